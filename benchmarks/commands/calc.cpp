@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/calc.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/tour.hpp"
+#include "harness/check.hpp"
+#include "harness/csv.hpp"
+#include "harness/theory/cliffs.hpp"
+
+namespace occbench::commands {
+namespace {
+
+struct Query {
+  theory::Footprint footprint;
+  int cluster_size = 1;
+};
+
+/// One number of a query: its option on the command line and its column in a file.
+struct Field {
+  const char* option;
+  const char* column;
+  const char* help;
+  bool required;
+  std::int64_t least, most;
+  void (*set)(Query&, std::int64_t);
+};
+
+constexpr Field fields[] = {
+    {"--block-size", "block_size", "threads per block", true, 0, INT_MAX,
+     [](Query& q, std::int64_t v) { q.footprint.block_size = static_cast<int>(v); }},
+    {"--registers", "registers_per_thread", "registers per thread, as ptxas -v reports", true, 0, INT_MAX,
+     [](Query& q, std::int64_t v) { q.footprint.registers_per_thread = static_cast<int>(v); }},
+    {"--static-smem", "static_smem_bytes", "static shared memory per block, bytes (32K, 48KiB)", true, 0,
+     INT64_MAX,
+     [](Query& q, std::int64_t v) { q.footprint.static_smem_bytes = static_cast<std::size_t>(v); }},
+    {"--dynamic-smem", "dynamic_smem_bytes", "dynamic shared memory per block, bytes", true, 0, INT64_MAX,
+     [](Query& q, std::int64_t v) { q.footprint.dynamic_smem_bytes = static_cast<std::size_t>(v); }},
+    {"--barriers", "barriers", "named barriers, as ptxas -v reports (16 if an id is not constant)", false, 0,
+     INT_MAX, [](Query& q, std::int64_t v) { q.footprint.barriers = static_cast<int>(v); }},
+    {"--cluster-size", "cluster_size", "blocks per cluster", false, 1, 16,
+     [](Query& q, std::int64_t v) { q.cluster_size = static_cast<int>(v); }},
+    {"--carveout", "carveout_percent", "preferred shared memory, percent; -1 is the driver's choice", false,
+     -1, 100, [](Query& q, std::int64_t v) { q.footprint.carveout_percent = static_cast<int>(v); }},
+    {"--max-block-size", "max_block_size", "the kernel's own limit (__launch_bounds__)", false, 1, INT_MAX,
+     [](Query& q, std::int64_t v) { q.footprint.max_block_size = static_cast<int>(v); }},
+};
+constexpr const char* answer_columns[] = {"blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status"};
+
+struct Answer {
+  theory::Occupancy occupancy;
+  std::string status;  ///< "ok", with a remark where one is due, or "cannot launch: why"
+};
+
+Answer answer(const theory::SmLimits& sm, const Query& query) {
+  Answer a{theory::occupancy(sm, query.footprint), "ok"};
+  if (a.occupancy.launchable() && query.cluster_size > 1 && sm.cc_major < 9) {
+    a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
+    a.occupancy.fraction = 0;
+    a.occupancy.limiters = theory::Limiter::none;
+    a.occupancy.unlaunchable = "clusters need compute capability 9.0 or newer";
+  }
+  if (!a.occupancy.launchable())
+    a.status = "cannot launch: " + a.occupancy.unlaunchable;
+  else if (query.cluster_size > 1)
+    a.status = "ok per SM; how many clusters of " + std::to_string(query.cluster_size) +
+               " fit is answered by cudaOccupancyMaxActiveClusters on the device";
+  return a;
+}
+
+std::array<std::string, std::size(answer_columns)> cells(const Answer& a) {
+  const theory::Occupancy& o = a.occupancy;
+  return {std::to_string(o.blocks_per_sm), std::to_string(o.warps_per_sm), shortest(o.fraction),
+          theory::to_string(o.limiters), a.status};
+}
+
+std::string percent(double fraction) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
+  return text;
+}
+
+/// Rows of cells, each column as wide as its widest cell: the first flush left, the others right.
+void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const csv::Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const csv::Row& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(widths[i] - row[i].size(), ' ');
+      line += i == 0 ? row[i] + pad : "   " + pad + row[i];
+    }
+    out << line << '\n';
+  }
+}
+
+struct Dial {
+  const char* name;
+  std::int64_t own;
+  theory::Cliffs cliffs;
+};
+
+std::array<Dial, 4> dials(const theory::SmLimits& sm, const theory::Footprint& f) {
+  const theory::AllCliffs all = theory::cliffs(sm, f);
+  return {{{"registers_per_thread", f.registers_per_thread, all.registers},
+           {"dynamic_smem_bytes", static_cast<std::int64_t>(f.dynamic_smem_bytes), all.dynamic_smem},
+           {"block_size", f.block_size, all.threads},
+           {"barriers", f.barriers, all.barriers}}};
+}
+
+void print_table(std::ostream& out, const theory::CatalogueEntry& device, const Query& query,
+                 const Answer& a) {
+  const theory::SmLimits& sm = device.sm;
+  const theory::Footprint& f = query.footprint;
+  const theory::Occupancy& o = a.occupancy;
+  const theory::Slack unused = theory::slack(sm, f);
+
+  out << device.name << " (cc " << sm.cc_major << '.' << sm.cc_minor << "): " << grouped(f.block_size)
+      << " threads x " << grouped(f.registers_per_thread) << " registers, " << grouped(f.static_smem_bytes)
+      << " B static + " << grouped(f.dynamic_smem_bytes) << " B dynamic shared memory, " << f.barriers
+      << (f.barriers == 1 ? " barrier" : " barriers")
+      << (f.carveout_percent < 0 ? "" : ", carve-out " + std::to_string(f.carveout_percent) + " %") << '\n';
+  if (o.launchable()) {
+    out << "  " << o.blocks_per_sm << " blocks, " << o.warps_per_sm << " warps, "
+        << grouped(o.blocks_per_sm * f.block_size) << " threads per SM: occupancy " << percent(o.fraction)
+        << ", limited by " << theory::to_string(o.limiters) << '\n';
+    if (a.status != "ok") out << "  " << a.status << '\n';
+  } else {
+    out << "  " << a.status << '\n';
+  }
+  out << "  textbook (plain division): " << percent(theory::textbook_occupancy(sm, f)) << "\n\n";
+
+  const auto limit = [&](const std::optional<int>& blocks, theory::Limiter resource) {
+    return (blocks ? std::to_string(*blocks) : "-") + (theory::has(o.limiters, resource) ? " <" : "  ");
+  };
+  print_aligned(
+      out, {{"resource", "blocks it allows  ", "taken per block", "unused per SM"},
+            {"warps", limit(o.warp_limit, theory::Limiter::warps), grouped(theory::warps_per_block(sm, f)),
+             grouped(unused.warps)},
+            {"block slots", limit(o.block_limit, theory::Limiter::blocks), "1", grouped(unused.blocks)},
+            {"registers", limit(o.register_limit, theory::Limiter::registers),
+             grouped(o.allocated_registers_per_block), grouped(unused.registers)},
+            {"shared memory, B", limit(o.smem_limit, theory::Limiter::shared_memory),
+             grouped(o.allocated_smem_per_block_bytes), grouped(unused.smem_bytes)},
+            {"barriers", limit(o.barrier_limit, theory::Limiter::barriers), grouped(f.barriers),
+             unused.barriers ? grouped(*unused.barriers) : "-"}});
+
+  const auto cliff = [](const std::optional<theory::Cliff>& c) -> std::string {
+    if (!c) return "none";
+    return grouped(c->value) + (c->delta > 0 ? " (+" : " (") + grouped(c->delta) + "): " +
+           (c->blocks_per_sm == 0
+                ? "cannot launch"
+                : std::to_string(c->blocks_per_sm) + (c->blocks_per_sm == 1 ? " block, " : " blocks, ") +
+                      percent(c->occupancy));
+  };
+  std::vector<csv::Row> rows = {{"next cliff", "now", "more loses a block", "less gains one"}};
+  for (const Dial& dial : dials(sm, f))
+    rows.push_back({dial.name, grouped(dial.own), cliff(dial.cliffs.loses), cliff(dial.cliffs.gains)});
+  out << '\n';
+  print_aligned(out, rows);
+}
+
+/// The query's numbers by column name, in the order of `fields`.
+std::array<std::pair<const char*, std::int64_t>, std::size(fields)> numbers(const Query& query) {
+  const theory::Footprint& f = query.footprint;
+  const std::int64_t values[] = {f.block_size,
+                                 f.registers_per_thread,
+                                 static_cast<std::int64_t>(f.static_smem_bytes),
+                                 static_cast<std::int64_t>(f.dynamic_smem_bytes),
+                                 f.barriers,
+                                 query.cluster_size,
+                                 f.carveout_percent,
+                                 f.max_block_size};
+  std::array<std::pair<const char*, std::int64_t>, std::size(fields)> named;
+  for (std::size_t i = 0; i < named.size(); ++i) named[i] = {fields[i].column, values[i]};
+  return named;
+}
+
+void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Query& query,
+                const Answer& a) {
+  using Json = nlohmann::ordered_json;
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  const theory::SmLimits& sm = device.sm;
+  const theory::Occupancy& o = a.occupancy;
+  const theory::Slack unused = theory::slack(sm, query.footprint);
+
+  Json json = {{"device", device.name},
+               {"compute_capability", std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor)}};
+  for (const auto& [name, value] : numbers(query)) json[name] = value;
+  json["blocks_per_sm"] = o.blocks_per_sm;
+  json["warps_per_sm"] = o.warps_per_sm;
+  json["threads_per_sm"] = o.blocks_per_sm * query.footprint.block_size;
+  json["occupancy"] = o.fraction;
+  json["occupancy_textbook"] = theory::textbook_occupancy(sm, query.footprint);
+  json["limiters"] = theory::to_string(o.limiters);
+  json["status"] = a.status;
+  json["blocks_allowed_by"] = {{"warps", or_null(o.warp_limit)},
+                               {"blocks", or_null(o.block_limit)},
+                               {"registers", or_null(o.register_limit)},
+                               {"shared_memory", or_null(o.smem_limit)},
+                               {"barriers", or_null(o.barrier_limit)}};
+  json["allocated_registers_per_block"] = o.allocated_registers_per_block;
+  json["allocated_smem_per_block_bytes"] = o.allocated_smem_per_block_bytes;
+  json["unused_per_sm"] = {{"warps", unused.warps},
+                           {"blocks", unused.blocks},
+                           {"registers", unused.registers},
+                           {"smem_bytes", unused.smem_bytes},
+                           {"barriers", or_null(unused.barriers)}};
+  const auto cliff = [](const std::optional<theory::Cliff>& c) {
+    return c ? Json{{"value", c->value},
+                    {"delta", c->delta},
+                    {"blocks_per_sm", c->blocks_per_sm},
+                    {"occupancy", c->occupancy}}
+             : Json(nullptr);
+  };
+  for (const Dial& dial : dials(sm, query.footprint))
+    json["cliffs"][dial.name] = {{"loses", cliff(dial.cliffs.loses)}, {"gains", cliff(dial.cliffs.gains)}};
+  out << json.dump(2) << '\n';
+}
+
+void print_csv(std::ostream& out, const theory::CatalogueEntry& device, const Query& query, const Answer& a) {
+  csv::Row header = {"device"}, row = {device.name};
+  for (const auto& [name, value] : numbers(query)) {
+    header.emplace_back(name);
+    row.push_back(std::to_string(value));
+  }
+  header.insert(header.end(), std::begin(answer_columns), std::end(answer_columns));
+  header.emplace_back("occupancy_textbook");
+  for (std::string& cell : cells(a)) row.push_back(std::move(cell));
+  row.push_back(shortest(theory::textbook_occupancy(device.sm, query.footprint)));
+  out << csv::format(header) << csv::format(row);
+}
+
+/// A table of footprints in, the same table with its answers out (columns of earlier answers are replaced). A
+/// row that cannot be read says so in its status and leaves its answers empty; the others are answered.
+class Batch {
+ public:
+  Batch(const csv::Row& header, const std::string& source, std::string default_device,
+        const DeviceResolver& resolve)
+      : width_(header.size()), default_device_(std::move(default_device)), resolve_(resolve) {
+    std::string missing;
+    const auto column = [&](const char* name, bool required) -> std::optional<std::size_t> {
+      const auto found = std::ranges::find(header, name);
+      if (found == header.end()) {
+        if (required) missing += std::string(missing.empty() ? "" : ", ") + name;
+        return std::nullopt;
+      }
+      if (std::find(found + 1, header.end(), name) != header.end())
+        throw UserError(Exit::usage, source + ": column " + name + " appears twice");
+      return static_cast<std::size_t>(found - header.begin());
+    };
+    device_ = column("device", true);
+    for (std::size_t i = 0; i < std::size(fields); ++i)
+      columns_[i] = column(fields[i].column, fields[i].required);
+    if (!missing.empty())
+      throw UserError(Exit::usage, source + ": the header lacks " + missing +
+                                       "; it needs device, block_size, registers_per_thread, "
+                                       "static_smem_bytes, dynamic_smem_bytes");
+    for (std::size_t i = 0; i < width_; ++i)
+      if (std::ranges::find(answer_columns, header[i]) == std::end(answer_columns)) passed_on_.push_back(i);
+  }
+
+  /// The input's cells, less earlier answers, and the answers (or their names, for the header).
+  template <typename Cells>
+  [[nodiscard]] csv::Row joined(const csv::Row& input, const Cells& answers) const {
+    csv::Row row;
+    row.reserve(passed_on_.size() + std::size(answers));
+    for (const std::size_t i : passed_on_) row.push_back(i < input.size() ? input[i] : "");
+    row.insert(row.end(), std::begin(answers), std::end(answers));
+    return row;
+  }
+
+  [[nodiscard]] csv::Row answered(const csv::Row& input) {
+    try {
+      if (input.size() != width_)
+        throw std::invalid_argument("the row has " + std::to_string(input.size()) +
+                                    " fields where the header has " + std::to_string(width_));
+      Query query;
+      for (std::size_t i = 0; i < std::size(fields); ++i) {
+        const Field& field = fields[i];
+        if (!columns_[i] || (!field.required && input[*columns_[i]].empty())) continue;
+        field.set(query, parse_size(input[*columns_[i]], field.column, field.least, field.most));
+      }
+      return joined(input, cells(answer(limits(input[*device_]), query)));
+    } catch (const std::exception& error) {
+      return joined(input,
+                    std::array<std::string, 5>{"", "", "", "", std::string("invalid: ") + error.what()});
+    }
+  }
+
+ private:
+  const theory::SmLimits& limits(const std::string& word) {
+    auto [known, is_new] = devices_.try_emplace(word);
+    if (is_new) {
+      try {
+        known->second.sm = resolve_(word.empty() ? default_device_ : word).sm;
+      } catch (const std::exception& error) {
+        known->second.why_not = error.what();
+      }
+    }
+    if (!known->second.why_not.empty()) throw std::invalid_argument(known->second.why_not);
+    return known->second.sm;
+  }
+
+  struct Known {
+    theory::SmLimits sm;
+    std::string why_not;
+  };
+  std::size_t width_;
+  std::string default_device_;
+  const DeviceResolver& resolve_;
+  std::optional<std::size_t> device_;
+  std::array<std::optional<std::size_t>, std::size(fields)> columns_;
+  std::vector<std::size_t> passed_on_;
+  std::unordered_map<std::string, Known> devices_;
+};
+
+void run_batch(std::istream& in, const std::string& source, std::ostream& out, const std::string& device,
+               const DeviceResolver& resolve) {
+  const csv::Row header = csv::read(in).value_or(csv::Record{}).fields;
+  const auto check_readable = [&] {
+    if (in.bad()) throw UserError(Exit::file, "cannot read " + source + ": " + std::strerror(errno));
+  };
+  check_readable();
+  Batch batch(header, source, device, resolve);
+  out << csv::format(batch.joined(header, answer_columns));
+  while (const std::optional<csv::Record> record = csv::read(in)) {
+    const bool blank = record->fields.size() == 1 && record->fields[0].empty();
+    if (!blank) out << csv::format(batch.answered(record->fields));
+  }
+  check_readable();
+}
+
+struct Options {
+  std::string device, format = "table", batch;
+  std::array<std::string, std::size(fields)> texts;
+  bool tour = false;
+};
+
+void run_one(const Options& options, const DeviceResolver& resolve, std::ostream& out) {
+  Query query;
+  for (std::size_t i = 0; i < std::size(fields); ++i)
+    if (!options.texts[i].empty())
+      fields[i].set(query, parse_size(options.texts[i], fields[i].option, fields[i].least, fields[i].most));
+  const theory::CatalogueEntry device = resolve(options.device);
+  const Answer a = answer(device.sm, query);
+  if (options.format == "json")
+    print_json(out, device, query, a);
+  else if (options.format == "csv")
+    print_csv(out, device, query, a);
+  else
+    print_table(out, device, query, a);
+}
+
+void run(const Options& options, const DeviceResolver& resolve, std::ostream& out) {
+  if (options.tour) {
+    print_tour(out);
+  } else if (options.batch == "-") {
+    run_batch(std::cin, "standard input", out, options.device, resolve);
+  } else if (!options.batch.empty()) {
+    std::ifstream file(options.batch);
+    if (!file) throw UserError(Exit::file, "cannot read '" + options.batch + "': " + std::strerror(errno));
+    run_batch(file, "'" + options.batch + "'", out, options.device, resolve);
+  } else if (options.texts[0].empty() || options.texts[1].empty()) {
+    throw UserError(Exit::usage, "calc needs --block-size and --registers (or --batch FILE, or --tour)");
+  } else {
+    run_one(options, resolve, out);
+  }
+  if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
+}
+
+}  // namespace
+
+theory::CatalogueEntry resolve_offline(const std::string& word) {
+  if (word.empty()) throw std::invalid_argument("no device is named; --device h200, for one");
+  return theory::find_device(word);
+}
+
+void add_calc(CLI::App& app, DeviceResolver resolve) {
+  CLI::App* calc =
+      app.add_subcommand("calc", "Occupancy by arithmetic, its limits and next cliffs; needs no GPU");
+  const auto options = std::make_shared<Options>();
+  calc->add_option("--device", options->device, "index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y");
+  std::vector<CLI::Option*> numbers;
+  for (std::size_t i = 0; i < std::size(fields); ++i)
+    numbers.push_back(calc->add_option(fields[i].option, options->texts[i], fields[i].help));
+  CLI::Option* format = calc->add_option("--format", options->format, "table, csv or json")
+                            ->check(CLI::IsMember({"table", "csv", "json"}));
+  CLI::Option* batch =
+      calc->add_option("--batch", options->batch, "CSV of footprints in, CSV out; - is stdin");
+  CLI::Option* tour =
+      calc->add_flag("--tour", options->tour, "the course text's examples beside the hardware");
+  for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
+  batch->excludes(format), tour->excludes(format), tour->excludes(batch);
+
+  calc->callback([options, resolve = std::move(resolve)] {
+    try {
+      run(*options, resolve, std::cout);
+    } catch (const std::invalid_argument& error) {
+      throw UserError(Exit::usage, error.what());
+    }
+  });
+}
+
+}  // namespace occbench::commands

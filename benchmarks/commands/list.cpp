@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/commands/commands.hpp"
+#include "benchmarks/sweep.hpp"
+#include "harness/check.hpp"
+#include "harness/csv.hpp"
+#include "harness/theory/catalogue.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+struct Options {
+  std::string preset = "standard";
+  std::vector<std::string> experiments;
+  std::string device;
+  std::string format = "table";
+  bool variants = false;
+};
+
+/// The real device where there is one; an H200's dials otherwise.
+theory::SmLimits limits_of(const std::string& wanted) {
+  const auto devices = enumerate_devices();
+  if (wanted.empty() && devices.empty()) return theory::find_device("h200").sm;
+  if (wanted.empty()) return choose_device(devices, "").device->sm;
+  try {
+    return theory::find_device(wanted).sm;
+  } catch (const std::invalid_argument& e) {
+    if (devices.empty()) throw UserError(Exit::usage, e.what());
+    return choose_device(devices, wanted).device->sm;
+  }
+}
+
+/// Where the kernel's host stub lies in this program's file: `nm` turns it into the kernel's name.
+std::uintptr_t entry_offset(const void* entry) {
+  Dl_info info{};
+  return dladdr(entry, &info) == 0
+             ? 0
+             : reinterpret_cast<std::uintptr_t>(entry) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+}
+
+nlohmann::json json_of(const Variant& v) {
+  return {{"family", v.family},
+          {"variant", v.name},
+          {"entry_offset", entry_offset(v.entry)},
+          {"data_type", v.dials.data_type},
+          {"ilp", v.dials.ilp},
+          {"bytes_per_access", v.dials.bytes_per_access},
+          {"register_route", to_string(v.dials.route)},
+          {"register_cap", v.dials.register_cap},
+          {"tile_width", v.dials.tile_width},
+          {"live_values", v.dials.live_values},
+          {"may_spill", v.may_spill},
+          {"instructions", v.instructions}};
+}
+
+csv::Row case_row(const CaseSpec& c) {
+  const Dials& d = c.variant->dials;
+  return {c.id(),
+          c.experiment,
+          c.variant->family,
+          c.variant->name,
+          std::to_string(c.block_size),
+          std::to_string(c.resident_blocks),
+          std::to_string(c.ballast_bytes),
+          std::to_string(d.ilp),
+          std::to_string(d.bytes_per_access),
+          d.data_type,
+          std::string(to_string(d.route)),
+          std::to_string(d.register_cap)};
+}
+const csv::Row case_header{"case_id",          "experiment",      "family",         "variant",
+                           "block_size",       "resident_blocks", "ballast_bytes",  "ilp",
+                           "bytes_per_access", "data_type",       "register_route", "register_cap"};
+
+void print_variants(const Options& o) {
+  if (o.format == "table") {
+    for (const Variant& v : variants()) std::cout << v.family << '.' << v.name << '\n';
+    std::cout << variants().size() << " variants\n";
+    return;
+  }
+  if (o.format == "csv") throw UserError(Exit::usage, "list --variants prints a table or json");
+  nlohmann::json all;
+  all["variants"] = nlohmann::json::array();
+  for (const Variant& v : variants()) all["variants"].push_back(json_of(v));
+  std::cout << all.dump(1) << '\n';
+}
+
+void print_cases(const Options& o) {
+  const auto cases = plan_cases(o.experiments, limits_of(o.device), parse_preset(o.preset));
+  if (o.format == "csv") {
+    std::cout << csv::format(case_header);
+    for (const CaseSpec& c : cases) std::cout << csv::format(case_row(c));
+    return;
+  }
+  std::map<std::string, std::size_t> count;
+  for (const CaseSpec& c : cases) ++count[c.experiment];
+  if (o.format == "json") {
+    nlohmann::json all;
+    all["experiments"] = nlohmann::json::array();
+    all["cases"] = nlohmann::json::array();
+    for (const Experiment& e : experiments())
+      if (count.contains(e.name))
+        all["experiments"].push_back(
+            {{"name", e.name}, {"question", e.question}, {"dial", e.dial}, {"cases", count[e.name]}});
+    for (const CaseSpec& c : cases) {
+      nlohmann::json one;
+      const csv::Row row = case_row(c);
+      for (std::size_t i = 0; i < row.size(); ++i) one[case_header[i]] = row[i];
+      all["cases"].push_back(one);
+    }
+    std::cout << all.dump(1) << '\n';
+    return;
+  }
+  for (const Experiment& e : experiments())
+    if (count.contains(e.name))
+      std::cout << std::left << std::setw(18) << e.name << std::right << std::setw(5) << count[e.name]
+                << " cases  " << e.question << " [dial: " << e.dial << "]\n";
+  std::cout << cases.size() << " cases in preset " << o.preset << "; --format csv names each\n";
+}
+
+}  // namespace
+
+void add_list(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("list", "Experiments and cases with their dials; runs nothing, needs no GPU");
+  auto o = std::make_shared<Options>();
+  command->add_option("--preset", o->preset, "quick, standard or full")->capture_default_str();
+  command->add_option("--experiment", o->experiments, "Only these, separated by commas")->delimiter(',');
+  command->add_option("--device", o->device,
+                      "Whose dials: index, UUID or name (default: this machine's, else an H200's)");
+  command->add_option("--format", o->format, "table, csv or json")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->capture_default_str();
+  command->add_flag("--variants", o->variants, "The compiled kernels instead of the cases");
+  command->callback([o] { o->variants ? print_variants(*o) : print_cases(*o); });
+}
+
+}  // namespace occbench::commands

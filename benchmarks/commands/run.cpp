@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "benchmarks/commands/commands.hpp"
+#include "benchmarks/google_benchmark.hpp"
+#include "benchmarks/progress.hpp"
+#include "benchmarks/summary.hpp"
+#include "benchmarks/sweep.hpp"
+#include "harness/environment.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int exit_interrupted = 128 + SIGINT;  // what shells say of a program that Ctrl-C ended
+
+struct Options {
+  std::string preset = "standard";
+  std::vector<std::string> experiments;
+  std::string device;
+  std::string output;
+  std::string resume;
+  std::string case_id;
+  int launches = 0;
+  std::uint64_t seed = 1;
+  bool allow_debug = false;
+};
+
+std::atomic<bool> interrupted{false};
+void on_interrupt(int) {
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends at once
+}
+
+Precision precision_of(Preset preset) {
+  switch (preset) {
+    case Preset::quick:
+      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 2, .most_rounds = 6};
+    case Preset::full:
+      return {.samples_per_visit = 5, .least_rounds = 4, .most_rounds = 20};
+    case Preset::standard:
+      break;
+  }
+  return {};
+}
+
+/// A folder that no run lies in yet: the default one, or it with -2, -3, ... behind.
+fs::path fresh_folder(const Device& device) {
+  const std::string base = "results/" + default_run_folder(device);
+  for (int n = 1;; ++n) {
+    fs::path folder = n == 1 ? base : base + "-" + std::to_string(n);
+    if (!fs::exists(folder)) return folder;
+  }
+}
+
+/// What --resume takes over from the run it continues. Throws UserError when this program or device is not
+/// its own.
+void take_over(Options& o, const nlohmann::json& env, const Device& device) {
+  const std::string uuid = env.value("/gpu/uuid"_json_pointer, "");
+  if (uuid != device.uuid)
+    throw UserError(Exit::usage, o.resume + " was measured on another device (" +
+                                     env.value("/gpu/name"_json_pointer, "?") + " " + uuid + "), not on " +
+                                     device.uuid);
+  const std::string commit = env.value("git_commit", "") + (env.value("git_dirty", false) ? "-dirty" : "");
+  if (commit != build_commit())
+    throw UserError(Exit::usage, o.resume + " was begun by build " + commit + ", this one is " +
+                                     build_commit() + "; start a new folder");
+  o.preset = env.value("preset", o.preset);
+  o.experiments = env.value("experiments", o.experiments);
+}
+
+std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Session& session) {
+  std::vector<Case> cases;
+  for (const CaseSpec& spec : specs)
+    cases.push_back(resolve(spec, session.device(), session.arena(), session.precision().launch_s));
+  return cases;
+}
+
+/// `--case ID --launches N`: nothing but these launches, for a profiler to look at.
+void launch_one(const Options& o, Session& session, const std::vector<CaseSpec>& specs) {
+  const auto spec = std::ranges::find(specs, o.case_id, &CaseSpec::id);
+  if (spec == specs.end())
+    throw UserError(Exit::usage, "no case '" + o.case_id + "' in preset " + o.preset +
+                                     "; `occbench list --format csv` names them all");
+  const Case c = resolve(*spec, session.device(), session.arena(), session.precision().launch_s);
+  if (c.status != Status::valid) throw UserError(Exit::some_case_failed, c.id + " cannot run: " + c.reason);
+  for (const double seconds : session.launch_only(c, std::max(1, o.launches)))
+    std::cout << c.id << "  " << seconds * 1e6 << " us\n";
+}
+
+/// Shuffled within each experiment: the order in which a group is filled must not follow the dial either.
+void shuffle_within_experiments(std::vector<Case>& cases, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (auto first = cases.begin(); first != cases.end();) {
+    const auto last = std::find_if(
+        first, cases.end(), [&](const Case& c) { return c.spec.experiment != first->spec.experiment; });
+    std::shuffle(first, last, random);
+    first = last;
+  }
+}
+
+int run(Options o, const std::vector<std::string>& flags, const std::string& command_line) {
+  if (is_debug_build() && !o.allow_debug)
+    throw UserError(Exit::usage,
+                    "this is a Debug build: its times are no results; use preset release, or --allow-debug");
+  for (const std::string& flag : flags)
+    if (!flag.starts_with("--benchmark_") && !flag.starts_with("--v="))
+      throw UserError(Exit::usage, "run knows no '" + flag + "'; see `occbench run --help`");
+  Preset preset = parse_preset(o.preset);
+  static_cast<void>(
+      plan_cases(o.experiments, theory::SmLimits{}, preset));  // unknown names before any device
+  const auto resumed_environment =
+      o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
+
+  const Device device = open_device(o.device);
+  if (resumed_environment) take_over(o, *resumed_environment, device);
+  preset = parse_preset(o.preset);
+  const auto specs = plan_cases(o.experiments, device.sm, preset);
+
+  if (std::any_of(flags.begin(), flags.end(),
+                  [](const auto& f) { return f.starts_with("--benchmark_list_tests"); })) {
+    for (const CaseSpec& spec : specs) std::cout << spec.id() << '\n';
+    return 0;
+  }
+
+  Session session(device, precision_of(preset), o.seed);
+  if (!o.case_id.empty()) {
+    launch_one(o, session, specs);
+    return 0;
+  }
+
+  const RunDescription description{.command_line = command_line,
+                                   .preset = o.preset,
+                                   .experiments = o.experiments,
+                                   .seed = o.seed,
+                                   .google_benchmark_version = google_benchmark_version()};
+  const fs::path folder = !o.resume.empty()   ? fs::path(o.resume)
+                          : !o.output.empty() ? fs::path(o.output)
+                                              : fresh_folder(device);
+  Recorder recorder = o.resume.empty() ? Recorder::create(folder, environment(device, session, description))
+                                       : Recorder::resume(folder);
+
+  auto cases = resolve_all(specs, session);
+  std::erase_if(cases, [&](const Case& c) { return recorder.finished().contains(c.id); });
+  shuffle_within_experiments(cases, o.seed);
+
+  Progress progress;
+  std::vector<CaseResult> results;
+  std::signal(SIGINT, on_interrupt);
+  const auto finish = [&](const CaseResult& result, std::span<const SampleRow> samples) {
+    if (!samples.empty() && samples.front().repetition > 0) return recorder.append(samples);
+    recorder.append(result, samples);
+    results.push_back(result);
+    progress.advance(result.planned.id);
+  };
+  run_benchmarks(session, cases,
+                 {.flags = flags, .stop = &interrupted, .finished = finish, .selected = [&](std::size_t n) {
+                    progress.expect(n);
+                  }});
+  progress.clear();
+
+  // Google Benchmark may own stdout; then the words go beside it.
+  std::ostream& out = reports_on_stdout(flags) ? std::cerr : std::cout;
+  print_summary(out, results);
+  if (!recorder.finished().empty()) out << recorder.finished().size() << " more rows were there before\n";
+  out << results.size() << " cases in " << progress.elapsed_s() << " s, in " << folder.string() << '\n';
+  if (interrupted) {
+    out << "interrupted; `occbench run --resume " << folder.string() << "` does the rest\n";
+    return exit_interrupted;
+  }
+  const bool failed =
+      std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });
+  return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
+  auto* command = app.add_subcommand("run", "Measures, and writes cases.csv, samples.csv and env.json");
+  auto o = std::make_shared<Options>();
+  command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
+      ->capture_default_str();
+  command->add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
+      ->delimiter(',');
+  command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)");
+  auto* output =
+      command->add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)");
+  command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder")->excludes(output);
+  auto* one = command->add_option("--case", o->case_id, "One case alone, for a profiler: no checks, no rows");
+  command->add_option("--launches", o->launches, "Launches of that case")
+      ->needs(one)
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->seed, "Of the order in which cases take turns")->capture_default_str();
+  command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
+  command->allow_extras();
+  command->footer(
+      "Every --benchmark_* flag of Google Benchmark works as well (--benchmark_filter=REGEX, "
+      "--benchmark_out=FILE ...).");
+  command->callback(
+      [command, o, &command_line, &exit_code] { exit_code = run(*o, command->remaining(), command_line); });
+}
+
+}  // namespace occbench::commands

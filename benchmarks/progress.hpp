@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a run has come: one line that is rewritten on a terminal, a plain line now and then in a pipe. On stderr.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace occbench {
+
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void expect(std::size_t cases) { total_ = cases; }
+  /// A case is done; `case_id` is what the line names.
+  void advance(const std::string& case_id);
+  /// Wipes the line, so that something else can be printed.
+  void clear();
+
+  [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] std::size_t done() const { return done_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool terminal_;
+  std::size_t total_ = 0;
+  std::size_t done_ = 0;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_line_ = start_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/sweep.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "harness/check.hpp"
+
+namespace occbench {
+
+namespace {
+
+std::vector<Experiment>& registry() {
+  static std::vector<Experiment> all;
+  return all;
+}
+
+constexpr std::string_view preset_names[] = {"quick", "standard", "full"};
+
+}  // namespace
+
+std::string_view to_string(Preset preset) { return preset_names[static_cast<std::size_t>(preset)]; }
+
+Preset parse_preset(std::string_view name) {
+  for (const Preset p : {Preset::quick, Preset::standard, Preset::full})
+    if (to_string(p) == name) return p;
+  throw UserError(Exit::usage, "no preset '" + std::string(name) + "'; there are quick, standard and full");
+}
+
+std::vector<const Variant*> Sweep::variants(std::string_view family, std::string_view prefix) const {
+  std::vector<const Variant*> found;
+  for (const Variant& v : occbench::variants())
+    if (v.family == family && v.name.starts_with(prefix)) found.push_back(&v);
+  return found;
+}
+
+const Variant& Sweep::variant(std::string_view family, std::string_view name) const {
+  for (const Variant& v : occbench::variants())
+    if (v.family == family && v.name == name) return v;
+  throw std::logic_error("experiment " + experiment_ + " asks for " + std::string(family) + "." + std::string(name) +
+                         ", which no family registers");
+}
+
+void Sweep::add(CaseSpec spec) {
+  spec.experiment = experiment_;
+  if (spec.block_size == 0) spec.block_size = spec.variant->fixed_block_size;
+  cases_.push_back(std::move(spec));
+}
+
+void Sweep::add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm) {
+  const int warps_per_block = block_size / sm_.warp_size;
+  for (const int warps : warps_per_sm)
+    if (warps % warps_per_block == 0 && warps <= sm_.max_warps_per_sm())
+      add({.variant = &variant, .block_size = block_size, .resident_blocks = warps / warps_per_block});
+}
+
+std::span<const Experiment> experiments() {
+  std::ranges::sort(registry(), {}, &Experiment::name);  // not in the order in which the linker met them
+  return registry();
+}
+
+AddExperiment::AddExperiment(Experiment experiment) { registry().push_back(std::move(experiment)); }
+
+std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm, Preset preset) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(experiments(), name, &Experiment::name) != experiments().end()) continue;
+    std::string known;
+    for (const Experiment& e : experiments()) known += (known.empty() ? "" : ", ") + e.name;
+    throw UserError(Exit::usage, "no experiment '" + name + "'; there are " + known);
+  }
+  std::vector<CaseSpec> all;
+  std::set<std::string> ids;
+  for (const Experiment& experiment : experiments()) {
+    if (!names.empty() && std::ranges::find(names, experiment.name) == names.end()) continue;
+    Sweep sweep(experiment.name, sm, preset);
+    experiment.define(sweep);
+    for (const CaseSpec& spec : sweep.cases()) {
+      if (!ids.insert(spec.id()).second) throw std::logic_error("two cases are called " + spec.id());
+      all.push_back(spec);
+    }
+  }
+  return all;
+}
+
+}  // namespace occbench

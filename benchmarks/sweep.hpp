@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an experiment says which cases it wants: registry x dials -> specs. Knows no device but its limits.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan.hpp"
+
+namespace occbench {
+
+/// How much to run: a picture in seconds, the figures of record, or everything.
+enum class Preset { quick, standard, full };
+std::string_view to_string(Preset preset);
+/// Throws UserError(Exit::usage) on a name that is not a preset's.
+Preset parse_preset(std::string_view name);
+
+/// Collects the cases of one experiment.
+class Sweep {
+ public:
+  Sweep(std::string experiment, const theory::SmLimits& sm, Preset preset)
+      : experiment_(std::move(experiment)), sm_(sm), preset_(preset) {}
+
+  [[nodiscard]] const theory::SmLimits& sm() const { return sm_; }
+  /// True from `least` on: `if (at_least(Preset::full))` guards what only the full run does.
+  [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
+  [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
+
+  /// The variants of a family, all of them or those whose name begins with `prefix`.
+  [[nodiscard]] std::vector<const Variant*> variants(std::string_view family, std::string_view prefix = "") const;
+  /// The one variant of this name. Throws std::logic_error when there is none: an experiment names what exists.
+  [[nodiscard]] const Variant& variant(std::string_view family, std::string_view name) const;
+
+  /// Adds a case; its experiment is filled in.
+  void add(CaseSpec spec);
+  /// Adds a case per number of resident warps that blocks of `block_size` can make up.
+  void add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm);
+
+  [[nodiscard]] const std::vector<CaseSpec>& cases() const { return cases_; }
+
+ private:
+  std::string experiment_;
+  theory::SmLimits sm_;
+  Preset preset_;
+  std::vector<CaseSpec> cases_;
+};
+
+/// A question put to the device: its dials, and nothing of how they are measured.
+struct Experiment {
+  std::string name;
+  std::string question;          ///< one line, for `occbench list`
+  std::string dial;              ///< the column of cases.csv that the curve is drawn over
+  void (*define)(Sweep& sweep);  ///< adds the cases
+};
+
+/// Every experiment linked into this program, by name.
+std::span<const Experiment> experiments();
+
+/// Runs before main: how an experiment enters the program.
+struct AddExperiment {
+  explicit AddExperiment(Experiment experiment);
+};
+
+/// The cases of the named experiments (all when empty), in order. Throws UserError(Exit::usage) on an unknown name, and
+/// std::logic_error when two cases share an id.
+std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm, Preset preset);
+
+}  // namespace occbench

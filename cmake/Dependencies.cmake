@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Found on the system first; otherwise fetched at a pinned version.
+include(FetchContent)
+set(FETCHCONTENT_QUIET ON)
+
+if(CMAKE_VERSION VERSION_LESS 3.26)  # which asks for a target that CUDA 13 no longer has
+  add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+endif()
+find_package(CUDAToolkit 12.4 REQUIRED)  # __maxnreg__ appeared in 12.4
+
+# FIND_PACKAGE_ARGS makes MakeAvailable try the system before the network.
+FetchContent_Declare(benchmark
+  GIT_REPOSITORY https://github.com/google/benchmark.git
+  GIT_TAG c58e6d0710581e3a08d65c349664128a8d9a2461  # v1.9.1
+  FIND_PACKAGE_ARGS 1.7)
+FetchContent_Declare(CLI11
+  GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git
+  GIT_TAG 6c7b07a878ad834957b98d0f9ce1dbe0cb204fc9  # v2.4.2
+  FIND_PACKAGE_ARGS 2.1)
+FetchContent_Declare(nlohmann_json
+  GIT_REPOSITORY https://github.com/nlohmann/json.git
+  GIT_TAG 9cca280a4d0ccf0c08f47a99aa71d1b0e52f8d03  # v3.11.3
+  FIND_PACKAGE_ARGS 3.9)
+FetchContent_Declare(googletest
+  GIT_REPOSITORY https://github.com/google/googletest.git
+  GIT_TAG f8d7d77c06936315286eb55f8de22cd23c188571  # v1.14.0
+  FIND_PACKAGE_ARGS NAMES GTest)
+
+set(BENCHMARK_ENABLE_TESTING OFF CACHE BOOL "" FORCE)
+set(BENCHMARK_ENABLE_INSTALL OFF CACHE BOOL "" FORCE)
+set(BENCHMARK_INSTALL_DOCS OFF CACHE BOOL "" FORCE)
+set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
+FetchContent_MakeAvailable(benchmark CLI11 nlohmann_json googletest)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "A benchmark is built Release unless asked otherwise" FORCE)
+endif()
+
+option(OCCBENCH_WERROR "Warnings are errors" OFF)
+set(OCCBENCH_SANITIZE "" CACHE STRING "Host sanitizers, as -fsanitize= takes them (address,undefined)")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  foreach(language CXX CUDA)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${CCACHE}")
+    endif()
+  endforeach()
+endif()
+
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# What every target of this project is compiled with. CMake 3.25 knows no CUDA_STANDARD 20, and hands CXX_STANDARD on
+# to CUDA, so the standard stands here as a flag.
+add_library(occbench_options INTERFACE)
+# Designated initialisers leave out what has a default; and GCC 12 sees ghosts in std::string once it inlines
+# (its bugs 105651 and 105562).
+set(quiet -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND quiet -Wno-restrict -Wno-maybe-uninitialized)
+endif()
+list(JOIN quiet "," quiet_for_nvcc)
+target_compile_options(occbench_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;${quiet}>"
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -lineinfo -Xcompiler=-Wall,-Wextra,-Wshadow,${quiet_for_nvcc}>)
+if(OCCBENCH_WERROR)
+  target_compile_options(occbench_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+endif()
+if(OCCBENCH_SANITIZE)
+  target_compile_options(occbench_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${OCCBENCH_SANITIZE} -fno-omit-frame-pointer>)
+  target_link_options(occbench_options INTERFACE -fsanitize=${OCCBENCH_SANITIZE})
+endif()
+target_include_directories(occbench_options INTERFACE "${PROJECT_SOURCE_DIR}")

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/arena.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <type_traits>
+
+#include "harness/instruments.hpp"
+#include "harness/random.cuh"
+
+namespace occbench {
+
+Arena::Arena(const Stream& stream, std::size_t input_bytes, std::size_t output_bytes)
+    : stream_(stream), input_bytes_(input_bytes), output_bytes_(output_bytes), output_(output_bytes) {
+  poison_output(output_bytes);
+}
+
+template <class T>
+Arena::Input<T>& Arena::slot() {
+  if constexpr (std::is_same_v<T, float>)
+    return f32_;
+  else
+    return f64_;
+}
+
+template <class T>
+const T* Arena::input() {
+  auto& in = slot<T>();
+  if (in.device.size() == 0) {
+    in.device = DeviceBuffer<T>(input_bytes_ / sizeof(T));
+    instruments::fill_random(in.device.data(), in.device.size(), stream_.get());
+  }
+  return in.device.data();
+}
+
+template <class T>
+std::span<const T> Arena::reference_input(std::size_t count) {
+  auto& host = slot<T>().host;
+  for (std::size_t i = host.size(); i < count; ++i) {
+    if (host.capacity() < count) host.reserve(count + count / 2);
+    host.push_back(random_value<T>(i));
+  }
+  return {host.data(), count};
+}
+
+void Arena::poison_output(std::size_t bytes) {
+  check(cudaMemsetAsync(output_.data(), 0xFF, std::min(bytes, output_bytes_), stream_.get()),
+        "poisoning the output");
+}
+
+template <class T>
+std::optional<std::string> Arena::first_mismatch(std::span<const double> expected, double tolerance) {
+  constexpr std::size_t chunk = (std::size_t{8} << 20) / sizeof(T);  // download and compare 8 MiB at a time
+  if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(chunk * sizeof(T));
+  const T* actual = reinterpret_cast<const T*>(staging_.data());
+  for (std::size_t first = 0; first < expected.size(); first += chunk) {
+    const std::size_t n = std::min(chunk, expected.size() - first);
+    check(cudaMemcpyAsync(staging_.data(), output<T>() + first, n * sizeof(T), cudaMemcpyDeviceToHost,
+                          stream_.get()),
+          "reading results back");
+    stream_.synchronize();
+    for (std::size_t i = 0; i < n; ++i) {
+      const double want = expected[first + i];
+      if (std::abs(static_cast<double>(actual[i]) - want) <= tolerance * std::max(1.0, std::abs(want)))
+        continue;
+      char line[160];
+      std::snprintf(line, sizeof line, "wrong result: element %zu of %zu is %.9g, the CPU reference says %.9g",
+                    first + i, expected.size(), static_cast<double>(actual[i]), want);
+      return line;
+    }
+  }
+  return std::nullopt;
+}
+
+template const float* Arena::input<float>();
+template const double* Arena::input<double>();
+template std::span<const float> Arena::reference_input<float>(std::size_t);
+template std::span<const double> Arena::reference_input<double>(std::size_t);
+template std::optional<std::string> Arena::first_mismatch<float>(std::span<const double>, double);
+template std::optional<std::string> Arena::first_mismatch<double>(std::span<const double>, double);
+
+}  // namespace occbench

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// RFC 4180 in both directions; the only place that knows about quotes.
+#pragma once
+
+#include <istream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace occbench::csv {
+
+using Row = std::vector<std::string>;
+
+/// One record with its newline (LF), fields quoted where needed.
+[[nodiscard]] std::string format(const Row& row);
+
+/// The next record of a stream (quoted fields may span lines; CRLF and LF both end a record; a UTF-8
+/// byte-order mark is dropped at the start). nullopt at the end. `complete` is false when the stream ended inside a
+/// record without its newline or inside quotes: a row cut off by a crash.
+struct Record {
+  Row fields;
+  bool complete = true;
+};
+[[nodiscard]] std::optional<Record> read(std::istream& in);
+
+}  // namespace occbench::csv

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA devices of this machine: everything that governs occupancy, and which one to use.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/nvml.hpp"
+#include "harness/theory/occupancy.hpp"
+
+namespace occbench {
+
+/// Facts of one device. Rates are theoretical unless measured is said.
+struct Device {
+  int index = -1;
+  std::string name;
+  std::string uuid;  ///< "GPU-..."
+  theory::SmLimits sm;
+  double sm_clock_max_hz = 0;
+  double memory_clock_hz = 0;
+  int memory_bus_bits = 0;
+  double dram_bytes_per_s = 0;  ///< 2 transfers a clock x bus width
+  std::size_t memory_bytes = 0;
+  std::size_t l2_bytes = 0;
+  bool ecc = false;
+  bool integrated = false;
+  int max_blocks_per_cluster = 0;  ///< 0 where clusters do not exist; portable size
+  int fp32_lanes_per_sm = 0;       ///< FMAs per cycle
+  int fp64_lanes_per_sm = 0;
+  int driver_version = 0;  ///< CUDA version the driver supports, 1000 x major + 10 x minor
+  nvml::Facts nvml;
+
+  /// "9.0"
+  [[nodiscard]] std::string compute_capability() const;
+  /// FLOP/s at `clock_hz`: two per lane per cycle on every SM.
+  [[nodiscard]] double peak_flop_per_s(int lanes_per_sm, double clock_hz) const {
+    return 2.0 * lanes_per_sm * sm.sm_count * clock_hz;
+  }
+};
+
+/// All CUDA devices; empty when there is none. `why_none`, if given, then says why in one line.
+std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
+
+/// The default: the most capable discrete device (most SMs x clock x lanes), and one line on why.
+struct Choice {
+  const Device* device = nullptr;
+  std::string why;
+};
+/// `wanted` is empty (the default), an index, a UUID or its beginning, or a part of a name. Throws
+/// UserError: Exit::no_device when there is no device at all, Exit::usage when none matches.
+Choice choose_device(const std::vector<Device>& devices, std::string_view wanted);
+
+/// choose_device over enumerate_devices(), made current. The vector-free form for commands that run.
+Device open_device(std::string_view wanted);
+
+}  // namespace occbench

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/environment.hpp"
+
+#include <cuda_runtime_api.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <ctime>
+
+#include "build_info.hpp"  // written by the build: commit, flags, compilers
+
+namespace occbench {
+
+namespace {
+
+std::string utc_now(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 40> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &utc)};
+}
+
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json gpu(const Device& d) {
+  return {{"name", d.name},
+          {"uuid", d.uuid},
+          {"compute_capability", d.compute_capability()},
+          {"sm_count", d.sm.sm_count},
+          {"warp_size", d.sm.warp_size},
+          {"max_threads_per_block", d.sm.max_threads_per_block},
+          {"max_threads_per_sm", d.sm.max_threads_per_sm},
+          {"max_blocks_per_sm", d.sm.max_blocks_per_sm},
+          {"registers_per_block", d.sm.registers_per_block},
+          {"registers_per_sm", d.sm.registers_per_sm},
+          {"smem_per_block_bytes", d.sm.smem_per_block_bytes},
+          {"smem_per_block_optin_bytes", d.sm.smem_per_block_optin_bytes},
+          {"smem_per_sm_bytes", d.sm.smem_per_sm_bytes},
+          {"smem_reserved_per_block_bytes", d.sm.smem_reserved_per_block_bytes},
+          {"fp32_lanes_per_sm", d.fp32_lanes_per_sm},
+          {"fp64_lanes_per_sm", d.fp64_lanes_per_sm},
+          {"sm_clock_max_hz", d.sm_clock_max_hz},
+          {"memory_clock_hz", d.memory_clock_hz},
+          {"memory_bus_bits", d.memory_bus_bits},
+          {"dram_bytes_per_s_theoretical", d.dram_bytes_per_s},
+          {"memory_bytes", d.memory_bytes},
+          {"l2_bytes", d.l2_bytes},
+          {"ecc", d.ecc},
+          {"mig", or_null(d.nvml.mig)},
+          {"power_limit_w", or_null(d.nvml.power_limit_w)},
+          {"throttle_reasons", or_null(d.nvml.throttle_reasons)},
+          {"driver_version", d.nvml.driver_version.empty() ? nlohmann::json(nullptr) : nlohmann::json(d.nvml.driver_version)},
+          {"cuda_driver_version", cuda_version(d.driver_version)}};
+}
+
+}  // namespace
+
+nlohmann::json environment(const Device& device, const Session& session, const RunDescription& run) {
+  std::array<char, 256> host{};
+  static_cast<void>(gethostname(host.data(), host.size() - 1));
+  const Precision& p = session.precision();
+  return {{"schema_version", schema_version},
+          {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
+          {"occbench_version", build_info::version},
+          {"git_commit", build_info::commit},
+          {"git_dirty", build_info::dirty},
+          {"build_type", build_info::build_type},
+          {"cuda_toolkit", build_info::cuda_toolkit},
+          {"compiler", build_info::compiler},
+          {"compiler_flags", build_info::compiler_flags},
+          {"cuda_architectures", build_info::cuda_architectures},
+          {"google_benchmark_version", run.google_benchmark_version},
+          {"command_line", run.command_line},
+          {"host", host.data()},
+          {"preset", run.preset},
+          {"experiments", run.experiments},
+          {"seed", run.seed},
+          {"gpu", gpu(device)},
+          {"method",
+           {{"launch_target_s", p.launch_s},
+            {"ci95_half_width_target", p.half_width},
+            {"samples_per_visit", p.samples_per_visit},
+            {"least_rounds", p.least_rounds},
+            {"most_rounds", p.most_rounds},
+            {"clock_tolerance", p.clock_tolerance},
+            {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
+            {"empty_launch_s", session.empty_launch_s()},
+            {"input_bytes", session.arena().input_bytes()},
+            {"output_bytes", session.arena().output_bytes()}}}};
+}
+
+std::string build_commit() {
+  return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : "");
+}
+
+bool is_debug_build() {
+#ifdef NDEBUG
+  return false;
+#else
+  return true;
+#endif
+}
+
+std::string default_run_folder(const Device& device) {
+  std::string slug;
+  for (const char c : device.name) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u) != 0)
+      slug += static_cast<char>(std::tolower(u));
+    else if (!slug.empty() && slug.back() != '-')
+      slug += '-';
+  }
+  return slug + "/" + utc_now("%Y-%m-%d") + "-" + build_commit();
+}
+
+}  // namespace occbench

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where and how a run was made: everything that two result folders must agree on to be compared.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/device.hpp"
+#include "harness/session.hpp"
+
+namespace occbench {
+
+/// What the command line adds to the facts of machine and build.
+struct RunDescription {
+  std::string command_line;
+  std::string preset;
+  std::vector<std::string> experiments;
+  std::uint64_t seed = 0;
+  std::string google_benchmark_version;
+};
+
+/// env.json of a run (results/schema.json describes it).
+nlohmann::json environment(const Device& device, const Session& session, const RunDescription& run);
+
+/// This build's commit, "abc123def456" or "unknown"; with "-dirty" when the tree differed from it.
+std::string build_commit();
+
+/// True for a build whose host code is not optimised: no result of record comes from it.
+bool is_debug_build();
+
+/// "nvidia-h200/2026-11-21-abc123def456": where a run of this build on this device belongs under results/.
+std::string default_run_folder(const Device& device);
+
+}  // namespace occbench

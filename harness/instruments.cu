@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "harness/census.cuh"
+#include "harness/check.hpp"
+#include "harness/instruments.hpp"
+#include "harness/random.cuh"
+
+namespace occbench::instruments {
+
+namespace {
+
+template <class T>
+__global__ void fill_random_kernel(T* data, std::size_t count) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+    data[i] = random_value<T>(i);
+}
+
+__global__ void flush_l2_kernel(float4* data, std::size_t count, bool dirty) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    float4 v;  // volatile: nobody may use the value, and it must be read all the same
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(data + i));
+    if (dirty) data[i] = v;
+  }
+}
+
+__global__ void delay_and_stamp_kernel(Stamp* stamps, std::uint64_t delay_ns) {
+  if (threadIdx.x != 0) return;
+  const std::uint64_t begin = device::global_timer_ns();
+  std::uint64_t now = begin;
+  while (now - begin < delay_ns) now = device::global_timer_ns();
+  // The timer moves in steps; reading the clock at the moment of a step makes the pair sharp.
+  const std::uint64_t before = now;
+  while (now == before) now = device::global_timer_ns();
+  stamps[device::sm_index()] = {static_cast<std::uint64_t>(clock64()), now};
+}
+
+__global__ void nothing_kernel() {}
+
+}  // namespace
+
+template <class T>
+void fill_random(T* data, std::size_t count, cudaStream_t stream) {
+  fill_random_kernel<<<4096, 256, 0, stream>>>(data, count);
+  check(cudaGetLastError(), "filling the input");
+}
+template void fill_random<float>(float*, std::size_t, cudaStream_t);
+template void fill_random<double>(double*, std::size_t, cudaStream_t);
+
+void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream) {
+  flush_l2_kernel<<<1024, 512, 0, stream>>>(reinterpret_cast<float4*>(data), bytes / sizeof(float4), dirty);
+  check(cudaGetLastError(), "flushing the L2");
+}
+
+void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream) {
+  delay_and_stamp_kernel<<<sm_count, 32, 0, stream>>>(stamps, delay_ns);
+  check(cudaGetLastError(), "stamping the clocks");
+}
+
+void nothing(cudaStream_t stream) {
+  nothing_kernel<<<1, 32, 0, stream>>>();
+  check(cudaGetLastError(), "launching an empty kernel");
+}
+
+}  // namespace occbench::instruments

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The harness's own small kernels: what must happen on the device around a measured launch.
+// Every call is asynchronous on `stream` and throws CudaError when it could not be launched.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace occbench::instruments {
+
+/// One SM's clock counter and the device's global timer, read together. `time_ns` 0: no block ran there.
+struct Stamp {
+  std::uint64_t cycles;
+  std::uint64_t time_ns;
+};
+
+/// data[i] = random_value<T>(i) for i < count; T is float or double.
+template <class T>
+void fill_random(T* data, std::size_t count, cudaStream_t stream);
+
+/// Fills the L2 with `bytes` of `data` (twice its size, say), so that it holds nothing that the next launch wants: by
+/// reading, which leaves nothing unwritten in it, or when `dirty` by writing the same values back.
+void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
+
+/// Occupies every SM for `delay_ns` so that what is queued behind it starts without a gap; stamps[sm]
+/// is taken as it ends. A delay of 0 only stamps. `stamps` has one entry per SM.
+void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream);
+
+/// An empty kernel of one block.
+void nothing(cudaStream_t stream);
+
+}  // namespace occbench::instruments

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// From dials to a launch: a case as an experiment asks for it, and as the device can run it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/device.hpp"
+#include "harness/launch.hpp"
+
+namespace occbench {
+
+/// A case as an experiment asks for it: dials only, no device needed.
+struct CaseSpec {
+  std::string experiment;
+  const Variant* variant = nullptr;
+  int block_size = 0;                      ///< threads; 0 takes the variant's own
+  int resident_blocks = 0;                 ///< per SM, reached with ballast; 0: whatever fits
+  std::size_t ballast_bytes = 0;           ///< dynamic shared memory on top of the kernel's own
+  int carveout_percent = 100;              ///< pinned, so that ballast does not also move the L1's size
+  int waves = 1;                           ///< full waves of blocks in the grid
+
+  /// "experiment.family.variant.b256.r4": stable across devices and runs, [A-Za-z0-9_.=+-] only.
+  [[nodiscard]] std::string id() const;
+};
+
+enum class Status { valid, invalid, impossible, skipped };
+std::string_view to_string(Status status);
+
+/// A case as this device can run it: theory, launch and work; or why it cannot run.
+struct Case {
+  CaseSpec spec;
+  std::string id;
+  Status status = Status::valid;
+  std::string reason;  ///< one line when status is not valid
+  EntryAttributes attributes;
+  theory::Footprint footprint;
+  theory::Occupancy occupancy;
+  double occupancy_textbook = 0;
+  Launch launch;
+  std::int64_t iterations = 0;  ///< passes of each thread in the timed launch
+
+  [[nodiscard]] Shape shape(std::int64_t passes) const { return {launch.grid_size, launch.block_size, passes}; }
+};
+
+/// Resolves a spec on the current device. Never throws for a footprint: what cannot run comes back
+/// `impossible` with the reason. `target_s` is the time one launch should take.
+Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s);
+
+/// Passes that should take `target_s` at `warps_per_sm` resident warps: target over the larger of the
+/// latency bound and the throughput bounds. A function of dials and device alone, never of a measurement, so
+/// that two runs do the same work.
+std::int64_t passes_for(const Variant& variant, const Device& device, int warps_per_sm, double target_s);
+
+}  // namespace occbench

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/record.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "harness/csv.hpp"
+
+namespace occbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string number(double value) {  // the shortest text that reads back as the same double
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+template <class Integer>
+std::string number(Integer value) requires std::is_integral_v<Integer> {
+  return std::to_string(value);
+}
+template <class T>
+std::string number(const std::optional<T>& value) {
+  return value ? number(*value) : "";
+}
+/// A dial that does not apply is an empty cell.
+std::string dial(int value) { return value == 0 ? "" : number(value); }
+
+struct Column {
+  const char* name;
+  std::function<std::string(const CaseResult&)> text;
+};
+
+/// Columns known before any launch, once a footprint could be computed.
+bool planned(const CaseResult& r) { return r.planned.footprint.registers_per_thread > 0; }
+bool launchable(const CaseResult& r) { return r.planned.launch.grid_size > 0; }
+bool timed(const CaseResult& r) { return r.planned.status == Status::valid && r.samples > 0; }
+
+template <class Text>
+std::function<std::string(const CaseResult&)> when(bool (*holds)(const CaseResult&), Text text) {
+  return [holds, text](const CaseResult& r) { return holds(r) ? number(text(r)) : std::string(); };
+}
+
+std::string unit(const CaseResult& r) {
+  return r.planned.spec.variant->ceiling == Ceiling::dram ? "byte/s" : "flop/s";
+}
+
+const std::vector<Column>& columns() {
+  using R = const CaseResult&;
+  static const std::vector<Column> all{
+      {"schema_version", [](R) { return number(schema_version); }},
+      {"case_id", [](R r) { return r.planned.id; }},
+      {"experiment", [](R r) { return r.planned.spec.experiment; }},
+      {"family", [](R r) { return r.planned.spec.variant->family; }},
+      {"variant", [](R r) { return r.planned.spec.variant->name; }},
+      {"status", [](R r) { return std::string(to_string(r.planned.status)); }},
+      {"reason", [](R r) { return r.planned.reason; }},
+      {"block_size", [](R r) { return number(r.planned.spec.block_size); }},
+      {"grid_size", when(launchable, [](R r) { return r.planned.launch.grid_size; })},
+      {"waves", [](R r) { return number(r.planned.spec.waves); }},
+      {"ilp", [](R r) { return number(r.planned.spec.variant->dials.ilp); }},
+      {"bytes_per_access", [](R r) { return dial(r.planned.spec.variant->dials.bytes_per_access); }},
+      {"data_type", [](R r) { return r.planned.spec.variant->dials.data_type; }},
+      {"register_route", [](R r) { return std::string(to_string(r.planned.spec.variant->dials.route)); }},
+      {"register_cap", [](R r) { return dial(r.planned.spec.variant->dials.register_cap); }},
+      {"registers_per_thread", when(planned, [](R r) { return r.planned.attributes.registers_per_thread; })},
+      // No kernel of the suite has a local array, so its stack is what the compiler spilled.
+      {"spill_bytes", when(planned, [](R r) { return r.planned.attributes.local_bytes; })},
+      {"local_bytes", when(planned, [](R r) { return r.planned.attributes.local_bytes; })},
+      {"static_smem_bytes", when(planned, [](R r) { return r.planned.attributes.static_smem_bytes; })},
+      {"dynamic_smem_bytes", [](R r) { return number(r.planned.footprint.dynamic_smem_bytes); }},
+      {"carveout_percent", [](R r) { return number(r.planned.spec.carveout_percent); }},
+      {"cluster_size", [](R r) { return number(r.planned.launch.cluster_size); }},
+      {"barriers", [](R r) { return number(r.planned.spec.variant->dials.barriers); }},
+      {"tile_width", [](R r) { return dial(r.planned.spec.variant->dials.tile_width); }},
+      {"live_values", [](R r) { return dial(r.planned.spec.variant->dials.live_values); }},
+      {"blocks_per_sm", when(planned, [](R r) { return r.planned.occupancy.blocks_per_sm; })},
+      {"warps_per_sm", when(planned, [](R r) { return r.planned.occupancy.warps_per_sm; })},
+      {"occupancy_theoretical", when(planned, [](R r) { return r.planned.occupancy.fraction; })},
+      {"limiters",
+       [](R r) {
+         return r.planned.occupancy.limiters == theory::Limiter::none
+                    ? std::string()
+                    : theory::to_string(r.planned.occupancy.limiters);
+       }},
+      {"occupancy_textbook", when(planned, [](R r) { return r.planned.occupancy_textbook; })},
+      {"blocks_per_sm_api", [](R r) { return number(r.blocks_per_sm_api); }},
+      {"blocks_per_sm_resident", [](R r) { return number(r.blocks_per_sm_resident); }},
+      {"occupancy_achieved", [](R) { return std::string(); }},
+      {"counter_status", [](R) { return std::string("off"); }},
+      {"iterations", when(launchable, [](R r) { return r.planned.iterations; })},
+      {"bytes_per_launch", when(timed, [](R r) { return r.work.bytes; })},
+      {"flop_per_launch", when(timed, [](R r) { return r.work.flop; })},
+      {"samples", [](R r) { return number(r.samples); }},
+      {"discarded", [](R r) { return number(r.discarded); }},
+      {"stop_reason",
+       [](R r) { return !timed(r) ? std::string() : r.reached_precision ? "precision" : "bound"; }},
+      {"time_median_s", when(timed, [](R r) { return r.time_s.median; })},
+      {"time_ci95_low_s", when(timed, [](R r) { return r.time_s.low; })},
+      {"time_ci95_high_s", when(timed, [](R r) { return r.time_s.high; })},
+      {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
+      {"throughput", when(timed, [](R r) { return r.throughput; })},
+      {"throughput_unit", [](R r) { return unit(r); }},
+      {"ceiling", when(timed, [](R r) { return r.ceiling; })},
+      {"percent_of_ceiling", when(timed, [](R r) { return 100 * r.throughput / r.ceiling; })},
+      {"per_cycle_per_sm", when(timed, [](R r) { return r.per_cycle_per_sm; })},
+  };
+  return all;
+}
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw UserError(Exit::file, path.string() + ": " + what);
+}
+
+/// Writes all of `text` or, when the disk refuses, nothing of it.
+void write_whole(int fd, const std::string& text, const fs::path& path) {
+  const off_t before = lseek(fd, 0, SEEK_END);
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const std::string why = std::strerror(errno);
+      if (ftruncate(fd, before) != 0) fail(path, why + ", and its last row may be cut off");
+      fail(path, why + "; every row before is kept, make room and go on with --resume");
+    }
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+int open_for_append(const fs::path& path, int extra_flags) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | extra_flags, 0644);
+  if (fd < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
+  return fd;
+}
+
+/// Replaces `path` in one step: readers see the old text or the new, never a part.
+void write_file(const fs::path& path, const std::string& text) {
+  const fs::path temporary = path.string() + ".new";
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
+  try {
+    write_whole(fd, text, temporary);
+  } catch (...) {
+    close(fd);
+    static_cast<void>(unlink(temporary.c_str()));
+    throw;
+  }
+  close(fd);
+  std::error_code error;
+  fs::rename(temporary, path, error);
+  if (error) fail(path, "cannot be written: " + error.message());
+}
+
+/// The whole records of a CSV file whose header must be `header`.
+std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+  std::vector<csv::Row> rows;
+  bool first = true;
+  while (const auto record = csv::read(in)) {
+    if (!record->complete) break;  // a row cut off by a crash
+    if (first && record->fields != header)
+      fail(path, "its columns are not those of schema " + std::to_string(schema_version) +
+                     ": it was written by another version, start a new folder");
+    if (!first && record->fields.size() == header.size()) rows.push_back(record->fields);
+    first = false;
+  }
+  if (first) rows.clear();
+  return rows;
+}
+
+std::string join(const std::vector<std::string>& header, const std::vector<csv::Row>& rows) {
+  std::string text = csv::format(header);
+  for (const auto& row : rows) text += csv::format(row);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> case_columns() {
+  std::vector<std::string> names;
+  for (const Column& c : columns()) names.emplace_back(c.name);
+  return names;
+}
+
+std::vector<std::string> case_fields(const CaseResult& result) {
+  std::vector<std::string> fields;
+  for (const Column& c : columns()) fields.push_back(c.text(result));
+  return fields;
+}
+
+std::vector<std::string> sample_columns() {
+  return {"schema_version", "case_id",     "repetition", "round",         "sample",
+          "time_s",         "sm_clock_hz", "discarded",  "started_unix_s"};
+}
+
+std::vector<std::string> sample_fields(const SampleRow& row) {
+  return {number(schema_version), row.case_id,        number(row.repetition),
+          number(row.round),      number(row.sample), number(row.time_s),
+          number(row.sm_clock_hz), row.discarded ? "1" : "0", number(row.started_unix_s)};
+}
+
+Recorder Recorder::create(const fs::path& folder, const nlohmann::json& environment) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) fail(folder, "is a file, not a folder");
+  fs::create_directories(folder, error);
+  if (error) fail(folder, "cannot be created: " + error.message());
+  if (fs::exists(folder / "cases.csv"))
+    fail(folder, "already holds a run; go on with --resume, or name another folder");
+  Recorder recorder(folder);
+  write_file(folder / "env.json", environment.dump(2) + "\n");
+  recorder.samples_fd_ = open_for_append(folder / "samples.csv", O_CREAT | O_TRUNC);
+  write_whole(recorder.samples_fd_, csv::format(sample_columns()), folder / "samples.csv");
+  recorder.cases_fd_ = open_for_append(folder / "cases.csv", O_CREAT | O_TRUNC);
+  write_whole(recorder.cases_fd_, csv::format(case_columns()), folder / "cases.csv");
+  return recorder;
+}
+
+Recorder Recorder::resume(const fs::path& folder) {
+  if (!fs::exists(folder / "cases.csv")) fail(folder, "holds no run to resume (no cases.csv)");
+  Recorder recorder(folder);
+  const auto cases = read_whole_records(folder / "cases.csv", case_columns());
+  for (const auto& row : cases) recorder.finished_.insert(row[1]);
+  auto samples = fs::exists(folder / "samples.csv") ? read_whole_records(folder / "samples.csv", sample_columns())
+                                                    : std::vector<csv::Row>();
+  std::erase_if(samples, [&](const csv::Row& row) { return !recorder.finished_.contains(row[1]); });
+  write_file(folder / "cases.csv", join(case_columns(), cases));
+  write_file(folder / "samples.csv", join(sample_columns(), samples));
+  recorder.samples_fd_ = open_for_append(folder / "samples.csv", 0);
+  recorder.cases_fd_ = open_for_append(folder / "cases.csv", 0);
+  return recorder;
+}
+
+nlohmann::json Recorder::environment_of(const fs::path& folder) {
+  std::ifstream in(folder / "env.json");
+  if (!in) fail(folder, "holds no run (env.json cannot be read)");
+  const auto json = nlohmann::json::parse(in, nullptr, false);
+  if (json.is_discarded()) fail(folder / "env.json", "is not JSON");
+  return json;
+}
+
+Recorder::Recorder(Recorder&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      cases_fd_(std::exchange(other.cases_fd_, -1)),
+      samples_fd_(std::exchange(other.samples_fd_, -1)),
+      finished_(std::move(other.finished_)) {}
+
+Recorder::~Recorder() {
+  if (cases_fd_ >= 0) close(cases_fd_);
+  if (samples_fd_ >= 0) close(samples_fd_);
+}
+
+void Recorder::append(const CaseResult& result, std::span<const SampleRow> samples) {
+  append(samples);
+  write_whole(cases_fd_, csv::format(case_fields(result)), folder_ / "cases.csv");
+}
+
+void Recorder::append(std::span<const SampleRow> samples) {
+  std::string text;
+  for (const SampleRow& row : samples) text += csv::format(sample_fields(row));
+  write_whole(samples_fd_, text, folder_ / "samples.csv");
+}
+
+}  // namespace occbench

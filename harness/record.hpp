@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case in, one row out: cases.csv, samples.csv and env.json of a run folder. The columns are
+// described once in results/schema.json, and a test holds this writer against it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/plan.hpp"
+#include "harness/statistics.hpp"
+
+namespace occbench {
+
+constexpr int schema_version = 1;
+
+/// A case that has been measured, or that says why not.
+struct CaseResult {
+  Case planned;
+  std::optional<int> blocks_per_sm_api;
+  std::optional<int> blocks_per_sm_resident;
+  Work work;
+  std::size_t samples = 0;  ///< kept
+  std::size_t discarded = 0;
+  bool reached_precision = false;
+  statistics::MedianInterval time_s;  ///< per launch; meaningful when samples > 0
+  double sm_clock_hz = 0;             ///< median over kept samples
+  double throughput = 0;              ///< work over median time: byte/s or flop/s
+  double ceiling = 0;                 ///< same unit
+  double per_cycle_per_sm = 0;        ///< byte or flop
+};
+
+/// One row of samples.csv.
+struct SampleRow {
+  std::string case_id;
+  int repetition = 0;
+  int round = 0;
+  int sample = 0;  ///< within its case and repetition
+  double time_s = 0;
+  double sm_clock_hz = 0;
+  bool discarded = false;
+  double started_unix_s = 0;
+};
+
+std::vector<std::string> case_columns();
+std::vector<std::string> case_fields(const CaseResult& result);
+std::vector<std::string> sample_columns();
+std::vector<std::string> sample_fields(const SampleRow& row);
+
+/// A run folder being written. Every finished case is on disk, whole, before the next is begun; a
+/// crash costs at most the cases that were still being measured.
+class Recorder {
+ public:
+  /// Starts a new run in `folder` (created if need be). Throws UserError(Exit::file) when it is not a
+  /// folder, already holds a run, or cannot be written.
+  static Recorder create(const std::filesystem::path& folder, const nlohmann::json& environment);
+  /// Continues the run in `folder`: cuts off a row that a crash left half-written and samples of cases that
+  /// never finished. Throws UserError(Exit::file) when there is no run or it is of another schema.
+  static Recorder resume(const std::filesystem::path& folder);
+
+  Recorder(Recorder&&) noexcept;
+  Recorder& operator=(Recorder&&) = delete;
+  ~Recorder();
+
+  /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on disk
+  /// then still ends in a whole row.
+  void append(const CaseResult& result, std::span<const SampleRow> samples);
+  /// Appends samples alone: a repetition of a case whose row is written.
+  void append(std::span<const SampleRow> samples);
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  /// Ids of the cases whose rows were there when the run was resumed.
+  [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
+  /// The environment of the run as written.
+  [[nodiscard]] static nlohmann::json environment_of(const std::filesystem::path& folder);
+
+ private:
+  explicit Recorder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::filesystem::path folder_;
+  int cases_fd_ = -1;
+  int samples_fd_ = -1;
+  std::set<std::string> finished_;
+};
+
+}  // namespace occbench

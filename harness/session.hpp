@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases in, results out: checks each against its reference, counts its residents, times it in rounds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "harness/arena.hpp"
+#include "harness/record.hpp"
+#include "harness/timing.hpp"
+
+namespace occbench {
+
+/// How precisely to measure, and when to give up.
+struct Precision {
+  double launch_s = 1e-3;       ///< time that one launch is sized for
+  double half_width = 0.005;    ///< of the median's 95 % interval, relative: the aim
+  int samples_per_visit = 4;    ///< launches timed back to back each time a case has its turn
+  int least_rounds = 3;         ///< visits, in random order over the group, before a case may stop
+  int most_rounds = 15;         ///< the bound
+  double clock_tolerance = 0.02;  ///< a sample whose SM clock is this much under the fastest seen is discarded
+};
+
+/// Owns the device for the length of a run.
+class Session {
+ public:
+  Session(const Device& device, const Precision& precision, std::uint64_t seed);
+
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+  [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] const Precision& precision() const { return precision_; }
+  /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
+  [[nodiscard]] double empty_launch_s() const { return empty_launch_s_; }
+
+  /// A result as soon as it is final, with the samples behind it.
+  using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
+
+  /// Measures a group of cases together, visiting them in a new random order each round. Cases whose
+  /// status is not `valid` are handed through. A CUDA error makes its case invalid; when it cost the
+  /// context, throws UserError(Exit::some_case_failed) after that case's row. Stops between visits once `stop` is set;
+  /// unfinished cases are then not reported.
+  void measure(std::span<const Case> group, int repetition, const Finished& finished, const std::atomic<bool>& stop);
+
+  /// Exactly `launches` launches of one case inside its NVTX range, after one warm-up outside of it: what a
+  /// profiler wants. Returns the samples (no delay kernel, no flush).
+  std::vector<double> launch_only(const Case& c, int launches);
+
+ private:
+  struct Course;  // one case on its way through a group
+
+  bool admit(Course& course);
+  void visit(Course& course, int round);
+  [[nodiscard]] bool finish_if_done(Course& course, int round) const;
+  void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
+
+  Device device_;
+  Precision precision_;
+  std::mt19937_64 random_;
+  Stream stream_;
+  Arena arena_;
+  Timer timer_;
+  double fastest_clock_hz_ = 0;
+  double empty_launch_s_ = 0;
+};
+
+}  // namespace occbench

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a kernel family becomes variants: three entry templates around one Body, one per way to govern
+// registers, and what every variant shares.
+//
+// A Body is a struct at namespace scope with
+//   struct Parameters { ... };                                  trivially copyable, the kernel's argument
+//   static __device__ void run(const Parameters& p);            what one thread does
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/census.cuh"
+#include "harness/kernel.hpp"
+
+namespace occbench {
+
+/// Set by the build for the objects that are compiled again under -maxrregcount=N; 0 elsewhere.
+#ifdef OCCBENCH_MAXRREGCOUNT
+inline constexpr int compiled_register_cap = OCCBENCH_MAXRREGCOUNT;
+#else
+inline constexpr int compiled_register_cap = 0;
+#endif
+
+// The cap of the compilation is a template argument, so that the same Body compiled under two caps has two names:
+// a toolkit whose host stubs are weak symbols would bind both to one.
+template <class Body, int CompiledCap = compiled_register_cap>
+__global__ void free_entry(typename Body::Parameters p, Census census) {
+  device::census_begin(census);
+  Body::run(p);
+  device::census_end(census);
+}
+
+template <class Body, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks) bounded_entry(typename Body::Parameters p, Census census) {
+  device::census_begin(census);
+  Body::run(p);
+  device::census_end(census);
+}
+
+template <class Body, int Registers>
+__global__ void __maxnreg__(Registers) capped_entry(typename Body::Parameters p, Census census) {
+  device::census_begin(census);
+  Body::run(p);
+  device::census_end(census);
+}
+
+namespace device {
+
+/// This thread's index in the grid, and the number of threads in it. 64 bits: arrays exceed 2^31 elements.
+__device__ __forceinline__ std::int64_t thread_index() {
+  return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+}
+__device__ __forceinline__ std::int64_t thread_count() { return std::int64_t{gridDim.x} * blockDim.x; }
+
+}  // namespace device
+
+/// Calls f(std::integral_constant<int, values>)... in order: a compile-time dial.
+template <int... values, class F>
+void for_each_value(F f) {
+  (f(std::integral_constant<int, values>{}), ...);
+}
+
+}  // namespace occbench

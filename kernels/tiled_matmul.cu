@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: shared memory per block as an occupancy limiter, on the textbook's tiled matrix product.
+// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form beats them
+//   all at lower occupancy.
+// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov and Demmel,
+//   'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
+#include "kernels/family.cuh"
+
+namespace occbench::tiled_matmul {
+
+/// C (m x n) = A (m x k) B (k x n), row-major. One block per C tile, `tiles_across` tiles in a row of them.
+struct Parameters {
+  const float* a;
+  const float* b;
+  float* c;
+  int n;
+  int k;
+  int tiles_across;
+  int tile_width;           ///< elements; the compiled variants know it already
+  unsigned a_tile_bytes;  ///< where the one shared array is cut in two (PMPP 5.6)
+  int passes;               ///< k over the depth of one tile
+};
+
+extern __shared__ __align__(16) unsigned char shared_array[];
+
+/// The textbook's kernel: every thread one element of C. `tile` 0 reads the width at run time, as an
+/// extern __shared__ array sized from the device's properties allows.
+template <int tile>
+struct Textbook {
+  using Parameters = tiled_matmul::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const int width = tile == 0 ? p.tile_width : tile;
+    auto* const a_tile = reinterpret_cast<float*>(shared_array);
+    auto* const b_tile = reinterpret_cast<float*>(shared_array + p.a_tile_bytes);
+    const int tx = static_cast<int>(threadIdx.x) % width;
+    const int ty = static_cast<int>(threadIdx.x) / width;
+    const int row = static_cast<int>(blockIdx.x) / p.tiles_across * width + ty;
+    const int column = static_cast<int>(blockIdx.x) % p.tiles_across * width + tx;
+    const float* a = p.a + std::int64_t{row} * p.k + tx;
+    const float* b = p.b + std::int64_t{ty} * p.n + column;
+    float sum = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      a_tile[ty * width + tx] = *a;
+      b_tile[ty * width + tx] = *b;
+      a += width;
+      b += std::int64_t{width} * p.n;
+      __syncthreads();
+      if constexpr (tile == 0) {
+#pragma unroll 1
+        for (int i = 0; i < width; ++i) sum = fmaf(a_tile[ty * width + i], b_tile[i * width + tx], sum);
+      } else {
+#pragma unroll
+        for (int i = 0; i < tile; ++i) sum = fmaf(a_tile[ty * tile + i], b_tile[i * tile + tx], sum);
+      }
+      __syncthreads();
+    }
+    p.c[std::int64_t{row} * p.n + column] = sum;
+  }
+};
+
+/// Every thread `span` x `span` elements of a 16 span x 16 span tile: two shared loads feed span squared FMAs.
+template <int span>
+struct RegisterTiled {
+  using Parameters = tiled_matmul::Parameters;
+  static constexpr int side = 16;          // threads along each edge of the block
+  static constexpr int tile = side * span;  // elements along each edge of C's tile
+  static constexpr int depth = 16;         // of A's and B's tiles
+  static constexpr int threads = side * side;
+  static constexpr int loads = tile * depth / 4 / threads;  // 16-byte loads per thread and matrix
+  static_assert(loads >= 1 && span % 4 == 0);
+
+  static __device__ void run(const Parameters& p) {
+    auto* const a_tile = reinterpret_cast<float*>(shared_array);  // [depth][tile]: transposed on the way in
+    auto* const b_tile = reinterpret_cast<float*>(shared_array + p.a_tile_bytes);  // [depth][tile]
+    const int t = static_cast<int>(threadIdx.x);
+    const int tx = t % side;
+    const int ty = t / side;
+    const int row = static_cast<int>(blockIdx.x) / p.tiles_across * tile;
+    const int column = static_cast<int>(blockIdx.x) % p.tiles_across * tile;
+    const float* a = p.a + std::int64_t{row + t / 4} * p.k + t % 4 * 4;
+    const float* b = p.b + std::int64_t{t / (tile / 4)} * p.n + column + t % (tile / 4) * 4;
+    float sum[span][span] = {};
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int l = 0; l < loads; ++l) {
+        const int m = t / 4 + l * (threads / 4);
+        const auto va = *reinterpret_cast<const float4*>(a + std::int64_t{l} * (threads / 4) * p.k);
+        a_tile[(t % 4 * 4 + 0) * tile + m] = va.x;
+        a_tile[(t % 4 * 4 + 1) * tile + m] = va.y;
+        a_tile[(t % 4 * 4 + 2) * tile + m] = va.z;
+        a_tile[(t % 4 * 4 + 3) * tile + m] = va.w;
+        const int k = l * (threads / (tile / 4));
+        *reinterpret_cast<float4*>(&b_tile[(t / (tile / 4) + k) * tile + t % (tile / 4) * 4]) =
+            *reinterpret_cast<const float4*>(b + std::int64_t{k} * p.n);
+      }
+      a += depth;
+      b += std::int64_t{depth} * p.n;
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < depth; ++k) {
+        float va[span];
+        float vb[span];
+#pragma unroll
+        for (int i = 0; i < span; i += 4) {  // 16-byte groups `side` groups apart: no bank is asked twice
+          *reinterpret_cast<float4*>(va + i) = *reinterpret_cast<const float4*>(&a_tile[k * tile + i * side + ty * 4]);
+          *reinterpret_cast<float4*>(vb + i) = *reinterpret_cast<const float4*>(&b_tile[k * tile + i * side + tx * 4]);
+        }
+#pragma unroll
+        for (int i = 0; i < span; ++i) {
+#pragma unroll
+          for (int j = 0; j < span; ++j) sum[i][j] = fmaf(va[i], vb[j], sum[i][j]);
+        }
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < span; ++i) {
+#pragma unroll
+      for (int j = 0; j < span; j += 4)
+        *reinterpret_cast<float4*>(p.c + std::int64_t{row + i / 4 * 4 * side + ty * 4 + i % 4} * p.n + column +
+                                   j * side + tx * 4) = *reinterpret_cast<float4*>(&sum[i][j]);
+    }
+  }
+};
+
+namespace {
+
+/// The product's sizes for a grid of `blocks` tiles: as square as the number of blocks allows, and every block used.
+struct Sizes {
+  int m, n, k, tiles_across;
+};
+Sizes sizes_of(int blocks, int tile, int depth, std::int64_t passes) {
+  int across = 1;
+  for (int d = 1; d * d <= blocks; ++d)
+    if (blocks % d == 0) across = d;
+  return {blocks / across * tile, across * tile, static_cast<int>(passes) * depth, across};
+}
+
+std::vector<double> reference(Arena& arena, const Sizes& s) {
+  const std::size_t half = arena.input_bytes() / 2 / sizeof(float);
+  const auto n = static_cast<std::size_t>(s.n);
+  const auto k = static_cast<std::size_t>(s.k);
+  const auto a = arena.reference_input<float>(static_cast<std::size_t>(s.m) * k);
+  std::vector<double> b(k * n);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = random_value<float>(half + i);
+  std::vector<double> c(static_cast<std::size_t>(s.m) * n);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(s.m); ++row)
+    for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t column = 0; column < n; ++column)
+        c[row * n + column] += a[row * k + i] * b[i * n + column];
+  return c;
+}
+
+struct Form {
+  std::string name;
+  int tile;
+  int depth;
+  int threads;
+  int elements;  ///< of C per thread
+  Instructions instructions;
+  double lsu_cycles_per_warp;
+  const void* entry;
+};
+
+void add(const Form& f) {
+  const std::size_t tile_bytes = std::size_t{4} * f.tile * f.depth;  // of A's tile, and of B's
+  const double flop_per_pass = 2.0 * f.depth * f.elements;
+  add_variant({
+      .family = "tiled_matmul",
+      .name = f.name,
+      .dials = {.bytes_per_access = f.elements > 1 ? 16 : 4, .tile_width = f.tile},
+      .ceiling = Ceiling::fp32,
+      // L2 latency, two barriers and the dependent sum: sizes the work, no more
+      .pass = {.flop = flop_per_pass, .latency_cycles = 800.0 + 8 * f.depth, .lsu_cycles_per_warp = f.lsu_cycles_per_warp},
+      .instructions = f.instructions,
+      .fixed_block_size = f.threads,
+      .l2_before = L2::clean,
+      .dynamic_smem_bytes = [tile_bytes] { return 2 * tile_bytes; },
+      .max_iterations =
+          [f](const Arena& arena, const Shape& shape) {
+            const Sizes s = sizes_of(shape.grid_size, f.tile, f.depth, 1);
+            const auto half = static_cast<std::int64_t>(arena.input_bytes() / 2 / sizeof(float));
+            return half / (std::int64_t{std::max(s.m, s.n)} * f.depth);
+          },
+      .prepare =
+          [f, tile_bytes, flop_per_pass](Arena& arena, const Shape& shape) {
+            const Sizes s = sizes_of(shape.grid_size, f.tile, f.depth, shape.iterations);
+            const float* input = arena.input<float>();
+            Problem problem;
+            problem.set_parameters(Parameters{.a = input,
+                                              .b = input + arena.input_bytes() / 2 / sizeof(float),
+                                              .c = arena.output<float>(),
+                                              .n = s.n,
+                                              .k = s.k,
+                                              .tiles_across = s.tiles_across,
+                                              .tile_width = f.tile,
+                                              .a_tile_bytes = static_cast<unsigned>(tile_bytes),
+                                              .passes = static_cast<int>(shape.iterations)});
+            const double elements = double(s.m) * s.n;
+            problem.work = {.bytes = 4 * (elements + double(s.m) * s.k + double(s.k) * s.n),
+                            .flop = static_cast<double>(shape.threads()) * static_cast<double>(shape.iterations) *
+                                    flop_per_pass};
+            problem.poison = [&arena, s] { arena.poison_output(std::size_t{4} * s.m * s.n); };
+            problem.mismatch = [&arena, s] { return arena.first_mismatch<float>(reference(arena, s), 1e-4); };
+            return problem;
+          },
+      .entry = f.entry,
+  });
+}
+
+template <int tile>
+void add_textbook() {
+  add({.name = "textbook-tile" + std::to_string(tile),
+       .tile = tile,
+       .depth = tile,
+       .threads = tile * tile,
+       .elements = 1,
+       .instructions = {{"LDG.32", 2}, {"STS.32", 2}, {"LDS.32", tile}, {"LDS.128", tile / 4}, {"FFMA", tile}, {"BAR", 2}},
+       .lsu_cycles_per_warp = 1.5 * tile,
+       .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
+}
+
+const Registration registered{[] {
+  for_each_value<8, 16, 32>([]<int tile>(std::integral_constant<int, tile>) {
+    add_textbook<tile>();
+    add({.name = "runtime-tile" + std::to_string(tile),
+         .tile = tile,
+         .depth = tile,
+         .threads = tile * tile,
+         .elements = 1,
+         .instructions = {{"LDS.32", 2}, {"FFMA", 1}},
+         .lsu_cycles_per_warp = 2.0 * tile,
+         .entry = reinterpret_cast<const void*>(free_entry<Textbook<0>>)});
+  });
+  for_each_value<4, 8>([]<int span>(std::integral_constant<int, span>) {
+    using Body = RegisterTiled<span>;
+    add({.name = "register-" + std::to_string(span) + "x" + std::to_string(span),
+         .tile = Body::tile,
+         .depth = Body::depth,
+         .threads = Body::threads,
+         .elements = span * span,
+         .instructions = {{"LDG.128", 2 * Body::loads},
+                          {"STS.32", 4 * Body::loads},
+                          {"STS.128", Body::loads},
+                          {"LDS.128", Body::depth * span / 2},
+                          {"FFMA", Body::depth * span * span},
+                          {"BAR", 2}},
+         .lsu_cycles_per_warp = Body::depth * span / 2 * 2.0,
+         .entry = reinterpret_cast<const void*>(free_entry<Body>)});
+  });
+}};
+
+}  // namespace
+
+}  // namespace occbench::tiled_matmul

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new family and a new experiment cost one file and one line each, as the README says.
+
+Follows the README in a copy of the tree: every fenced block under a marker <!-- extension: PATH --> is a
+new file PATH, or the one line to append where PATH is a CMakeLists.txt. Then builds the copy the way
+OCCBENCH_BUILD_DIR was built, so that ccache hands over all that did not change, and asks `occbench list`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from layering_test import forbidden_includes
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
+BLOCK = re.compile(r"^<!-- extension: (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SETTING = re.compile(
+    r"^(CMAKE_BUILD_TYPE|CMAKE_(?:CXX|CUDA)_COMPILER|CMAKE_CUDA_ARCHITECTURES|CMAKE_GENERATOR|CMAKE_COMMAND"
+    r"|OCCBENCH_\w+|FETCHCONTENT_SOURCE_DIR_\w+):\w+=(.*)$",
+    re.MULTILINE,
+)
+
+
+def checked(*command: object, environment: dict[str, str] | None = None) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(words, text=True, capture_output=True, env=environment)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-6000:]
+        raise AssertionError(f"{' '.join(words)} ended with {done.returncode}\n{said}")
+    return done.stdout
+
+
+class SelfExtension(unittest.TestCase):
+    def test_following_the_readme(self) -> None:
+        blocks = dict(BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+        family = [Path(path).stem for path in blocks if re.fullmatch(r"kernels/\w+\.cu", path)]
+        experiment = [Path(path).stem for path in blocks if re.fullmatch(r"benchmarks/\w+\.cpp", path)]
+        lists = {"kernels/CMakeLists.txt", "benchmarks/CMakeLists.txt"}
+        self.assertEqual(
+            (len(family), len(experiment), len(blocks), lists - blocks.keys()),
+            (1, 1, 4, set()),
+            "README.md needs '<!-- extension: PATH -->' above the blocks for kernels/NAME.cu, for "
+            f"benchmarks/NAME.cpp, and for one line of each of {sorted(lists)}; it has {sorted(blocks)}",
+        )
+
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder) / "occbench"
+            shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build*", ".*", "__pycache__"))
+            for path, text in blocks.items():
+                if path in lists:
+                    self.assertEqual(len(text.splitlines()), 1, f"{path} is to grow by one line:\n{text}")
+                    with (tree / path).open("a", encoding="utf-8") as file:
+                        file.write(text)
+                else:
+                    self.assertFalse((tree / path).exists(), f"{path} is in the tree already")
+                    (tree / path).write_text(text, encoding="utf-8")
+            self.assertEqual(forbidden_includes(tree), [])
+
+            occbench = self.build(tree)
+            listed = json.loads(checked(occbench, "list", "--format", "json"))
+            self.assertIn(experiment[0], {each["name"] for each in listed["experiments"]})
+            self.assertIn(experiment[0], {each["experiment"] for each in listed["cases"]})
+            listed = json.loads(checked(occbench, "list", "--variants", "--format", "json"))
+            self.assertIn(family[0], {each["family"] for each in listed["variants"]})
+
+    def build(self, tree: Path) -> Path:
+        settings = dict(SETTING.findall((BUILD / "CMakeCache.txt").read_text()))
+        cmake, generator = settings.pop("CMAKE_COMMAND"), settings.pop("CMAKE_GENERATOR")
+        for source in BUILD.glob("_deps/*-src"):
+            settings.setdefault(f"FETCHCONTENT_SOURCE_DIR_{source.name.removesuffix('-src').upper()}", source)
+        # The same place below the root, so that both trees give the compiler the same relative paths.
+        build = tree / (BUILD.relative_to(ROOT) if BUILD.is_relative_to(ROOT) else "build")
+        environment = os.environ | {"CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
+        options = [f"-D{name}={value}" for name, value in settings.items()]
+        checked(cmake, "-S", tree, "-B", build, "-G", generator, *options, environment=environment)
+        jobs = str(os.cpu_count() or 1)
+        checked(cmake, "--build", build, "--target", "occbench", "--parallel", jobs, environment=environment)
+        return build / "benchmarks/occbench"
+
+
+if __name__ == "__main__":
+    unittest.main()

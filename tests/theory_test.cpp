@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of the course text and of the hardware, by name; and every search against brute force.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+
+#include "harness/theory/catalogue.hpp"
+#include "harness/theory/cliffs.hpp"
+#include "harness/theory/occupancy.hpp"
+
+namespace occbench::theory {
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+SmLimits sm_of(const char* name) { return find_device(name).sm; }
+
+Occupancy on(const char* device, const Footprint& footprint) { return occupancy(sm_of(device), footprint); }
+
+double textbook_on(const char* device, const Footprint& footprint) {
+  return textbook_occupancy(sm_of(device), footprint);
+}
+
+// --- The course text (PMPP 4.7, 5.5) and what the hardware makes of it
+
+TEST(CourseText, A100BlockSizes) {
+  const std::pair<int, double> table[] = {{32, 0.5},  {64, 1.0},   {128, 1.0}, {256, 1.0},
+                                          {512, 1.0}, {768, 0.75}, {1024, 1.0}};
+  for (const auto& [block_size, expected] : table) {
+    const Footprint f{.block_size = block_size, .registers_per_thread = 32};
+    EXPECT_DOUBLE_EQ(on("a100", f).fraction, expected) << block_size;
+    EXPECT_DOUBLE_EQ(textbook_on("a100", f), expected) << block_size;
+  }
+}
+
+TEST(CourseText, ThirtyTwoThreadBlocksRunOutOfBlockSlots) {
+  const Occupancy o = on("a100", {.block_size = 32, .registers_per_thread = 32});
+  EXPECT_EQ(o.blocks_per_sm, 32);
+  EXPECT_EQ(to_string(o.limiters), "blocks");
+}
+
+TEST(CourseText, NinetySixThreadsReach98Percent) {
+  const Occupancy o = on("a100", {.block_size = 96, .registers_per_thread = 32});
+  EXPECT_EQ(o.blocks_per_sm, 21);
+  EXPECT_DOUBLE_EQ(o.fraction, 0.984375);
+}
+
+TEST(CourseText, TwoRegistersMoreCostOneBlockOfFour) {
+  EXPECT_EQ(on("a100", {.block_size = 512, .registers_per_thread = 31}).blocks_per_sm, 4);
+  const Footprint f{.block_size = 512, .registers_per_thread = 33};
+  const Occupancy o = on("a100", f);
+  EXPECT_EQ(o.blocks_per_sm, 3);
+  EXPECT_DOUBLE_EQ(o.fraction, 0.75);
+  EXPECT_EQ(to_string(o.limiters), "registers");
+  EXPECT_DOUBLE_EQ(textbook_on("a100", f), 0.75);
+}
+
+TEST(CourseText, ThirtyThreeRegistersAre75PercentAtEveryBlockSize) {
+  for (const char* device : {"a100", "h200"}) {
+    const Footprint at_256{.block_size = 256, .registers_per_thread = 33};
+    EXPECT_DOUBLE_EQ(textbook_on(device, at_256), 0.875);
+    EXPECT_DOUBLE_EQ(on(device, at_256).fraction, 0.75);
+    const Footprint at_64{.block_size = 64, .registers_per_thread = 33};
+    EXPECT_DOUBLE_EQ(textbook_on(device, at_64), 0.96875);  // printed as 96.9 %
+    EXPECT_DOUBLE_EQ(on(device, at_64).fraction, 0.75);
+  }
+}
+
+TEST(CourseText, SixtyFourRegistersNeverExceedHalf) {
+  double best = 0;
+  for (int block_size = 1; block_size <= 1024; ++block_size)
+    best = std::max(best, on("a100", {.block_size = block_size, .registers_per_thread = 64}).fraction);
+  EXPECT_DOUBLE_EQ(best, 0.5);
+}
+
+TEST(CourseText, ThirtyTwoKiBPerBlockOf256) {
+  const Footprint f{.block_size = 256, .registers_per_thread = 32, .dynamic_smem_bytes = 32 * kib};
+  EXPECT_DOUBLE_EQ(textbook_on("a100", f), 0.625);  // the text prints 62 %
+  EXPECT_EQ(on("a100", f).blocks_per_sm, 4);
+  EXPECT_DOUBLE_EQ(on("a100", f).fraction, 0.5);
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 6);
+  EXPECT_DOUBLE_EQ(on("h200", f).fraction, 0.75);
+  EXPECT_EQ(on("h200", f).allocated_smem_per_block_bytes, 33 * kib);
+}
+
+// --- What the text leaves out
+
+TEST(Occupancy, TwoHundredRegistersTimes320ThreadsCannotLaunch) {
+  const Occupancy o = on("h200", {.block_size = 320, .registers_per_thread = 200});
+  EXPECT_EQ(o.blocks_per_sm, 0);
+  EXPECT_EQ(
+      o.unlaunchable,
+      "200 registers x 320 threads needs 12 warps (10 rounded up to fours) of 6,400 registers = 76,800 > "
+      "65,536 per block");
+  EXPECT_EQ(to_string(o.limiters), "registers");
+}
+
+TEST(Occupancy, SixteenBarriersLeaveFourBlocksOnHopper) {
+  Footprint f{.block_size = 64, .registers_per_thread = 32};
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 32);
+  f.barriers = 16;
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 4);
+  EXPECT_EQ(to_string(on("h200", f).limiters), "barriers");
+  EXPECT_EQ(on("a100", f).blocks_per_sm, 32);
+  EXPECT_FALSE(on("a100", f).barrier_limit);
+}
+
+TEST(Occupancy, SharedMemoryStairsOnHopper) {
+  for (std::size_t size_kib = 1; size_kib <= 227; ++size_kib)
+    EXPECT_EQ(on("h200", {.block_size = 32, .registers_per_thread = 32, .dynamic_smem_bytes = size_kib * kib})
+                  .blocks_per_sm,
+              std::min<int>(32, static_cast<int>(228 / (size_kib + 1))))
+        << size_kib;
+}
+
+TEST(Occupancy, CarveOutBoundsResidencyButNeverTheFirstBlock) {
+  Footprint f{
+      .block_size = 64, .registers_per_thread = 32, .dynamic_smem_bytes = 7 * kib, .carveout_percent = 25};
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 8);  // 57 KiB wanted, 64 KiB given
+  EXPECT_EQ(smem_capacity_bytes(sm_of("h200"), f), 64 * kib);
+  f.dynamic_smem_bytes = 200 * kib;
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 1);
+  EXPECT_EQ(smem_capacity_bytes(sm_of("h200"), f), 228 * kib);
+}
+
+TEST(Occupancy, ReasonsAreOneHelpfulLine) {
+  const Footprint good{.block_size = 128, .registers_per_thread = 32};
+  const auto why = [&](auto change) {
+    Footprint f = good;
+    change(f);
+    const Occupancy o = on("h200", f);
+    EXPECT_EQ(o.blocks_per_sm, 0);
+    EXPECT_EQ(o.fraction, 0);
+    return o.unlaunchable;
+  };
+  EXPECT_EQ(why([](Footprint& f) { f.block_size = 0; }), "block size 0: a block has 1 to 1,024 threads");
+  EXPECT_EQ(why([](Footprint& f) { f.block_size = -1; }), "block size -1: a block has 1 to 1,024 threads");
+  EXPECT_EQ(why([](Footprint& f) { f.block_size = INT_MAX; }),
+            "block size 2,147,483,647 exceeds the device's 1,024 threads per block");
+  EXPECT_EQ(why([](Footprint& f) { f.max_block_size = 64; }),
+            "block size 128 exceeds the kernel's own limit of 64 threads (launch bounds or registers)");
+  EXPECT_EQ(why([](Footprint& f) { f.registers_per_thread = 256; }),
+            "256 registers per thread: a thread has at most 255");
+  EXPECT_EQ(why([](Footprint& f) { f.registers_per_thread = INT_MAX; }),
+            "2,147,483,647 registers per thread: a thread has at most 255");
+  EXPECT_EQ(why([](Footprint& f) { f.registers_per_thread = -1; }),
+            "-1 registers per thread: a thread has 0 to 255");
+  EXPECT_EQ(why([](Footprint& f) { f.barriers = 17; }), "17 barriers: a block has at most 16 (ids 0 to 15)");
+  EXPECT_EQ(why([](Footprint& f) { f.carveout_percent = 101; }),
+            "carve-out 101 %: it is 0 to 100, or -1 for the driver's choice");
+  EXPECT_EQ(
+      why([](Footprint& f) { f.static_smem_bytes = 1024, f.dynamic_smem_bytes = 227 * kib; }),
+      "1,024 B static + 232,448 B dynamic shared memory exceeds the 232,448 B a block may have on cc 9.0");
+  EXPECT_NE(why([](Footprint& f) { f.dynamic_smem_bytes = SIZE_MAX; }), "");
+  EXPECT_NE(why([](Footprint& f) { f.static_smem_bytes = SIZE_MAX, f.dynamic_smem_bytes = SIZE_MAX; }), "");
+  EXPECT_NE(occupancy(SmLimits{.cc_major = 99}, good).unlaunchable, "");
+}
+
+TEST(Limiter, NamesAreJoined) {
+  EXPECT_EQ(to_string(Limiter::none), "none");
+  EXPECT_EQ(to_string(Limiter::registers | Limiter::shared_memory), "registers+shared_memory");
+}
+
+// --- Searches against walking value by value
+
+class RandomFootprints : public testing::TestWithParam<const char*> {
+ protected:
+  Footprint next() {
+    const auto pick = [this](int least, int most) {
+      return std::uniform_int_distribution<int>(least, most)(random_);
+    };
+    const auto limit = static_cast<int>(smem_limit_per_block_bytes(sm_));
+    const int share = 1 << pick(0, 5);  // small demands as often as large ones
+    return {.block_size = pick(0, 9) ? 32 * pick(1, 32) : pick(1, 1030),
+            .registers_per_thread = pick(0, 9) ? pick(16, 128) : pick(0, 260),
+            .static_smem_bytes = static_cast<std::size_t>(pick(0, 1) * pick(0, 4096)),
+            .dynamic_smem_bytes = static_cast<std::size_t>(pick(0, 1) * pick(0, limit / share)),
+            .barriers = pick(0, 2) ? 1 : pick(0, 16),
+            .carveout_percent = pick(0, 2) ? -1 : pick(0, 100),
+            .max_block_size = pick(0, 9) ? 1024 : 256};
+  }
+
+  SmLimits sm_ = sm_of(GetParam());
+  std::mt19937 random_{7};
+};
+
+TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseThatEqualIt) {
+  for (int trial = 0; trial < 20000; ++trial) {
+    const Footprint f = next();
+    const Occupancy o = occupancy(sm_, f);
+    const std::pair<Limiter, std::optional<int>> limits[] = {{Limiter::warps, o.warp_limit},
+                                                             {Limiter::blocks, o.block_limit},
+                                                             {Limiter::registers, o.register_limit},
+                                                             {Limiter::shared_memory, o.smem_limit},
+                                                             {Limiter::barriers, o.barrier_limit}};
+    int least = INT_MAX;
+    for (const auto& [limiter, blocks] : limits) least = std::min(least, blocks.value_or(INT_MAX));
+    ASSERT_EQ(o.blocks_per_sm, least) << trial << ' ' << o.unlaunchable;
+    ASSERT_EQ(o.launchable(), o.blocks_per_sm > 0);
+    for (const auto& [limiter, blocks] : limits) ASSERT_EQ(has(o.limiters, limiter), blocks == least);
+  }
+}
+
+template <typename Set>
+void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own, std::int64_t least,
+                   std::int64_t most, const Cliffs& found, Set set) {
+  const int blocks = occupancy(sm, f).blocks_per_sm;
+  const auto walk = [&](std::int64_t step) -> std::optional<Cliff> {
+    Footprint g = f;
+    for (std::int64_t value = own + step; value >= least && (step < 0 || value <= most); value += step) {
+      set(g, value);
+      const Occupancy o = occupancy(sm, g);
+      if (step > 0 ? o.blocks_per_sm < blocks : o.blocks_per_sm > blocks)
+        return Cliff{value, value - own, o.blocks_per_sm, o.fraction};
+    }
+    return std::nullopt;
+  };
+  for (const auto& [expected, got] : {std::pair(walk(1), found.loses), {walk(-1), found.gains}}) {
+    ASSERT_EQ(expected.has_value(), got.has_value());
+    if (!expected) continue;
+    EXPECT_EQ(expected->value, got->value);
+    EXPECT_EQ(expected->delta, got->delta);
+    EXPECT_EQ(expected->blocks_per_sm, got->blocks_per_sm);
+    EXPECT_EQ(expected->occupancy, got->occupancy);
+  }
+}
+
+TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
+  for (int trial = 0; trial < 300; ++trial) {
+    const Footprint f = next();
+    const AllCliffs found = cliffs(sm_, f);
+    expect_walked(sm_, f, f.registers_per_thread, 1, 255, found.registers,
+                  [](Footprint& g, std::int64_t v) { g.registers_per_thread = static_cast<int>(v); });
+    expect_walked(sm_, f, f.block_size, 1, std::min(1024, f.max_block_size), found.threads,
+                  [](Footprint& g, std::int64_t v) { g.block_size = static_cast<int>(v); });
+    expect_walked(sm_, f, f.barriers, 0, 16, found.barriers,
+                  [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); });
+    if (trial % 30 == 0)
+      expect_walked(sm_, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), 0,
+                    static_cast<std::int64_t>(smem_limit_per_block_bytes(sm_) - f.static_smem_bytes),
+                    found.dynamic_smem,
+                    [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); });
+  }
+}
+
+TEST_P(RandomFootprints, BallastIsExactAndLeast) {
+  for (int trial = 0; trial < 3; ++trial) {
+    const Footprint f = next();
+    std::vector<std::optional<std::size_t>> least(34);  // by blocks, walked byte by byte
+    for (std::size_t bytes = smem_limit_per_block_bytes(sm_) + 1; bytes-- > f.dynamic_smem_bytes;) {
+      Footprint g = f;
+      g.dynamic_smem_bytes = bytes;
+      least[static_cast<std::size_t>(occupancy(sm_, g).blocks_per_sm)] = bytes;
+    }
+    for (int blocks = 1; blocks <= 33; ++blocks)
+      EXPECT_EQ(ballast_for_blocks(sm_, f, blocks), least[static_cast<std::size_t>(blocks)]) << blocks;
+    EXPECT_FALSE(ballast_for_blocks(sm_, f, 0));
+  }
+}
+
+TEST_P(RandomFootprints, AvailableSharedMemoryIsTheMostThatKeepsTheBlocks) {
+  for (int trial = 0; trial < 500; ++trial) {
+    Footprint f = next();
+    for (int blocks = 1; blocks <= 33; ++blocks) {
+      const auto most = available_dynamic_smem(sm_, f, blocks);
+      f.dynamic_smem_bytes = most.value_or(0);
+      EXPECT_EQ(occupancy(sm_, f).blocks_per_sm >= blocks, most.has_value());
+      f.dynamic_smem_bytes += 1;
+      if (most) {
+        EXPECT_LT(occupancy(sm_, f).blocks_per_sm, blocks);
+      }
+    }
+  }
+}
+
+TEST_P(RandomFootprints, SlackIsNeverNegativeAndTooSmallForOneMoreBlockOfALimiter) {
+  for (int trial = 0; trial < 5000; ++trial) {
+    const Footprint f = next();
+    const Occupancy o = occupancy(sm_, f);
+    if (!o.launchable()) continue;
+    const Slack s = slack(sm_, f);
+    EXPECT_GE(s.warps, 0);
+    EXPECT_GE(s.blocks, 0);
+    EXPECT_GE(s.registers, 0);
+    EXPECT_LE(s.smem_bytes, sm_.smem_per_sm_bytes);
+    EXPECT_GE(s.barriers.value_or(0), 0);
+    if (has(o.limiters, Limiter::warps)) {
+      EXPECT_LT(s.warps, o.warps_per_sm / o.blocks_per_sm);
+    }
+    if (has(o.limiters, Limiter::shared_memory)) {
+      EXPECT_LT(s.smem_bytes, o.allocated_smem_per_block_bytes);
+    }
+    if (has(o.limiters, Limiter::barriers)) {
+      EXPECT_LT(s.barriers.value(), f.barriers);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, RandomFootprints,
+                         testing::Values("v100", "t4", "a100", "a40", "h200", "rtx5090"),
+                         [](const auto& device) { return std::string(device.param); });
+
+TEST(Cliffs, AreNoneWhereAnotherResourceBinds) {
+  const SmLimits sm = sm_of("h200");
+  const AllCliffs c =
+      cliffs(sm, {.block_size = 256, .registers_per_thread = 32, .dynamic_smem_bytes = 32 * kib});
+  EXPECT_FALSE(c.registers.gains);
+  ASSERT_TRUE(c.registers.loses);
+  EXPECT_EQ(c.registers.loses->value, 41);
+  ASSERT_TRUE(c.dynamic_smem.gains);
+  EXPECT_EQ(c.dynamic_smem.gains->value, 32256);  // (228 KiB / 7, in units of 128 B) - 1 KiB
+  EXPECT_EQ(c.dynamic_smem.gains->blocks_per_sm, 7);
+}
+
+TEST(Cliffs, ShowTheWayBackToALaunch) {
+  const AllCliffs c = cliffs(sm_of("h200"), {.block_size = 320, .registers_per_thread = 200});
+  ASSERT_TRUE(c.registers.gains);
+  EXPECT_EQ(c.registers.gains->value, 168);
+  ASSERT_TRUE(c.threads.gains);
+  EXPECT_EQ(c.threads.gains->value, 256);
+  EXPECT_FALSE(c.registers.loses);
+}
+
+// --- The catalogue
+
+TEST(Catalogue, KnowsEveryNameAndComputeCapability) {
+  for (const std::string& name : device_names()) {
+    const CatalogueEntry e = find_device(name);
+    EXPECT_EQ(e.name, name);
+    EXPECT_GT(e.sm.sm_count, 0);
+    EXPECT_GT(e.l2_bytes, 0u);
+    EXPECT_GT(e.sm_clock_hz, 1e9);
+    EXPECT_GT(e.dram_bytes_per_s, 1e11);
+    EXPECT_GT(e.fp32_lanes_per_sm, 0);
+  }
+  for (const std::string& cc : compute_capabilities()) {
+    const CatalogueEntry e = find_device("cc" + cc);
+    EXPECT_EQ(e.sm.sm_count, 0);
+    const Occupancy o = occupancy(e.sm, {.block_size = 256, .registers_per_thread = 32});
+    EXPECT_TRUE(o.launchable()) << cc << ' ' << o.unlaunchable;
+    EXPECT_EQ(o.fraction, 1) << cc;
+    for (int carveout = 0; carveout <= 100; ++carveout)  // the header knows this much shared memory
+      EXPECT_TRUE(
+          occupancy(e.sm, {.block_size = 32, .registers_per_thread = 32, .carveout_percent = carveout})
+              .launchable())
+          << cc;
+  }
+}
+
+TEST(Catalogue, IsForgivingAboutSpellingOnly) {
+  EXPECT_EQ(find_device("H200").name, "h200");
+  EXPECT_EQ(find_device("RTX 5090").name, "rtx5090");
+  EXPECT_EQ(find_device("CC9.0").sm.smem_per_block_optin_bytes, 227 * kib);
+  for (const char* unknown : {"", "h", "cc9", "cc13.0", "h2000"})
+    EXPECT_THROW(static_cast<void>(find_device(unknown)), std::invalid_argument) << unknown;
+  try {
+    static_cast<void>(find_device("h300"));
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("h200"), std::string::npos);
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+  }
+}
+
+TEST(Catalogue, PeakOfH200) {
+  const CatalogueEntry e = find_device("h200");
+  EXPECT_NEAR(2.0 * e.fp32_lanes_per_sm * e.sm.sm_count * e.sm_clock_hz, 66.9e12, 0.05e12);
+  EXPECT_EQ(arch_facts(9, 0).fp64_lanes_per_sm, 64);
+  EXPECT_EQ(arch_facts(99, 0).fp32_lanes_per_sm, 0);
+}
+
+}  // namespace
+}  // namespace occbench::theory

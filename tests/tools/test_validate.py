@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-validate on a good folder, on each kind of bad one, and the schema against its README."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tools"))
+
+from occbench_tools import validate  # noqa: E402
+
+SCHEMA = validate.schema()
+CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
+SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
+CASE = dict(
+    schema_version="1", case_id="block_size.fma.256", experiment="block_size", family="fma_chain",
+    variant="ilp=4", status="valid", reason="", block_size="256", grid_size="1056", waves="1", ilp="4",
+    bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
+    spill_bytes="0", local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", carveout_percent="",
+    cluster_size="", barriers="1", tile_width="", live_values="4", blocks_per_sm="8", warps_per_sm="64",
+    occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
+    blocks_per_sm_resident="8", occupancy_achieved="", counter_status="no permission", iterations="100",
+    bytes_per_launch="", flop_per_launch="6e10", samples="4", discarded="1", stop_reason="precision",
+    time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002", sm_clock_hz="1.98e9",
+    throughput="4e13", throughput_unit="flop/s", ceiling="6.69e13", percent_of_ceiling="59.790732",
+    per_cycle_per_sm="153",
+)  # fmt: skip
+IMPOSSIBLE = {name: "" for name in CASES} | {k: CASE[k] for k in CASES[:5]}
+IMPOSSIBLE |= dict(
+    case_id="block_size.fma.2048", status="impossible", reason='2048 threads, "too many", of 1024'
+)
+GPU = dict(
+    name="NVIDIA H200", uuid="GPU-0", compute_capability="9.0", sm_count=132, sm_clock_max_hz=1.98e9,
+    memory_clock_hz=3.2e9, memory_bus_bits=6144, dram_bytes_per_s_theoretical=4.9e12, memory_bytes=1 << 37,
+    l2_bytes=60 << 20, ecc=True, mig=None, power_limit_w=700, throttle_reasons=None, driver_version=None,
+    cuda_driver_version="13.0", warp_size=32, max_threads_per_block=1024, max_threads_per_sm=2048,
+    max_blocks_per_sm=32, registers_per_block=65536, registers_per_sm=65536,
+    smem_per_block_bytes=49152, smem_per_block_optin_bytes=232448, smem_per_sm_bytes=233472,
+    smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
+)  # fmt: skip
+ENV = dict(
+    schema_version=1, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
+    cuda_architectures="90", command_line="occbench run", host="node", preset="quick", seed=1, gpu=GPU,
+    google_benchmark_version=None, method={},
+)  # fmt: skip
+
+
+def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
+    row = dict(schema_version="1", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
+    return row | other
+
+
+class Folder:
+    """A folder of results in memory, good until a test changes it."""
+
+    def __init__(self) -> None:
+        self.cases = [CASE.copy(), IMPOSSIBLE.copy()]
+        self.samples = [sample(i, t) for i, t in enumerate((0.001, 0.0012, 0.002, 0.0018))]
+        self.samples += [sample(4, 0.009, discarded="1"), sample(0, 0.5, repetition="1")]
+        self.env: dict[str, Any] = json.loads(json.dumps(ENV))
+
+    def write(self, path: Path) -> Path:
+        path.mkdir(exist_ok=True)
+        for name, columns, rows in (("cases", CASES, self.cases), ("samples", SAMPLES, self.samples)):
+            with (path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, columns, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+        (path / "env.json").write_text(json.dumps(self.env, indent=1), encoding="utf-8")
+        return path
+
+
+def edit(path: Path, old: str, new: str, count: int = -1) -> None:
+    text = path.read_bytes().decode()
+    assert old in text
+    path.write_bytes(text.replace(old, new, count).encode())
+
+
+def test_good_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validate.main([str(Folder().write(tmp_path))]) == 0
+    assert capsys.readouterr().out == "1 folder, 2 cases, 6 samples: 0 violations\n"
+
+
+def test_odd_number_of_samples(tmp_path: Path) -> None:
+    folder = Folder()
+    folder.samples = [sample(i, t) for i, t in enumerate((0.002, 0.0015, 0.001))]
+    folder.cases[0] |= dict(samples="3", discarded="0")
+    assert validate.main([str(folder.write(tmp_path))]) == 0
+
+
+BAD_CASES = {
+    "nan": (dict(sm_clock_hz="nan"), "sm_clock_hz: 'nan' is not a finite number"),
+    "infinity": (dict(sm_clock_hz="1e999"), "sm_clock_hz: '1e999' is not a finite number"),
+    "text in a number": (dict(grid_size="many"), "grid_size: 'many' is not an integer"),
+    "fraction in an integer": (dict(grid_size="1.5"), "grid_size: '1.5' is not an integer"),
+    "empty time": (dict(time_median_s=""), "time_median_s: empty in a row with status valid"),
+    "empty experiment": (dict(experiment=""), "experiment: empty, and must not be"),
+    "reason": (dict(reason="because"), "reason: must be empty in a valid row"),
+    "no reason": (dict(status="skipped"), "reason: empty in a row with status skipped"),
+    "status": (dict(status="fine"), "status: 'fine' is not one of valid, invalid, impossible, skipped"),
+    "identifier": (dict(case_id="a b"), "case_id: 'a b' does not match"),
+    "line feed in an identifier": (dict(case_id="ab\n"), r"case_id: 'ab\n' does not match"),
+    "limiter": (dict(limiters="warps+luck"), "limiters: 'warps+luck' does not match"),
+    "negative": (dict(grid_size="-1"), "grid_size: -1 is below 1"),
+    "occupancy": (dict(occupancy_theoretical="0.5"), "occupancy_theoretical: 0.5, but 64 warps of 64 are 1"),
+    "api": (dict(blocks_per_sm_api="7"), "theory 8, API 7 and residency 8 differ"),
+    "residency": (dict(blocks_per_sm_resident="7"), "theory 8, API 8 and residency 7 differ"),
+    "interval": (
+        dict(time_ci95_low_s="0.0016"),
+        "time_median_s: 0.0015 is outside its interval [0.0016, 0.002]",
+    ),
+    "throughput": (dict(throughput="4.001e13"), "throughput: 4.001e+13, but flop_per_launch / time_median_s"),
+    "work": (dict(throughput_unit="byte/s"), "bytes_per_launch: empty, and throughput_unit is byte/s"),
+    "percent": (dict(percent_of_ceiling="60"), "percent_of_ceiling: 60 is not 100 x throughput / ceiling"),
+    "samples": (dict(samples="5"), "samples: 5, but samples.csv has 4"),
+    "discarded": (dict(discarded="0"), "discarded: 0, but samples.csv has 1"),
+    "median": (
+        dict(time_median_s="0.0012", throughput="5e13", percent_of_ceiling="74.738416"),
+        "time_median_s: 0.0012, but its samples' is 0.0015",
+    ),
+}
+
+
+@pytest.mark.parametrize("change, expected", BAD_CASES.values(), ids=BAD_CASES.keys())
+def test_bad_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], expected: str
+) -> None:
+    folder = Folder()
+    folder.cases[0] |= change
+    assert validate.main([str(folder.write(tmp_path))]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if expected in line]
+    assert len(lines) == 1 and lines[0].startswith(f"{tmp_path}/cases.csv:2: ")
+
+
+def no_line_feed(path: Path) -> None:
+    (path / "samples.csv").write_bytes((path / "samples.csv").read_bytes()[:-9])
+
+
+BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "cut off": (no_line_feed, "samples.csv:7: the last row is cut off"),
+    "open quote": (
+        lambda p: edit(p / "cases.csv", 'of 1024"', "of 1024"),
+        "cases.csv:3: not CSV: ",
+    ),
+    "another version": (
+        lambda p: edit(p / "cases.csv", "\n1,", "\n2,"),
+        "cases.csv:2: schema_version 2 is not 1, the version that this tool reads",
+    ),
+    "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
+    "extra column": (
+        lambda p: edit(p / "samples.csv", "time_s,", "time_s,mood,"),
+        "samples.csv:1: header has extra mood",
+    ),
+    "order": (
+        lambda p: edit(p / "samples.csv", "round,sample", "sample,round"),
+        "samples.csv:1: header is out of order or repeats a column",
+    ),
+    "cells": (
+        lambda p: edit(p / "samples.csv", ",0.009,", ","),
+        "samples.csv:6: 8 cells where the header has 9",
+    ),
+    "stranger": (
+        lambda p: edit(p / "samples.csv", CASE["case_id"], "other", 1),
+        "samples.csv:2: case_id: other is not in cases.csv",
+    ),
+    "encoding": (
+        lambda p: (p / "cases.csv").write_bytes(
+            (p / "cases.csv").read_bytes().replace(b"ilp=4", b"ilp=\xff")
+        ),
+        "cases.csv:2: not UTF-8",
+    ),
+    "empty file": (
+        lambda p: (p / "samples.csv").write_text(""),
+        "samples.csv:1: header lacks schema_version, ",
+    ),
+    "json": (
+        lambda p: edit(p / "env.json", '"seed": 1', '"seed": NaN'),
+        "env.json:1: not JSON: NaN is not JSON",
+    ),
+    "json syntax": (lambda p: edit(p / "env.json", '"seed": 1', '"seed": '), "env.json:15: not JSON: "),
+    "missing field": (lambda p: edit(p / "env.json", '"seed"', '"sod"'), "env.json:1: seed is missing"),
+    "field type": (
+        lambda p: edit(p / "env.json", '"sm_count": 132', '"sm_count": "132"'),
+        "env.json:20: gpu.sm_count: '132' is not of type integer",
+    ),
+    "null field": (
+        lambda p: edit(p / "env.json", '"NVIDIA H200"', "null"),
+        "gpu.name: null, and must not be",
+    ),
+    "env version": (
+        lambda p: edit(p / "env.json", '"schema_version": 1', '"schema_version": 2'),
+        "env.json:2: schema_version 2 is not 1, the version that this tool reads",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage, expected", BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_bad_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], None], expected: str
+) -> None:
+    damage(Folder().write(tmp_path))
+    assert validate.main([str(tmp_path)]) == 1
+    assert expected in capsys.readouterr().out
+
+
+def test_duplicate_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Folder()
+    folder.cases.append(CASE)
+    assert validate.main([str(folder.write(tmp_path))]) == 1
+    assert f"cases.csv:4: case_id: {CASE['case_id']} is already on line 2" in capsys.readouterr().out
+
+
+def test_line_numbers_count_lines_and_not_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Folder()
+    folder.cases = [IMPOSSIBLE | dict(reason="two\nlines"), CASE | dict(grid_size="")]
+    assert validate.main([str(folder.write(tmp_path))]) == 1
+    assert "cases.csv:4: grid_size: empty" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])
+def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (Folder().write(tmp_path) / name).unlink()
+    assert validate.main([str(tmp_path)]) == 4
+    assert f"{tmp_path / name}: missing\n" in capsys.readouterr().out
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    assert validate.main([str(tmp_path / "none")]) == 4
+
+
+@pytest.mark.parametrize("words", [[], ["--colour"]])
+def test_usage(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        validate.main(words)
+    assert stop.value.code == 2
+
+
+def columns_of_readme(file: str) -> list[str]:
+    section = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8").split(f"\n## {file}\n")[1]
+    return re.findall(r"^\| `([^`]+)` \|", section.split("\n## ")[0], re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", ["cases.csv", "samples.csv"])
+def test_readme_names_the_columns(file: str) -> None:
+    assert columns_of_readme(file) == [c["name"] for c in SCHEMA["files"][file]["columns"]]
+
+
+def test_readme_names_the_fields() -> None:
+    def names(fields: list[dict[str, Any]], prefix: str = "") -> list[str]:
+        return [
+            name
+            for f in fields
+            for name in [prefix + f["name"], *names(f.get("fields", []), f"{prefix}{f['name']}.")]
+        ]
+
+    assert columns_of_readme("env.json") == names(SCHEMA["files"]["env.json"]["fields"])

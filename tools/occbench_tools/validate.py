@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-validate DIR...: does a folder of results keep the promises of results/schema.json?
+
+One line per violation, `file:line: what is wrong`, then a summary. Exit 0 all well, 1 violations,
+2 the words of the call, 4 a file is missing or could not be read. Needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import itertools
+import json
+import math
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+SCHEMA_FILE = Path(__file__).resolve().parents[2] / "results" / "schema.json"
+WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch"}
+INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+Row = dict[str, str]
+
+
+def schema() -> dict[str, Any]:
+    """The machine-readable schema. Raises OSError when the checkout's results/schema.json is gone."""
+    return json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+
+
+@dataclass
+class Report:
+    """Violations found so far, printed as they are found, and the counts of the summary."""
+
+    violations: int = 0
+    unreadable: int = 0
+    cases: int = 0
+    samples: int = 0
+
+    def violation(self, path: Path, line: int, what: str) -> None:
+        self.violations += 1
+        print(f"{path}:{line}: {what}")
+
+    def missing(self, path: Path, why: str) -> None:
+        self.unreadable += 1
+        print(f"{path}: {why}")
+
+
+def complaint(rule: dict[str, Any], value: object) -> str | None:
+    """What allowed, pattern, minimum and maximum of a schema entry hold against a typed value."""
+    if "allowed" in rule and value not in rule["allowed"]:
+        return f"{value!r} is not one of {', '.join(map(str, rule['allowed']))}"
+    if "pattern" in rule and not re.fullmatch(rule["pattern"], str(value)):
+        return f"{value!r} does not match {rule['pattern']}"
+    if "minimum" in rule and value < rule["minimum"]:
+        return f"{value} is below {rule['minimum']}"
+    if "maximum" in rule and value > rule["maximum"]:
+        return f"{value} is above {rule['maximum']}"
+    return None
+
+
+def cell_check(column: dict[str, Any]) -> Callable[[str], str | None]:
+    """The check of one column's cells: text in, None or what is wrong with it out."""
+    form, convert, name = {
+        "string": (None, str, ""),
+        "integer": (INTEGER.fullmatch, int, "an integer"),
+        "number": (NUMBER.fullmatch, float, "a finite number"),
+    }[column["type"]]
+
+    def check(cell: str) -> str | None:
+        if not cell:
+            return None if column["nullable"] else "empty, and must not be"
+        if form and (not form(cell) or math.isinf(convert(cell))):
+            return f"{cell!r} is not {name}"
+        return complaint(column, convert(cell))
+
+    return check
+
+
+def all_good(column: dict[str, Any], check: Callable[[str], str | None], cells: tuple[str, ...]) -> bool:
+    """Whether a stretch of one column passes its check; long columns of numbers are checked in bulk."""
+    if len(few := set(cells)) < len(cells) / 8:
+        return not any(map(check, few))
+    if column["type"] == "number" and all(map(NUMBER.fullmatch, cells)):
+        numbers = list(map(float, cells))
+        return not (check(repr(min(numbers))) or check(repr(max(numbers))))
+    return not any(map(check, cells))
+
+
+def other_version(version: object, rules: dict[str, Any]) -> str:
+    return f"schema_version {version} is not {rules['schema_version']}, the version that this tool reads"
+
+
+def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, list[str], bool]]:
+    """Rows of one CSV file as (line of the first cell, cells, no cell is wrong by itself).
+
+    Refuses another schema_version by name, and stops at a header that is not the schema's. OSError
+    is the caller's.
+    """
+    columns = rules["files"][path.name]["columns"]
+    names = [c["name"] for c in columns]
+    checks = [cell_check(c) for c in columns]
+    whole, line_feed, tail = path.read_bytes().rpartition(b"\n")
+    whole += line_feed
+    if tail:
+        line = whole.count(b"\n") + 1
+        report.violation(path, line, "the last row is cut off (no line feed at its end)")
+    try:
+        whole.decode()
+    except UnicodeDecodeError as error:
+        report.violation(path, whole.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}")
+        return
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="\n"), strict=True)
+
+    def numbered() -> Iterator[tuple[int, list[str]]]:
+        start = 1
+        try:
+            for cells in reader:
+                yield start, cells
+                start = reader.line_num + 1
+        except csv.Error as error:
+            report.violation(path, start, f"not CSV: {error}")
+
+    records = numbered()
+    _, header = next(records, (1, []))
+    while stretch := list(itertools.islice(records, 8192)):
+        line, first = stretch[0]
+        if header[:1] == names[:1] and first[:1] != [str(rules["schema_version"])]:
+            report.violation(path, line, other_version(first[0] if first else "of an empty row", rules))
+            return
+        if header != names:
+            break
+        whole_rows = [cells for _, cells in stretch if len(cells) == len(names)]
+        good = len(whole_rows) == len(stretch) and all(
+            map(all_good, columns, checks, zip(*whole_rows, strict=True))
+        )
+        for line, cells in stretch:
+            if good:
+                yield line, cells, True
+            elif len(cells) != len(names):
+                report.violation(path, line, f"{len(cells)} cells where the header has {len(names)}")
+            else:
+                wrong = [
+                    (n, what) for n, c, cell in zip(names, checks, cells, strict=True) if (what := c(cell))
+                ]
+                for name, what in wrong:
+                    report.violation(path, line, f"{name}: {what}")
+                yield line, cells, not wrong
+    if header != names:
+        missing = [n for n in names if n not in header]
+        extra = [n for n in header if n not in names]
+        wrong = [
+            f"{what} {', '.join(who)}" for what, who in (("lacks", missing), ("has extra", extra)) if who
+        ]
+        report.violation(path, 1, f"header {' and '.join(wrong) or 'is out of order or repeats a column'}")
+
+
+def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> bool:
+    return math.isclose(a, b, rel_tol=relative, abs_tol=absolute)
+
+
+def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | None) -> Iterator[str]:
+    """What holds between the cells of one row of cases.csv; each cell is already right by itself."""
+    status = row["status"]
+    valid = status == "valid"
+    for column in columns:
+        name, when = column["name"], column.get("required_when")
+        if when and not row[name] and valid == (when == "valid"):
+            yield f"{name}: empty in a row with status {status}"
+    if valid and row["reason"]:
+        yield "reason: must be empty in a valid row"
+    if not valid:
+        return
+
+    def numbers(*names: str) -> list[float] | None:
+        return [float(row[n]) for n in names] if all(row[n] for n in names) else None
+
+    if (got := numbers("blocks_per_sm", "blocks_per_sm_api", "blocks_per_sm_resident")) and len(set(got)) > 1:
+        yield (
+            f"blocks_per_sm: theory {row['blocks_per_sm']}, API {row['blocks_per_sm_api']} and "
+            f"residency {row['blocks_per_sm_resident']} differ"
+        )
+    if max_warps and (got := numbers("occupancy_theoretical", "warps_per_sm")):
+        expected = got[1] / max_warps
+        if not close(got[0], expected, absolute=1e-4):
+            yield f"occupancy_theoretical: {got[0]:g}, but {got[1]:g} warps of {max_warps} are {expected:g}"
+    if (got := numbers("time_ci95_low_s", "time_median_s", "time_ci95_high_s")) and sorted(got) != got:
+        yield f"time_median_s: {got[1]:g} is outside its interval [{got[0]:g}, {got[2]:g}]"
+    work = WORK.get(row["throughput_unit"])
+    if work and not row[work]:
+        yield f"{work}: empty, and throughput_unit is {row['throughput_unit']}"
+    elif work and (got := numbers("throughput", work, "time_median_s")):
+        if got[2] == 0:
+            yield "time_median_s: 0 is no time"
+        elif not close(got[0], got[1] / got[2]):
+            yield f"throughput: {got[0]:.9g}, but {work} / time_median_s is {got[1] / got[2]:.9g}"
+    if (got := numbers("percent_of_ceiling", "throughput", "ceiling")) and (
+        got[2] == 0 or not close(got[0], 100 * got[1] / got[2], relative=1e-4)
+    ):
+        yield f"percent_of_ceiling: {got[0]:g} is not 100 x throughput / ceiling"
+
+
+@dataclass
+class Samples:
+    """Repetition 0 of one case."""
+
+    kept: array[float] = field(default_factory=lambda: array("d"))
+    discarded: int = 0
+
+
+def check_cases(path: Path, rules: dict[str, Any], max_warps: int | None, report: Report) -> dict[str, tuple]:
+    """Checks cases.csv. Returns (line, row or None unless valid and whole) by case_id."""
+    found: dict[str, tuple[int, Row | None]] = {}
+    columns = rules["files"]["cases.csv"]["columns"]
+    names = [c["name"] for c in columns]
+    for line, cells, good in rows(path, rules, report):
+        report.cases += 1
+        row = dict(zip(names, cells, strict=True))
+        case = row["case_id"]
+        if case in found:
+            report.violation(path, line, f"case_id: {case} is already on line {found[case][0]}")
+            continue
+        if good:
+            for what in case_violations(row, columns, max_warps):
+                report.violation(path, line, what)
+        found[case] = (line, row if good and row["status"] == "valid" else None)
+    return found
+
+
+def check_samples(
+    path: Path, rules: dict[str, Any], cases: dict[str, tuple], report: Report
+) -> dict[str, Samples]:
+    """Checks samples.csv. Returns repetition 0 by case_id."""
+    found: dict[str, Samples] = {}
+    strangers: set[str] = set()
+    for line, (_, case, repetition, _, _, time_s, _, discarded, _), good in rows(path, rules, report):
+        report.samples += 1
+        if case not in cases and case not in strangers:
+            strangers.add(case)
+            report.violation(path, line, f"case_id: {case} is not in cases.csv")
+        if good and repetition == "0":
+            samples = found.get(case) or found.setdefault(case, Samples())
+            if discarded == "1":
+                samples.discarded += 1
+            else:
+                samples.kept.append(float(time_s))
+    return found
+
+
+def check_summaries(path: Path, cases: dict[str, tuple], samples: dict[str, Samples], report: Report) -> None:
+    """Do the valid rows of cases.csv sum up their samples?"""
+    for case, (line, row) in cases.items():
+        if row is None:
+            continue
+        mine = samples.get(case, Samples())
+        for name, count in (("samples", len(mine.kept)), ("discarded", mine.discarded)):
+            if row[name] and int(row[name]) != count:
+                report.violation(path, line, f"{name}: {row[name]}, but samples.csv has {count}")
+        if mine.kept and row["time_median_s"] and not close(float(row["time_median_s"]), median(mine.kept)):
+            report.violation(
+                path,
+                line,
+                f"time_median_s: {row['time_median_s']}, but its samples' is {median(mine.kept):.9g}",
+            )
+
+
+JSON_TYPES: dict[str, Callable[[object], bool]] = {
+    "string": lambda v: isinstance(v, str),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "boolean": lambda v: isinstance(v, bool),
+    "object": lambda v: isinstance(v, dict),
+}
+
+
+def field_violations(
+    values: dict[str, Any], rules: list[dict], prefix: str = ""
+) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong with it) of one object of env.json. Fields of no rule are welcome."""
+    for rule in rules:
+        name = rule["name"]
+        value = values.get(name)
+        if name not in values:
+            yield name, f"{prefix}{name} is missing"
+        elif value is None:
+            if not rule["nullable"]:
+                yield name, f"{prefix}{name}: null, and must not be"
+        elif not JSON_TYPES[rule["type"]](value):
+            yield name, f"{prefix}{name}: {value!r} is not of type {rule['type']}"
+        elif wrong := complaint(rule, value):
+            yield name, f"{prefix}{name}: {wrong}"
+        elif "fields" in rule:
+            yield from field_violations(value, rule["fields"], f"{prefix}{name}.")
+
+
+def check_env(path: Path, rules: dict[str, Any], report: Report) -> int | None:
+    """Checks env.json. Returns the warp slots of an SM, if it says so."""
+    text = path.read_text(encoding="utf-8")
+
+    def not_json(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        env = json.loads(text, parse_constant=not_json)
+        if not isinstance(env, dict):
+            raise ValueError("not a JSON object")
+    except ValueError as error:
+        report.violation(path, getattr(error, "lineno", 1), f"not JSON: {error}")
+        return None
+    lines = text.splitlines()
+
+    def line_of(name: str) -> int:
+        return next((i for i, line in enumerate(lines, 1) if f'"{name}"' in line), 1)
+
+    version = env.get("schema_version")
+    if version is not None and version != rules["schema_version"]:
+        report.violation(path, line_of("schema_version"), other_version(version, rules))
+        return None
+    for name, what in field_violations(env, rules["files"]["env.json"]["fields"]):
+        report.violation(path, line_of(name), what)
+    try:
+        return env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
+    except (KeyError, TypeError, ZeroDivisionError):
+        return None  # told above
+
+
+@contextmanager
+def readable(path: Path, report: Report) -> Iterator[None]:
+    """Turns failures to read `path` into lines of the report."""
+    try:
+        yield
+    except FileNotFoundError:
+        report.missing(path, "missing")
+    except UnicodeDecodeError as error:
+        report.violation(path, 1, f"not UTF-8: {error.reason}")
+    except OSError as error:
+        report.missing(path, f"cannot be read: {error.strerror}")
+
+
+def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
+    """Checks the three files of one folder of results, as far as they can be read."""
+    if not folder.is_dir():
+        report.missing(folder, "no such folder")
+        return
+    max_warps, cases, samples = None, None, None
+    with readable(path := folder / "env.json", report):
+        max_warps = check_env(path, rules, report)
+    with readable(path := folder / "cases.csv", report):
+        cases = check_cases(path, rules, max_warps, report)
+    with readable(path := folder / "samples.csv", report):
+        samples = check_samples(path, rules, cases or {}, report)
+    if cases is not None and samples is not None:
+        check_summaries(folder / "cases.csv", cases, samples, report)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-validate", description="Check folders of results against results/schema.json."
+    )
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="+", type=Path, help="cases.csv, samples.csv, env.json"
+    )
+    folders = parser.parse_args(arguments).folder
+    report = Report()
+    try:
+        rules = schema()
+    except OSError as error:
+        print(f"occbench-validate: {SCHEMA_FILE}: {error.strerror}; run from a checkout", file=sys.stderr)
+        return 4
+    for folder in folders:
+        check_folder(folder, rules, report)
+    print(
+        f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.cases} cases, {report.samples} samples: "
+        f"{report.violations} violation{'s' * (report.violations != 1)}"
+        + (f", {report.unreadable} unreadable" if report.unreadable else "")
+    )
+    return 4 if report.unreadable else 1 if report.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
