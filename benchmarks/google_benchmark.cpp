@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <exception>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
+#include <string_view>
 
 namespace occbench {
 
 namespace {
 
-/// Google Benchmark's own reading of --benchmark_filter: a leading '-' turns it round, empty and "all" match everything.
+/// Google Benchmark's own reading of --benchmark_filter: a leading '-' turns it round, empty and "all" match
+/// everything.
 std::function<bool(const std::string&)> filter_of(std::string spec) {
   const bool negative = spec.starts_with('-');
   if (negative) spec.erase(0, 1);
@@ -32,11 +36,16 @@ class Silent : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-/// Cases on their way through Google Benchmark: measured a group at a time, when the first of the group is asked for.
+/// Cases on their way through Google Benchmark: measured a group at a time, when the first of the group is
+/// asked for.
 class Board {
  public:
   Board(Session& session, std::vector<Case> cases, const BenchmarkRun& run)
-      : session_(session), cases_(std::move(cases)), run_(run), results_(cases_.size()), calls_(cases_.size()) {}
+      : session_(session),
+        cases_(std::move(cases)),
+        run_(run),
+        results_(cases_.size()),
+        calls_(cases_.size()) {}
 
   void operator()(benchmark::State& state, std::size_t index) {
     if (failure_ || *run_.stop) return state.SkipWithError("not measured: the run was ended");
@@ -54,7 +63,8 @@ class Board {
     const CaseResult& r = *results_[index];
     if (r.planned.status != Status::valid) return state.SkipWithError(r.planned.reason.c_str());
     for ([[maybe_unused]] auto _ : state) state.SetIterationTime(r.time_s.median);
-    const auto rate = r.planned.spec.variant->ceiling == Ceiling::dram ? "bytes_per_second" : "flop_per_second";
+    const auto rate =
+        r.planned.spec.variant->ceiling == Ceiling::dram ? "bytes_per_second" : "flop_per_second";
     state.counters[rate] = r.throughput;
     state.counters["occupancy"] = r.planned.occupancy.fraction;
     state.counters["blocks_per_sm"] = r.planned.occupancy.blocks_per_sm;
@@ -96,24 +106,28 @@ class Board {
 
 }  // namespace
 
-bool reports_on_stdout(const std::vector<std::string>& flags) {
-  return std::ranges::any_of(flags, [](const std::string& flag) {
-    return flag.starts_with("--benchmark_format") || flag.starts_with("--benchmark_list_tests");
-  });
-}
-
-std::string google_benchmark_version() { return OCCBENCH_GOOGLE_BENCHMARK_VERSION; }
-
-void run_benchmarks(Session& session, const std::vector<Case>& cases, const BenchmarkRun& run) {
-  std::vector<std::string> words = run.flags;
+void parse_benchmark_flags(const std::vector<std::string>& flags) {
+  std::vector<std::string> words = flags;
   words.insert(words.begin(), "occbench");
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : words) {
+    constexpr std::string_view out = "--benchmark_out=";
+    if (word.starts_with(out) && !std::ofstream(word.substr(out.size()), std::ios::app))
+      throw UserError(Exit::file, word.substr(out.size()) + ": cannot be written (--benchmark_out)");
+    argv.push_back(word.data());
+  }
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   benchmark::Initialize(&argc, argv.data());
   if (argc > 1) throw UserError(Exit::usage, std::string("Google Benchmark knows no flag '") + argv[1] + "'");
+  static_cast<void>(filter_of(benchmark::GetBenchmarkFilter()));
+}
 
+bool benchmark_selects(const std::string& name) { return filter_of(benchmark::GetBenchmarkFilter())(name); }
+
+std::string google_benchmark_version() { return OCCBENCH_GOOGLE_BENCHMARK_VERSION; }
+
+void run_benchmarks(Session& session, const std::vector<Case>& cases, const BenchmarkRun& run) {
   const auto wanted = filter_of(benchmark::GetBenchmarkFilter());
   std::vector<Case> selected;
   std::vector<const Case*> settled;  // nothing to launch: its row is known already
@@ -129,12 +143,13 @@ void run_benchmarks(Session& session, const std::vector<Case>& cases, const Benc
 
   Board board(session, selected, run);
   for (std::size_t i = 0; i < selected.size(); ++i)
-    benchmark::RegisterBenchmark(selected[i].id.c_str(), [&board, i](benchmark::State& state) { board(state, i); })
+    benchmark::RegisterBenchmark(selected[i].id.c_str(),
+                                 [&board, i](benchmark::State& state) { board(state, i); })
         ->UseManualTime()
         ->Iterations(1)  // or the body would be called again and again until it had taken long enough
         ->Unit(benchmark::kMicrosecond);
   Silent silent;
-  if (reports_on_stdout(run.flags))
+  if (run.report_on_stdout)
     benchmark::RunSpecifiedBenchmarks();
   else
     benchmark::RunSpecifiedBenchmarks(&silent);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case <-> one Google Benchmark. Google Benchmark selects, orders and reports as its users know it; a benchmark's body
-// asks the session for its case, and the session measures that case together with its next neighbours, in rounds.
+// One case <-> one Google Benchmark. Google Benchmark selects, orders and reports as its users know it; a
+// benchmark's body asks the session for its case, and the session measures that case together with its next
+// neighbours, in rounds.
 #pragma once
 
 #include <atomic>
@@ -13,21 +14,26 @@
 namespace occbench {
 
 struct BenchmarkRun {
-  std::vector<std::string> flags;    ///< --benchmark_* as given; the program's name is put in front
+  bool report_on_stdout = false;     ///< Google Benchmark's own reporter instead of silence
   std::size_t cases_per_group = 24;  ///< measured together: what a crash can cost
   const std::atomic<bool>* stop = nullptr;
-  Session::Finished finished;  ///< every result, the impossible ones first
+  Session::Finished finished;                 ///< every result, the impossible ones first
   std::function<void(std::size_t)> selected;  ///< told once how many cases the filter leaves
 };
 
-/// True when the flags ask Google Benchmark to list or to print on stdout itself.
-bool reports_on_stdout(const std::vector<std::string>& flags);
+/// Hands --benchmark_* flags to Google Benchmark, before anything is opened or written. Throws UserError:
+/// Exit::usage on a flag it does not know or a filter that is no regular expression, Exit::file when
+/// --benchmark_out cannot be written.
+void parse_benchmark_flags(const std::vector<std::string>& flags);
+
+/// Whether --benchmark_filter leaves this name in.
+bool benchmark_selects(const std::string& name);
 
 /// "1.7.1" where the library tells it, "unknown" otherwise.
 std::string google_benchmark_version();
 
-/// Measures the cases that --benchmark_filter leaves. Case i of `cases` is the benchmark named cases[i].id; its manual
-/// time is the median of its launches. Throws UserError(Exit::usage) on a flag that Google Benchmark does not know.
+/// Measures the cases that --benchmark_filter leaves, after parse_benchmark_flags(). Case i of `cases` is the
+/// benchmark named cases[i].id; its manual time is the median of its launches.
 void run_benchmarks(Session& session, const std::vector<Case>& cases, const BenchmarkRun& run);
 
 }  // namespace occbench

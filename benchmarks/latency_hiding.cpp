@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how many warps hide the latency, when each brings more independent work? Volkov 2010, 2016.
-// Expected: throughput against warps x ILP is one curve for arithmetic, and against bytes in flight one for memory, up to
-//   the pipe or the DRAM; 16-byte loads saturate memory at 50 % occupancy, four of them at 25 %.
+// Expected: throughput against warps x ILP is one curve for arithmetic, and against bytes in flight one for memory,
+//   up to the pipe or the DRAM; 16-byte loads saturate memory at 50 % occupancy, four of them at 25 %.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {
@@ -20,14 +20,16 @@ const AddExperiment latency_hiding{{
             for (int w = 4; w <= 64; w += 4) warps.push_back(w);
           }
           for (const Variant* v : sweep.variants("fma_chain"))
-            if (!sweep.quick() || v->dials.ilp == 1 || v->dials.ilp == 4) sweep.add_resident_warps(*v, block, warps);
+            if (!sweep.quick() || v->dials.ilp == 1 || v->dials.ilp == 4)
+              sweep.add_resident_warps(*v, block, warps);
           for (const Variant* v : sweep.variants("stream")) {
             const bool read_f32 = v->name.starts_with("read-f32");
             const bool corners = v->dials.ilp == 1 || v->dials.ilp == 4;
-            const bool wanted = sweep.at_least(Preset::full)       ? true
-                                : sweep.at_least(Preset::standard) ? read_f32 || (corners && !v->name.starts_with("scale") &&
-                                                                                  v->dials.bytes_per_access != 8)
-                                                                   : read_f32 && corners && v->dials.bytes_per_access != 8;
+            const bool wanted =
+                sweep.at_least(Preset::full) ? true
+                : sweep.at_least(Preset::standard)
+                    ? read_f32 || (corners && !v->name.starts_with("scale") && v->dials.bytes_per_access != 8)
+                    : read_f32 && corners && v->dials.bytes_per_access != 8;
             if (wanted) sweep.add_resident_warps(*v, block, warps);
           }
         },

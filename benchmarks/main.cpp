@@ -6,6 +6,7 @@
 #include "benchmarks/commands/commands.hpp"
 #include "harness/check.hpp"
 #include "harness/device.hpp"
+#include "harness/environment.hpp"
 
 namespace {
 
@@ -48,12 +49,13 @@ int fail(Exit code, std::string line) {
 
 int main(int argc, char** argv) {
   std::string command_line;
-  for (int i = 0; i < argc; ++i) command_line += (i == 0 ? "" : " ") + std::string(i == 0 ? "occbench" : argv[i]);
+  for (int i = 0; i < argc; ++i)
+    command_line += (i == 0 ? "" : " ") + std::string(i == 0 ? "occbench" : argv[i]);
   int exit_code = 0;
 
   CLI::App app{"What occupancy does to a GPU kernel, measured.", "occbench"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "occbench 0.1.0");
+  app.set_version_flag("--version", "occbench " + build_version() + " (" + build_commit() + ")");
   commands::add_devices(app);
   commands::add_calc(app, resolve_device);
   commands::add_list(app);

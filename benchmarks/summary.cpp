@@ -36,7 +36,9 @@ double dial_value(const CaseResult& r, const std::string& dial) {
 std::string curve_of(const CaseResult& r, const std::string& dial) {
   const CaseSpec& s = r.planned.spec;
   std::string key = s.variant->family + "." + s.variant->name;
-  if (dial == "registers_per_thread") key = s.variant->family + "." + s.variant->name.substr(0, s.variant->name.find('-'));
+  if (dial == "registers_per_thread")
+    key = s.variant->family + "." + s.variant->name.substr(0, s.variant->name.find('-'));
+  if (s.carveout_percent != 100) key += " carve-out " + std::to_string(s.carveout_percent) + " %";
   if (dial != "block_size") key += " at " + std::to_string(s.block_size) + " threads";
   return key;
 }
@@ -60,42 +62,45 @@ std::optional<Cliff> deepest_cliff(const Results& results, const std::string& di
       const double kept = b.throughput / a.throughput;
       if (b.planned.occupancy.warps_per_sm >= a.planned.occupancy.warps_per_sm || kept > 0.97) continue;
       if (!deepest || kept < deepest->kept)
-        deepest = Cliff{name, dial_value(a, dial), dial_value(b, dial), kept, a.planned.occupancy.fraction,
-                        b.planned.occupancy.fraction};
+        deepest = Cliff{name, dial_value(a, dial),          dial_value(b, dial),
+                        kept, a.planned.occupancy.fraction, b.planned.occupancy.fraction};
     }
   }
   return deepest;
 }
 
-void print_least_occupancy(std::ostream& out, const Results& results, const CaseResult& peak) {
+void print_least_occupancy(std::ostream& out, const Results& results, const CaseResult& peak,
+                           const std::string& dial) {
   out << "    least occupancy for";
   for (const int percent : {90, 95, 99}) {
     double least = peak.planned.occupancy.fraction;
     for (const CaseResult* r : results)
-      if (r->planned.spec.variant == peak.planned.spec.variant && r->throughput >= percent / 100.0 * peak.throughput)
+      if (curve_of(*r, dial) == curve_of(peak, dial) && r->throughput >= percent / 100.0 * peak.throughput)
         least = std::min(least, r->planned.occupancy.fraction);
     out << text("  %d %%: %.1f %%", percent, 100 * least);
   }
   out << '\n';
 }
 
-void print_peak(std::ostream& out, const Results& results, Ceiling ceiling) {
+void print_peak(std::ostream& out, const Results& results, Ceiling ceiling, const std::string& dial) {
   Results of_unit;
   for (const CaseResult* r : results)
-    if ((r->planned.spec.variant->ceiling == Ceiling::dram) == (ceiling == Ceiling::dram)) of_unit.push_back(r);
+    if ((r->planned.spec.variant->ceiling == Ceiling::dram) == (ceiling == Ceiling::dram))
+      of_unit.push_back(r);
   if (of_unit.empty()) return;
   const CaseResult& peak = **std::ranges::max_element(of_unit, {}, &CaseResult::throughput);
   out << "  peak " << format_throughput(peak.throughput, peak.planned.spec.variant->ceiling)
       << text(" (%.1f %% of the ceiling) at %.1f %% occupancy: ", 100 * peak.throughput / peak.ceiling,
               100 * peak.planned.occupancy.fraction)
       << peak.planned.id << '\n';
-  print_least_occupancy(out, of_unit, peak);
+  print_least_occupancy(out, of_unit, peak, dial);
 }
 
 }  // namespace
 
 std::string format_throughput(double per_second, Ceiling ceiling) {
-  return ceiling == Ceiling::dram ? text("%.0f GB/s", per_second * 1e-9) : text("%.2f TFLOP/s", per_second * 1e-12);
+  return ceiling == Ceiling::dram ? text("%.0f GB/s", per_second * 1e-9)
+                                  : text("%.2f TFLOP/s", per_second * 1e-12);
 }
 
 void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
@@ -108,15 +113,18 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
   for (const Experiment& e : experiments()) {
     Results valid;
     for (const CaseResult& r : results)
-      if (r.planned.spec.experiment == e.name && r.planned.status == Status::valid && r.samples > 0) valid.push_back(&r);
+      if (r.planned.spec.experiment == e.name && r.planned.status == Status::valid && r.samples > 0)
+        valid.push_back(&r);
     if (valid.empty()) continue;
     out << e.name << ": " << valid.size() << " cases. " << e.question << '\n';
-    print_peak(out, valid, Ceiling::dram);
-    print_peak(out, valid, Ceiling::fp32);
+    print_peak(out, valid, Ceiling::dram, e.dial);
+    print_peak(out, valid, Ceiling::fp32, e.dial);
     if (const auto cliff = deepest_cliff(valid, e.dial))
-      out << text("  deepest cliff: %s %g -> %g takes occupancy from %.1f to %.1f %% and throughput to %.1f %% (",
-                  e.dial.c_str(), cliff->from, cliff->to, 100 * cliff->occupancy_from, 100 * cliff->occupancy_to,
-                  100 * cliff->kept)
+      out << text(
+                 "  deepest cliff: %s %g -> %g takes occupancy from %.1f to %.1f %% and throughput to %.1f "
+                 "%% (",
+                 e.dial.c_str(), cliff->from, cliff->to, 100 * cliff->occupancy_from,
+                 100 * cliff->occupancy_to, 100 * cliff->kept)
           << cliff->curve << ")\n";
   }
   std::size_t precise = 0;
@@ -124,9 +132,10 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
     if (r.planned.status == Status::valid && r.reached_precision) ++precise;
   out << results.size() << " cases: " << count[Status::valid] << " valid";
   if (count[Status::valid] > 0)
-    out << text(" (%.1f %% to the precision aimed at)", 100.0 * static_cast<double>(precise) / static_cast<double>(count[Status::valid]));
-  out << ", " << count[Status::impossible] << " impossible on this device, " << count[Status::skipped] << " skipped, "
-      << count[Status::invalid] << " invalid\n";
+    out << text(" (%.1f %% to the precision aimed at)",
+                100.0 * static_cast<double>(precise) / static_cast<double>(count[Status::valid]));
+  out << ", " << count[Status::impossible] << " impossible on this device, " << count[Status::skipped]
+      << " skipped, " << count[Status::invalid] << " invalid\n";
   for (const auto& [reason, times] : reasons) out << "  invalid: " << reason << '\n';
 }
 

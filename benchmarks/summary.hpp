@@ -13,8 +13,8 @@ namespace occbench {
 /// "4.42 TB/s", "65.7 TFLOP/s".
 std::string format_throughput(double per_second, Ceiling ceiling);
 
-/// Per experiment: the peak, the least occupancy at which that kernel reaches 90 / 95 / 99 % of it, the deepest cliff
-/// along the experiment's dial; then what was impossible, skipped or invalid and why.
+/// Per experiment: the peak, the least occupancy at which that kernel reaches 90 / 95 / 99 % of it, the
+/// deepest cliff along the experiment's dial; then what was impossible, skipped or invalid and why.
 void print_summary(std::ostream& out, const std::vector<CaseResult>& results);
 
 }  // namespace occbench

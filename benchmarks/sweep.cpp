@@ -38,8 +38,8 @@ std::vector<const Variant*> Sweep::variants(std::string_view family, std::string
 const Variant& Sweep::variant(std::string_view family, std::string_view name) const {
   for (const Variant& v : occbench::variants())
     if (v.family == family && v.name == name) return v;
-  throw std::logic_error("experiment " + experiment_ + " asks for " + std::string(family) + "." + std::string(name) +
-                         ", which no family registers");
+  throw std::logic_error("experiment " + experiment_ + " asks for " + std::string(family) + "." +
+                         std::string(name) + ", which no family registers");
 }
 
 void Sweep::add(CaseSpec spec) {
@@ -62,13 +62,18 @@ std::span<const Experiment> experiments() {
 
 AddExperiment::AddExperiment(Experiment experiment) { registry().push_back(std::move(experiment)); }
 
-std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm, Preset preset) {
+void check_experiment_names(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (std::ranges::find(experiments(), name, &Experiment::name) != experiments().end()) continue;
     std::string known;
     for (const Experiment& e : experiments()) known += (known.empty() ? "" : ", ") + e.name;
     throw UserError(Exit::usage, "no experiment '" + name + "'; there are " + known);
   }
+}
+
+std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm,
+                                 Preset preset) {
+  check_experiment_names(names);
   std::vector<CaseSpec> all;
   std::set<std::string> ids;
   for (const Experiment& experiment : experiments()) {

@@ -30,8 +30,10 @@ class Sweep {
   [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
 
   /// The variants of a family, all of them or those whose name begins with `prefix`.
-  [[nodiscard]] std::vector<const Variant*> variants(std::string_view family, std::string_view prefix = "") const;
-  /// The one variant of this name. Throws std::logic_error when there is none: an experiment names what exists.
+  [[nodiscard]] std::vector<const Variant*> variants(std::string_view family,
+                                                     std::string_view prefix = "") const;
+  /// The one variant of this name. Throws std::logic_error when there is none: an experiment names what
+  /// exists.
   [[nodiscard]] const Variant& variant(std::string_view family, std::string_view name) const;
 
   /// Adds a case; its experiment is filled in.
@@ -64,8 +66,12 @@ struct AddExperiment {
   explicit AddExperiment(Experiment experiment);
 };
 
-/// The cases of the named experiments (all when empty), in order. Throws UserError(Exit::usage) on an unknown name, and
-/// std::logic_error when two cases share an id.
-std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm, Preset preset);
+/// Throws UserError(Exit::usage) on the first name that is no experiment's.
+void check_experiment_names(std::span<const std::string> names);
+
+/// The cases of the named experiments (all when empty), in order. Throws UserError(Exit::usage) on an unknown
+/// name, and std::logic_error when two cases share an id.
+std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm,
+                                 Preset preset);
 
 }  // namespace occbench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how wide a tile, and how many of them on an SM? PMPP 5.6.
-// Expected: the textbook's kernel gains from wider tiles and from every resident block; register tiling is several times
+// Expected: the textbook's kernel gains from wider tiles and from resident blocks; register tiling is several times
 //   faster at a quarter of the occupancy.
 #include <algorithm>
 
@@ -16,10 +16,12 @@ const AddExperiment tiled_matmul{{
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
           for (const Variant* v : sweep.variants("tiled_matmul")) {
-            // The text's host code: a tile is possible when its threads and its two halves of shared memory fit a block.
+            // The text's host code: a tile is possible when its threads and its two halves of shared memory
+            // fit a block.
             if (v->fixed_block_size > sm.max_threads_per_block) continue;
             const int most = std::min(sm.max_threads_per_sm / v->fixed_block_size, sm.max_blocks_per_sm);
-            for (int blocks = 1; blocks <= most; blocks = blocks < 4 ? blocks + 1 : blocks + std::max(1, most / 8))
+            for (int blocks = 1; blocks <= most;
+                 blocks = blocks < 4 ? blocks + 1 : blocks + std::max(1, most / 8))
               if (!sweep.quick() || blocks == 1 || blocks == most / 2 || blocks == most)
                 sweep.add({.variant = v, .resident_blocks = blocks});
           }

@@ -2,7 +2,6 @@
 #include "harness/arena.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <type_traits>
 
@@ -49,35 +48,25 @@ void Arena::poison_output(std::size_t bytes) {
         "poisoning the output");
 }
 
-template <class T>
-std::optional<std::string> Arena::first_mismatch(std::span<const double> expected, double tolerance) {
-  constexpr std::size_t chunk = (std::size_t{8} << 20) / sizeof(T);  // download and compare 8 MiB at a time
-  if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(chunk * sizeof(T));
-  const T* actual = reinterpret_cast<const T*>(staging_.data());
-  for (std::size_t first = 0; first < expected.size(); first += chunk) {
-    const std::size_t n = std::min(chunk, expected.size() - first);
-    check(cudaMemcpyAsync(staging_.data(), output<T>() + first, n * sizeof(T), cudaMemcpyDeviceToHost,
-                          stream_.get()),
-          "reading results back");
-    stream_.synchronize();
-    for (std::size_t i = 0; i < n; ++i) {
-      const double want = expected[first + i];
-      if (std::abs(static_cast<double>(actual[i]) - want) <= tolerance * std::max(1.0, std::abs(want)))
-        continue;
-      char line[160];
-      std::snprintf(line, sizeof line, "wrong result: element %zu of %zu is %.9g, the CPU reference says %.9g",
-                    first + i, expected.size(), static_cast<double>(actual[i]), want);
-      return line;
-    }
-  }
-  return std::nullopt;
+const void* Arena::download(std::size_t first, std::size_t bytes) {
+  if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
+  check(
+      cudaMemcpyAsync(staging_.data(), output_.data() + first, bytes, cudaMemcpyDeviceToHost, stream_.get()),
+      "reading results back");
+  stream_.synchronize();
+  return staging_.data();
+}
+
+std::string Arena::describe(std::size_t element, std::size_t count, double actual, double expected) {
+  char line[160];
+  std::snprintf(line, sizeof line, "wrong result: element %zu of %zu is %.9g, the CPU reference says %.9g",
+                element, count, actual, expected);
+  return line;
 }
 
 template const float* Arena::input<float>();
 template const double* Arena::input<double>();
 template std::span<const float> Arena::reference_input<float>(std::size_t);
 template std::span<const double> Arena::reference_input<double>(std::size_t);
-template std::optional<std::string> Arena::first_mismatch<float>(std::span<const double>, double);
-template std::optional<std::string> Arena::first_mismatch<double>(std::span<const double>, double);
 
 }  // namespace occbench

@@ -3,11 +3,14 @@
 // every case reads the same addresses and preparing one costs microseconds.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/resource.hpp"
@@ -40,10 +43,26 @@ class Arena {
   /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type), in stream order.
   void poison_output(std::size_t bytes);
 
-  /// Compares output elements 0 ... expected.size()-1 with the reference: nullopt when every one is
-  /// within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never passes.
-  template <class T>
-  std::optional<std::string> first_mismatch(std::span<const double> expected, double tolerance);
+  /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
+  /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
+  /// passes. `expected` is called from several threads.
+  template <class T, class Expected>
+  std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected) {
+    constexpr std::size_t step = staging_bytes / sizeof(T);
+    for (std::size_t first = 0; first < count; first += step) {
+      const std::size_t n = std::min(step, count - first);
+      const T* const actual = static_cast<const T*>(download(first * sizeof(T), n * sizeof(T)));
+      const std::size_t wrong = first_where(n, [&](std::size_t i) {
+        const double want = expected(first + i);
+        // written so that a NaN on either side is wrong
+        return !(std::abs(static_cast<double>(actual[i]) - want) <=
+                 tolerance * std::max(1.0, std::abs(want)));
+      });
+      if (wrong < n)
+        return describe(first + wrong, count, static_cast<double>(actual[wrong]), expected(first + wrong));
+    }
+    return std::nullopt;
+  }
 
  private:
   template <class T>
@@ -53,6 +72,33 @@ class Arena {
   };
   template <class T>
   Input<T>& slot();
+
+  static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
+
+  /// The output's bytes [first, first + bytes), on the CPU until the next call.
+  const void* download(std::size_t first, std::size_t bytes);
+  static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
+
+  /// The least i < n for which `wrong(i)`, or n: searched by several threads.
+  template <class Wrong>
+  static std::size_t first_where(std::size_t n, const Wrong& wrong) {
+    const std::size_t threads =
+        std::clamp<std::size_t>(std::min<std::size_t>(std::thread::hardware_concurrency(), n >> 16), 1, 8);
+    std::vector<std::size_t> found(threads, n);
+    const auto search = [&](std::size_t part) {
+      for (std::size_t i = n * part / threads; i < n * (part + 1) / threads; ++i)
+        if (wrong(i)) {
+          found[part] = i;
+          return;
+        }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t part = 1; part < threads; ++part) others.emplace_back(search, part);
+      search(0);
+    }
+    return *std::min_element(found.begin(), found.end());
+  }
 
   const Stream& stream_;
   std::size_t input_bytes_;

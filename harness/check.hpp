@@ -36,6 +36,7 @@ class CudaError : public std::runtime_error {
 };
 
 /// Throws CudaError unless `error` is cudaSuccess.
-void check(cudaError_t error, const char* what = "", std::source_location where = std::source_location::current());
+void check(cudaError_t error, const char* what = "",
+           std::source_location where = std::source_location::current());
 
 }  // namespace occbench

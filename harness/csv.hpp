@@ -16,8 +16,8 @@ using Row = std::vector<std::string>;
 [[nodiscard]] std::string format(const Row& row);
 
 /// The next record of a stream (quoted fields may span lines; CRLF and LF both end a record; a UTF-8
-/// byte-order mark is dropped at the start). nullopt at the end. `complete` is false when the stream ended inside a
-/// record without its newline or inside quotes: a row cut off by a crash.
+/// byte-order mark is dropped at the start). nullopt at the end. `complete` is false when the stream ended
+/// inside a record without its newline or inside quotes: a row cut off by a crash.
 struct Record {
   Row fields;
   bool complete = true;

@@ -34,7 +34,8 @@ int attribute(cudaDeviceAttr which, int device) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -92,8 +93,8 @@ std::vector<Device> enumerate_devices(std::string* why_none) {
       *why_none = std::string("no CUDA device: ") +
                   (error == cudaErrorInsufficientDriver
                        ? "there is no NVIDIA driver, or it is older than this program's CUDA runtime"
-                       : error == cudaSuccess ? "the driver lists none"
-                                              : cudaGetErrorString(error));
+                   : error == cudaSuccess ? "the driver lists none"
+                                          : cudaGetErrorString(error));
     return {};
   }
   std::vector<Device> devices;
@@ -119,7 +120,8 @@ Choice choose_device(const std::vector<Device>& devices, std::string_view wanted
                  : lower(d.uuid).starts_with(key) || lower(d.name).find(key) != std::string::npos)
       return {&d, "asked for by '" + std::string(wanted) + "'"};
   std::string known;
-  for (const Device& d : devices) known += (known.empty() ? "" : ", ") + std::to_string(d.index) + " " + d.name;
+  for (const Device& d : devices)
+    known += (known.empty() ? "" : ", ") + std::to_string(d.index) + " " + d.name;
   throw UserError(Exit::usage, "no device matches '" + std::string(wanted) + "'; this machine has: " + known);
 }
 

@@ -58,7 +58,8 @@ nlohmann::json gpu(const Device& d) {
           {"mig", or_null(d.nvml.mig)},
           {"power_limit_w", or_null(d.nvml.power_limit_w)},
           {"throttle_reasons", or_null(d.nvml.throttle_reasons)},
-          {"driver_version", d.nvml.driver_version.empty() ? nlohmann::json(nullptr) : nlohmann::json(d.nvml.driver_version)},
+          {"driver_version",
+           d.nvml.driver_version.empty() ? nlohmann::json(nullptr) : nlohmann::json(d.nvml.driver_version)},
           {"cuda_driver_version", cuda_version(d.driver_version)}};
 }
 
@@ -94,13 +95,14 @@ nlohmann::json environment(const Device& device, const Session& session, const R
             {"clock_tolerance", p.clock_tolerance},
             {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
             {"empty_launch_s", session.empty_launch_s()},
+            {"memcpy_bytes_per_s", session.memcpy_bytes_per_s()},
             {"input_bytes", session.arena().input_bytes()},
             {"output_bytes", session.arena().output_bytes()}}}};
 }
 
-std::string build_commit() {
-  return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : "");
-}
+std::string build_commit() { return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : ""); }
+
+std::string build_version() { return build_info::version; }
 
 bool is_debug_build() {
 #ifdef NDEBUG

@@ -25,6 +25,9 @@ nlohmann::json environment(const Device& device, const Session& session, const R
 /// This build's commit, "abc123def456" or "unknown"; with "-dirty" when the tree differed from it.
 std::string build_commit();
 
+/// "0.1.0"
+std::string build_version();
+
 /// True for a build whose host code is not optimised: no result of record comes from it.
 bool is_debug_build();
 

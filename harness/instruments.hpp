@@ -20,8 +20,8 @@ struct Stamp {
 template <class T>
 void fill_random(T* data, std::size_t count, cudaStream_t stream);
 
-/// Fills the L2 with `bytes` of `data` (twice its size, say), so that it holds nothing that the next launch wants: by
-/// reading, which leaves nothing unwritten in it, or when `dirty` by writing the same values back.
+/// Fills the L2 with `bytes` of `data` (twice its size, say), so that it holds nothing that the next launch
+/// wants: by reading, which leaves nothing unwritten in it, or when `dirty` by writing the same values back.
 void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
 
 /// Occupies every SM for `delay_ns` so that what is queued behind it starts without a gap; stamps[sm]

@@ -18,10 +18,14 @@ std::vector<Variant>& registry() {
 
 std::string_view to_string(RegisterRoute route) {
   switch (route) {
-    case RegisterRoute::launch_bounds: return "launch_bounds";
-    case RegisterRoute::maxnreg: return "maxnreg";
-    case RegisterRoute::maxrregcount: return "maxrregcount";
-    case RegisterRoute::free: break;
+    case RegisterRoute::launch_bounds:
+      return "launch_bounds";
+    case RegisterRoute::maxnreg:
+      return "maxnreg";
+    case RegisterRoute::maxrregcount:
+      return "maxrregcount";
+    case RegisterRoute::free:
+      break;
   }
   return "free";
 }

@@ -37,10 +37,10 @@ struct Dials {
 
 /// What one thread does in one pass of its loop. Sizes the work of a case, and nothing else.
 struct Pass {
-  double dram_bytes = 0;        ///< bytes this thread moves to or from DRAM
-  double flop = 0;              ///< floating-point operations (an FMA is two)
-  double latency_cycles = 0;    ///< dependent arithmetic, SM cycles
-  bool waits_for_dram = false;  ///< the pass cannot end before its own loads arrive
+  double dram_bytes = 0;           ///< bytes this thread moves to or from DRAM
+  double flop = 0;                 ///< floating-point operations (an FMA is two)
+  double latency_cycles = 0;       ///< dependent arithmetic, SM cycles
+  bool waits_for_dram = false;     ///< the pass cannot end before its own loads arrive
   double lsu_cycles_per_warp = 0;  ///< SM cycles in which one warp's pass occupies the shared-memory pipe
 };
 
@@ -79,8 +79,8 @@ struct Problem {
   }
 };
 
-/// What the L2 holds as a timed launch begins. A launch that writes leaves its last lines there, unwritten, so it
-/// must find as many of somebody else's (dirty) for its declared bytes to be the bytes that DRAM moved.
+/// What the L2 holds as a timed launch begins. A launch that writes leaves its last lines there, unwritten,
+/// so it must find as many of somebody else's (dirty) for its declared bytes to be the bytes that DRAM moved.
 enum class L2 { warm, clean, dirty };
 
 /// The ceiling that a variant's throughput is held against.
@@ -94,8 +94,8 @@ struct Variant {
   Ceiling ceiling = Ceiling::dram;
   Pass pass = {};
   Instructions instructions = {};
-  bool may_spill = false;       ///< a register cap below need: local loads and stores are expected
-  int fixed_block_size = 0;     ///< threads; 0 when any block size will do
+  bool may_spill = false;    ///< a register cap below need: local loads and stores are expected
+  int fixed_block_size = 0;  ///< threads; 0 when any block size will do
   L2 l2_before = L2::clean;
   std::int64_t check_iterations = 2;  ///< passes of the launch that is compared with the reference
   std::function<std::size_t()> dynamic_smem_bytes = nullptr;  ///< the kernel's own need per block; empty is 0

@@ -18,7 +18,8 @@ struct Launch {
   int grid_size = 0;
   int block_size = 0;
   std::size_t dynamic_smem_bytes = 0;
-  int carveout_percent = -1;  ///< share of the L1/shared array preferred for shared memory; -1: the driver's choice
+  int carveout_percent =
+      -1;  ///< share of the L1/shared array preferred for shared memory; -1: the driver's choice
   int cluster_size = 1;
 };
 

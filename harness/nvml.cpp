@@ -65,7 +65,8 @@ Facts facts(const std::string& uuid) {
   unsigned pending = 0;
   if (library.call("nvmlDeviceGetMigMode", device, &current, &pending)) out.mig = current != 0;
   unsigned milliwatts = 0;
-  if (library.call("nvmlDeviceGetEnforcedPowerLimit", device, &milliwatts)) out.power_limit_w = milliwatts * 1e-3;
+  if (library.call("nvmlDeviceGetEnforcedPowerLimit", device, &milliwatts))
+    out.power_limit_w = milliwatts * 1e-3;
   unsigned long long bits = 0;
   if (library.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &bits)) {
     std::string names;

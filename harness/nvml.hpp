@@ -9,9 +9,9 @@
 namespace occbench::nvml {
 
 struct Facts {
-  std::string driver_version;           ///< empty: NVML is not there
-  std::optional<bool> mig;              ///< multi-instance mode on
-  std::optional<double> power_limit_w;  ///< the limit enforced now, watts
+  std::string driver_version;                   ///< empty: NVML is not there
+  std::optional<bool> mig;                      ///< multi-instance mode on
+  std::optional<double> power_limit_w;          ///< the limit enforced now, watts
   std::optional<std::string> throttle_reasons;  ///< "none", or names joined by '+', as of this call
 };
 

@@ -4,7 +4,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
+#include <limits>
 
 namespace occbench::observe {
 
@@ -28,38 +29,31 @@ CaseRange::CaseRange(const std::string& case_id) {
 
 CaseRange::~CaseRange() { nvtxDomainRangePop(domain()); }
 
-std::vector<int> most_resident_blocks(std::span<const CensusRecord> records, int sm_count) {
-  using Change = std::pair<std::uint64_t, int>;  // time, +1 or -1; at equal times the leaving block sorts first
-  std::vector<std::vector<Change>> changes(static_cast<std::size_t>(sm_count));
-  for (const CensusRecord& r : records) {
-    if (r.sm >= changes.size()) continue;
-    changes[r.sm].emplace_back(r.begin_ns, +1);
-    changes[r.sm].emplace_back(r.end_ns, -1);
-  }
-  std::vector<int> most;
-  for (auto& of_one_sm : changes) {
-    std::ranges::sort(of_one_sm);
-    int now = 0;
-    int peak = 0;
-    for (const auto& [time, change] : of_one_sm) peak = std::max(peak, now += change);
-    most.push_back(peak);
-  }
-  return most;
+std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_count) {
+  const auto sms = static_cast<std::size_t>(sm_count);
+  std::vector<std::uint64_t> first_end(sms, std::numeric_limits<std::uint64_t>::max());
+  for (const CensusRecord& r : records)
+    if (r.sm < sms) first_end[r.sm] = std::min(first_end[r.sm], r.end_ns);
+  std::vector<int> residents(sms);
+  for (const CensusRecord& r : records)
+    if (r.sm < sms && r.begin_ns < first_end[r.sm]) ++residents[r.sm];
+  return residents;
 }
 
 int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
   const auto blocks = static_cast<std::size_t>(launch.grid_size);
   DeviceBuffer<CensusRecord> records(blocks);
   std::vector<CensusRecord> host(blocks);
-  check(cudaMemsetAsync(records.data(), 0xFF, blocks * sizeof(CensusRecord), stream.get()), "clearing the census");
+  check(cudaMemsetAsync(records.data(), 0xFF, blocks * sizeof(CensusRecord), stream.get()),
+        "clearing the census");
   launch_kernel(launch, problem, Census{records.data()}, stream);
   check(cudaMemcpyAsync(host.data(), records.data(), blocks * sizeof(CensusRecord), cudaMemcpyDeviceToHost,
                         stream.get()),
         "reading the census");
   stream.synchronize();
-  std::vector<int> most = most_resident_blocks(host, sm_count);
-  std::ranges::nth_element(most, most.begin() + sm_count / 2);
-  return most[static_cast<std::size_t>(sm_count / 2)];
+  std::vector<int> residents = first_residents(host, sm_count);
+  std::ranges::nth_element(residents, residents.begin() + sm_count / 2);
+  return residents[static_cast<std::size_t>(sm_count / 2)];
 }
 
 }  // namespace occbench::observe

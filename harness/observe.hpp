@@ -22,13 +22,14 @@ class CaseRange {
   CaseRange& operator=(const CaseRange&) = delete;
 };
 
-/// The most blocks that were on one SM at the same time, per SM index; 0 where no block ran.
-std::vector<int> most_resident_blocks(std::span<const CensusRecord> records, int sm_count);
+/// Blocks that each SM took in before the first of its blocks ended, per SM index; 0 where no block ran.
+/// Later overlaps do not count: an SM gives back a block's warps one by one, and with warp slots to spare the
+/// next block begins before the last warp of an old one is gone.
+std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_count);
 
 /// Blocks really resident per SM: launches the configured kernel with a record per block and returns
-/// the median over SMs of the most that overlapped in time. The grid must hold more blocks than fit
-/// (two waves), or the answer is the grid's and not the SM's; blocks must outlast the launch ramp
-/// (some 10 us).
+/// the median over SMs of first_residents(). The grid must hold more blocks than fit (two waves), or the
+/// answer is the grid's and not the SM's; blocks must outlast the launch ramp (some 10 us).
 int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream);
 
 }  // namespace occbench::observe

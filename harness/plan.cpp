@@ -21,16 +21,21 @@ Case& refuse(Case& c, Status status, std::string reason) {
 
 std::string_view to_string(Status status) {
   switch (status) {
-    case Status::valid: return "valid";
-    case Status::invalid: return "invalid";
-    case Status::impossible: return "impossible";
-    case Status::skipped: break;
+    case Status::valid:
+      return "valid";
+    case Status::invalid:
+      return "invalid";
+    case Status::impossible:
+      return "impossible";
+    case Status::skipped:
+      break;
   }
   return "skipped";
 }
 
 std::string CaseSpec::id() const {
-  std::string text = experiment + "." + variant->family + "." + variant->name + ".b" + std::to_string(block_size);
+  std::string text =
+      experiment + "." + variant->family + "." + variant->name + ".b" + std::to_string(block_size);
   if (resident_blocks > 0) text += ".r" + std::to_string(resident_blocks);
   if (ballast_bytes > 0) text += ".s" + std::to_string(ballast_bytes);
   if (carveout_percent != 100) text += ".c" + std::to_string(carveout_percent);
@@ -66,8 +71,9 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
                  .carveout_percent = spec.carveout_percent,
                  .max_block_size = device.sm.max_threads_per_block};
   if (v.fixed_block_size != 0 && c.spec.block_size != v.fixed_block_size)
-    return refuse(c, Status::impossible,
-                  "this variant is compiled for blocks of " + std::to_string(v.fixed_block_size) + " threads");
+    return refuse(
+        c, Status::impossible,
+        "this variant is compiled for blocks of " + std::to_string(v.fixed_block_size) + " threads");
   try {
     c.attributes = entry_attributes(v.entry);
   } catch (const CudaError& e) {
@@ -89,8 +95,8 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
                     spec.resident_blocks > most
                         ? "at most " + std::to_string(most) + " blocks fit an SM (" +
                               theory::to_string(c.occupancy.limiters) + ")"
-                        : "no amount of shared memory leaves exactly " + std::to_string(spec.resident_blocks) +
-                              " blocks on an SM");
+                        : "no amount of shared memory leaves exactly " +
+                              std::to_string(spec.resident_blocks) + " blocks on an SM");
     }
     c.footprint.dynamic_smem_bytes = *ballast;
     c.occupancy = theory::occupancy(device.sm, c.footprint);
@@ -102,8 +108,8 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
               .dynamic_smem_bytes = c.footprint.dynamic_smem_bytes,
               .carveout_percent = spec.carveout_percent};
   c.iterations = passes_for(v, device, c.occupancy.warps_per_sm, target_s / spec.waves);
-  // The census launches twice the grid at half the passes, so it never needs more memory than the timed launch;
-  // two passes at twice the grid is the least that must fit.
+  // The census launches twice the grid at half the passes, so it never needs more memory than the timed
+  // launch; two passes at twice the grid is the least that must fit.
   const std::int64_t most = v.max_iterations ? v.max_iterations(arena, c.shape(0)) : c.iterations;
   if (most < 4)
     return refuse(c, Status::skipped, "its data does not fit the device memory set aside for this run");

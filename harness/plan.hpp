@@ -17,11 +17,11 @@ namespace occbench {
 struct CaseSpec {
   std::string experiment;
   const Variant* variant = nullptr;
-  int block_size = 0;                      ///< threads; 0 takes the variant's own
-  int resident_blocks = 0;                 ///< per SM, reached with ballast; 0: whatever fits
-  std::size_t ballast_bytes = 0;           ///< dynamic shared memory on top of the kernel's own
-  int carveout_percent = 100;              ///< pinned, so that ballast does not also move the L1's size
-  int waves = 1;                           ///< full waves of blocks in the grid
+  int block_size = 0;             ///< threads; 0 takes the variant's own
+  int resident_blocks = 0;        ///< per SM, reached with ballast; 0: whatever fits
+  std::size_t ballast_bytes = 0;  ///< dynamic shared memory on top of the kernel's own
+  int carveout_percent = 100;     ///< pinned, so that ballast does not also move the L1's size
+  int waves = 1;                  ///< full waves of blocks in the grid
 
   /// "experiment.family.variant.b256.r4": stable across devices and runs, [A-Za-z0-9_.=+-] only.
   [[nodiscard]] std::string id() const;
@@ -43,7 +43,9 @@ struct Case {
   Launch launch;
   std::int64_t iterations = 0;  ///< passes of each thread in the timed launch
 
-  [[nodiscard]] Shape shape(std::int64_t passes) const { return {launch.grid_size, launch.block_size, passes}; }
+  [[nodiscard]] Shape shape(std::int64_t passes) const {
+    return {launch.grid_size, launch.block_size, passes};
+  }
 };
 
 /// Resolves a spec on the current device. Never throws for a footprint: what cannot run comes back

@@ -105,7 +105,9 @@ const std::vector<Column>& columns() {
       {"samples", [](R r) { return number(r.samples); }},
       {"discarded", [](R r) { return number(r.discarded); }},
       {"stop_reason",
-       [](R r) { return !timed(r) ? std::string() : r.reached_precision ? "precision" : "bound"; }},
+       [](R r) { return !timed(r)             ? std::string()
+                        : r.reached_precision ? "precision"
+                                              : "bound"; }},
       {"time_median_s", when(timed, [](R r) { return r.time_s.median; })},
       {"time_ci95_low_s", when(timed, [](R r) { return r.time_s.low; })},
       {"time_ci95_high_s", when(timed, [](R r) { return r.time_s.high; })},
@@ -139,8 +141,8 @@ void write_whole(int fd, const std::string& text, const fs::path& path) {
   }
 }
 
-int open_for_append(const fs::path& path, int extra_flags) {
-  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | extra_flags, 0644);
+int open_for_append(const fs::path& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
   return fd;
 }
@@ -207,9 +209,9 @@ std::vector<std::string> sample_columns() {
 }
 
 std::vector<std::string> sample_fields(const SampleRow& row) {
-  return {number(schema_version), row.case_id,        number(row.repetition),
-          number(row.round),      number(row.sample), number(row.time_s),
-          number(row.sm_clock_hz), row.discarded ? "1" : "0", number(row.started_unix_s)};
+  return {number(schema_version),    row.case_id,        number(row.repetition),  number(row.round),
+          number(row.sample),        number(row.time_s), number(row.sm_clock_hz), row.discarded ? "1" : "0",
+          number(row.started_unix_s)};
 }
 
 Recorder Recorder::create(const fs::path& folder, const nlohmann::json& environment) {
@@ -220,11 +222,16 @@ Recorder Recorder::create(const fs::path& folder, const nlohmann::json& environm
   if (fs::exists(folder / "cases.csv"))
     fail(folder, "already holds a run; go on with --resume, or name another folder");
   Recorder recorder(folder);
-  write_file(folder / "env.json", environment.dump(2) + "\n");
-  recorder.samples_fd_ = open_for_append(folder / "samples.csv", O_CREAT | O_TRUNC);
-  write_whole(recorder.samples_fd_, csv::format(sample_columns()), folder / "samples.csv");
-  recorder.cases_fd_ = open_for_append(folder / "cases.csv", O_CREAT | O_TRUNC);
-  write_whole(recorder.cases_fd_, csv::format(case_columns()), folder / "cases.csv");
+  try {
+    write_file(folder / "env.json", environment.dump(2) + "\n");
+    write_file(folder / "samples.csv", csv::format(sample_columns()));
+    write_file(folder / "cases.csv", csv::format(case_columns()));
+  } catch (...) {  // a run that could not begin leaves nothing behind
+    for (const char* name : {"env.json", "samples.csv", "cases.csv"}) fs::remove(folder / name, error);
+    throw;
+  }
+  recorder.samples_fd_ = open_for_append(folder / "samples.csv");
+  recorder.cases_fd_ = open_for_append(folder / "cases.csv");
   return recorder;
 }
 
@@ -233,13 +240,14 @@ Recorder Recorder::resume(const fs::path& folder) {
   Recorder recorder(folder);
   const auto cases = read_whole_records(folder / "cases.csv", case_columns());
   for (const auto& row : cases) recorder.finished_.insert(row[1]);
-  auto samples = fs::exists(folder / "samples.csv") ? read_whole_records(folder / "samples.csv", sample_columns())
-                                                    : std::vector<csv::Row>();
+  auto samples = fs::exists(folder / "samples.csv")
+                     ? read_whole_records(folder / "samples.csv", sample_columns())
+                     : std::vector<csv::Row>();
   std::erase_if(samples, [&](const csv::Row& row) { return !recorder.finished_.contains(row[1]); });
   write_file(folder / "cases.csv", join(case_columns(), cases));
   write_file(folder / "samples.csv", join(sample_columns(), samples));
-  recorder.samples_fd_ = open_for_append(folder / "samples.csv", 0);
-  recorder.cases_fd_ = open_for_append(folder / "cases.csv", 0);
+  recorder.samples_fd_ = open_for_append(folder / "samples.csv");
+  recorder.cases_fd_ = open_for_append(folder / "cases.csv");
   return recorder;
 }
 

@@ -66,8 +66,8 @@ class Recorder {
   Recorder& operator=(Recorder&&) = delete;
   ~Recorder();
 
-  /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on disk
-  /// then still ends in a whole row.
+  /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on
+  /// disk then still ends in a whole row.
   void append(const CaseResult& result, std::span<const SampleRow> samples);
   /// Appends samples alone: a repetition of a case whose row is written.
   void append(std::span<const SampleRow> samples);

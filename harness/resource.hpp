@@ -52,7 +52,9 @@ class Event {
     check(cudaEventCreate(&e), "creating an event");
     handle_.reset(e);
   }
-  void record(const Stream& stream) const { check(cudaEventRecord(handle_.get(), stream.get()), "recording an event"); }
+  void record(const Stream& stream) const {
+    check(cudaEventRecord(handle_.get(), stream.get()), "recording an event");
+  }
   /// Seconds from `start` to this event, both finished (resolution about 0.5 us).
   [[nodiscard]] double seconds_since(const Event& start) const {
     float ms = 0;

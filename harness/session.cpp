@@ -43,6 +43,9 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
       timer_(device, stream_) {
   fastest_clock_hz_ = timer_.warm_up();
   empty_launch_s_ = timer_.empty_launch();
+  const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
+  memcpy_bytes_per_s_ =
+      2 * static_cast<double>(bytes) / timer_.copy(arena_.output<float>(), arena_.input<float>(), bytes);
 }
 
 bool Session::admit(Course& course) {
@@ -69,6 +72,16 @@ bool Session::admit(Course& course) {
   r.blocks_per_sm_resident =
       observe::resident_blocks_per_sm(crowded, variant.prepare(arena_, crowd), device_.sm.sm_count, stream_);
 
+  const int theory = c.occupancy.blocks_per_sm;
+  if (*r.blocks_per_sm_api != theory || *r.blocks_per_sm_resident != theory) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = "theory says " + std::to_string(theory) + " blocks per SM, the driver's API " +
+                       std::to_string(*r.blocks_per_sm_api) + ", and " +
+                       std::to_string(*r.blocks_per_sm_resident) +
+                       " were counted: no time stands for a residency in doubt";
+    return false;
+  }
+
   course.timed = variant.prepare(arena_, c.shape(c.iterations));
   r.work = course.timed.work;
   return true;
@@ -85,14 +98,15 @@ void Session::visit(Course& course, int round) {
   }
   for (const Sample& s : taken) fastest_clock_hz_ = std::max(fastest_clock_hz_, s.sm_clock_hz);
   for (const Sample& s : taken)
-    course.samples.push_back({.case_id = c.id,
-                              .repetition = course.repetition,
-                              .round = round,
-                              .sample = static_cast<int>(course.samples.size()),
-                              .time_s = s.time_s,
-                              .sm_clock_hz = s.sm_clock_hz,
-                              .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * fastest_clock_hz_,
-                              .started_unix_s = s.started_unix_s});
+    course.samples.push_back(
+        {.case_id = c.id,
+         .repetition = course.repetition,
+         .round = round,
+         .sample = static_cast<int>(course.samples.size()),
+         .time_s = s.time_s,
+         .sm_clock_hz = s.sm_clock_hz,
+         .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * fastest_clock_hz_,
+         .started_unix_s = s.started_unix_s});
 }
 
 void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const {
@@ -150,9 +164,9 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       course.result.samples = course.result.discarded = 0;
       close(course);
       if (e.context_lost())
-        throw UserError(Exit::some_case_failed,
-                        "case " + course.result.planned.id + " cost the CUDA context: " + e.what() +
-                            "; its row says so, and --resume goes on with the rest");
+        throw UserError(Exit::some_case_failed, "case " + course.result.planned.id +
+                                                    " cost the CUDA context: " + e.what() +
+                                                    "; its row says so, and --resume goes on with the rest");
     }
   };
 

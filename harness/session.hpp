@@ -17,12 +17,13 @@ namespace occbench {
 
 /// How precisely to measure, and when to give up.
 struct Precision {
-  double launch_s = 1e-3;       ///< time that one launch is sized for
-  double half_width = 0.005;    ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 4;    ///< launches timed back to back each time a case has its turn
-  int least_rounds = 3;         ///< visits, in random order over the group, before a case may stop
-  int most_rounds = 15;         ///< the bound
-  double clock_tolerance = 0.02;  ///< a sample whose SM clock is this much under the fastest seen is discarded
+  double launch_s = 1e-3;     ///< time that one launch is sized for
+  double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
+  int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
+  int least_rounds = 7;       ///< visits, in random order over the group, before a case may stop
+  int most_rounds = 20;       ///< the bound
+  double clock_tolerance =
+      0.02;  ///< a sample whose SM clock is this much under the fastest seen is discarded
 };
 
 /// Owns the device for the length of a run.
@@ -35,15 +36,19 @@ class Session {
   [[nodiscard]] const Precision& precision() const { return precision_; }
   /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
   [[nodiscard]] double empty_launch_s() const { return empty_launch_s_; }
+  /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
+  /// written, per s.
+  [[nodiscard]] double memcpy_bytes_per_s() const { return memcpy_bytes_per_s_; }
 
   /// A result as soon as it is final, with the samples behind it.
   using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
 
   /// Measures a group of cases together, visiting them in a new random order each round. Cases whose
   /// status is not `valid` are handed through. A CUDA error makes its case invalid; when it cost the
-  /// context, throws UserError(Exit::some_case_failed) after that case's row. Stops between visits once `stop` is set;
-  /// unfinished cases are then not reported.
-  void measure(std::span<const Case> group, int repetition, const Finished& finished, const std::atomic<bool>& stop);
+  /// context, throws UserError(Exit::some_case_failed) after that case's row. Stops between visits once
+  /// `stop` is set; unfinished cases are then not reported.
+  void measure(std::span<const Case> group, int repetition, const Finished& finished,
+               const std::atomic<bool>& stop);
 
   /// Exactly `launches` launches of one case inside its NVTX range, after one warm-up outside of it: what a
   /// profiler wants. Returns the samples (no delay kernel, no flush).
@@ -65,6 +70,7 @@ class Session {
   Timer timer_;
   double fastest_clock_hz_ = 0;
   double empty_launch_s_ = 0;
+  double memcpy_bytes_per_s_ = 0;
 };
 
 }  // namespace occbench

@@ -57,10 +57,23 @@ double Timer::warm_up() {
   return last;
 }
 
-double Timer::empty_launch() {
+double Timer::median_of(const std::function<void()>& launch, int count, L2 l2) {
   std::vector<double> times;
-  for (const Sample& s : take([this] { instruments::nothing(stream_.get()); }, 32, L2::warm)) times.push_back(s.time_s);
+  for (const Sample& s : take(launch, count, l2)) times.push_back(s.time_s);
   return statistics::median(times);
+}
+
+double Timer::empty_launch() {
+  return median_of([this] { instruments::nothing(stream_.get()); }, 32, L2::warm);
+}
+
+double Timer::copy(void* to, const void* from, std::size_t bytes) {
+  return median_of(
+      [=, this] {
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()),
+              "copying on the device");
+      },
+      16, L2::dirty);
 }
 
 std::vector<Sample> Timer::take(const Launch& launch, const Problem& problem, int count, L2 l2) {
@@ -82,7 +95,8 @@ std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, 
     events_[2 * i + 1].record(stream_);
     instruments::delay_and_stamp(stamps_.data() + (2 * i + 1) * sms, sm_count_, 0, stream_.get());
   }
-  check(cudaMemcpyAsync(stamps_host_.data(), stamps_.data(), stamp_bytes, cudaMemcpyDeviceToHost, stream_.get()),
+  check(cudaMemcpyAsync(stamps_host_.data(), stamps_.data(), stamp_bytes, cudaMemcpyDeviceToHost,
+                        stream_.get()),
         "reading the stamps");
   stream_.synchronize();
   std::vector<Sample> samples;

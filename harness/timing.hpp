@@ -36,10 +36,14 @@ class Timer {
   /// Median time between the two events when the kernel between them does nothing, s.
   double empty_launch();
 
+  /// Median time of cudaMemcpyAsync of `bytes` from `from` to `to`, both on the device, s.
+  double copy(void* to, const void* from, std::size_t bytes);
+
   static constexpr std::uint64_t delay_ns = 30'000;
 
  private:
   std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
+  double median_of(const std::function<void()>& launch, int count, L2 l2);
   double clock_between(const instruments::Stamp* before, const instruments::Stamp* after) const;
 
   int sm_count_;

@@ -25,8 +25,8 @@ inline constexpr int compiled_register_cap = OCCBENCH_MAXRREGCOUNT;
 inline constexpr int compiled_register_cap = 0;
 #endif
 
-// The cap of the compilation is a template argument, so that the same Body compiled under two caps has two names:
-// a toolkit whose host stubs are weak symbols would bind both to one.
+// The cap of the compilation is a template argument, so that the same Body compiled under two caps has two
+// names: a toolkit whose host stubs are weak symbols would bind both to one.
 template <class Body, int CompiledCap = compiled_register_cap>
 __global__ void free_entry(typename Body::Parameters p, Census census) {
   device::census_begin(census);
@@ -35,7 +35,8 @@ __global__ void free_entry(typename Body::Parameters p, Census census) {
 }
 
 template <class Body, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks) bounded_entry(typename Body::Parameters p, Census census) {
+__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+    bounded_entry(typename Body::Parameters p, Census census) {
   device::census_begin(census);
   Body::run(p);
   device::census_end(census);

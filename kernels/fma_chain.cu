@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: arithmetic latency is hidden by warps or by ILP alike, until the pipe, or the register ports, are full.
-// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 all of it; three distinct register operands
-//   without reuse stop near half of peak, whatever the occupancy.
+// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 all of it; three distinct register operands without
+//   reuse stop near half of peak, whatever the occupancy.
 // Published: Volkov, 'Better performance at lower occupancy' (GTC 2010); PMPP 4.6.
 #include "kernels/family.cuh"
 
@@ -10,8 +10,9 @@ namespace occbench::fma_chain {
 /// Operand forms of one FMA: x = x * x + a reads two registers, x = x * a + b three.
 enum class Form { two_registers, three_registers };
 
-constexpr std::int64_t period = 4096;   // threads with the same index modulo this do the same sums
-constexpr int target_fma_per_pass = 512;  // the loop's own three instructions then cost 0.6 % of the issue slots
+constexpr std::int64_t period = 4096;  // threads with the same index modulo this do the same sums
+constexpr int target_fma_per_pass =
+    512;  // the loop's own three instructions then cost 0.6 % of the issue slots
 
 __host__ __device__ constexpr int depth(int ilp) { return (target_fma_per_pass + ilp - 1) / ilp; }
 
@@ -28,7 +29,9 @@ __host__ __device__ inline float start_of(const float* input, std::int64_t index
 __host__ __device__ inline float a_of(const float* input, std::int64_t index) {
   return 0.25F * input[index % period + 8 * period] - 0.25F;  // in [-0.5, 0)
 }
-__host__ __device__ inline float b_of(const float* input, std::int64_t index) { return input[index % period + 9 * period]; }
+__host__ __device__ inline float b_of(const float* input, std::int64_t index) {
+  return input[index % period + 9 * period];
+}
 
 template <Form form, int ilp>
 struct Body {
@@ -59,6 +62,7 @@ struct Body {
 
 namespace {
 
+/// Outputs of the threads of one period.
 std::vector<double> reference(Arena& arena, Form form, int ilp, std::int64_t threads, std::int64_t passes) {
   const float* const input = arena.reference_input<float>(10 * period).data();
   std::vector<double> one_period(static_cast<std::size_t>(std::min(period, threads)));
@@ -74,16 +78,15 @@ std::vector<double> reference(Arena& arena, Form form, int ilp, std::int64_t thr
     }
     one_period[static_cast<std::size_t>(t)] = sum;
   }
-  std::vector<double> all(static_cast<std::size_t>(threads));
-  for (std::size_t t = 0; t < all.size(); ++t) all[t] = one_period[t % one_period.size()];
-  return all;
+  return one_period;
 }
 
 void add(Form form, int ilp, const void* entry) {
   const int fma = ilp * depth(ilp);
   add_variant({
       .family = "fma_chain",
-      .name = std::string(form == Form::two_registers ? "two-operand" : "three-operand") + "-ilp" + std::to_string(ilp),
+      .name = std::string(form == Form::two_registers ? "two-operand" : "three-operand") + "-ilp" +
+              std::to_string(ilp),
       .dials = {.ilp = ilp},
       .ceiling = Ceiling::fp32,
       .pass = {.flop = 2.0 * fma, .latency_cycles = 4.0 * depth(ilp)},
@@ -93,8 +96,8 @@ void add(Form form, int ilp, const void* entry) {
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
-            problem.set_parameters(Parameters{arena.input<float>(), arena.output<float>(),
-                                              static_cast<int>(shape.iterations)});
+            problem.set_parameters(
+                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
             const auto threads = static_cast<double>(shape.threads());
             problem.work = {.bytes = threads * sizeof(float),
                             .flop = threads * static_cast<double>(shape.iterations) * 2 * fma};
@@ -102,7 +105,9 @@ void add(Form form, int ilp, const void* entry) {
               arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
             };
             problem.mismatch = [=, &arena] {
-              return arena.first_mismatch<float>(reference(arena, form, ilp, shape.threads(), shape.iterations), 1e-5);
+              const auto outputs = reference(arena, form, ilp, shape.threads(), shape.iterations);
+              return arena.first_mismatch<float>(static_cast<std::size_t>(shape.threads()), 1e-5,
+                                                 [&](std::size_t i) { return outputs[i % outputs.size()]; });
             };
             return problem;
           },
@@ -113,7 +118,8 @@ void add(Form form, int ilp, const void* entry) {
 const Registration registered{[] {
   for_each_value<1, 2, 3, 4, 6, 8>([]<int ilp>(std::integral_constant<int, ilp>) {
     add(Form::two_registers, ilp, reinterpret_cast<const void*>(free_entry<Body<Form::two_registers, ilp>>));
-    add(Form::three_registers, ilp, reinterpret_cast<const void*>(free_entry<Body<Form::three_registers, ilp>>));
+    add(Form::three_registers, ilp,
+        reinterpret_cast<const void*>(free_entry<Body<Form::three_registers, ilp>>));
   });
 }};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: registers per thread decide how many warps an SM can hold, in steps; a cap below need buys warps with spills.
 // Expected: stairs every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) where throughput needs the warps,
-//   nothing where it does not; spilling has its best cap in between.
+//   nothing where it does not; spilling has its best cap where only idle values are spilled.
 // Published: PMPP 4.7; Ryoo et al., 'Optimization principles ... using CUDA' (PPoPP 2008).
 #include "kernels/family.cuh"
 
@@ -11,13 +11,16 @@ namespace occbench::register_pressure {
 enum class Loop {
   load,    ///< one 4-byte load a pass, nothing else: throughput is resident warps over DRAM latency
   fma,     ///< one dependent FMA chain: 16 warps per SM fill the pipe
-  update,  ///< one 4-byte load a pass updates every live value: spilling any costs traffic in the loop
+  update,  ///< one 4-byte load a pass updates the hot ones of the live values: spilling those costs traffic
+           ///< in the loop
 };
 constexpr const char* name_of(Loop loop) {
   return loop == Loop::load ? "load" : loop == Loop::fma ? "fma" : "update";
 }
 
 constexpr int fma_per_pass = 512;
+constexpr float drift =
+    -0.4F;  // an immediate: two registers in one bank would halve the rate, whatever the occupancy
 constexpr float decay = 0.5F;  // keeps `update` bounded: every value tends to 2 x
 
 struct Parameters {
@@ -26,8 +29,8 @@ struct Parameters {
   int passes;
 };
 
-/// Holds `live` 4-byte values across the loop.
-template <Loop loop, int live>
+/// Holds `live` 4-byte values across the loop, which works on the first `hot` of them when it updates.
+template <Loop loop, int live, int hot = live>
 struct Body {
   using Parameters = register_pressure::Parameters;
 
@@ -39,13 +42,12 @@ struct Body {
 #pragma unroll
     for (int i = 0; i < live; ++i) value[i] = static_cast<const volatile float*>(p.input)[index + i];
     float x = value[0];
-    const float a = 0.25F * value[live > 1 ? 1 : 0] - 0.25F;
     const float* next = p.input + index;
 #pragma unroll 1
     for (int pass = 0; pass < p.passes; ++pass) {
       if constexpr (loop == Loop::fma) {
 #pragma unroll
-        for (int step = 0; step < fma_per_pass; ++step) x = fmaf(x, x, a);
+        for (int step = 0; step < fma_per_pass; ++step) x = fmaf(x, x, drift);
       } else {
         const float loaded = *next;
         next += n;
@@ -53,12 +55,13 @@ struct Body {
           x += loaded;
         } else {
 #pragma unroll
-          for (int i = 0; i < live; ++i) value[i] = fmaf(value[i], decay, loaded);
+          for (int i = 0; i < hot; ++i) value[i] = fmaf(value[i], decay, loaded);
         }
       }
     }
     // One that only the loop's result can tell to be one: the sum below cannot move above the loop.
-    const float one = x == x ? 1.0F : 0.0F;
+    const float result = loop == Loop::update ? value[0] : x;
+    const float one = result == result ? 1.0F : 0.0F;
     float sum = loop == Loop::update ? 0.0F : x;
 #pragma unroll
     for (int i = 0; i < live; ++i) sum = fmaf(value[i], one, sum);
@@ -68,46 +71,50 @@ struct Body {
 
 namespace {
 
-std::vector<double> reference(Arena& arena, const Shape& shape, Loop loop, int live) {
-  const auto n = static_cast<std::size_t>(shape.threads());
-  const auto passes = static_cast<std::size_t>(shape.iterations);
-  const auto input = arena.reference_input<float>(std::max(n + static_cast<std::size_t>(live), n * passes));
-  std::vector<double> out(n);
-  for (std::size_t t = 0; t < n; ++t) {
-    const double a = 0.25F * input[t + (live > 1 ? 1 : 0)] - 0.25F;
-    double x = input[t];
-    double scale = 1;   // of every live value ...
-    double offset = 0;  // ... after the passes so far
-    for (std::size_t pass = 0; pass < passes; ++pass) {
-      if (loop == Loop::fma)
-        for (int step = 0; step < fma_per_pass; ++step) x = x * x + a;
-      else if (loop == Loop::load)
-        x += input[pass * n + t];
-      else
-        scale *= decay, offset = offset * decay + input[pass * n + t];
+/// What thread `t` of `n` must put out.
+double reference(std::span<const float> input, std::size_t t, std::size_t n, std::size_t passes, Loop loop,
+                 int live, int hot) {
+  double x = input[t];
+  double scale = 1;   // of every hot value ...
+  double offset = 0;  // ... after the passes so far
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    if (loop == Loop::fma) {
+      for (int step = 0; step < fma_per_pass; ++step) x = x * x + drift;
+    } else {
+      const double loaded = input[pass * n + t];
+      x += loaded;
+      scale *= decay;
+      offset = offset * decay + loaded;
     }
-    double sum = loop == Loop::update ? 0 : x;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(live); ++i) sum += input[t + i] * scale + offset;
-    out[t] = sum;
   }
-  return out;
+  double sum = loop == Loop::update ? 0 : x;
+  for (int i = 0; i < live; ++i) {
+    const double value = input[t + static_cast<std::size_t>(i)];
+    sum += loop == Loop::update && i < hot ? value * scale + offset : value;
+  }
+  return sum;
 }
 
-void add(Loop loop, int live, const void* entry, RegisterRoute route, int cap, const std::string& dial, bool may_spill) {
+void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, int cap,
+         const std::string& dial, bool may_spill) {
   Instructions instructions;
   if (loop == Loop::fma) instructions["FFMA"] = fma_per_pass;
   if (loop != Loop::fma) instructions["LDG.32"] = 1;
   if (loop == Loop::load) instructions["FADD"] = 1;
-  if (loop == Loop::update) instructions["FFMA"] = live;
+  if (loop == Loop::update) instructions["FFMA"] = hot;
   Pass pass;
-  pass.flop = loop == Loop::fma ? 2.0 * fma_per_pass : loop == Loop::update ? 2.0 * live : 0;
-  pass.latency_cycles = loop == Loop::fma ? 4.0 * fma_per_pass : loop == Loop::update ? 2.0 * live : 4;
+  pass.flop = loop == Loop::fma ? 2.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 0;
+  pass.latency_cycles = loop == Loop::fma ? 4.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 4;
   pass.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
   pass.waits_for_dram = loop != Loop::fma;
   add_variant({
       .family = "register_pressure",
-      .name = std::string(name_of(loop)) + "-live" + std::to_string(live) + "-" + dial,
-      .dials = {.bytes_per_access = loop == Loop::fma ? 0 : 4, .route = route, .register_cap = cap, .live_values = live},
+      .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
+              (hot < live ? "-hot" + std::to_string(hot) : "") + "-" + dial,
+      .dials = {.bytes_per_access = loop == Loop::fma ? 0 : 4,
+                .route = route,
+                .register_cap = cap,
+                .live_values = live},
       .ceiling = loop == Loop::load ? Ceiling::dram : Ceiling::fp32,
       .pass = pass,
       .instructions = instructions,
@@ -131,8 +138,13 @@ void add(Loop loop, int live, const void* entry, RegisterRoute route, int cap, c
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
             };
-            problem.mismatch = [&arena, shape, loop, live] {
-              return arena.first_mismatch<float>(reference(arena, shape, loop, live), 1e-4);
+            problem.mismatch = [=, &arena] {
+              const auto n = static_cast<std::size_t>(shape.threads());
+              const auto passes = static_cast<std::size_t>(shape.iterations);
+              const auto input =
+                  arena.reference_input<float>(std::max(n + static_cast<std::size_t>(live), n * passes));
+              return arena.first_mismatch<float>(
+                  n, 1e-4, [&](std::size_t t) { return reference(input, t, n, passes, loop, live, hot); });
             };
             return problem;
           },
@@ -140,33 +152,40 @@ void add(Loop loop, int live, const void* entry, RegisterRoute route, int cap, c
   });
 }
 
-template <Loop loop, int live>
+template <Loop loop, int live, int hot = live>
 void add_free() {
-  add(loop, live, reinterpret_cast<const void*>(free_entry<Body<loop, live>>), RegisterRoute::free, 0, "free", false);
+  add(loop, live, hot, reinterpret_cast<const void*>(free_entry<Body<loop, live, hot>>), RegisterRoute::free,
+      0, "free", false);
 }
-template <Loop loop, int live, int cap>
+template <Loop loop, int live, int cap, int hot = live>
 void add_capped(bool may_spill) {
-  add(loop, live, reinterpret_cast<const void*>(capped_entry<Body<loop, live>, cap>), RegisterRoute::maxnreg, cap,
-                  "maxnreg" + std::to_string(cap), may_spill);
+  add(loop, live, hot, reinterpret_cast<const void*>(capped_entry<Body<loop, live, hot>, cap>),
+      RegisterRoute::maxnreg, cap, "maxnreg" + std::to_string(cap), may_spill);
 }
-template <Loop loop, int live, int threads, int blocks>
+template <Loop loop, int live, int threads, int blocks, int hot = live>
 void add_bounded(bool may_spill) {
-  add(loop, live, reinterpret_cast<const void*>(bounded_entry<Body<loop, live>, threads, blocks>),
-                  RegisterRoute::launch_bounds, 65536 / (threads * blocks) / 8 * 8,
-                  "bounds" + std::to_string(threads) + "x" + std::to_string(blocks), may_spill);
+  add(loop, live, hot, reinterpret_cast<const void*>(bounded_entry<Body<loop, live, hot>, threads, blocks>),
+      RegisterRoute::launch_bounds, 65536 / (threads * blocks) / 8 * 8,
+      "bounds" + std::to_string(threads) + "x" + std::to_string(blocks), may_spill);
 }
-template <Loop loop, int live>
+template <Loop loop, int live, int hot = live>
 void add_recompiled(bool may_spill) {
-  add(loop, live, reinterpret_cast<const void*>(free_entry<Body<loop, live>>), RegisterRoute::maxrregcount,
-                  compiled_register_cap, "maxrregcount" + std::to_string(compiled_register_cap), may_spill);
+  add(loop, live, hot, reinterpret_cast<const void*>(free_entry<Body<loop, live, hot>>),
+      RegisterRoute::maxrregcount, compiled_register_cap,
+      "maxrregcount" + std::to_string(compiled_register_cap), may_spill);
 }
 
-/// Live values with which nvcc 13 fills exactly `registers` on sm_90, as read from the machine code: the rest holds the
-/// loop. Another compiler may land beside it; the row says where.
+/// Live values with which nvcc 13 fills exactly `registers` on sm_90, as read from the machine code: the rest
+/// holds the loop. Another compiler may land beside it; the row says where.
 template <Loop loop, int registers>
-constexpr int live_for = registers - (loop == Loop::fma ? 10 - registers % 2 : registers < 132 ? 14 : 13);
+constexpr int live_for = registers - (loop == Loop::fma ? 10 - 2 * (registers % 2)
+                                      : registers < 132 ? 14
+                                                        : 13);
 
-constexpr int spilled = 64;  // live values of the spilling experiment
+// The spilling experiment: as many live values, and how many of them the loop works on. A compiler that spills
+// the idle ones first buys warps for nothing, until the hot ones must go too.
+constexpr int spilled = 64;
+constexpr int few = 16;
 
 /// A template, so that the objects compiled again under a cap hold their own two kernels and nothing else.
 template <int compiled_cap>
@@ -174,9 +193,10 @@ void define() {
   if constexpr (compiled_cap != 0) {
     add_recompiled<Loop::load, live_for<Loop::load, compiled_cap>>(false);
     add_recompiled<Loop::update, spilled>(true);
+    add_recompiled<Loop::update, spilled, few>(true);
   } else {
-    for_each_value<24, 28, 31, 32, 33, 36, 40, 41, 48, 49, 56, 57, 64, 65, 72, 73, 80, 81, 88, 96, 97, 104, 112, 120,
-                   128, 129, 144, 160, 168, 169, 192, 208, 224, 240, 255>(
+    for_each_value<24, 28, 31, 32, 33, 36, 40, 41, 48, 49, 56, 57, 64, 65, 72, 73, 80, 81, 88, 96, 97, 104,
+                   112, 120, 128, 129, 144, 160, 168, 169, 192, 208, 224, 240, 255>(
         []<int registers>(std::integral_constant<int, registers>) {
           add_capped<Loop::load, live_for<Loop::load, registers>, registers>(false);
           add_capped<Loop::fma, live_for<Loop::fma, registers>, registers>(false);
@@ -185,11 +205,15 @@ void define() {
       add_free<Loop::load, live_for<Loop::load, registers>>();
       add_bounded<Loop::load, live_for<Loop::load, registers>, 256, 65536 / 256 / registers>(false);
     });
-    add_free<Loop::update, spilled>();
-    for_each_value<24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96>(
-        []<int cap>(std::integral_constant<int, cap>) { add_capped<Loop::update, spilled, cap>(true); });
-    for_each_value<2, 3, 4, 5, 6, 7, 8>([]<int blocks>(std::integral_constant<int, blocks>) {
-      add_bounded<Loop::update, spilled, 256, blocks>(true);
+    for_each_value<few, spilled>([]<int hot>(std::integral_constant<int, hot>) {
+      add_free<Loop::update, spilled, hot>();
+      for_each_value<24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96>(
+          []<int cap>(std::integral_constant<int, cap>) {
+            add_capped<Loop::update, spilled, cap, hot>(true);
+          });
+      for_each_value<2, 3, 4, 5, 6, 7, 8>([]<int blocks>(std::integral_constant<int, blocks>) {
+        add_bounded<Loop::update, spilled, 256, blocks, hot>(true);
+      });
     });
   }
 }

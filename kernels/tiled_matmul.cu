@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: shared memory per block as an occupancy limiter, on the textbook's tiled matrix product.
-// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form beats them
-//   all at lower occupancy.
-// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov and Demmel,
-//   'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
+// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form beats
+//   them all at lower occupancy.
+// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov and
+//   Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
 #include "kernels/family.cuh"
 
 namespace occbench::tiled_matmul {
@@ -16,9 +16,9 @@ struct Parameters {
   int n;
   int k;
   int tiles_across;
-  int tile_width;           ///< elements; the compiled variants know it already
+  int tile_width;         ///< elements; the compiled variants know it already
   unsigned a_tile_bytes;  ///< where the one shared array is cut in two (PMPP 5.6)
-  int passes;               ///< k over the depth of one tile
+  int passes;             ///< k over the depth of one tile
 };
 
 extern __shared__ __align__(16) unsigned char shared_array[];
@@ -60,13 +60,14 @@ struct Textbook {
   }
 };
 
-/// Every thread `span` x `span` elements of a 16 span x 16 span tile: two shared loads feed span squared FMAs.
+/// Every thread `span` x `span` elements of a 16 span x 16 span tile: two shared loads feed span squared
+/// FMAs.
 template <int span>
 struct RegisterTiled {
   using Parameters = tiled_matmul::Parameters;
-  static constexpr int side = 16;          // threads along each edge of the block
+  static constexpr int side = 16;           // threads along each edge of the block
   static constexpr int tile = side * span;  // elements along each edge of C's tile
-  static constexpr int depth = 16;         // of A's and B's tiles
+  static constexpr int depth = 16;          // of A's and B's tiles
   static constexpr int threads = side * side;
   static constexpr int loads = tile * depth / 4 / threads;  // 16-byte loads per thread and matrix
   static_assert(loads >= 1 && span % 4 == 0);
@@ -105,8 +106,10 @@ struct RegisterTiled {
         float vb[span];
 #pragma unroll
         for (int i = 0; i < span; i += 4) {  // 16-byte groups `side` groups apart: no bank is asked twice
-          *reinterpret_cast<float4*>(va + i) = *reinterpret_cast<const float4*>(&a_tile[k * tile + i * side + ty * 4]);
-          *reinterpret_cast<float4*>(vb + i) = *reinterpret_cast<const float4*>(&b_tile[k * tile + i * side + tx * 4]);
+          *reinterpret_cast<float4*>(va + i) =
+              *reinterpret_cast<const float4*>(&a_tile[k * tile + i * side + ty * 4]);
+          *reinterpret_cast<float4*>(vb + i) =
+              *reinterpret_cast<const float4*>(&b_tile[k * tile + i * side + tx * 4]);
         }
 #pragma unroll
         for (int i = 0; i < span; ++i) {
@@ -120,15 +123,16 @@ struct RegisterTiled {
     for (int i = 0; i < span; ++i) {
 #pragma unroll
       for (int j = 0; j < span; j += 4)
-        *reinterpret_cast<float4*>(p.c + std::int64_t{row + i / 4 * 4 * side + ty * 4 + i % 4} * p.n + column +
-                                   j * side + tx * 4) = *reinterpret_cast<float4*>(&sum[i][j]);
+        *reinterpret_cast<float4*>(p.c + std::int64_t{row + i / 4 * 4 * side + ty * 4 + i % 4} * p.n +
+                                   column + j * side + tx * 4) = *reinterpret_cast<float4*>(&sum[i][j]);
     }
   }
 };
 
 namespace {
 
-/// The product's sizes for a grid of `blocks` tiles: as square as the number of blocks allows, and every block used.
+/// The product's sizes for a grid of `blocks` tiles: as square as the number of blocks allows, and every
+/// block used.
 struct Sizes {
   int m, n, k, tiles_across;
 };
@@ -174,7 +178,9 @@ void add(const Form& f) {
       .dials = {.bytes_per_access = f.elements > 1 ? 16 : 4, .tile_width = f.tile},
       .ceiling = Ceiling::fp32,
       // L2 latency, two barriers and the dependent sum: sizes the work, no more
-      .pass = {.flop = flop_per_pass, .latency_cycles = 800.0 + 8 * f.depth, .lsu_cycles_per_warp = f.lsu_cycles_per_warp},
+      .pass = {.flop = flop_per_pass,
+               .latency_cycles = 800.0 + 8 * f.depth,
+               .lsu_cycles_per_warp = f.lsu_cycles_per_warp},
       .instructions = f.instructions,
       .fixed_block_size = f.threads,
       .l2_before = L2::clean,
@@ -201,10 +207,13 @@ void add(const Form& f) {
                                               .passes = static_cast<int>(shape.iterations)});
             const double elements = double(s.m) * s.n;
             problem.work = {.bytes = 4 * (elements + double(s.m) * s.k + double(s.k) * s.n),
-                            .flop = static_cast<double>(shape.threads()) * static_cast<double>(shape.iterations) *
-                                    flop_per_pass};
+                            .flop = static_cast<double>(shape.threads()) *
+                                    static_cast<double>(shape.iterations) * flop_per_pass};
             problem.poison = [&arena, s] { arena.poison_output(std::size_t{4} * s.m * s.n); };
-            problem.mismatch = [&arena, s] { return arena.first_mismatch<float>(reference(arena, s), 1e-4); };
+            problem.mismatch = [&arena, s] {
+              const auto c = reference(arena, s);
+              return arena.first_mismatch<float>(c.size(), 1e-4, [&](std::size_t i) { return c[i]; });
+            };
             return problem;
           },
       .entry = f.entry,
@@ -218,7 +227,12 @@ void add_textbook() {
        .depth = tile,
        .threads = tile * tile,
        .elements = 1,
-       .instructions = {{"LDG.32", 2}, {"STS.32", 2}, {"LDS.32", tile}, {"LDS.128", tile / 4}, {"FFMA", tile}, {"BAR", 2}},
+       .instructions = {{"LDG.32", 2},
+                        {"STS.32", 2},
+                        {"LDS.32", tile},
+                        {"LDS.128", tile / 4},
+                        {"FFMA", tile},
+                        {"BAR", 2}},
        .lsu_cycles_per_warp = 1.5 * tile,
        .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
 }

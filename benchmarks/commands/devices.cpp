@@ -65,7 +65,8 @@ void print(const std::vector<Device>& devices, const std::string& format) {
     auto all = nlohmann::json::array();
     for (const Device& d : devices) {
       nlohmann::json one;
-      for (const auto& [name, value] : facts(d)) one[name] = value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
+      for (const auto& [name, value] : facts(d))
+        one[name] = value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
       one["default"] = &d == choice.device;
       all.push_back(one);
     }

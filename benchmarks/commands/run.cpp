@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -42,9 +43,9 @@ void on_interrupt(int) {
 Precision precision_of(Preset preset) {
   switch (preset) {
     case Preset::quick:
-      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 2, .most_rounds = 6};
+      return {.launch_s = 0.5e-3, .least_rounds = 4, .most_rounds = 8};
     case Preset::full:
-      return {.samples_per_visit = 5, .least_rounds = 4, .most_rounds = 20};
+      return {.least_rounds = 9, .most_rounds = 25};
     case Preset::standard:
       break;
   }
@@ -113,9 +114,12 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   for (const std::string& flag : flags)
     if (!flag.starts_with("--benchmark_") && !flag.starts_with("--v="))
       throw UserError(Exit::usage, "run knows no '" + flag + "'; see `occbench run --help`");
+  parse_benchmark_flags(flags);
+  const auto given = [&](std::string_view flag) {
+    return std::ranges::any_of(flags, [&](const std::string& f) { return f.starts_with(flag); });
+  };
   Preset preset = parse_preset(o.preset);
-  static_cast<void>(
-      plan_cases(o.experiments, theory::SmLimits{}, preset));  // unknown names before any device
+  check_experiment_names(o.experiments);
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
 
@@ -124,9 +128,9 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   preset = parse_preset(o.preset);
   const auto specs = plan_cases(o.experiments, device.sm, preset);
 
-  if (std::any_of(flags.begin(), flags.end(),
-                  [](const auto& f) { return f.starts_with("--benchmark_list_tests"); })) {
-    for (const CaseSpec& spec : specs) std::cout << spec.id() << '\n';
+  if (given("--benchmark_list_tests")) {
+    for (const CaseSpec& spec : specs)
+      if (benchmark_selects(spec.id())) std::cout << spec.id() << '\n';
     return 0;
   }
 
@@ -161,14 +165,19 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     progress.advance(result.planned.id);
   };
   run_benchmarks(session, cases,
-                 {.flags = flags, .stop = &interrupted, .finished = finish, .selected = [&](std::size_t n) {
-                    progress.expect(n);
-                  }});
+                 {.report_on_stdout = given("--benchmark_format"),
+                  .stop = &interrupted,
+                  .finished = finish,
+                  .selected = [&](std::size_t n) { progress.expect(n); }});
   progress.clear();
 
   // Google Benchmark may own stdout; then the words go beside it.
-  std::ostream& out = reports_on_stdout(flags) ? std::cerr : std::cout;
+  std::ostream& out = given("--benchmark_format") ? std::cerr : std::cout;
   print_summary(out, results);
+  char reference[96];
+  std::snprintf(reference, sizeof reference, "cudaMemcpy on the device, read and written: %.0f GB/s\n",
+                session.memcpy_bytes_per_s() * 1e-9);
+  out << reference;
   if (!recorder.finished().empty()) out << recorder.finished().size() << " more rows were there before\n";
   out << results.size() << " cases in " << progress.elapsed_s() << " s, in " << folder.string() << '\n';
   if (interrupted) {

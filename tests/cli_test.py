@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What occbench says to bad input and bad luck: the sentence and the exit code, pinned.
+
+REFUSALS and CELLS are the documentation of errors. Rows marked gpu and classes named OnDevice need a device
+and are skipped without one; all others hide it, so that they read the same everywhere. OCCBENCH names the
+binary.
+"""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
+HAS_GPU = subprocess.run([OCCBENCH, "devices"], capture_output=True).returncode == 0
+on_device = unittest.skipUnless(HAS_GPU, "needs a GPU")
+NO_DEVICE = "answers without one"
+KNOWN_EXPERIMENTS = "there are block_size, latency_hiding, registers, shared_memory, spilling, tiled_matmul"
+HEADER = "device,block_size,registers_per_thread,static_smem_bytes,dynamic_smem_bytes"
+NEEDS = "it needs device, block_size, registers_per_thread, static_smem_bytes, dynamic_smem_bytes"
+CALC = "calc --device h200 --block-size 256 --registers 32"
+
+
+class Refusal(NamedTuple):
+    words: str
+    code: int
+    sentence: str  # a part of the one line on stderr
+    files: dict[str, str] | None = None  # what lies in the working folder, and alone lies there afterwards
+    stdin: str = ""
+    gpu: bool = False
+
+
+REFUSALS = [
+    # 2: the words of the call
+    Refusal("", 2, "A subcommand is required; see `occbench --help`"),
+    Refusal("frobnicate", 2, "; see `occbench --help`"),
+    Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench --help`"),
+    Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
+    Refusal("list --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
+    Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
+    Refusal("list --device nope", 2, "unknown device 'nope'; known: "),
+    Refusal("list --variants --format csv", 2, "list --variants prints a table or json"),
+    Refusal("run --frobnicate", 2, "run knows no '--frobnicate'; see `occbench run --help`"),
+    Refusal("run registers", 2, "run knows no 'registers'; see `occbench run --help`"),
+    Refusal("run --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
+    Refusal("run --experiment registers,nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
+    Refusal("run --seed many", 2, "Could not convert: --seed = many"),
+    Refusal("run --launches 3", 2, "--launches requires --case"),
+    Refusal("run --case some --launches 0", 2, "--launches: "),
+    Refusal("run --output a --resume b", 2, "--output excludes --resume"),
+    Refusal("calc", 2, "calc needs --block-size and --registers (or --batch FILE, or --tour)"),
+    Refusal("calc --block-size 256 --registers 32", 2, "no device is named; --device h200, for one"),
+    Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; known: p100 "),
+    Refusal("calc --device cc9.9 --block-size 256 --registers 32", 2, "'cc9.9'"),
+    Refusal(
+        "calc --device h200 --registers 32 --block-size many", 2, "--block-size 'many' is not a whole number"
+    ),
+    Refusal("calc --device h200 --registers 32 --block-size -5", 2, "--block-size '-5' is negative"),
+    Refusal("calc --device h200 --registers 32 --block-size 1e99", 2, "'1e99' is not a whole number"),
+    Refusal(
+        f"{CALC} --dynamic-smem 99999999999999999999", 2, "--dynamic-smem '99999999999999999999' is too large"
+    ),
+    Refusal(f"{CALC} --dynamic-smem 8589934592G", 2, "--dynamic-smem '8589934592G' is too large"),
+    Refusal(f"{CALC} --cluster-size 17", 2, "--cluster-size '17' is too large (at most 16)"),
+    Refusal(f"{CALC} --carveout -2", 2, "--carveout '-2' is less than -1"),
+    Refusal(f"{CALC} --format xml", 2, "--format: xml not in {table,csv,json}"),
+    Refusal(f"{CALC} --batch -", 2, "excludes"),
+    Refusal(
+        "calc --batch -",
+        2,
+        f"standard input: the header lacks device, block_size, registers_per_thread, "
+        f"static_smem_bytes, dynamic_smem_bytes; {NEEDS}",
+    ),
+    Refusal(
+        "calc --batch t.csv",
+        2,
+        f"'t.csv': the header lacks registers_per_thread, dynamic_smem_bytes; {NEEDS}",
+        files={"t.csv": "device,block_size,static_smem_bytes\nh200,256,0\n"},
+    ),
+    Refusal("calc --batch -", 2, "standard input: column device appears twice", stdin=f"device,{HEADER}\n"),
+    # 3: no usable device
+    Refusal("devices", 3, NO_DEVICE),
+    Refusal("run", 3, NO_DEVICE),
+    Refusal("run --device h200", 3, NO_DEVICE),
+    Refusal("run --output new", 3, NO_DEVICE),
+    # 4: a file
+    Refusal("calc --batch missing.csv", 4, "cannot read 'missing.csv': No such file or directory"),
+    Refusal("calc --batch .", 4, "cannot read '.': Is a directory"),
+    Refusal("run --resume missing", 4, "missing: holds no run (env.json cannot be read)"),
+    Refusal("run --resume run", 4, "run/env.json: is not JSON", files={"run/env.json": "{"}),
+    # with a device
+    Refusal("run --device nope", 2, "no device matches 'nope'; this machine has: 0 ", gpu=True),
+    Refusal("run --device 99", 2, "no device matches '99'; this machine has: 0 ", gpu=True),
+    Refusal(
+        "run --case nope",
+        2,
+        "no case 'nope' in preset standard; `occbench list --format csv` names them all",
+        gpu=True,
+    ),
+    Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'", gpu=True),
+    Refusal("run --benchmark_format=xml", 2, "--benchmark_format", gpu=True),
+    Refusal("run '--benchmark_filter=('", 2, "--benchmark_filter '(' is not a regular expression", gpu=True),
+    Refusal(
+        "run --resume run",
+        2,
+        "run was measured on another device (Other GPU-0), not on GPU-",
+        files={"run/env.json": '{"gpu": {"name": "Other", "uuid": "GPU-0"}}'},
+        gpu=True,
+    ),
+    Refusal("run --output taken", 4, "taken: is a file, not a folder", files={"taken": "mine"}, gpu=True),
+    Refusal(
+        "run --output taken/run",
+        4,
+        "taken/run: cannot be created: Not a directory",
+        files={"taken": "mine"},
+        gpu=True,
+    ),
+    Refusal("run --output /proc/run", 4, "/proc/run: cannot be created: No such file or directory", gpu=True),
+    Refusal(
+        "run --output run",
+        4,
+        "run: already holds a run; go on with --resume, or name another folder",
+        files={"run/cases.csv": ""},
+        gpu=True,
+    ),
+]
+
+# One row of a table that cannot be read or launched says so; the rows around it are answered all the same.
+CELLS = [
+    ("h200,256,32,0,0", "8,64,1,warps+registers,ok"),
+    (
+        "H 200,256,32K,0,0",
+        "0,0,0,registers,cannot launch: 32,768 registers per thread: a thread has at most 255",
+    ),
+    ("nope,256,32,0,0", ",,,,invalid: unknown device 'nope'; known: "),
+    (",256,32,0,0", ",,,,invalid: no device is named; --device h200, for one"),
+    (
+        "h200,many,32,0,0",
+        ",,,,invalid: block_size 'many' is not a whole number (write 256, 32K, 48KiB or 1M)",
+    ),
+    ("h200,,32,0,0", ",,,,invalid: block_size '' is not a whole number (write 256, 32K, 48KiB or 1M)"),
+    ("h200,nan,32,0,0", ",,,,invalid: block_size 'nan' is not a whole number"),
+    ("h200,256,-32,0,0", ",,,,invalid: registers_per_thread '-32' is negative"),
+    (
+        "h200,256,32,0,99999999999999999999",
+        ",,,,invalid: dynamic_smem_bytes '99999999999999999999' is too large",
+    ),
+    (
+        "h200,256,32,0,9223372036854775807",
+        "0,0,0,shared_memory,cannot launch: 0 B static + "
+        "9,223,372,036,854,775,807 B dynamic shared memory exceeds the 232,448 B a block may have on cc 9.0",
+    ),
+    ("h200,4294967552,32,0,0", ",,,,invalid: block_size '4294967552' is too large (at most 2147483647)"),
+    (
+        "h200,2048,32,0,0",
+        "0,0,0,warps,cannot launch: block size 2,048 exceeds the device's 1,024 threads per block",
+    ),
+    ("h200,0,32,0,0", "0,0,0,none,cannot launch: "),
+    ("h200,256,256,0,0", "0,0,0,registers,cannot launch: 256 registers per thread: a thread has at most 255"),
+    (
+        "h200,256,32,0,300K",
+        "0,0,0,shared_memory,cannot launch: 0 B static + 307,200 B dynamic shared memory exceeds "
+        "the 232,448 B a block may have on cc 9.0",
+    ),
+    ("h200,256,32,0", ",,,,invalid: the row has 4 fields where the header has 5"),
+    ("h200,256,32,0,0,0", ",,,,invalid: the row has 6 fields where the header has 5"),
+    ("a100,512,33,0,0", "3,48,0.75,registers,ok"),
+]
+
+
+def occbench(
+    *words: str, stdin: str = "", gpu: bool = True, room_bytes: int | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Runs it to its end. `room_bytes` is the size at which its files stop growing: a full disk."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    environment = os.environ if gpu else os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
+    before = None if room_bytes is None else limit
+    return subprocess.run(
+        [OCCBENCH, *words],
+        input=stdin,
+        text=True,
+        capture_output=True,
+        env=environment,
+        timeout=300,
+        preexec_fn=before,
+    )
+
+
+@contextlib.contextmanager
+def working_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            yield Path()
+        finally:
+            os.chdir(before)
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {str(p): p.read_text() if p.is_file() else "" for p in sorted(folder.rglob("*")) if not p.is_dir()}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class RefusalTable(unittest.TestCase):
+    def check_rows(self, gpu: bool) -> None:
+        for row in REFUSALS:
+            if row.gpu != gpu:
+                continue
+            with self.subTest(row.words), working_folder() as folder:
+                files = row.files or {}
+                for name, text in files.items():
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / name).write_text(text)
+                done = occbench(*shlex.split(row.words), stdin=row.stdin, gpu=row.gpu)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertTrue(done.stderr.startswith("occbench: "), done.stderr)
+                self.assertIn(row.sentence, done.stderr)
+                self.assertEqual(done.returncode, row.code)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(content(folder), files)
+
+
+class Refusals(RefusalTable):
+    def test_the_table(self) -> None:
+        self.check_rows(gpu=False)
+
+    def test_a_full_standard_output(self) -> None:
+        for words in ("list", "list --format csv", CALC, "calc --tour"):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = subprocess.run(
+                    [OCCBENCH, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True
+                )
+                self.assertRegex(done.stderr, r"^occbench: standard output (cannot|could not) be written\n$")
+                self.assertEqual(done.returncode, 4)
+
+
+class Batch(unittest.TestCase):
+    def test_bad_rows_get_a_status_and_the_others_an_answer(self) -> None:
+        table = "\n".join([HEADER, *(cells for cells, _ in CELLS)]) + "\n"
+        done = occbench("calc", "--batch", "-", stdin=table, gpu=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        header, *answers = csv.reader(io.StringIO(done.stdout))
+        self.assertEqual(
+            header, [*HEADER.split(","), "blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status"]
+        )
+        self.assertEqual(len(answers), len(CELLS))
+        for (cells, expected), answer in zip(CELLS, answers, strict=True):
+            with self.subTest(cells):
+                self.assertEqual(len(answer), len(header))
+                self.assertTrue(",".join(answer[5:]).startswith(expected), answer)
+
+    def test_a_hundred_thousand_rows_take_two_seconds(self) -> None:
+        sizes = [(32 + 32 * (i % 32), 16 + i % 240, 128 * (i % 1000)) for i in range(100_000)]
+        table = HEADER + "\n" + "".join(f"h200,{b},{r},0,{s}\n" for b, r, s in sizes)
+        before = os.times()
+        done = occbench("calc", "--batch", "-", stdin=table, gpu=False)
+        after = os.times()
+        self.assertEqual(len(done.stdout.splitlines()), 100_001)
+        processor_s = sum(after[2:4]) - sum(before[2:4])  # of the child: this machine may be busy
+        self.assertLess(processor_s, 2)
+
+
+@on_device
+class RefusalsOnDevice(RefusalTable):
+    def test_the_table(self) -> None:
+        self.check_rows(gpu=True)
+
+
+@on_device
+class BadLuckOnDevice(unittest.TestCase):
+    """Runs that end early: each finished row is readable, and --resume does the rest."""
+
+    def assert_completes(self, folder: Path) -> None:
+        early = {row["case_id"] for row in rows(folder / "cases.csv")}
+        done = occbench("run", "--resume", str(folder))
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        ids = [row["case_id"] for row in rows(folder / "cases.csv")]
+        self.assertEqual(len(ids), len(set(ids)), "a case has two rows")
+        planned = json.loads(occbench("list", "--preset", "quick", "--format", "json").stdout)["cases"]
+        self.assertEqual(set(ids), {case["case_id"] for case in planned})
+        self.assertLessEqual(early, set(ids))
+        check = subprocess.run([ROOT / "tools/validate", folder], text=True, capture_output=True)
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+
+    def run_and_signal(self, folder: Path, number: signal.Signals) -> "tuple[int, str]":
+        """Sends the signal once some cases are on disk; exit code and stderr."""
+        with subprocess.Popen(
+            [OCCBENCH, "run", "--preset", "quick", "--output", folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            cases, end = folder / "cases.csv", time.monotonic() + 120
+            while process.poll() is None and (not cases.exists() or cases.read_bytes().count(b"\n") < 40):
+                self.assertLess(time.monotonic(), end, "no case was finished in time")
+                time.sleep(0.01)
+            process.send_signal(number)
+            said = process.communicate()[0]
+        return process.returncode, said
+
+    def test_kill(self) -> None:
+        with working_folder() as folder:
+            code, _ = self.run_and_signal(folder / "run", signal.SIGKILL)
+            self.assertEqual(code, -signal.SIGKILL)
+            text = (folder / "run/cases.csv").read_text()
+            whole = text[: text.rindex("\n") + 1]
+            self.assertGreaterEqual(len(list(csv.DictReader(io.StringIO(whole)))), 39)
+            self.assert_completes(folder / "run")
+
+    def test_interrupt(self) -> None:
+        with working_folder() as folder:
+            code, said = self.run_and_signal(folder / "run", signal.SIGINT)
+            self.assertEqual(code, 130, said)
+            self.assertIn("interrupted; `occbench run --resume run` does the rest", said)
+            text = (folder / "run/cases.csv").read_text()
+            self.assertTrue(text.endswith("\n"))
+            self.assertGreaterEqual(len(rows(folder / "run/cases.csv")), 39)
+            self.assert_completes(folder / "run")
+
+    def test_full_disk(self) -> None:
+        with working_folder() as folder:
+            done = occbench("run", "--preset", "quick", "--output", "run", room_bytes=24_000)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            line = done.stderr.splitlines()[-1]
+            self.assertIn(
+                ": File too large; every row before is kept, make room and go on with --resume", line
+            )
+            for name in ("cases.csv", "samples.csv"):
+                self.assertTrue((folder / "run" / name).read_text().endswith("\n"), name)
+            self.assert_completes(folder / "run")
+
+    def test_no_room_at_all(self) -> None:
+        with working_folder() as folder:
+            done = occbench("run", "--preset", "quick", "--output", "run", room_bytes=1000)
+            self.assertEqual((done.returncode, done.stdout), (4, ""))
+            self.assertIn("File too large", done.stderr)
+            self.assertEqual(content(folder), {})
+
+
+@on_device
+class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
+    FILTER = "--benchmark_filter=^registers[.]"
+
+    def run_registers(self, *flags: str) -> "tuple[subprocess.CompletedProcess[str], set[str]]":
+        """A filtered run, and the ids of its rows."""
+        done = occbench("run", "--preset", "quick", "--output", "run", self.FILTER, *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ids = {row["case_id"] for row in rows(Path("run/cases.csv"))}
+        self.assertTrue(ids)
+        self.assertTrue(all(name.startswith("registers.") for name in ids), ids)
+        return done, ids
+
+    def test_filter(self) -> None:
+        with working_folder():
+            done, ids = self.run_registers()
+            self.assertIn(f"{len(ids)} cases in ", done.stdout)
+
+    def test_json(self) -> None:
+        with working_folder():
+            done, ids = self.run_registers("--benchmark_format=json", "--benchmark_out=out.json")
+            for text in (done.stdout, Path("out.json").read_text()):
+                names = {entry["name"].split("/")[0] for entry in json.loads(text)["benchmarks"]}
+                self.assertTrue(names)
+                self.assertLessEqual(names, ids)
+
+    def test_repetitions(self) -> None:
+        with working_folder():
+            self.run_registers("--benchmark_repetitions=2")
+            samples = rows(Path("run/samples.csv"))
+            self.assertEqual({row["repetition"] for row in samples}, {"0", "1"})
+
+    def test_list(self) -> None:
+        with working_folder() as folder:
+            done = occbench("run", "--preset", "quick", self.FILTER, "--benchmark_list_tests")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            names = done.stdout.split()
+            self.assertTrue(names)
+            self.assertTrue(all(name.startswith("registers.") for name in names), names)
+            self.assertEqual(content(folder), {})
+
+    def test_one_case_for_a_profiler(self) -> None:
+        case = json.loads(occbench("list", "--preset", "quick", "--format", "json").stdout)["cases"][0][
+            "case_id"
+        ]
+        with working_folder() as folder:
+            done = occbench("run", "--preset", "quick", "--case", case, "--launches", "3")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], [case] * 3)
+            self.assertEqual(content(folder), {})
+
+
+if __name__ == "__main__":
+    unittest.main()

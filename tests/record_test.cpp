@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run folder: its columns against results/schema.json, and what crashes and full disks leave behind.
+#include "harness/record.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "harness/csv.hpp"
+#include "harness/observe.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+const nlohmann::json& schema() {
+  static const auto json = nlohmann::json::parse(std::ifstream("results/schema.json"));
+  return json;
+}
+
+const Variant& variant() {
+  static const Variant v{.family = "family", .name = "name", .dials = {.ilp = 2, .bytes_per_access = 16}};
+  return v;
+}
+
+CaseResult valid_result(int block_size = 256) {
+  CaseResult r;
+  Case& c = r.planned;
+  c.spec = {.experiment = "experiment", .variant = &variant(), .block_size = block_size};
+  c.id = c.spec.id();
+  c.attributes.registers_per_thread = c.footprint.registers_per_thread = 32;
+  c.occupancy = {.blocks_per_sm = 8, .warps_per_sm = 64, .fraction = 1, .limiters = theory::Limiter::warps};
+  c.occupancy_textbook = 1;
+  c.launch.grid_size = 1056;
+  c.iterations = 100;
+  r.blocks_per_sm_api = r.blocks_per_sm_resident = 8;
+  r.work = {.bytes = 4e9, .flop = 0};
+  r.samples = 12;
+  r.time_s = {.median = 1e-3, .low = 0.999e-3, .high = 1.001e-3};
+  r.sm_clock_hz = 1.98e9;
+  r.throughput = 4e12;
+  r.ceiling = 4.8e12;
+  r.per_cycle_per_sm = 15.3;
+  return r;
+}
+
+CaseResult impossible_result(int block_size) {
+  CaseResult r;
+  r.planned.spec = {.experiment = "experiment", .variant = &variant(), .block_size = block_size};
+  r.planned.id = r.planned.spec.id();
+  r.planned.status = Status::impossible;
+  r.planned.reason = "too large, \"far\" too large";
+  return r;
+}
+
+std::vector<SampleRow> samples_of(const CaseResult& r, int count = 3) {
+  std::vector<SampleRow> rows;
+  for (int i = 0; i < count; ++i)
+    rows.push_back({.case_id = r.planned.id,
+                    .sample = i,
+                    .time_s = 1e-3,
+                    .sm_clock_hz = 1.98e9,
+                    .started_unix_s = 1.7e9});
+  return rows;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<csv::Row> rows_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<csv::Row> rows;
+  while (const auto record = csv::read(in)) {
+    EXPECT_TRUE(record->complete) << path << " ends in half a row";
+    rows.push_back(record->fields);
+  }
+  return rows;
+}
+
+/// The UserError of `action`; its code must be Exit::file and its line must hold `fragment`.
+template <class Action>
+void expect_file_error(Action action, const std::string& fragment) {
+  try {
+    action();
+    ADD_FAILURE() << "no error; expected: " << fragment;
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), Exit::file);
+    EXPECT_NE(std::string(e.what()).find(fragment), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+  }
+}
+
+/// As long as it lives, no file of this process may grow beyond `bytes`: a disk that is full at a known
+/// place.
+class FullDisk {
+ public:
+  explicit FullDisk(std::uintmax_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+class RunFolder : public testing::Test {
+ protected:
+  RunFolder() {
+    std::string name = (fs::temp_directory_path() / "occbench-record-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+    folder_ = root_ / "run";
+  }
+  ~RunFolder() override { fs::remove_all(root_); }
+
+  [[nodiscard]] fs::path cases() const { return folder_ / "cases.csv"; }
+  [[nodiscard]] fs::path samples() const { return folder_ / "samples.csv"; }
+  Recorder create() const { return Recorder::create(folder_, {{"schema_version", schema_version}}); }
+
+  fs::path root_, folder_;
+};
+
+// --- Columns
+
+void expect_columns(const char* file, const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  for (const auto& column : schema()["files"][file]["columns"]) names.push_back(column["name"]);
+  EXPECT_EQ(columns, names);
+}
+
+TEST(Columns, EqualTheSchema) {
+  EXPECT_EQ(schema()["schema_version"], schema_version);
+  expect_columns("cases.csv", case_columns());
+  expect_columns("samples.csv", sample_columns());
+}
+
+void expect_cells(const char* file, const std::vector<std::string>& fields, bool valid) {
+  const auto& columns = schema()["files"][file]["columns"];
+  ASSERT_EQ(fields.size(), columns.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& column = columns[i];
+    const std::string name = column["name"];
+    const std::string& cell = fields[i];
+    if (cell.empty()) {
+      EXPECT_TRUE(column["nullable"]) << name;
+      EXPECT_NE(column.value("required_when", ""), valid ? "valid" : "not valid") << name;
+    } else if (column["type"] != "string") {
+      EXPECT_TRUE(std::regex_match(cell, std::regex(R"(-?\d+(\.\d+)?(e[+-]\d+)?)"))) << name << " " << cell;
+    } else if (column.contains("pattern")) {
+      EXPECT_TRUE(std::regex_search(cell, std::regex(column["pattern"].get<std::string>())))
+          << name << " " << cell;
+    } else if (column.contains("allowed")) {
+      EXPECT_TRUE(std::ranges::count(column["allowed"], nlohmann::json(cell)) == 1) << name << " " << cell;
+    }
+  }
+}
+
+TEST(Columns, CellsKeepTheRulesOfTheSchema) {
+  expect_cells("cases.csv", case_fields(valid_result()), true);
+  expect_cells("cases.csv", case_fields(impossible_result(2048)), false);
+  CaseResult invalid = valid_result();
+  invalid.planned.status = Status::invalid;
+  invalid.planned.reason = "wrong result";
+  expect_cells("cases.csv", case_fields(invalid), false);
+  for (const SampleRow& row : samples_of(valid_result()))
+    expect_cells("samples.csv", sample_fields(row), true);
+}
+
+TEST(Columns, AnInvalidRowHoldsNoTime) {
+  CaseResult r = valid_result();
+  r.planned.status = Status::invalid;
+  const auto fields = case_fields(r);
+  const auto columns = case_columns();
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].starts_with("time_") || columns[i] == "throughput") {
+      EXPECT_EQ(fields[i], "") << columns[i];
+    }
+}
+
+// --- Writing
+
+TEST_F(RunFolder, RowsReadBackAsWritten) {
+  auto recorder = create();
+  const CaseResult results[] = {valid_result(), impossible_result(2048)};
+  recorder.append(results[0], samples_of(results[0]));
+  recorder.append(results[1], {});
+  EXPECT_EQ(rows_of(cases()),
+            (std::vector<csv::Row>{case_columns(), case_fields(results[0]), case_fields(results[1])}));
+  const auto rows = rows_of(samples());
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0], sample_columns());
+  EXPECT_EQ(rows[3], sample_fields(samples_of(results[0])[2]));
+  EXPECT_EQ(Recorder::environment_of(folder_)["schema_version"], schema_version);
+}
+
+TEST_F(RunFolder, RefusesAFile) {
+  std::ofstream(folder_) << "mine";
+  expect_file_error([&] { create(); }, "is a file, not a folder");
+  EXPECT_EQ(text_of(folder_), "mine");
+}
+
+TEST_F(RunFolder, RefusesARunThatIsThere) {
+  create();
+  const std::string before = text_of(cases());
+  expect_file_error([&] { create(); }, "already holds a run; go on with --resume, or name another folder");
+  EXPECT_EQ(text_of(cases()), before);
+}
+
+TEST_F(RunFolder, RefusesAnUnwritableParent) {
+  fs::permissions(root_, fs::perms::owner_read | fs::perms::owner_exec);
+  const bool root = geteuid() == 0;  // whom no permission stops: be nobody for a moment
+  if (root) {
+    fs::permissions(root_, fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  expect_file_error([&] { create(); }, "cannot be created: Permission denied");
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  fs::permissions(root_, fs::perms::owner_all);
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+// --- Going on
+
+TEST_F(RunFolder, ResumesWithWhatIsFinished) {
+  const CaseResult first = valid_result(128);
+  const CaseResult second = valid_result(256);
+  create().append(first, samples_of(first));
+  auto recorder = Recorder::resume(folder_);
+  EXPECT_EQ(recorder.finished(), std::set{first.planned.id});
+  recorder.append(second, samples_of(second));
+  EXPECT_EQ(rows_of(cases()),
+            (std::vector<csv::Row>{case_columns(), case_fields(first), case_fields(second)}));
+  EXPECT_EQ(rows_of(samples()).size(), 7u);
+}
+
+TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
+  const CaseResult first = valid_result(128);
+  const CaseResult second = valid_result(256);
+  {
+    auto recorder = create();
+    recorder.append(first, samples_of(first));
+    recorder.append(second, samples_of(second));
+  }
+  const std::string whole_cases = text_of(cases());
+  const std::string whole_samples = text_of(samples());
+  const std::size_t second_begins = whole_cases.size() - csv::format(case_fields(second)).size();
+  for (std::size_t size = second_begins; size < whole_cases.size(); ++size) {
+    std::ofstream(cases(), std::ios::binary) << whole_cases.substr(0, size);
+    std::ofstream(samples(), std::ios::binary) << whole_samples.substr(0, whole_samples.size() - size % 40);
+    EXPECT_EQ(Recorder::resume(folder_).finished(), std::set{first.planned.id}) << size;
+    EXPECT_EQ(rows_of(cases()), (std::vector<csv::Row>{case_columns(), case_fields(first)})) << size;
+    EXPECT_EQ(rows_of(samples()).size(), 4u) << "samples of an unfinished case stay";
+  }
+}
+
+TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
+  expect_file_error([&] { Recorder::resume(folder_); }, "holds no run to resume (no cases.csv)");
+  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "holds no run");
+}
+
+TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
+  create();
+  std::ofstream(cases()) << "schema_version,case_id\n0,old\n";
+  expect_file_error([&] { Recorder::resume(folder_); }, "its columns are not those of schema 1");
+  EXPECT_EQ(text_of(cases()), "schema_version,case_id\n0,old\n");
+}
+
+TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
+  create();
+  std::ofstream(folder_ / "env.json") << "{\"gpu\":";
+  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "is not JSON");
+}
+
+// --- A full disk
+
+TEST_F(RunFolder, AFullDiskLeavesWholeRowsAndTheRunGoesOnLater) {
+  const CaseResult first = valid_result(128);
+  const CaseResult second = valid_result(256);
+  auto recorder = create();
+  recorder.append(first, samples_of(first));
+  {
+    const FullDisk full(fs::file_size(cases()) + 20);  // room for a part of the row
+    expect_file_error([&] { recorder.append(second, {}); },
+                      "cases.csv: File too large; every row before is kept");
+  }
+  EXPECT_EQ(rows_of(cases()), (std::vector<csv::Row>{case_columns(), case_fields(first)}));
+  {
+    const FullDisk full(fs::file_size(samples()) + 20);
+    expect_file_error([&] { recorder.append(second, samples_of(second)); }, "samples.csv: File too large");
+  }
+  EXPECT_EQ(rows_of(samples()).size(), 4u);
+  recorder.append(second, samples_of(second));
+  EXPECT_EQ(rows_of(cases()).size(), 3u);
+  EXPECT_EQ(rows_of(samples()).size(), 7u);
+}
+
+TEST_F(RunFolder, AFullDiskAtTheStartLeavesNoHalfAFile) {
+  for (const std::uintmax_t room : {10, 50, 200}) {  // env.json, samples.csv, cases.csv do not fit any more
+    {
+      const FullDisk full(room);
+      expect_file_error([&] { create(); }, "File too large");
+    }
+    if (fs::exists(folder_))
+      for (const auto& entry : fs::directory_iterator(folder_))
+        EXPECT_GT(entry.file_size(), 0u) << entry.path().filename() << " with room for " << room;
+    EXPECT_FALSE(fs::exists(cases())) << "so that the same call works once there is room";
+  }
+  create();
+  EXPECT_EQ(rows_of(cases()).size(), 1u);
+}
+
+// --- The census
+
+TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
+  const CensusRecord records[] = {
+      {.begin_ns = 100, .end_ns = 900, .sm = 0, .pad = 0},
+      {.begin_ns = 110, .end_ns = 800, .sm = 0, .pad = 0},
+      {.begin_ns = 790, .end_ns = 1500, .sm = 0, .pad = 0},
+      {.begin_ns = 801, .end_ns = 1600, .sm = 0, .pad = 0},
+      {.begin_ns = 100, .end_ns = 200, .sm = 2, .pad = 0},
+      {.begin_ns = 210, .end_ns = 300, .sm = 2, .pad = 0},
+  };
+  EXPECT_EQ(observe::first_residents(records, 3), (std::vector{3, 0, 1}));
+}
+
+TEST(Census, PassesOverBlocksThatNeverRan) {
+  const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
+  const CensusRecord records[] = {never, {.begin_ns = 1, .end_ns = 2, .sm = 1, .pad = 0}, never};
+  EXPECT_EQ(observe::first_residents(records, 2), (std::vector{0, 1}));
+  EXPECT_EQ(observe::first_residents({}, 2), (std::vector{0, 0}));
+}
+
+}  // namespace
+}  // namespace occbench

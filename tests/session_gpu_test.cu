@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session with a family of its own whose time, result and faults are known beforehand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/environment.hpp"
+#include "harness/session.hpp"
+#include "kernels/family.cuh"
+
+namespace occbench {
+namespace spin {
+
+struct Parameters {
+  float* output;  ///< one per thread
+  std::uint64_t duration_ns;
+  float value;
+  bool trap;
+};
+
+struct Body {
+  using Parameters = spin::Parameters;
+  static __device__ void run(const Parameters& p) {
+    const std::uint64_t begin = device::global_timer_ns();
+    while (device::global_timer_ns() - begin < p.duration_ns) {
+    }
+    if (p.trap) asm volatile("trap;");
+    p.output[device::thread_index()] = p.value;
+  }
+};
+
+constexpr std::int64_t timed_iterations = 1000;  // one microsecond each: the timed launch takes 1 ms
+
+/// Every thread is to write 1. `value` is what it writes; with `trap` the timed launch, not the checked one,
+/// faults.
+void add(const char* name, float value, bool trap) {
+  add_variant({
+      .family = "spin",
+      .name = name,
+      .ceiling = Ceiling::fp32,
+      .pass = {.flop = 1, .latency_cycles = 1500},
+      .l2_before = L2::warm,
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(Parameters{arena.output<float>(),
+                                              static_cast<std::uint64_t>(shape.iterations) * 1000, value,
+                                              trap && shape.iterations >= timed_iterations});
+            problem.work = {.flop = static_cast<double>(shape.threads())};
+            problem.poison = [&arena, shape] {
+              arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
+            };
+            problem.mismatch = [&arena, shape] {
+              return arena.first_mismatch<float>(static_cast<std::size_t>(shape.threads()), 1e-6,
+                                                 [](std::size_t) { return 1.0; });
+            };
+            return problem;
+          },
+      .entry = reinterpret_cast<const void*>(free_entry<Body>),
+  });
+}
+
+const Registration registered{[] {
+  add("right", 1, false);
+  add("wrong", 2, false);
+  add("faulty", 1, true);
+}};
+
+}  // namespace spin
+
+namespace {
+
+class SessionTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (enumerate_devices().empty()) return;
+    session_ = std::make_unique<Session>(
+        open_device(""), Precision{.samples_per_visit = 4, .least_rounds = 2, .most_rounds = 3}, 1);
+  }
+  static void TearDownTestSuite() { session_.reset(); }
+  void SetUp() override {
+    if (!session_) GTEST_SKIP() << "needs a GPU";
+  }
+
+  static Case planned(const std::string& variant, int block_size, int resident_blocks = 0) {
+    const auto found = std::ranges::find(variants(), variant, &Variant::name);
+    Case c = resolve({.experiment = "test",
+                      .variant = &*found,
+                      .block_size = block_size,
+                      .resident_blocks = resident_blocks},
+                     session_->device(), session_->arena(), 1e-3);
+    EXPECT_EQ(c.status, Status::valid) << c.id << ": " << c.reason;
+    c.iterations = spin::timed_iterations;
+    return c;
+  }
+
+  /// What `session` reports, in its order; `results_` holds it even when measuring throws.
+  const std::vector<CaseResult>& measure(const std::vector<Case>& group) {
+    session_->measure(
+        group, 0,
+        [&](const CaseResult& result, std::span<const SampleRow> samples) {
+          results_.push_back(result);
+          EXPECT_EQ(samples.size(), result.samples + result.discarded) << result.planned.id;
+          if (stop_after_first_) stop_ = true;
+        },
+        stop_);
+    return results_;
+  }
+  const CaseResult& result_of(const Case& c) const {
+    return *std::ranges::find(results_, c.id, [](const CaseResult& r) { return r.planned.id; });
+  }
+
+  static std::unique_ptr<Session> session_;
+  std::vector<CaseResult> results_;
+  std::atomic<bool> stop_ = false;
+  bool stop_after_first_ = false;
+};
+std::unique_ptr<Session> SessionTest::session_;
+
+using SessionOnDevice = SessionTest;
+using SessionClock = SessionTest;
+using SessionFaults = SessionTest;
+
+TEST_F(SessionOnDevice, CensusEqualsTheoryAndApi) {
+  std::vector<Case> group;
+  for (const int block_size : {32, 96, 256, 768, 1024}) group.push_back(planned("right", block_size));
+  for (const auto& [block_size, blocks] : {std::pair(64, 1), {64, 7}, {256, 3}, {512, 2}, {1024, 1}})
+    group.push_back(planned("right", block_size, blocks));
+  ASSERT_EQ(measure(group).size(), group.size());
+  for (const CaseResult& r : results_) {
+    EXPECT_EQ(r.planned.status, Status::valid) << r.planned.id << ": " << r.planned.reason;
+    EXPECT_EQ(r.blocks_per_sm_api, r.planned.occupancy.blocks_per_sm) << r.planned.id;
+    EXPECT_EQ(r.blocks_per_sm_resident, r.planned.occupancy.blocks_per_sm) << r.planned.id;
+  }
+}
+
+TEST_F(SessionOnDevice, AWrongResultIsInvalidAndTheOthersGoOn) {
+  const Case wrong = planned("wrong", 256);
+  ASSERT_EQ(measure({planned("right", 128), wrong, planned("right", 512)}).size(), 3u);
+  EXPECT_EQ(result_of(wrong).planned.status, Status::invalid);
+  EXPECT_EQ(result_of(wrong).planned.reason, "wrong result: element 0 of " +
+                                                 std::to_string(wrong.shape(1).threads()) +
+                                                 " is 2, the CPU reference says 1");
+  EXPECT_EQ(result_of(wrong).samples, 0u);
+  EXPECT_EQ(std::ranges::count(results_, Status::valid, [](const CaseResult& r) { return r.planned.status; }),
+            2);
+}
+
+TEST_F(SessionOnDevice, WhatCannotRunIsHandedThrough) {
+  Case impossible = planned("right", 256);
+  impossible.status = Status::impossible;
+  impossible.reason = "for a reason";
+  ASSERT_EQ(measure({impossible}).size(), 1u);
+  EXPECT_EQ(results_[0].planned.status, Status::impossible);
+  EXPECT_EQ(results_[0].planned.reason, "for a reason");
+}
+
+TEST_F(SessionOnDevice, StopsBeforeTheFirstCase) {
+  stop_ = true;
+  EXPECT_TRUE(measure({planned("right", 256)}).empty());
+}
+
+TEST_F(SessionOnDevice, StopsBetweenVisits) {
+  stop_after_first_ = true;
+  EXPECT_EQ(measure({planned("right", 64), planned("right", 128), planned("right", 256)}).size(), 1u);
+}
+
+TEST_F(SessionOnDevice, EnvironmentHasTheFieldsOfTheSchema) {
+  const auto environment = occbench::environment(session_->device(), *session_, {.preset = "quick"});
+  const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));
+  std::set<std::string> known;
+  for (const auto& field : schema["files"]["env.json"]["fields"]) {
+    known.insert(field["name"]);
+    ASSERT_TRUE(environment.contains(field["name"])) << field["name"];
+    EXPECT_TRUE(field["nullable"] || !environment[field["name"].get<std::string>()].is_null())
+        << field["name"];
+    if (field.contains("fields"))
+      for (const auto& inner : field["fields"])
+        EXPECT_TRUE(environment["gpu"].contains(inner["name"])) << inner["name"];
+  }
+  for (const auto& [name, value] : environment.items()) EXPECT_TRUE(known.contains(name)) << name;
+}
+
+TEST_F(SessionClock, AKnownMillisecondIsMeasuredWithinTwoPercent) {
+  const Case c = planned("right", 1024);
+  ASSERT_EQ(measure({c}).size(), 1u);
+  const CaseResult& r = results_[0];
+  ASSERT_EQ(r.planned.status, Status::valid) << r.planned.reason;
+  EXPECT_NEAR(r.time_s.median, 1e-3, 0.02e-3);
+  EXPECT_GT(r.sm_clock_hz, 0.3e9);
+  EXPECT_LT(r.sm_clock_hz, 3e9);
+  EXPECT_GT(r.samples, 0u);
+}
+
+TEST_F(SessionClock, AnEmptyLaunchTakesMicroseconds) {
+  EXPECT_GT(session_->empty_launch_s(), 0);
+  EXPECT_LT(session_->empty_launch_s(), 20e-6);
+}
+
+TEST_F(SessionFaults, ARefusedLaunchIsInvalidAndTheOthersGoOn) {
+  Case too_much = planned("right", 256);
+  too_much.launch.dynamic_smem_bytes = std::size_t{1} << 20;
+  Case too_many = planned("right", 512);
+  too_many.launch.block_size = 2048;
+  ASSERT_EQ(measure({too_much, planned("right", 64), too_many, planned("right", 128)}).size(), 4u);
+  for (const Case& c : {too_much, too_many}) {
+    EXPECT_EQ(result_of(c).planned.status, Status::invalid) << c.id;
+    EXPECT_NE(result_of(c).planned.reason.find("failed: cudaError"), std::string::npos)
+        << result_of(c).planned.reason;
+    EXPECT_EQ(result_of(c).samples, 0u);
+  }
+  EXPECT_EQ(std::ranges::count(results_, Status::valid, [](const CaseResult& r) { return r.planned.status; }),
+            2);
+}
+
+TEST_F(SessionFaults, ATrapEndsTheRunAfterItsRow) {  // the last test of this process: its context is gone
+  const Case faulty = planned("faulty", 256);
+  try {
+    measure({faulty, planned("right", 64)});
+    FAIL() << "a trap went unnoticed";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), Exit::some_case_failed);
+    EXPECT_NE(std::string(e.what()).find(faulty.id + " cost the CUDA context"), std::string::npos)
+        << e.what();
+  }
+  ASSERT_FALSE(results_.empty());
+  EXPECT_EQ(results_.back().planned.id, faulty.id);
+  EXPECT_EQ(results_.back().planned.status, Status::invalid);
+  EXPECT_NE(results_.back().planned.reason.find("cudaErrorLaunchFailure"), std::string::npos)
+      << results_.back().planned.reason;
+}
+
+}  // namespace
+}  // namespace occbench

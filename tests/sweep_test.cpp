@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of every preset as planned for an H200: names, counts, refusals. No device needed.
+#include "benchmarks/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/check.hpp"
+#include "harness/theory/catalogue.hpp"
+
+namespace occbench {
+namespace {
+
+std::vector<CaseSpec> plan(Preset preset, const std::vector<std::string>& names = {}) {
+  return plan_cases(names, theory::find_device("h200").sm, preset);
+}
+
+std::set<std::string> experiments_of(const std::vector<CaseSpec>& cases) {
+  std::set<std::string> names;
+  for (const CaseSpec& c : cases) names.insert(c.experiment);
+  return names;
+}
+
+constexpr Preset presets[] = {Preset::quick, Preset::standard, Preset::full};
+
+TEST(Plan, IdsAreUniqueAndSafeInFilesAndRanges) {
+  for (const Preset preset : presets) {
+    std::set<std::string> ids;
+    for (const CaseSpec& c : plan(preset)) {
+      EXPECT_TRUE(ids.insert(c.id()).second) << c.id();
+      EXPECT_TRUE(std::ranges::all_of(c.id(), [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || std::string_view("_.=+-").find(static_cast<char>(letter)) < 5;
+      })) << c.id();
+    }
+    EXPECT_FALSE(ids.empty()) << to_string(preset);
+  }
+}
+
+TEST(Plan, StandardHasSixHundredCasesAndEachPresetMoreThanTheOneBefore) {
+  EXPECT_GE(plan(Preset::standard).size(), 600u);
+  EXPECT_LT(plan(Preset::quick).size(), plan(Preset::standard).size());
+  EXPECT_LT(plan(Preset::standard).size(), plan(Preset::full).size());
+}
+
+TEST(Plan, QuickAsksEveryQuestionOfFull) {
+  EXPECT_EQ(experiments_of(plan(Preset::quick)), experiments_of(plan(Preset::full)));
+  EXPECT_EQ(experiments_of(plan(Preset::full)).size(), experiments().size());
+}
+
+TEST(Plan, ExperimentsAreSortedByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(experiments(), {}, &Experiment::name));
+  EXPECT_TRUE(std::ranges::is_sorted(plan(Preset::full), {}, &CaseSpec::experiment));
+}
+
+TEST(Plan, TakesTheNamedExperimentsOnly) {
+  EXPECT_EQ(experiments_of(plan(Preset::quick, {"registers", "block_size"})),
+            (std::set<std::string>{"block_size", "registers"}));
+}
+
+TEST(Plan, RefusesAnUnknownExperimentByNamingTheKnown) {
+  try {
+    static_cast<void>(plan(Preset::quick, {"registers", "registres"}));
+    FAIL() << "an unknown experiment was planned";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), Exit::usage);
+    EXPECT_NE(std::string(e.what()).find("'registres'"), std::string::npos) << e.what();
+    for (const Experiment& known : experiments())
+      EXPECT_NE(std::string(e.what()).find(known.name), std::string::npos) << e.what();
+  }
+}
+
+TEST(Plan, KnowsItsPresetsByName) {
+  for (const Preset preset : presets) EXPECT_EQ(parse_preset(to_string(preset)), preset);
+  EXPECT_THROW(static_cast<void>(parse_preset("slow")), UserError);
+}
+
+TEST(Plan, AsksForRealVariantsAndBlocksOfWholeWarps) {
+  for (const CaseSpec& c : plan(Preset::full)) {
+    ASSERT_NE(c.variant, nullptr) << c.id();
+    EXPECT_GT(c.block_size, 0) << c.id();
+    EXPECT_EQ(c.block_size % 32, 0) << c.id();
+  }
+}
+
+}  // namespace
+}  // namespace occbench
