@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -27,6 +28,25 @@ std::function<bool(const std::string&)> filter_of(std::string spec) {
     };
   } catch (const std::regex_error&) {
     throw UserError(Exit::usage, "--benchmark_filter '" + spec + "' is not a regular expression");
+  }
+}
+
+/// Google Benchmark ends the program itself on these, in its own way.
+void refuse_early(const std::string& flag) {
+  const auto value_of = [&](std::string_view name) {
+    return flag.starts_with(name) ? std::optional(flag.substr(name.size())) : std::nullopt;
+  };
+  for (const std::string_view name : {"--benchmark_format=", "--benchmark_out_format="})
+    if (const auto format = value_of(name);
+        format && *format != "console" && *format != "json" && *format != "csv")
+      throw UserError(Exit::usage, "no format '" + *format + "' for " + std::string(name) +
+                                       "; there are console, json and csv");
+  if (const auto path = value_of("--benchmark_out=")) {
+    std::error_code error;
+    const bool is_new = !std::filesystem::exists(*path, error);
+    if (!std::ofstream(*path, std::ios::app))
+      throw UserError(Exit::file, *path + ": cannot be written (--benchmark_out)");
+    if (is_new) std::filesystem::remove(*path, error);  // this was only a question
   }
 }
 
@@ -111,9 +131,7 @@ void parse_benchmark_flags(const std::vector<std::string>& flags) {
   words.insert(words.begin(), "occbench");
   std::vector<char*> argv;
   for (std::string& word : words) {
-    constexpr std::string_view out = "--benchmark_out=";
-    if (word.starts_with(out) && !std::ofstream(word.substr(out.size()), std::ios::app))
-      throw UserError(Exit::file, word.substr(out.size()) + ": cannot be written (--benchmark_out)");
+    refuse_early(word);
     argv.push_back(word.data());
   }
   int argc = static_cast<int>(argv.size());

@@ -68,6 +68,11 @@ int main(int argc, char** argv) {
     return exit_code;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (app.get_subcommands().empty()) {  // CLI11 would say that one is missing, and not which word is none
+      const std::string word = argc > 1 ? argv[1] : "";
+      return fail(Exit::usage, (word.empty() ? "which command?" : "no command '" + word + "';") +
+                                   " there are devices, calc, list and run; see `occbench --help`");
+    }
     return fail(Exit::usage, std::string(e.what()) + "; see `occbench --help`");
   } catch (const UserError& e) {
     return fail(e.code(), e.what());

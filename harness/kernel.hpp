@@ -37,10 +37,11 @@ struct Dials {
 
 /// What one thread does in one pass of its loop. Sizes the work of a case, and nothing else.
 struct Pass {
-  double dram_bytes = 0;           ///< bytes this thread moves to or from DRAM
-  double flop = 0;                 ///< floating-point operations (an FMA is two)
-  double latency_cycles = 0;       ///< dependent arithmetic, SM cycles
-  bool waits_for_dram = false;     ///< the pass cannot end before its own loads arrive
+  double dram_bytes = 0;        ///< bytes this thread moves to or from DRAM
+  double flop = 0;              ///< floating-point operations (an FMA is two)
+  double latency_cycles = 0;    ///< dependent arithmetic, SM cycles
+  bool waits_for_dram = false;  ///< the pass cannot end before its own loads arrive
+  int idle_values = 0;          ///< live values that the pass does not touch: spilling these costs it nothing
   double lsu_cycles_per_warp = 0;  ///< SM cycles in which one warp's pass occupies the shared-memory pipe
 };
 

@@ -43,15 +43,18 @@ std::string CaseSpec::id() const {
   return text;
 }
 
-std::int64_t passes_for(const Variant& variant, const Device& device, int warps_per_sm, double target_s) {
+std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const Device& device,
+                        int warps_per_sm, double target_s) {
   const Pass& p = variant.pass;
   const double clock = device.sm_clock_max_hz;
   const double threads = warps_per_sm * 32.0 * device.sm.sm_count;
   const int lanes = variant.ceiling == Ceiling::fp64 ? device.fp64_lanes_per_sm : device.fp32_lanes_per_sm;
+  // A spilled value that the pass works on is loaded and stored each time, about two cycles of the pipe each.
+  const double spilled_in_use = std::max(0.0, static_cast<double>(local_bytes) / 4 - p.idle_values);
   const double pass_s = std::max({p.latency_cycles / clock + (p.waits_for_dram ? dram_latency_s : 0),
                                   threads * p.dram_bytes / device.dram_bytes_per_s,
                                   threads * p.flop / device.peak_flop_per_s(lanes, clock),
-                                  warps_per_sm * p.lsu_cycles_per_warp / clock});
+                                  warps_per_sm * (p.lsu_cycles_per_warp + 4 * spilled_in_use) / clock});
   return std::max<std::int64_t>(1, std::llround(target_s / pass_s));
 }
 
@@ -107,7 +110,8 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
               .block_size = c.spec.block_size,
               .dynamic_smem_bytes = c.footprint.dynamic_smem_bytes,
               .carveout_percent = spec.carveout_percent};
-  c.iterations = passes_for(v, device, c.occupancy.warps_per_sm, target_s / spec.waves);
+  c.iterations =
+      passes_for(v, c.attributes.local_bytes, device, c.occupancy.warps_per_sm, target_s / spec.waves);
   // The census launches twice the grid at half the passes, so it never needs more memory than the timed
   // launch; two passes at twice the grid is the least that must fit.
   const std::int64_t most = v.max_iterations ? v.max_iterations(arena, c.shape(0)) : c.iterations;

@@ -52,9 +52,10 @@ struct Case {
 /// `impossible` with the reason. `target_s` is the time one launch should take.
 Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s);
 
-/// Passes that should take `target_s` at `warps_per_sm` resident warps: target over the larger of the
-/// latency bound and the throughput bounds. A function of dials and device alone, never of a measurement, so
+/// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has `local_bytes` of
+/// spilled registers: target over the larger of the latency bound and the throughput bounds. A function of dials and device alone, never of a measurement, so
 /// that two runs do the same work.
-std::int64_t passes_for(const Variant& variant, const Device& device, int warps_per_sm, double target_s);
+std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const Device& device,
+                        int warps_per_sm, double target_s);
 
 }  // namespace occbench

@@ -29,6 +29,7 @@ std::size_t share_of_free_memory(std::size_t most, std::size_t divisor) {
 /// A case between its first launch and its row.
 struct Session::Course {
   CaseResult result;
+  Problem warm_up;  ///< a few passes: brings in code and addresses
   Problem timed;
   std::vector<SampleRow> samples;
   int repetition = 0;
@@ -82,6 +83,7 @@ bool Session::admit(Course& course) {
     return false;
   }
 
+  course.warm_up = std::move(small);
   course.timed = variant.prepare(arena_, c.shape(c.iterations));
   r.work = course.timed.work;
   return true;
@@ -90,7 +92,7 @@ bool Session::admit(Course& course) {
 void Session::visit(Course& course, int round) {
   const Case& c = course.result.planned;
   configure(c.launch);
-  launch_kernel(c.launch, course.timed, Census{}, stream_);  // warm-up: instruction cache, TLB
+  launch_kernel(c.launch, course.warm_up, Census{}, stream_);
   std::vector<Sample> taken;
   {
     const observe::CaseRange range(c.id);

@@ -19,9 +19,9 @@ namespace occbench {
 struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 7;       ///< visits, in random order over the group, before a case may stop
-  int most_rounds = 20;       ///< the bound
+  int samples_per_visit = 5;  ///< launches timed back to back each time a case has its turn
+  int least_rounds = 6;       ///< visits, in random order over the group, before a case may stop
+  int most_rounds = 18;       ///< the bound
   double clock_tolerance =
       0.02;  ///< a sample whose SM clock is this much under the fastest seen is discarded
 };

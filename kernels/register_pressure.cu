@@ -107,6 +107,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
   pass.latency_cycles = loop == Loop::fma ? 4.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 4;
   pass.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
   pass.waits_for_dram = loop != Loop::fma;
+  pass.idle_values = loop == Loop::update ? live - hot : live;
   add_variant({
       .family = "register_pressure",
       .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
@@ -140,11 +141,12 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
             };
             problem.mismatch = [=, &arena] {
               const auto n = static_cast<std::size_t>(shape.threads());
-              const auto passes = static_cast<std::size_t>(shape.iterations);
+              const auto pass_count = static_cast<std::size_t>(shape.iterations);
               const auto input =
-                  arena.reference_input<float>(std::max(n + static_cast<std::size_t>(live), n * passes));
-              return arena.first_mismatch<float>(
-                  n, 1e-4, [&](std::size_t t) { return reference(input, t, n, passes, loop, live, hot); });
+                  arena.reference_input<float>(std::max(n + static_cast<std::size_t>(live), n * pass_count));
+              return arena.first_mismatch<float>(n, 1e-4, [&](std::size_t t) {
+                return reference(input, t, n, pass_count, loop, live, hot);
+              });
             };
             return problem;
           },

@@ -44,8 +44,8 @@ class Refusal(NamedTuple):
 
 REFUSALS = [
     # 2: the words of the call
-    Refusal("", 2, "A subcommand is required; see `occbench --help`"),
-    Refusal("frobnicate", 2, "; see `occbench --help`"),
+    Refusal("", 2, "which command? there are devices, calc, list and run"),
+    Refusal("frobnicate", 2, "no command 'frobnicate'; there are devices, calc, list and run"),
     Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench --help`"),
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
     Refusal("list --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
@@ -60,6 +60,9 @@ REFUSALS = [
     Refusal("run --launches 3", 2, "--launches requires --case"),
     Refusal("run --case some --launches 0", 2, "--launches: "),
     Refusal("run --output a --resume b", 2, "--output excludes --resume"),
+    Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'"),
+    Refusal("run --benchmark_format=xml", 2, "--benchmark_format"),
+    Refusal("run '--benchmark_filter=('", 2, "--benchmark_filter '(' is not a regular expression"),
     Refusal("calc", 2, "calc needs --block-size and --registers (or --batch FILE, or --tour)"),
     Refusal("calc --block-size 256 --registers 32", 2, "no device is named; --device h200, for one"),
     Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; known: p100 "),
@@ -95,9 +98,11 @@ REFUSALS = [
     Refusal("run", 3, NO_DEVICE),
     Refusal("run --device h200", 3, NO_DEVICE),
     Refusal("run --output new", 3, NO_DEVICE),
+    Refusal("run --benchmark_out=new.json", 3, NO_DEVICE),
     # 4: a file
     Refusal("calc --batch missing.csv", 4, "cannot read 'missing.csv': No such file or directory"),
     Refusal("calc --batch .", 4, "cannot read '.': Is a directory"),
+    Refusal("run --benchmark_out=missing/x.json", 4, "missing/x.json: cannot be written (--benchmark_out)"),
     Refusal("run --resume missing", 4, "missing: holds no run (env.json cannot be read)"),
     Refusal("run --resume run", 4, "run/env.json: is not JSON", files={"run/env.json": "{"}),
     # with a device
@@ -109,9 +114,6 @@ REFUSALS = [
         "no case 'nope' in preset standard; `occbench list --format csv` names them all",
         gpu=True,
     ),
-    Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'", gpu=True),
-    Refusal("run --benchmark_format=xml", 2, "--benchmark_format", gpu=True),
-    Refusal("run '--benchmark_filter=('", 2, "--benchmark_filter '(' is not a regular expression", gpu=True),
     Refusal(
         "run --resume run",
         2,

@@ -317,9 +317,10 @@ TEST_F(RunFolder, AFullDiskAtTheStartLeavesNoHalfAFile) {
       const FullDisk full(room);
       expect_file_error([&] { create(); }, "File too large");
     }
-    if (fs::exists(folder_))
+    if (fs::exists(folder_)) {
       for (const auto& entry : fs::directory_iterator(folder_))
         EXPECT_GT(entry.file_size(), 0u) << entry.path().filename() << " with room for " << room;
+    }
     EXPECT_FALSE(fs::exists(cases())) << "so that the same call works once there is room";
   }
   create();

@@ -43,9 +43,9 @@ void on_interrupt(int) {
 Precision precision_of(Preset preset) {
   switch (preset) {
     case Preset::quick:
-      return {.launch_s = 0.5e-3, .least_rounds = 4, .most_rounds = 8};
+      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 3, .most_rounds = 8};
     case Preset::full:
-      return {.least_rounds = 9, .most_rounds = 25};
+      return {.least_rounds = 8, .most_rounds = 24};
     case Preset::standard:
       break;
   }
@@ -205,7 +205,7 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* one = command->add_option("--case", o->case_id, "One case alone, for a profiler: no checks, no rows");
   command->add_option("--launches", o->launches, "Launches of that case")
       ->needs(one)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   command->add_option("--seed", o->seed, "Of the order in which cases take turns")->capture_default_str();
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();

@@ -229,6 +229,17 @@ std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm, const Foot
   return beyond > 0 ? std::optional(beyond - 1) : std::nullopt;
 }
 
+std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm, const Footprint& footprint,
+                                                      int blocks) {
+  const cudaOccDeviceProp properties = properties_of(sm);
+  const cudaOccFuncAttributes attributes = attributes_of(sm, footprint);
+  const cudaOccDeviceState state = state_of(footprint);
+  std::size_t bytes = 0;
+  const cudaOccError error = cudaOccAvailableDynamicSMemPerBlock(&bytes, &properties, &attributes, &state,
+                                                                 blocks, footprint.block_size);
+  return error == CUDA_OCC_SUCCESS ? std::optional(bytes) : std::nullopt;
+}
+
 std::size_t smem_capacity_bytes(const SmLimits& sm, const Footprint& footprint) {
   const Residency answer = ask_header(sm, footprint);
   const cudaOccDeviceProp properties = properties_of(sm);

@@ -84,10 +84,14 @@ struct Occupancy {
                                                             int blocks);
 
 /// The most dynamic shared memory (bytes) a block may have while at least `blocks` blocks stay resident,
-/// after opting in: the question of cudaOccupancyAvailableDynamicSMemPerBlock. nullopt when `blocks` is less
-/// than 1 or more than fit without any.
+/// after opting in. nullopt when `blocks` is less than 1 or more than fit without any.
 [[nodiscard]] std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm,
                                                                 const Footprint& footprint, int blocks);
+
+/// The same question as cudaOccupancyAvailableDynamicSMemPerBlock answers it. For two blocks or more that is up to the
+/// reserved shared memory too much (CUDA 13.0): a launch with it has fewer blocks than asked for.
+[[nodiscard]] std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm,
+                                                                    const Footprint& footprint, int blocks);
 
 /// Warps that a block occupies: whole ones, the last perhaps in part.
 [[nodiscard]] int warps_per_block(const SmLimits& sm, const Footprint& footprint);

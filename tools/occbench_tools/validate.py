@@ -278,6 +278,7 @@ JSON_TYPES: dict[str, Callable[[object], bool]] = {
     "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
     "boolean": lambda v: isinstance(v, bool),
     "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
 }
 
 
