@@ -66,14 +66,19 @@ bool Session::admit(Course& course) {
     return false;
   }
 
-  // Twice the grid, so that the SM and not the grid decides how many are resident.
+  // Twice the grid, so that the SM and not the grid decides how many are resident. The scheduler may favour a block so
+  // much that it ends before the last of the first wave has begun: a count that differs is taken again with longer ones.
+  const int theory = c.occupancy.blocks_per_sm;
   Launch crowded = c.launch;
   crowded.grid_size *= 2;
-  const Shape crowd{crowded.grid_size, crowded.block_size, std::max<std::int64_t>(2, c.iterations / 4)};
-  r.blocks_per_sm_resident =
-      observe::resident_blocks_per_sm(crowded, variant.prepare(arena_, crowd), device_.sm.sm_count, stream_);
-
-  const int theory = c.occupancy.blocks_per_sm;
+  for (const std::int64_t passes : {c.iterations / 4, c.iterations}) {
+    Shape crowd{crowded.grid_size, crowded.block_size, std::max<std::int64_t>(2, passes)};
+    if (variant.max_iterations)
+      crowd.iterations = std::min(crowd.iterations, variant.max_iterations(arena_, crowd));
+    r.blocks_per_sm_resident = observe::resident_blocks_per_sm(crowded, variant.prepare(arena_, crowd),
+                                                               device_.sm.sm_count, stream_);
+    if (*r.blocks_per_sm_resident == theory) break;
+  }
   if (*r.blocks_per_sm_api != theory || *r.blocks_per_sm_resident != theory) {
     r.planned.status = Status::invalid;
     r.planned.reason = "theory says " + std::to_string(theory) + " blocks per SM, the driver's API " +
