@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "benchmarks/commands/calc.hpp"
@@ -80,5 +81,9 @@ int main(int argc, char** argv) {
     return fail(Exit::no_device, e.what());
   } catch (const std::invalid_argument& e) {
     return fail(Exit::usage, e.what());
+  } catch (const std::filesystem::filesystem_error& e) {
+    return fail(Exit::file, e.what());
+  } catch (const std::exception& e) {
+    return fail(Exit::some_case_failed, std::string("unexpected: ") + e.what());
   }
 }

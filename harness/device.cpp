@@ -59,6 +59,8 @@ Device read_device(int index) {
           .smem_per_block_optin_bytes = prop.sharedMemPerBlockOptin,
           .smem_per_sm_bytes = prop.sharedMemPerMultiprocessor,
           .smem_reserved_per_block_bytes = prop.reservedSharedMemPerBlock};
+  std::ranges::copy(prop.maxThreadsDim, d.max_block_dimensions.begin());
+  std::ranges::copy(prop.maxGridSize, d.max_grid_dimensions.begin());
   d.sm_clock_max_hz = attribute(cudaDevAttrClockRate, index) * 1e3;
   d.memory_clock_hz = attribute(cudaDevAttrMemoryClockRate, index) * 1e3;
   d.memory_bus_bits = prop.memoryBusWidth;

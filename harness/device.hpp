@@ -2,6 +2,7 @@
 // The CUDA devices of this machine: everything that governs occupancy, and which one to use.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct Device {
   std::string name;
   std::string uuid;  ///< "GPU-..."
   theory::SmLimits sm;
+  std::array<int, 3> max_block_dimensions{};  ///< threads in x, y, z
+  std::array<int, 3> max_grid_dimensions{};   ///< blocks in x, y, z
   double sm_clock_max_hz = 0;
   double memory_clock_hz = 0;
   int memory_bus_bits = 0;

@@ -254,8 +254,8 @@ Recorder Recorder::resume(const fs::path& folder) {
 nlohmann::json Recorder::environment_of(const fs::path& folder) {
   std::ifstream in(folder / "env.json");
   if (!in) fail(folder, "holds no run (env.json cannot be read)");
-  const auto json = nlohmann::json::parse(in, nullptr, false);
-  if (json.is_discarded()) fail(folder / "env.json", "is not JSON");
+  auto json = nlohmann::json::parse(in, nullptr, false);
+  if (!json.is_object()) fail(folder / "env.json", "is not a JSON object");
   return json;
 }
 

@@ -21,6 +21,10 @@ std::string rounded(double value, const char* format) {
   return text;
 }
 
+std::string by_dimension(const std::array<int, 3>& most) {
+  return std::to_string(most[0]) + " x " + std::to_string(most[1]) + " x " + std::to_string(most[2]);
+}
+
 std::vector<Fact> facts(const Device& d) {
   const theory::SmLimits& sm = d.sm;
   const auto n = [](auto value) { return std::to_string(value); };
@@ -32,6 +36,8 @@ std::vector<Fact> facts(const Device& d) {
       {"sm_count", n(sm.sm_count)},
       {"warp_size", n(sm.warp_size)},
       {"max_threads_per_block", n(sm.max_threads_per_block)},
+      {"max_block_dimensions", by_dimension(d.max_block_dimensions)},
+      {"max_grid_dimensions", by_dimension(d.max_grid_dimensions)},
       {"max_threads_per_sm", n(sm.max_threads_per_sm)},
       {"max_warps_per_sm", n(sm.max_warps_per_sm())},
       {"max_blocks_per_sm", n(sm.max_blocks_per_sm)},

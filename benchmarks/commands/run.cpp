@@ -63,7 +63,7 @@ fs::path fresh_folder(const Device& device) {
 
 /// What --resume takes over from the run it continues. Throws UserError when this program or device is not
 /// its own.
-void take_over(Options& o, const nlohmann::json& env, const Device& device) {
+void take_over(Options& o, const nlohmann::json& env, const Device& device) try {
   const std::string uuid = env.value("/gpu/uuid"_json_pointer, "");
   if (uuid != device.uuid)
     throw UserError(Exit::usage, o.resume + " was measured on another device (" +
@@ -75,6 +75,8 @@ void take_over(Options& o, const nlohmann::json& env, const Device& device) {
                                      build_commit() + "; start a new folder");
   o.preset = env.value("preset", o.preset);
   o.experiments = env.value("experiments", o.experiments);
+} catch (const nlohmann::json::exception&) {
+  throw UserError(Exit::file, o.resume + "/env.json: a field is not of its schema's type");
 }
 
 std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Session& session) {
