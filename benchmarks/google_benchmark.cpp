@@ -36,11 +36,23 @@ void refuse_early(const std::string& flag) {
   const auto value_of = [&](std::string_view name) {
     return flag.starts_with(name) ? std::optional(flag.substr(name.size())) : std::nullopt;
   };
-  for (const std::string_view name : {"--benchmark_format=", "--benchmark_out_format="})
-    if (const auto format = value_of(name);
-        format && *format != "console" && *format != "json" && *format != "csv")
-      throw UserError(Exit::usage, "no format '" + *format + "' for " + std::string(name) +
-                                       "; there are console, json and csv");
+  struct Rule {
+    const char* flag;
+    const char* pattern;
+    const char* says;
+  };
+  static constexpr Rule rules[] = {
+      {"--benchmark_format=", "console|json|csv", "console, json or csv"},
+      {"--benchmark_out_format=", "console|json|csv", "console, json or csv"},
+      {"--benchmark_time_unit=", "ns|us|ms|s", "ns, us, ms or s"},
+      {"--benchmark_repetitions=", "[1-9][0-9]{0,5}", "a whole number from 1 on"},
+      {"--benchmark_min_time=", "[0-9]+([.][0-9]*)?(s|x)?", "a time in seconds"},
+      {"--v=", "-?[0-9]{1,4}", "a whole number"},
+      {"--benchmark_out=", ".+", "a path"},
+  };
+  for (const Rule& rule : rules)
+    if (const auto value = value_of(rule.flag); value && !std::regex_match(*value, std::regex(rule.pattern)))
+      throw UserError(Exit::usage, std::string(rule.flag) + *value + ": the value must be " + rule.says);
   if (const auto path = value_of("--benchmark_out=")) {
     std::error_code error;
     const bool is_new = !std::filesystem::exists(*path, error);
@@ -140,6 +152,9 @@ void parse_benchmark_flags(const std::vector<std::string>& flags) {
   if (argc > 1) throw UserError(Exit::usage, std::string("Google Benchmark knows no flag '") + argv[1] + "'");
   static_cast<void>(filter_of(benchmark::GetBenchmarkFilter()));
 }
+
+std::string benchmark_filter() { return benchmark::GetBenchmarkFilter(); }
+void select_benchmarks(const std::string& filter) { benchmark::SetBenchmarkFilter(filter); }
 
 bool benchmark_selects(const std::string& name) { return filter_of(benchmark::GetBenchmarkFilter())(name); }
 

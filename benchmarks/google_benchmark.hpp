@@ -26,6 +26,10 @@ struct BenchmarkRun {
 /// --benchmark_out cannot be written.
 void parse_benchmark_flags(const std::vector<std::string>& flags);
 
+/// --benchmark_filter as it stands, empty when none was given; and setting it.
+std::string benchmark_filter();
+void select_benchmarks(const std::string& filter);
+
 /// Whether --benchmark_filter leaves this name in.
 bool benchmark_selects(const std::string& name);
 

@@ -35,9 +35,8 @@ double dial_value(const CaseResult& r, const std::string& dial) {
 /// Cases that differ in the dial alone.
 std::string curve_of(const CaseResult& r, const std::string& dial) {
   const CaseSpec& s = r.planned.spec;
-  std::string key = s.variant->family + "." + s.variant->name;
-  if (dial == "registers_per_thread")
-    key = s.variant->family + "." + s.variant->name.substr(0, s.variant->name.find('-'));
+  const Variant& v = *s.variant;
+  std::string key = v.family + "." + (v.series.empty() ? v.name : v.series);
   if (s.carveout_percent != 100) key += " carve-out " + std::to_string(s.carveout_percent) + " %";
   if (dial != "block_size") key += " at " + std::to_string(s.block_size) + " threads";
   return key;

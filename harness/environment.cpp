@@ -85,6 +85,7 @@ nlohmann::json environment(const Device& device, const Session& session, const R
           {"preset", run.preset},
           {"experiments", run.experiments},
           {"seed", run.seed},
+          {"benchmark_filter", run.benchmark_filter},
           {"gpu", gpu(device)},
           {"method",
            {{"launch_target_s", p.launch_s},

@@ -16,6 +16,7 @@ struct RunDescription {
   std::string preset;
   std::vector<std::string> experiments;
   std::uint64_t seed = 0;
+  std::string benchmark_filter;
   std::string google_benchmark_version;
 };
 

@@ -28,7 +28,7 @@ __global__ void flush_l2_kernel(float4* data, std::size_t count, bool dirty) {
   }
 }
 
-__global__ void delay_and_stamp_kernel(Stamp* stamps, std::uint64_t delay_ns) {
+__global__ void delay_and_stamp_kernel(Stamp* stamps, unsigned sm_count, std::uint64_t delay_ns) {
   if (threadIdx.x != 0) return;
   const std::uint64_t begin = device::global_timer_ns();
   std::uint64_t now = begin;
@@ -36,7 +36,8 @@ __global__ void delay_and_stamp_kernel(Stamp* stamps, std::uint64_t delay_ns) {
   // The timer moves in steps; reading the clock at the moment of a step makes the pair sharp.
   const std::uint64_t before = now;
   while (now == before) now = device::global_timer_ns();
-  stamps[device::sm_index()] = {static_cast<std::uint64_t>(clock64()), now};
+  const std::uint32_t sm = device::sm_index();  // PTX promises no contiguous numbers
+  if (sm < sm_count) stamps[sm] = {static_cast<std::uint64_t>(clock64()), now};
 }
 
 __global__ void nothing_kernel() {}
@@ -57,7 +58,7 @@ void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream) {
 }
 
 void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream) {
-  delay_and_stamp_kernel<<<sm_count, 32, 0, stream>>>(stamps, delay_ns);
+  delay_and_stamp_kernel<<<sm_count, 32, 0, stream>>>(stamps, static_cast<unsigned>(sm_count), delay_ns);
   check(cudaGetLastError(), "stamping the clocks");
 }
 

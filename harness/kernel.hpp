@@ -91,6 +91,8 @@ enum class Ceiling { dram, fp32, fp64 };
 struct Variant {
   std::string family;
   std::string name;
+  std::string series =
+      {};  ///< what variants of one curve share when their names carry its dial; empty: the name
   Dials dials = {};
   Ceiling ceiling = Ceiling::dram;
   Pass pass = {};

@@ -11,8 +11,7 @@ EntryAttributes entry_attributes(const void* entry) {
   return {.registers_per_thread = a.numRegs,
           .static_smem_bytes = a.sharedSizeBytes,
           .local_bytes = a.localSizeBytes,
-          .max_block_size = a.maxThreadsPerBlock,
-          .binary_version = a.binaryVersion};
+          .max_block_size = a.maxThreadsPerBlock};
 }
 
 void configure(const Launch& launch) {

@@ -29,7 +29,6 @@ struct EntryAttributes {
   std::size_t static_smem_bytes = 0;
   std::size_t local_bytes = 0;  ///< stack per thread: local arrays and spilled registers
   int max_block_size = 0;
-  int binary_version = 0;  ///< 10 x major + minor of the machine code in use
 };
 EntryAttributes entry_attributes(const void* entry);
 

@@ -52,8 +52,11 @@ int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_
         "reading the census");
   stream.synchronize();
   std::vector<int> residents = first_residents(host, sm_count);
-  std::ranges::nth_element(residents, residents.begin() + sm_count / 2);
-  return residents[static_cast<std::size_t>(sm_count / 2)];
+  std::erase(residents, 0);  // a number past sm_count is not seen; the other SMs speak for it
+  if (residents.empty()) return 0;
+  const auto middle = residents.begin() + std::ssize(residents) / 2;
+  std::ranges::nth_element(residents, middle);
+  return *middle;
 }
 
 }  // namespace occbench::observe

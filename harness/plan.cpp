@@ -8,7 +8,7 @@ namespace occbench {
 
 namespace {
 
-// Loaded DRAM latency at moderate load; only sizes the work, so a factor of 1.5 does no harm.
+// DRAM latency under load; only sizes the work, so a factor of 2 does no harm (idle it is half of this).
 constexpr double dram_latency_s = 0.8e-6;
 
 Case& refuse(Case& c, Status status, std::string reason) {
@@ -51,9 +51,10 @@ std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const D
   const int lanes = variant.ceiling == Ceiling::fp64 ? device.fp64_lanes_per_sm : device.fp32_lanes_per_sm;
   // A spilled value that the pass works on is loaded and stored each time, about two cycles of the pipe each.
   const double spilled_in_use = std::max(0.0, static_cast<double>(local_bytes) / 4 - p.idle_values);
+  const auto over = [](double work, double rate) { return rate > 0 ? work / rate : 0; };  // 0: not known
   const double pass_s = std::max({p.latency_cycles / clock + (p.waits_for_dram ? dram_latency_s : 0),
-                                  threads * p.dram_bytes / device.dram_bytes_per_s,
-                                  threads * p.flop / device.peak_flop_per_s(lanes, clock),
+                                  over(threads * p.dram_bytes, device.dram_bytes_per_s),
+                                  over(threads * p.flop, device.peak_flop_per_s(lanes, clock)),
                                   warps_per_sm * (p.lsu_cycles_per_warp + 4 * spilled_in_use) / clock});
   return std::max<std::int64_t>(1, std::llround(target_s / pass_s));
 }

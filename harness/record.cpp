@@ -115,11 +115,16 @@ const std::vector<Column>& columns() {
       {"throughput", when(timed, [](R r) { return r.throughput; })},
       {"throughput_unit", [](R r) { return unit(r); }},
       {"ceiling", when(timed, [](R r) { return r.ceiling; })},
-      {"percent_of_ceiling", when(timed, [](R r) { return 100 * r.throughput / r.ceiling; })},
+      {"percent_of_ceiling",
+       [](R r) {
+         return timed(r) && r.ceiling > 0 ? number(100 * r.throughput / r.ceiling) : std::string();
+       }},
       {"per_cycle_per_sm", when(timed, [](R r) { return r.per_cycle_per_sm; })},
   };
   return all;
 }
+
+constexpr const char* run_files[] = {"cases.csv", "samples.csv", "env.json"};
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
   throw UserError(Exit::file, path.string() + ": " + what);
@@ -219,15 +224,16 @@ Recorder Recorder::create(const fs::path& folder, const nlohmann::json& environm
   if (fs::exists(folder, error) && !fs::is_directory(folder, error)) fail(folder, "is a file, not a folder");
   fs::create_directories(folder, error);
   if (error) fail(folder, "cannot be created: " + error.message());
-  if (fs::exists(folder / "cases.csv"))
-    fail(folder, "already holds a run; go on with --resume, or name another folder");
+  for (const char* name : run_files)
+    if (fs::exists(folder / name))
+      fail(folder, "already holds a run; go on with --resume, or name another folder");
   Recorder recorder(folder);
   try {
     write_file(folder / "env.json", environment.dump(2) + "\n");
     write_file(folder / "samples.csv", csv::format(sample_columns()));
     write_file(folder / "cases.csv", csv::format(case_columns()));
   } catch (...) {  // a run that could not begin leaves nothing behind
-    for (const char* name : {"env.json", "samples.csv", "cases.csv"}) fs::remove(folder / name, error);
+    for (const char* name : run_files) fs::remove(folder / name, error);
     throw;
   }
   recorder.samples_fd_ = open_for_append(folder / "samples.csv");

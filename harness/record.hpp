@@ -21,6 +21,7 @@ constexpr int schema_version = 1;
 /// A case that has been measured, or that says why not.
 struct CaseResult {
   Case planned;
+  int repetition = 0;  ///< beyond 0 the row stands already, and only the samples are new
   std::optional<int> blocks_per_sm_api;
   std::optional<int> blocks_per_sm_resident;
   Work work;

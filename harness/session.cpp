@@ -32,7 +32,6 @@ struct Session::Course {
   Problem warm_up;  ///< a few passes: brings in code and addresses
   Problem timed;
   std::vector<SampleRow> samples;
-  int repetition = 0;
   bool done = false;
 };
 
@@ -42,7 +41,7 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
       random_(seed),
       arena_(stream_, share_of_free_memory(5 * gibibyte, 5), share_of_free_memory(5 * gibibyte / 2, 8)),
       timer_(device, stream_) {
-  fastest_clock_hz_ = timer_.warm_up();
+  timer_.warm_up();
   empty_launch_s_ = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
   memcpy_bytes_per_s_ =
@@ -103,17 +102,14 @@ void Session::visit(Course& course, int round) {
     const observe::CaseRange range(c.id);
     taken = timer_.take(c.launch, course.timed, precision_.samples_per_visit, c.spec.variant->l2_before);
   }
-  for (const Sample& s : taken) fastest_clock_hz_ = std::max(fastest_clock_hz_, s.sm_clock_hz);
   for (const Sample& s : taken)
-    course.samples.push_back(
-        {.case_id = c.id,
-         .repetition = course.repetition,
-         .round = round,
-         .sample = static_cast<int>(course.samples.size()),
-         .time_s = s.time_s,
-         .sm_clock_hz = s.sm_clock_hz,
-         .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * fastest_clock_hz_,
-         .started_unix_s = s.started_unix_s});
+    course.samples.push_back({.case_id = c.id,
+                              .repetition = course.result.repetition,
+                              .round = round,
+                              .sample = static_cast<int>(course.samples.size()),
+                              .time_s = s.time_s,
+                              .sm_clock_hz = s.sm_clock_hz,
+                              .started_unix_s = s.started_unix_s});
 }
 
 void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const {
@@ -143,37 +139,43 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
 
 bool Session::finish_if_done(Course& course, int round) const {
   if (round + 1 < precision_.least_rounds) return false;
+  const double fastest_hz = std::ranges::max(course.samples, {}, &SampleRow::sm_clock_hz).sm_clock_hz;
+  for (SampleRow& s : course.samples)
+    s.discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * fastest_hz;
   summarise(course.result, course.samples);
   if (!course.result.reached_precision && round + 1 < precision_.most_rounds) return false;
-  if (course.result.samples == 0) {
-    course.result.planned.status = Status::invalid;
-    course.result.planned.reason = "every sample ran under a throttled SM clock";
-  }
   return true;
 }
 
 void Session::measure(std::span<const Case> group, int repetition, const Finished& finished,
                       const std::atomic<bool>& stop) {
   std::vector<Course> courses;
-  for (const Case& c : group) courses.push_back({.result = {.planned = c}, .repetition = repetition});
+  for (const Case& c : group) courses.push_back({.result = {.planned = c, .repetition = repetition}});
 
   const auto close = [&](Course& course) {
     course.done = true;
     finished(course.result, course.samples);
   };
   const auto guarded = [&](Course& course, const auto& action) {
-    try {
-      action();
-    } catch (const CudaError& e) {
+    const auto give_up = [&](const std::exception& e) {
       course.result.planned.status = Status::invalid;
       course.result.planned.reason = e.what();
       course.samples.clear();
       course.result.samples = course.result.discarded = 0;
       close(course);
+    };
+    try {
+      action();
+    } catch (const UserError&) {
+      throw;  // not the case's fault
+    } catch (const CudaError& e) {
+      give_up(e);
       if (e.context_lost())
         throw UserError(Exit::some_case_failed, "case " + course.result.planned.id +
                                                     " cost the CUDA context: " + e.what() +
                                                     "; its row says so, and --resume goes on with the rest");
+    } catch (const std::exception& e) {  // no host memory for its reference, say
+      give_up(e);
     }
   };
 

@@ -19,11 +19,12 @@ namespace occbench {
 struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 5;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 6;       ///< visits, in random order over the group, before a case may stop
-  int most_rounds = 18;       ///< the bound
-  double clock_tolerance =
-      0.02;  ///< a sample whose SM clock is this much under the fastest seen is discarded
+  int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
+  int least_rounds = 10;      ///< visits, in random order over the group, before a case may stop
+  int most_rounds = 30;       ///< the bound
+  /// A sample whose SM clock is this much under the fastest of its own case is discarded: a dip. A clock that is
+  /// low throughout is no dip; the row's sm_clock_hz tells of it.
+  double clock_tolerance = 0.02;
 };
 
 /// Owns the device for the length of a run.
@@ -68,7 +69,6 @@ class Session {
   Stream stream_;
   Arena arena_;
   Timer timer_;
-  double fastest_clock_hz_ = 0;
   double empty_launch_s_ = 0;
   double memcpy_bytes_per_s_ = 0;
 };

@@ -21,7 +21,6 @@ double unix_now() {
 
 Timer::Timer(const Device& device, const Stream& stream)
     : sm_count_(device.sm.sm_count),
-      clock_max_hz_(device.sm_clock_max_hz),
       stream_(stream),
       flush_(2 * device.l2_bytes / sizeof(float)),
       stamps_(2 * max_batch * static_cast<std::size_t>(sm_count_)),

@@ -47,7 +47,6 @@ class Timer {
   double clock_between(const instruments::Stamp* before, const instruments::Stamp* after) const;
 
   int sm_count_;
-  double clock_max_hz_;
   const Stream& stream_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<instruments::Stamp> stamps_;  ///< [2 x sample + (0 before, 1 after)][sm]

@@ -3,6 +3,8 @@
 // Expected: stairs every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) where throughput needs the warps,
 //   nothing where it does not; spilling has its best cap where only idle values are spilled.
 // Published: PMPP 4.7; Ryoo et al., 'Optimization principles ... using CUDA' (PPoPP 2008).
+#include <cmath>
+
 #include "kernels/family.cuh"
 
 namespace occbench::register_pressure {
@@ -19,9 +21,13 @@ constexpr const char* name_of(Loop loop) {
 }
 
 constexpr int fma_per_pass = 512;
-constexpr float drift =
-    -0.4F;  // an immediate: two registers in one bank would halve the rate, whatever the occupancy
+// x * x + drift stays in [-2, 2] and is chaotic, so that its operands toggle and no step can be missed. An immediate:
+// two registers in one bank would halve the rate, whatever the occupancy.
+constexpr float drift = -1.8F;
 constexpr float decay = 0.5F;  // keeps `update` bounded: every value tends to 2 x
+
+// Threads with the same index modulo this hold the same values: in the L1, so that taking them costs little.
+constexpr std::int64_t period = 4096;
 
 struct Parameters {
   const float* input;
@@ -38,9 +44,10 @@ struct Body {
     const std::int64_t index = device::thread_index();
     const std::int64_t n = device::thread_count();
     float value[live];
+    const volatile float* const first = p.input + index % period;
     // volatile: a load that the compiler may neither repeat nor put off until after the loop
 #pragma unroll
-    for (int i = 0; i < live; ++i) value[i] = static_cast<const volatile float*>(p.input)[index + i];
+    for (int i = 0; i < live; ++i) value[i] = first[i];
     float x = value[0];
     const float* next = p.input + index;
 #pragma unroll 1
@@ -71,25 +78,30 @@ struct Body {
 
 namespace {
 
-/// What thread `t` of `n` must put out.
+/// `x` of the fma loop for each start of a period, in exact float32 arithmetic.
+std::vector<float> chains(std::span<const float> input, std::size_t passes) {
+  std::vector<float> ends(input.begin(), input.begin() + period);
+  for (float& x : ends)
+    for (std::size_t step = 0; step < passes * fma_per_pass; ++step) x = std::fma(x, x, drift);
+  return ends;
+}
+
+/// What thread `t` of `n` must put out; `x` is where its fma chain ended.
 double reference(std::span<const float> input, std::size_t t, std::size_t n, std::size_t passes, Loop loop,
-                 int live, int hot) {
-  double x = input[t];
+                 int live, int hot, double x) {
+  const auto first = input.subspan(t % period);
+  if (loop != Loop::fma) x = first[0];
   double scale = 1;   // of every hot value ...
   double offset = 0;  // ... after the passes so far
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    if (loop == Loop::fma) {
-      for (int step = 0; step < fma_per_pass; ++step) x = x * x + drift;
-    } else {
-      const double loaded = input[pass * n + t];
-      x += loaded;
-      scale *= decay;
-      offset = offset * decay + loaded;
-    }
+  for (std::size_t pass = 0; loop != Loop::fma && pass < passes; ++pass) {
+    const double loaded = input[pass * n + t];
+    x += loaded;
+    scale *= decay;
+    offset = offset * decay + loaded;
   }
   double sum = loop == Loop::update ? 0 : x;
   for (int i = 0; i < live; ++i) {
-    const double value = input[t + static_cast<std::size_t>(i)];
+    const double value = first[static_cast<std::size_t>(i)];
     sum += loop == Loop::update && i < hot ? value * scale + offset : value;
   }
   return sum;
@@ -112,6 +124,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
       .family = "register_pressure",
       .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
               (hot < live ? "-hot" + std::to_string(hot) : "") + "-" + dial,
+      .series = std::string(name_of(loop)) + (hot < live ? "-hot" + std::to_string(hot) : ""),
       .dials = {.bytes_per_access = loop == Loop::fma ? 0 : 4,
                 .route = route,
                 .register_cap = cap,
@@ -142,10 +155,11 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
             problem.mismatch = [=, &arena] {
               const auto n = static_cast<std::size_t>(shape.threads());
               const auto pass_count = static_cast<std::size_t>(shape.iterations);
-              const auto input =
-                  arena.reference_input<float>(std::max(n + static_cast<std::size_t>(live), n * pass_count));
+              const auto input = arena.reference_input<float>(
+                  std::max(static_cast<std::size_t>(period + live), n * pass_count));
+              const auto ends = loop == Loop::fma ? chains(input, pass_count) : std::vector<float>(period);
               return arena.first_mismatch<float>(n, 1e-4, [&](std::size_t t) {
-                return reference(input, t, n, pass_count, loop, live, hot);
+                return reference(input, t, n, pass_count, loop, live, hot, ends[t % period]);
               });
             };
             return problem;

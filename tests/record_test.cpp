@@ -285,7 +285,7 @@ TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
 TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
   create();
   std::ofstream(folder_ / "env.json") << "{\"gpu\":";
-  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "is not JSON");
+  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "is not a JSON object");
 }
 
 // --- A full disk

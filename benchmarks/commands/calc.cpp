@@ -285,6 +285,11 @@ class Batch {
     return row;
   }
 
+  /// A line that is no record, with the reason as its status.
+  [[nodiscard]] csv::Row refused(const std::string& line, const std::string& why) const {
+    return joined({line}, std::array<std::string, 5>{"", "", "", "", "invalid: " + why});
+  }
+
   [[nodiscard]] csv::Row answered(const csv::Row& input) {
     try {
       if (input.size() != width_)
@@ -339,7 +344,20 @@ void run_batch(std::istream& in, const std::string& source, std::ostream& out, c
   check_readable();
   Batch batch(header, source, device, resolve);
   out << csv::format(batch.joined(header, answer_columns));
-  while (const std::optional<csv::Record> record = csv::read(in)) {
+  while (true) {
+    const std::istream::pos_type start = in.tellg();
+    const std::optional<csv::Record> record = csv::read(in);
+    if (!record) break;
+    if (!record->complete && start != std::istream::pos_type(-1)) {
+      in.clear();
+      in.seekg(start);
+      std::string line;
+      std::getline(in, line);
+      if (!in.eof()) {  // a quote that is never closed has swallowed the lines behind it: give them back
+        out << csv::format(batch.refused(line, "a quote is opened and never closed"));
+        continue;
+      }
+    }
     const bool blank = record->fields.size() == 1 && record->fields[0].empty();
     if (!blank) out << csv::format(batch.answered(record->fields));
   }
@@ -371,7 +389,9 @@ void run(const Options& options, const DeviceResolver& resolve, std::ostream& ou
   if (options.tour) {
     print_tour(out);
   } else if (options.batch == "-") {
-    run_batch(std::cin, "standard input", out, options.device, resolve);
+    std::stringstream text;  // a pipe cannot be read twice
+    text << std::cin.rdbuf();
+    run_batch(text, "standard input", out, options.device, resolve);
   } else if (!options.batch.empty()) {
     std::ifstream file(options.batch);
     if (!file) throw UserError(Exit::file, "cannot read '" + options.batch + "': " + std::strerror(errno));

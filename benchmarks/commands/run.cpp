@@ -43,9 +43,9 @@ void on_interrupt(int) {
 Precision precision_of(Preset preset) {
   switch (preset) {
     case Preset::quick:
-      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 3, .most_rounds = 8};
+      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 3, .most_rounds = 9};
     case Preset::full:
-      return {.least_rounds = 8, .most_rounds = 24};
+      return {.least_rounds = 14, .most_rounds = 40};
     case Preset::standard:
       break;
   }
@@ -75,6 +75,8 @@ void take_over(Options& o, const nlohmann::json& env, const Device& device) try 
                                      build_commit() + "; start a new folder");
   o.preset = env.value("preset", o.preset);
   o.experiments = env.value("experiments", o.experiments);
+  o.seed = env.value("seed", o.seed);
+  select_benchmarks(env.value("benchmark_filter", ""));
 } catch (const nlohmann::json::exception&) {
   throw UserError(Exit::file, o.resume + "/env.json: a field is not of its schema's type");
 }
@@ -117,6 +119,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     if (!flag.starts_with("--benchmark_") && !flag.starts_with("--v="))
       throw UserError(Exit::usage, "run knows no '" + flag + "'; see `occbench run --help`");
   parse_benchmark_flags(flags);
+  if (!o.resume.empty() && !benchmark_filter().empty())
+    throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
   const auto given = [&](std::string_view flag) {
     return std::ranges::any_of(flags, [&](const std::string& f) { return f.starts_with(flag); });
   };
@@ -146,6 +150,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                    .preset = o.preset,
                                    .experiments = o.experiments,
                                    .seed = o.seed,
+                                   .benchmark_filter = benchmark_filter(),
                                    .google_benchmark_version = google_benchmark_version()};
   const fs::path folder = !o.resume.empty()   ? fs::path(o.resume)
                           : !o.output.empty() ? fs::path(o.output)
@@ -161,7 +166,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   std::vector<CaseResult> results;
   std::signal(SIGINT, on_interrupt);
   const auto finish = [&](const CaseResult& result, std::span<const SampleRow> samples) {
-    if (!samples.empty() && samples.front().repetition > 0) return recorder.append(samples);
+    if (result.repetition > 0) return recorder.append(samples);
     recorder.append(result, samples);
     results.push_back(result);
     progress.advance(result.planned.id);
@@ -196,19 +201,27 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* command = app.add_subcommand("run", "Measures, and writes cases.csv, samples.csv and env.json");
   auto o = std::make_shared<Options>();
-  command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
-      ->capture_default_str();
-  command->add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
-      ->delimiter(',');
+  const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
+  auto* preset = command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
+                     ->capture_default_str();
+  auto* experiment =
+      command
+          ->add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
+          ->delimiter(',');
   command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)");
-  auto* output =
-      command->add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)");
-  command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder")->excludes(output);
+  auto* output = command->add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)")
+                     ->check(not_empty);
+  auto* seed = command->add_option("--seed", o->seed, "Of the order in which cases take turns")
+                   ->check(CLI::Range(0, 1'000'000'000))
+                   ->capture_default_str();
+  auto* resume =
+      command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
+          ->check(not_empty);
+  for (auto* option : {output, preset, experiment, seed}) resume->excludes(option);
   auto* one = command->add_option("--case", o->case_id, "One case alone, for a profiler: no checks, no rows");
   command->add_option("--launches", o->launches, "Launches of that case")
       ->needs(one)
       ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--seed", o->seed, "Of the order in which cases take turns")->capture_default_str();
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
   command->footer(

@@ -50,7 +50,7 @@ GPU = dict(
 ENV = dict(
     schema_version=1, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
-    cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[], seed=1,
+    cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[], benchmark_filter="", seed=1,
     gpu=GPU,
     google_benchmark_version=None, method={},
 )  # fmt: skip
@@ -189,11 +189,11 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda p: edit(p / "env.json", '"seed": 1', '"seed": NaN'),
         "env.json:1: not JSON: NaN is not JSON",
     ),
-    "json syntax": (lambda p: edit(p / "env.json", '"seed": 1', '"seed": '), "env.json:16: not JSON: "),
+    "json syntax": (lambda p: edit(p / "env.json", '"seed": 1', '"seed": '), "env.json:17: not JSON: "),
     "missing field": (lambda p: edit(p / "env.json", '"seed"', '"sod"'), "env.json:1: seed is missing"),
     "field type": (
         lambda p: edit(p / "env.json", '"sm_count": 132', '"sm_count": "132"'),
-        "env.json:21: gpu.sm_count: '132' is not of type integer",
+        "env.json:22: gpu.sm_count: '132' is not of type integer",
     ),
     "null field": (
         lambda p: edit(p / "env.json", '"NVIDIA H200"', "null"),
