@@ -20,7 +20,7 @@ struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
   int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 10;      ///< visits, in random order over the group, before a case may stop
+  int least_rounds = 13;      ///< visits, in random order over the group, before a case may stop
   int most_rounds = 30;       ///< the bound
   /// A sample whose SM clock is this much under the fastest of its own case is discarded: a dip. A clock that is
   /// low throughout is no dip; the row's sm_clock_hz tells of it.
