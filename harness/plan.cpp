@@ -78,6 +78,10 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
     return refuse(
         c, Status::impossible,
         "this variant is compiled for blocks of " + std::to_string(v.fixed_block_size) + " threads");
+  if (v.promised_threads > device.sm.max_threads_per_sm)
+    return refuse(c, Status::impossible,
+                  "its __launch_bounds__ asks for " + std::to_string(v.promised_threads) +
+                      " threads on an SM that holds " + std::to_string(device.sm.max_threads_per_sm));
   try {
     c.attributes = entry_attributes(v.entry);
   } catch (const CudaError& e) {

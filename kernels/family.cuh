@@ -34,8 +34,21 @@ __global__ void free_entry(typename Body::Parameters p, Census census) {
   device::census_end(census);
 }
 
+// Threads that an SM of the architecture being compiled for can hold (CUDA C++ Programming Guide, 'Technical
+// Specifications'): __launch_bounds__ that asks for more is ignored, with a warning.
+#if !defined(__CUDA_ARCH__)
+#define OCCBENCH_THREADS_PER_SM 2048
+#elif __CUDA_ARCH__ == 750
+#define OCCBENCH_THREADS_PER_SM 1024
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+#define OCCBENCH_THREADS_PER_SM 1536
+#else
+#define OCCBENCH_THREADS_PER_SM 2048
+#endif
+
 template <class Body, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+__global__ void __launch_bounds__(MaxThreads,
+                                  MaxThreads* MinBlocks <= OCCBENCH_THREADS_PER_SM ? MinBlocks : 1)
     bounded_entry(typename Body::Parameters p, Census census) {
   device::census_begin(census);
   Body::run(p);

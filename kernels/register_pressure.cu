@@ -108,7 +108,7 @@ double reference(std::span<const float> input, std::size_t t, std::size_t n, std
 }
 
 void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, int cap,
-         const std::string& dial, bool may_spill) {
+         const std::string& dial, bool may_spill, int promised_threads = 0) {
   Instructions instructions;
   if (loop == Loop::fma) instructions["FFMA"] = fma_per_pass;
   if (loop != Loop::fma) instructions["LDG.32"] = 1;
@@ -133,6 +133,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
       .pass = pass,
       .instructions = instructions,
       .may_spill = may_spill,
+      .promised_threads = promised_threads,
       .l2_before = loop == Loop::fma ? L2::warm : L2::clean,
       .check_iterations = loop == Loop::fma ? 1 : 3,
       .max_iterations =
@@ -182,7 +183,7 @@ template <Loop loop, int live, int threads, int blocks, int hot = live>
 void add_bounded(bool may_spill) {
   add(loop, live, hot, reinterpret_cast<const void*>(bounded_entry<Body<loop, live, hot>, threads, blocks>),
       RegisterRoute::launch_bounds, 65536 / (threads * blocks) / 8 * 8,
-      "bounds" + std::to_string(threads) + "x" + std::to_string(blocks), may_spill);
+      "bounds" + std::to_string(threads) + "x" + std::to_string(blocks), may_spill, threads * blocks);
 }
 template <Loop loop, int live, int hot = live>
 void add_recompiled(bool may_spill) {
