@@ -97,7 +97,7 @@ struct Variant {
   Ceiling ceiling = Ceiling::dram;
   Pass pass = {};
   Instructions instructions = {};
-  bool may_spill = false;  ///< a register cap below need: local loads and stores are expected
+  bool may_spill = false;    ///< a register cap below need: local loads and stores are expected
   int promised_threads = 0;  ///< per SM: __launch_bounds__'s threads x blocks; 0 without
   int fixed_block_size = 0;  ///< threads; 0 when any block size will do
   L2 l2_before = L2::clean;
