@@ -61,7 +61,7 @@ REFUSALS = [
     Refusal("run --case some --launches 0", 2, "--launches: "),
     Refusal("run --output a --resume b", 2, "--output excludes --resume"),
     Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'"),
-    Refusal("run --benchmark_repetitions=abc", 2, "--benchmark_repetitions=abc: the value must be a whole number"),
+    Refusal("run --benchmark_repetitions=abc", 2, "=abc: the value must be a whole number"),
     Refusal("run --benchmark_time_unit=fortnight", 2, "the value must be ns, us, ms or s"),
     Refusal("run --resume ''", 2, "--resume: is empty"),
     Refusal("run --output ''", 2, "--output: is empty"),
