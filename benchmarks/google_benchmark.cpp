@@ -95,8 +95,8 @@ class Board {
     const CaseResult& r = *results_[index];
     if (r.planned.status != Status::valid) return state.SkipWithError(r.planned.reason.c_str());
     for ([[maybe_unused]] auto _ : state) state.SetIterationTime(r.time_s.median);
-    const auto rate =
-        r.planned.spec.variant->ceiling == Ceiling::dram ? "bytes_per_second" : "flop_per_second";
+    constexpr const char* rates[] = {"bytes_per_second", "flop_per_second", "operations_per_second"};
+    const char* const rate = rates[static_cast<std::size_t>(unit_of(r.planned.spec.variant->ceiling))];
     state.counters[rate] = r.throughput;
     state.counters["occupancy"] = r.planned.occupancy.fraction;
     state.counters["blocks_per_sm"] = r.planned.occupancy.blocks_per_sm;

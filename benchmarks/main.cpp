@@ -8,22 +8,26 @@
 #include "harness/check.hpp"
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
+#include "harness/launch.hpp"
 
 namespace {
 
 using namespace occbench;
 
 /// calc's device: a name of the catalogue, or one of this machine's.
-theory::CatalogueEntry entry_of(const Device& d) {
-  return {.name = d.name,
-          .sm = d.sm,
-          .l2_bytes = d.l2_bytes,
-          .sm_clock_hz = d.sm_clock_max_hz,
-          .dram_bytes_per_s = d.dram_bytes_per_s,
-          .fp32_lanes_per_sm = d.fp32_lanes_per_sm,
-          .fp64_lanes_per_sm = d.fp64_lanes_per_sm};
+commands::CalcDevice entry_of(const Device& d) {
+  return {.facts = {.name = d.name,
+                    .sm = d.sm,
+                    .l2_bytes = d.l2_bytes,
+                    .sm_clock_hz = d.sm_clock_max_hz,
+                    .dram_bytes_per_s = d.dram_bytes_per_s,
+                    .fp32_lanes_per_sm = d.fp32_lanes_per_sm,
+                    .fp64_lanes_per_sm = d.fp64_lanes_per_sm},
+          .active_clusters = [d](const theory::Footprint& footprint, int cluster_size) {
+            return active_clusters(d, footprint, cluster_size);
+          }};
 }
-theory::CatalogueEntry resolve_device(const std::string& word) {
+commands::CalcDevice resolve_device(const std::string& word) {
   if (!word.empty()) {
     try {
       return commands::resolve_offline(word);

@@ -13,9 +13,8 @@ const AddExperiment spilling{{
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("register_pressure", "update")) {
-            // The spills live in the L1, so it gets all but the 32 KiB that the blocks' reserved shared memory takes
-            // (0 % would be below that: a preference, which the driver overrules). The second arm takes it away.
-            constexpr int large_l1 = 14;
+            // The spills live in the L1. The second arm takes it away.
+            const int large_l1 = sweep.large_l1_carveout();
             constexpr int small_l1 = 100;
             sweep.add({.variant = v, .block_size = 256, .carveout_percent = large_l1});
             if (sweep.at_least(Preset::standard) && v->dials.route != RegisterRoute::launch_bounds)

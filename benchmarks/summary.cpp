@@ -22,16 +22,6 @@ std::string text(const char* format, Values... values) {
   return line.data();
 }
 
-/// The value of the dial a curve is drawn over.
-double dial_value(const CaseResult& r, const std::string& dial) {
-  const Case& c = r.planned;
-  if (dial == "block_size") return c.spec.block_size;
-  if (dial == "registers_per_thread") return c.attributes.registers_per_thread;
-  if (dial == "dynamic_smem_bytes") return static_cast<double>(c.footprint.dynamic_smem_bytes);
-  if (dial == "warps_per_sm") return c.occupancy.warps_per_sm;
-  return c.occupancy.fraction;
-}
-
 /// Cases that differ in the dial alone.
 std::string curve_of(const CaseResult& r, const std::string& dial) {
   const CaseSpec& s = r.planned.spec;
@@ -54,14 +44,15 @@ std::optional<Cliff> deepest_cliff(const Results& results, const std::string& di
   for (const CaseResult* r : results) curves[curve_of(*r, dial)].push_back(r);
   std::optional<Cliff> deepest;
   for (auto& [name, points] : curves) {
-    std::ranges::stable_sort(points, {}, [&](const CaseResult* r) { return dial_value(*r, dial); });
+    std::ranges::stable_sort(points, {}, [&](const CaseResult* r) { return case_number(*r, dial); });
     for (std::size_t i = 1; i < points.size(); ++i) {
       const CaseResult& a = *points[i - 1];
       const CaseResult& b = *points[i];
       const double kept = b.throughput / a.throughput;
       if (b.planned.occupancy.warps_per_sm >= a.planned.occupancy.warps_per_sm || kept > 0.97) continue;
+      if (case_number(a, dial) == case_number(b, dial)) continue;  // residency is a dial of its own there
       if (!deepest || kept < deepest->kept)
-        deepest = Cliff{name, dial_value(a, dial),          dial_value(b, dial),
+        deepest = Cliff{name, case_number(a, dial),         case_number(b, dial),
                         kept, a.planned.occupancy.fraction, b.planned.occupancy.fraction};
     }
   }
@@ -81,25 +72,33 @@ void print_least_occupancy(std::ostream& out, const Results& results, const Case
   out << '\n';
 }
 
+/// The best of what is held against one ceiling. Latencies and costs have none, and no best.
 void print_peak(std::ostream& out, const Results& results, Ceiling ceiling, const std::string& dial) {
-  Results of_unit;
+  Results alike;
   for (const CaseResult* r : results)
-    if ((r->planned.spec.variant->ceiling == Ceiling::dram) == (ceiling == Ceiling::dram))
-      of_unit.push_back(r);
-  if (of_unit.empty()) return;
-  const CaseResult& peak = **std::ranges::max_element(of_unit, {}, &CaseResult::throughput);
-  out << "  peak " << format_throughput(peak.throughput, peak.planned.spec.variant->ceiling)
-      << text(" (%.1f %% of the ceiling) at %.1f %% occupancy: ", 100 * peak.throughput / peak.ceiling,
-              100 * peak.planned.occupancy.fraction)
-      << peak.planned.id << '\n';
-  print_least_occupancy(out, of_unit, peak, dial);
+    if (r->planned.spec.variant->ceiling == ceiling) alike.push_back(r);
+  if (alike.empty()) return;
+  const CaseResult& peak = **std::ranges::max_element(alike, {}, &CaseResult::throughput);
+  out << "  peak " << format_throughput(peak.throughput, ceiling);
+  if (peak.ceiling > 0)
+    out << text(" (%.1f %% of %s)", 100 * peak.throughput / peak.ceiling,
+                std::string(to_string(ceiling)).c_str());
+  out << text(" at %.1f %% occupancy: ", 100 * peak.planned.occupancy.fraction) << peak.planned.id << '\n';
+  print_least_occupancy(out, alike, peak, dial);
 }
 
 }  // namespace
 
 std::string format_throughput(double per_second, Ceiling ceiling) {
-  return ceiling == Ceiling::dram ? text("%.0f GB/s", per_second * 1e-9)
-                                  : text("%.2f TFLOP/s", per_second * 1e-12);
+  switch (unit_of(ceiling)) {
+    case Unit::byte:
+      return text("%.0f GB/s", per_second * 1e-9);
+    case Unit::flop:
+      return text("%.2f TFLOP/s", per_second * 1e-12);
+    case Unit::operation:
+      break;
+  }
+  return text("%.3f G operations/s", per_second * 1e-9);
 }
 
 void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
@@ -116,8 +115,9 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
         valid.push_back(&r);
     if (valid.empty()) continue;
     out << e.name << ": " << valid.size() << " cases. " << e.question << '\n';
-    print_peak(out, valid, Ceiling::dram, e.dial);
-    print_peak(out, valid, Ceiling::fp32, e.dial);
+    for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
+                                  Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
+      print_peak(out, valid, ceiling, e.dial);
     if (const auto cliff = deepest_cliff(valid, e.dial))
       out << text(
                  "  deepest cliff: %s %g -> %g takes occupancy from %.1f to %.1f %% and throughput to %.1f "

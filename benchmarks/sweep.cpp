@@ -28,6 +28,13 @@ Preset parse_preset(std::string_view name) {
   throw UserError(Exit::usage, "no preset '" + std::string(name) + "'; there are quick, standard and full");
 }
 
+int Sweep::large_l1_carveout() const {
+  const std::size_t reserved =
+      static_cast<std::size_t>(sm_.max_blocks_per_sm) * sm_.smem_reserved_per_block_bytes;
+  return static_cast<int>(100 * reserved /
+                          sm_.smem_per_sm_bytes);  // rounded down: the hardware rounds its sizes up
+}
+
 std::vector<const Variant*> Sweep::variants(std::string_view family, std::string_view prefix) const {
   std::vector<const Variant*> found;
   for (const Variant& v : occbench::variants())

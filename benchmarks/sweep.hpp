@@ -29,6 +29,10 @@ class Sweep {
   [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
   [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
 
+  /// The carve-out (percent) that leaves the L1 as large as it can be while every block slot of an SM still gets the
+  /// shared memory that the driver takes from each block. 0 % would be less: a preference, which the driver overrules.
+  [[nodiscard]] int large_l1_carveout() const;
+
   /// The variants of a family, all of them or those whose name begins with `prefix`.
   [[nodiscard]] std::vector<const Variant*> variants(std::string_view family,
                                                      std::string_view prefix = "") const;

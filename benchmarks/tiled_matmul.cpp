@@ -19,7 +19,7 @@ const AddExperiment tiled_matmul{{
             // The text's host code: a tile is possible when its threads fit a block and its two halves fit the shared
             // memory that the device's properties promise a block.
             if (v->fixed_block_size > sm.max_threads_per_block ||
-                v->dynamic_smem_bytes() > sm.smem_per_block_bytes)
+                v->dynamic_smem_bytes(v->fixed_block_size) > sm.smem_per_block_bytes)
               continue;
             const int most = std::min(sm.max_threads_per_sm / v->fixed_block_size, sm.max_blocks_per_sm);
             for (int blocks = 1; blocks <= most;

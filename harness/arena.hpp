@@ -7,10 +7,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/resource.hpp"
@@ -35,6 +39,26 @@ class Arena {
   template <class T>
   T* output() {
     return reinterpret_cast<T*>(output_.data());
+  }
+  /// A read-only table of a family's own (a chain of pointers, operands in another format): `count` elements that
+  /// `fill` writes on the device, in stream order, on the first call with this name, and that stay until the end.
+  template <class T>
+  const T* table(const std::string& name, std::size_t count,
+                 const std::function<void(T*, std::size_t, cudaStream_t)>& fill) {
+    DeviceBuffer<std::byte>& buffer = tables_[name];
+    if (buffer.size() < count * sizeof(T)) {
+      DeviceBuffer<std::byte> fresh(count * sizeof(T));
+      fill(reinterpret_cast<T*>(fresh.data()), count, stream_.get());
+      buffer = std::move(fresh);  // now that it is known to be filled
+    }
+    return reinterpret_cast<const T*>(buffer.data());
+  }
+  /// Element `index` of the output as the last finished launch left it.
+  template <class T>
+  T output_value(std::size_t index) {
+    T value;
+    std::memcpy(&value, download(index * sizeof(T), sizeof(T)), sizeof value);
+    return value;
   }
   /// Elements 0 ... count-1 of the random input, on the CPU. Grows on demand; earlier spans go stale.
   template <class T>
@@ -107,6 +131,7 @@ class Arena {
   Input<double> f64_;
   DeviceBuffer<std::byte> output_;
   PinnedBuffer<std::byte> staging_;
+  std::map<std::string, DeviceBuffer<std::byte>> tables_;
 };
 
 }  // namespace occbench

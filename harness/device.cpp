@@ -73,12 +73,15 @@ Device read_device(int index) {
   const auto arch = theory::arch_facts(prop.major, prop.minor);
   d.fp32_lanes_per_sm = arch.fp32_lanes_per_sm;
   d.fp64_lanes_per_sm = arch.fp64_lanes_per_sm;
+  d.tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm;
+  d.l1_bytes_per_cycle = arch.l1_bytes_per_cycle;
+  d.smem_bytes_per_cycle = 128;
   check(cudaDriverGetVersion(&d.driver_version), "reading the driver version");
   d.nvml = nvml::facts(d.uuid);
   return d;
 }
 
-double capability(const Device& d) { return d.peak_flop_per_s(d.fp32_lanes_per_sm, d.sm_clock_max_hz); }
+double capability(const Device& d) { return d.sm.sm_count * d.fp32_lanes_per_sm * d.sm_clock_max_hz; }
 
 }  // namespace
 

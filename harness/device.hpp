@@ -32,15 +32,15 @@ struct Device {
   int max_blocks_per_cluster = 0;  ///< 0 where clusters do not exist; portable size
   int fp32_lanes_per_sm = 0;       ///< FMAs per cycle
   int fp64_lanes_per_sm = 0;
-  int driver_version = 0;  ///< CUDA version the driver supports, 1000 x major + 10 x minor
+  int tensor_bf16_fma_per_sm =
+      0;                         ///< dense, FP32 sums, per cycle; 0 where there are none or none is published
+  int l1_bytes_per_cycle = 0;    ///< of one SM
+  int smem_bytes_per_cycle = 0;  ///< of one SM: 32 banks of 4 bytes
+  int driver_version = 0;        ///< CUDA version the driver supports, 1000 x major + 10 x minor
   nvml::Facts nvml;
 
   /// "9.0"
   [[nodiscard]] std::string compute_capability() const;
-  /// FLOP/s at `clock_hz`: two per lane per cycle on every SM.
-  [[nodiscard]] double peak_flop_per_s(int lanes_per_sm, double clock_hz) const {
-    return 2.0 * lanes_per_sm * sm.sm_count * clock_hz;
-  }
 };
 
 /// All CUDA devices; empty when there is none. `why_none`, if given, then says why in one line.

@@ -30,5 +30,7 @@ void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaSt
 
 /// An empty kernel of one block.
 void nothing(cudaStream_t stream);
+/// That kernel's host stub, for questions about launches that are never made.
+const void* nothing_entry();
 
 }  // namespace occbench::instruments

@@ -30,6 +30,38 @@ std::string_view to_string(RegisterRoute route) {
   return "free";
 }
 
+std::string_view to_string(Ceiling ceiling) {
+  constexpr std::string_view names[] = {"dram", "l1",          "shared_memory", "fp32",
+                                        "fp64", "tensor_bf16", "issue",         "none"};
+  return names[static_cast<std::size_t>(ceiling)];
+}
+
+Unit unit_of(Ceiling ceiling) {
+  switch (ceiling) {
+    case Ceiling::dram:
+    case Ceiling::l1:
+    case Ceiling::shared_memory:
+      return Unit::byte;
+    case Ceiling::fp32:
+    case Ceiling::fp64:
+    case Ceiling::tensor_bf16:
+      return Unit::flop;
+    case Ceiling::issue:
+    case Ceiling::none:
+      break;
+  }
+  return Unit::operation;
+}
+
+std::string_view rate_name(Unit unit) {
+  constexpr std::string_view names[] = {"byte/s", "flop/s", "operation/s"};
+  return names[static_cast<std::size_t>(unit)];
+}
+
+double amount(const Work& work, Unit unit) {
+  return unit == Unit::byte ? work.bytes : unit == Unit::flop ? work.flop : work.operations;
+}
+
 std::span<const Variant> variants() { return registry(); }
 
 void add_variant(Variant variant) {

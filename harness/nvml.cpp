@@ -50,10 +50,26 @@ constexpr std::array<std::pair<unsigned long long, const char*>, 7> reasons{{
     {0x100, "display_clocks"},
 }};
 
+const Library& nvml() {
+  static const Library library;
+  return library;
+}
+
 }  // namespace
 
+EnergyCounter::EnergyCounter(const std::string& uuid) {
+  if (nvml().call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device_))
+    nvml().load(read_, "nvmlDeviceGetTotalEnergyConsumption");
+}
+
+std::optional<double> EnergyCounter::joules() const {
+  unsigned long long millijoules = 0;
+  if (read_ == nullptr || read_(device_, &millijoules) != success) return {};
+  return static_cast<double>(millijoules) * 1e-3;
+}
+
 Facts facts(const std::string& uuid) {
-  static const Library library;
+  const Library& library = nvml();
   Facts out;
   if (!library) return out;
   std::array<char, 96> text{};

@@ -18,4 +18,17 @@ struct Facts {
 /// Facts of the device with this UUID ("GPU-..."). Never throws.
 Facts facts(const std::string& uuid);
 
+/// The energy that a device has drawn since the driver was loaded.
+class EnergyCounter {
+ public:
+  explicit EnergyCounter(const std::string& uuid);
+  /// J; nullopt where NVML or the device does not count it (before Volta). Moves in steps, some tens of milliseconds
+  /// apart; a reading takes about a millisecond.
+  [[nodiscard]] std::optional<double> joules() const;
+
+ private:
+  void* device_ = nullptr;
+  int (*read_)(void* device, unsigned long long* millijoules) = nullptr;
+};
+
 }  // namespace occbench::nvml

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 
 namespace occbench::observe {
 
@@ -40,7 +41,27 @@ std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_c
   return residents;
 }
 
-int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
+Residency residency_of(std::span<const CensusRecord> records, int sm_count) {
+  Residency seen;
+  std::vector<int> per_sm = first_residents(records, sm_count);
+  std::erase(per_sm, 0);  // idle, or a number past sm_count; the other SMs speak for it
+  if (per_sm.empty()) return seen;
+  const auto middle = per_sm.begin() + std::ssize(per_sm) / 2;
+  std::ranges::nth_element(per_sm, middle);
+  seen.blocks_per_sm = *middle;
+
+  const std::uint64_t first_end = std::ranges::min(records, {}, &CensusRecord::end_ns).end_ns;
+  std::set<std::uint32_t> busy;
+  for (const CensusRecord& r : records)
+    if (r.begin_ns < first_end) {
+      ++seen.blocks;
+      busy.insert(r.sm);
+    }
+  seen.idle_sms = sm_count - static_cast<int>(busy.size());
+  return seen;
+}
+
+Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
   const auto blocks = static_cast<std::size_t>(launch.grid_size);
   DeviceBuffer<CensusRecord> records(blocks);
   std::vector<CensusRecord> host(blocks);
@@ -51,12 +72,7 @@ int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_
                         stream.get()),
         "reading the census");
   stream.synchronize();
-  std::vector<int> residents = first_residents(host, sm_count);
-  std::erase(residents, 0);  // a number past sm_count is not seen; the other SMs speak for it
-  if (residents.empty()) return 0;
-  const auto middle = residents.begin() + std::ssize(residents) / 2;
-  std::ranges::nth_element(residents, middle);
-  return *middle;
+  return residency_of(host, sm_count);
 }
 
 }  // namespace occbench::observe

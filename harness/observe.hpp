@@ -22,14 +22,25 @@ class CaseRange {
   CaseRange& operator=(const CaseRange&) = delete;
 };
 
+/// What a census saw.
+struct Residency {
+  int blocks_per_sm = 0;  ///< median over the SMs that ran any
+  int blocks = 0;         ///< on the whole device before the first block anywhere ended
+  int idle_sms = 0;       ///< that held none of these
+};
+
 /// Blocks that each SM took in before the first of its blocks ended, per SM index; 0 where no block ran.
 /// Later overlaps do not count: an SM gives back a block's warps one by one, and with warp slots to spare the
 /// next block begins before the last warp of an old one is gone.
 std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_count);
 
-/// Blocks really resident per SM: launches the configured kernel with a record per block and returns
-/// the median over SMs of first_residents(). The grid must hold more blocks than fit (two waves), or the
-/// answer is the grid's and not the SM's; blocks must outlast the launch ramp (some 10 us).
-int resident_blocks_per_sm(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream);
+/// first_residents() summed up, and the moment before the first block of the whole device ended: clusters that are placed
+/// later may take SMs that no cluster could have before.
+Residency residency_of(std::span<const CensusRecord> records, int sm_count);
+
+/// Blocks really resident: launches the configured kernel with a record per block.
+/// The grid must hold more blocks than fit (two waves), or the answer is the grid's and not the SM's; blocks must
+/// outlast the launch ramp (some 10 us).
+Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream);
 
 }  // namespace occbench::observe

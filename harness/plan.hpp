@@ -22,6 +22,10 @@ struct CaseSpec {
   std::size_t ballast_bytes = 0;  ///< dynamic shared memory on top of the kernel's own
   int carveout_percent = 100;     ///< pinned, so that ballast does not also move the L1's size
   int waves = 1;                  ///< full waves of blocks in the grid
+  int grid_size = 0;              ///< blocks, whole waves or not; 0: `waves` of them
+  int cluster_size = 1;           ///< blocks
+  double block_s = 0;             ///< time that one block should take; 0: the launch's target over the waves
+  bool energy = false;            ///< also measure the energy of a launch, which takes most of a second
 
   /// "experiment.family.variant.b256.r4": stable across devices and runs, [A-Za-z0-9_.=+-] only.
   [[nodiscard]] std::string id() const;
@@ -40,17 +44,23 @@ struct Case {
   theory::Footprint footprint;
   theory::Occupancy occupancy;
   double occupancy_textbook = 0;
+  int active_clusters = 0;  ///< cudaOccupancyMaxActiveClusters, on the whole device; 0 without clusters
+  int wave_blocks = 0;      ///< blocks that the device holds at once
   Launch launch;
   std::int64_t iterations = 0;  ///< passes of each thread in the timed launch
 
   [[nodiscard]] Shape shape(std::int64_t passes) const {
-    return {launch.grid_size, launch.block_size, passes};
+    return {launch.grid_size, launch.block_size, passes, launch.cluster_size};
   }
 };
 
 /// Resolves a spec on the current device. Never throws for a footprint: what cannot run comes back
 /// `impossible` with the reason. `target_s` is the time one launch should take.
 Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s);
+
+/// What the hardware promises of this kind of work at an SM clock, per second in the ceiling's unit; 0 when it is not
+/// known.
+double ceiling_rate(Ceiling ceiling, const Device& device, double clock_hz);
 
 /// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has `local_bytes` of
 /// spilled registers: target over the larger of the latency bound and the throughput bounds. A function of dials and device alone, never of a measurement, so

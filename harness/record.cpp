@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 
 #include "harness/csv.hpp"
 
@@ -35,10 +37,10 @@ std::string number(const std::optional<T>& value) {
   return value ? number(*value) : "";
 }
 /// A dial that does not apply is an empty cell.
-std::string dial(int value) { return value == 0 ? "" : number(value); }
+std::string dial(std::size_t value) { return value == 0 ? "" : number(value); }
 
 struct Column {
-  const char* name;
+  std::string_view name;
   std::function<std::string(const CaseResult&)> text;
 };
 
@@ -47,14 +49,16 @@ bool planned(const CaseResult& r) { return r.planned.footprint.registers_per_thr
 bool launchable(const CaseResult& r) { return r.planned.launch.grid_size > 0; }
 bool timed(const CaseResult& r) { return r.planned.status == Status::valid && r.samples > 0; }
 
+bool bounded(const CaseResult& r) { return timed(r) && r.ceiling > 0; }
+bool has_energy(const CaseResult& r) { return timed(r) && r.energy.has_value(); }
+
 template <class Text>
 std::function<std::string(const CaseResult&)> when(bool (*holds)(const CaseResult&), Text text) {
   return [holds, text](const CaseResult& r) { return holds(r) ? number(text(r)) : std::string(); };
 }
 
-std::string unit(const CaseResult& r) {
-  return r.planned.spec.variant->ceiling == Ceiling::dram ? "byte/s" : "flop/s";
-}
+const Dials& dials(const CaseResult& r) { return r.planned.spec.variant->dials; }
+Ceiling ceiling(const CaseResult& r) { return r.planned.spec.variant->ceiling; }
 
 const std::vector<Column>& columns() {
   using R = const CaseResult&;
@@ -68,7 +72,9 @@ const std::vector<Column>& columns() {
       {"reason", [](R r) { return r.planned.reason; }},
       {"block_size", [](R r) { return number(r.planned.spec.block_size); }},
       {"grid_size", when(launchable, [](R r) { return r.planned.launch.grid_size; })},
-      {"waves", [](R r) { return number(r.planned.spec.waves); }},
+      {"waves",
+       when(launchable,
+            [](R r) { return static_cast<double>(r.planned.launch.grid_size) / r.planned.wave_blocks; })},
       {"ilp", [](R r) { return number(r.planned.spec.variant->dials.ilp); }},
       {"bytes_per_access", [](R r) { return dial(r.planned.spec.variant->dials.bytes_per_access); }},
       {"data_type", [](R r) { return r.planned.spec.variant->dials.data_type; }},
@@ -85,6 +91,13 @@ const std::vector<Column>& columns() {
       {"barriers", [](R r) { return number(r.planned.spec.variant->dials.barriers); }},
       {"tile_width", [](R r) { return dial(r.planned.spec.variant->dials.tile_width); }},
       {"live_values", [](R r) { return dial(r.planned.spec.variant->dials.live_values); }},
+      {"fma_per_load", [](R r) { return number(dials(r).fma_per_load); }},
+      {"stages", [](R r) { return dial(dials(r).stages); }},
+      {"bytes_in_flight", [](R r) { return dial(dials(r).bytes_in_flight); }},
+      {"working_set_bytes", [](R r) { return dial(dials(r).working_set_bytes); }},
+      {"bank_conflict", [](R r) { return dial(dials(r).bank_conflict); }},
+      {"lanes_apart", [](R r) { return number(dials(r).lanes_apart); }},
+      {"divergent_warps", [](R r) { return number(dials(r).divergent_warps); }},
       {"blocks_per_sm", when(planned, [](R r) { return r.planned.occupancy.blocks_per_sm; })},
       {"warps_per_sm", when(planned, [](R r) { return r.planned.occupancy.warps_per_sm; })},
       {"occupancy_theoretical", when(planned, [](R r) { return r.planned.occupancy.fraction; })},
@@ -97,11 +110,16 @@ const std::vector<Column>& columns() {
       {"occupancy_textbook", when(planned, [](R r) { return r.planned.occupancy_textbook; })},
       {"blocks_per_sm_api", [](R r) { return number(r.blocks_per_sm_api); }},
       {"blocks_per_sm_resident", [](R r) { return number(r.blocks_per_sm_resident); }},
+      {"clusters_api", [](R r) { return dial(r.planned.active_clusters); }},
+      {"clusters_resident", [](R r) { return number(r.clusters_resident); }},
+      {"idle_sms", [](R r) { return number(r.idle_sms); }},
+      {"block_size_api", [](R r) { return number(r.block_size_api); }},
       {"occupancy_achieved", [](R) { return std::string(); }},
       {"counter_status", [](R) { return std::string("off"); }},
       {"iterations", when(launchable, [](R r) { return r.planned.iterations; })},
       {"bytes_per_launch", when(timed, [](R r) { return r.work.bytes; })},
       {"flop_per_launch", when(timed, [](R r) { return r.work.flop; })},
+      {"operations_per_launch", when(timed, [](R r) { return r.work.operations; })},
       {"samples", [](R r) { return number(r.samples); }},
       {"discarded", [](R r) { return number(r.discarded); }},
       {"stop_reason",
@@ -113,13 +131,15 @@ const std::vector<Column>& columns() {
       {"time_ci95_high_s", when(timed, [](R r) { return r.time_s.high; })},
       {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
       {"throughput", when(timed, [](R r) { return r.throughput; })},
-      {"throughput_unit", [](R r) { return unit(r); }},
-      {"ceiling", when(timed, [](R r) { return r.ceiling; })},
-      {"percent_of_ceiling",
-       [](R r) {
-         return timed(r) && r.ceiling > 0 ? number(100 * r.throughput / r.ceiling) : std::string();
-       }},
+      {"throughput_unit", [](R r) { return std::string(rate_name(unit_of(ceiling(r)))); }},
+      {"ceiling_kind", [](R r) { return std::string(to_string(ceiling(r))); }},
+      {"ceiling", when(bounded, [](R r) { return r.ceiling; })},
+      {"percent_of_ceiling", when(bounded, [](R r) { return 100 * r.throughput / r.ceiling; })},
       {"per_cycle_per_sm", when(timed, [](R r) { return r.per_cycle_per_sm; })},
+      {"cycles_per_pass", when(timed, [](R r) { return r.cycles_per_pass; })},
+      {"own_cycles_per_pass", when(timed, [](R r) { return r.own_cycles_per_pass; })},
+      {"power_w", when(has_energy, [](R r) { return r.energy->power_w; })},
+      {"energy_per_launch_j", when(has_energy, [](R r) { return r.energy->per_launch_j; })},
   };
   return all;
 }
@@ -195,6 +215,15 @@ std::string join(const std::vector<std::string>& header, const std::vector<csv::
 }
 
 }  // namespace
+
+double case_number(const CaseResult& result, std::string_view column) {
+  const auto found = std::ranges::find(columns(), column, &Column::name);
+  if (found == columns().end()) throw std::logic_error("cases.csv has no column " + std::string(column));
+  const std::string text = found->text(result);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 std::vector<std::string> case_columns() {
   std::vector<std::string> names;

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/plan.hpp"
@@ -16,7 +17,13 @@
 
 namespace occbench {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
+
+/// What a launch costs when it is one of many back to back.
+struct Energy {
+  double power_w = 0;       ///< mean draw of the whole board
+  double per_launch_j = 0;  ///< that over the launches of a second
+};
 
 /// A case that has been measured, or that says why not.
 struct CaseResult {
@@ -24,15 +31,21 @@ struct CaseResult {
   int repetition = 0;  ///< beyond 0 the row stands already, and only the samples are new
   std::optional<int> blocks_per_sm_api;
   std::optional<int> blocks_per_sm_resident;
+  std::optional<int> clusters_resident;
+  std::optional<int> idle_sms;
+  std::optional<int> block_size_api;
   Work work;
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;
   bool reached_precision = false;
-  statistics::MedianInterval time_s;  ///< per launch; meaningful when samples > 0
-  double sm_clock_hz = 0;             ///< median over kept samples
-  double throughput = 0;              ///< work over median time: byte/s or flop/s
-  double ceiling = 0;                 ///< same unit
-  double per_cycle_per_sm = 0;        ///< byte or flop
+  statistics::MedianInterval time_s;          ///< per launch; meaningful when samples > 0
+  double sm_clock_hz = 0;                     ///< median over kept samples
+  double cycles_per_pass = 0;                 ///< time x SM clock over passes
+  std::optional<double> own_cycles_per_pass;  ///< the same by the kernel's own clock, median over visits
+  double throughput = 0;                      ///< work over median time, in the unit of the variant's ceiling
+  double ceiling = 0;                         ///< same unit; 0 when there is none
+  double per_cycle_per_sm = 0;                ///< byte, flop or operation
+  std::optional<Energy> energy;
 };
 
 /// One row of samples.csv.
@@ -49,6 +62,9 @@ struct SampleRow {
 
 std::vector<std::string> case_columns();
 std::vector<std::string> case_fields(const CaseResult& result);
+/// The number in one column of a case's row; 0 where the cell is empty or holds words. Throws std::logic_error on a
+/// name that is no column's.
+double case_number(const CaseResult& result, std::string_view column);
 std::vector<std::string> sample_columns();
 std::vector<std::string> sample_fields(const SampleRow& row);
 

@@ -55,6 +55,13 @@ class Event {
   void record(const Stream& stream) const {
     check(cudaEventRecord(handle_.get(), stream.get()), "recording an event");
   }
+  /// True once the device has reached it.
+  [[nodiscard]] bool is_over() const {
+    const cudaError_t state = cudaEventQuery(handle_.get());
+    if (state == cudaErrorNotReady) return false;
+    check(state, "asking for an event");
+    return true;
+  }
   /// Seconds from `start` to this event, both finished (resolution about 0.5 us).
   [[nodiscard]] double seconds_since(const Event& start) const {
     float ms = 0;

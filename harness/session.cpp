@@ -2,6 +2,9 @@
 #include "harness/session.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <thread>
 
 #include "harness/observe.hpp"
 
@@ -26,12 +29,27 @@ std::size_t share_of_free_memory(std::size_t most, std::size_t divisor) {
 
 }  // namespace
 
+/// Why theory, API and census do not agree, or nothing. Clusters are placed in whole GPCs: there the API and the census
+/// speak of the device, and an SM may hold fewer blocks than theory allows one alone.
+std::string residency_doubt(const CaseResult& r) {
+  const int theory = r.planned.occupancy.blocks_per_sm;
+  if (*r.blocks_per_sm_api != theory || (!r.clusters_resident && *r.blocks_per_sm_resident != theory))
+    return "theory says " + std::to_string(theory) + " blocks per SM, the driver's API " +
+           std::to_string(*r.blocks_per_sm_api) + ", and " + std::to_string(*r.blocks_per_sm_resident) +
+           " were counted";
+  if (r.clusters_resident && *r.clusters_resident != r.planned.active_clusters)
+    return "the driver's API says " + std::to_string(r.planned.active_clusters) + " clusters, and " +
+           std::to_string(*r.clusters_resident) + " were counted";
+  return "";
+}
+
 /// A case between its first launch and its row.
 struct Session::Course {
   CaseResult result;
   Problem warm_up;  ///< a few passes: brings in code and addresses
   Problem timed;
   std::vector<SampleRow> samples;
+  std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
   bool done = false;
 };
 
@@ -54,6 +72,7 @@ bool Session::admit(Course& course) {
   const Variant& variant = *c.spec.variant;
   configure(c.launch);
   r.blocks_per_sm_api = api_blocks_per_sm(c.launch);
+  r.block_size_api = api_block_size(c.launch.entry, variant.dynamic_smem_bytes);
 
   Problem small = variant.prepare(arena_, c.shape(variant.check_iterations));
   small.poison();
@@ -65,25 +84,29 @@ bool Session::admit(Course& course) {
     return false;
   }
 
-  // Twice the grid, so that the SM and not the grid decides how many are resident. The scheduler may favour a block so
-  // much that it ends before the last of the first wave has begun: a count that differs is taken again with longer ones.
-  const int theory = c.occupancy.blocks_per_sm;
+  // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a block so much
+  // that it ends before the last of the first wave has begun: a count that differs is taken again with longer ones.
   Launch crowded = c.launch;
-  crowded.grid_size *= 2;
-  for (const std::int64_t passes : {c.iterations / 4, c.iterations}) {
-    Shape crowd{crowded.grid_size, crowded.block_size, std::max<std::int64_t>(2, passes)};
+  crowded.grid_size = 2 * c.wave_blocks;
+  std::string doubt;
+  for (const double part : {0.25, 1.0}) {
+    Shape crowd{crowded.grid_size, crowded.block_size, 0, crowded.cluster_size};
+    crowd.iterations =
+        std::max<std::int64_t>(2, passes_for(variant, c.attributes.local_bytes, device_,
+                                             c.occupancy.warps_per_sm, part * precision_.launch_s));
     if (variant.max_iterations)
       crowd.iterations = std::min(crowd.iterations, variant.max_iterations(arena_, crowd));
-    r.blocks_per_sm_resident = observe::resident_blocks_per_sm(crowded, variant.prepare(arena_, crowd),
-                                                               device_.sm.sm_count, stream_);
-    if (*r.blocks_per_sm_resident == theory) break;
+    const auto seen =
+        observe::residency(crowded, variant.prepare(arena_, crowd), device_.sm.sm_count, stream_);
+    r.blocks_per_sm_resident = seen.blocks_per_sm;
+    r.idle_sms = seen.idle_sms;
+    if (c.active_clusters > 0) r.clusters_resident = seen.blocks / c.spec.cluster_size;
+    doubt = residency_doubt(r);
+    if (doubt.empty()) break;
   }
-  if (*r.blocks_per_sm_api != theory || *r.blocks_per_sm_resident != theory) {
+  if (!doubt.empty()) {
     r.planned.status = Status::invalid;
-    r.planned.reason = "theory says " + std::to_string(theory) + " blocks per SM, the driver's API " +
-                       std::to_string(*r.blocks_per_sm_api) + ", and " +
-                       std::to_string(*r.blocks_per_sm_resident) +
-                       " were counted: no time stands for a residency in doubt";
+    r.planned.reason = doubt + ": no time stands for a residency in doubt";
     return false;
   }
 
@@ -102,6 +125,7 @@ void Session::visit(Course& course, int round) {
     const observe::CaseRange range(c.id);
     taken = timer_.take(c.launch, course.timed, precision_.samples_per_visit, c.spec.variant->l2_before);
   }
+  if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
   for (const Sample& s : taken)
     course.samples.push_back({.case_id = c.id,
                               .repetition = course.result.repetition,
@@ -127,22 +151,22 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   r.reached_precision = times.size() >= statistics::least_samples(0.95) &&
                         r.time_s.relative_half_width() <= precision_.half_width;
   r.sm_clock_hz = statistics::median(clocks);
-  const Variant& v = *r.planned.spec.variant;
-  r.throughput = (v.ceiling == Ceiling::dram ? r.work.bytes : r.work.flop) / r.time_s.median;
-  r.ceiling = v.ceiling == Ceiling::dram
-                  ? device_.dram_bytes_per_s
-                  : device_.peak_flop_per_s(
-                        v.ceiling == Ceiling::fp32 ? device_.fp32_lanes_per_sm : device_.fp64_lanes_per_sm,
-                        r.sm_clock_hz);
+  const Ceiling ceiling = r.planned.spec.variant->ceiling;
+  r.throughput = amount(r.work, unit_of(ceiling)) / r.time_s.median;
+  r.ceiling = ceiling_rate(ceiling, device_, r.sm_clock_hz);
+  r.cycles_per_pass = r.time_s.median * r.sm_clock_hz / static_cast<double>(r.planned.iterations);
   r.per_cycle_per_sm = r.throughput / r.sm_clock_hz / device_.sm.sm_count;
 }
 
 bool Session::finish_if_done(Course& course, int round) const {
   if (round + 1 < precision_.least_rounds) return false;
-  const double fastest_hz = std::ranges::max(course.samples, {}, &SampleRow::sm_clock_hz).sm_clock_hz;
+  std::vector<double> clocks;
+  for (const SampleRow& s : course.samples) clocks.push_back(s.sm_clock_hz);
+  const double usual_hz = statistics::median(clocks);
   for (SampleRow& s : course.samples)
-    s.discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * fastest_hz;
+    s.discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz;
   summarise(course.result, course.samples);
+  if (!course.own_cycles.empty()) course.result.own_cycles_per_pass = statistics::median(course.own_cycles);
   if (!course.result.reached_precision && round + 1 < precision_.most_rounds) return false;
   return true;
 }
@@ -185,24 +209,87 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       if (course.result.planned.status != Status::valid || !admit(course)) close(course);
     });
   }
-  for (int round = 0; round < precision_.most_rounds; ++round) {
+  for (int round = 0; round < precision_.most_rounds && !stop; ++round) {
     std::vector<Course*> open;
     for (Course& course : courses)
       if (!course.done) open.push_back(&course);
     std::ranges::shuffle(open, random_);
     for (Course* course : open) {
-      if (stop) return;
+      if (stop) break;
       guarded(*course, [&] {
         visit(*course, round);
-        if (finish_if_done(*course, round)) close(*course);
+        if (!finish_if_done(*course, round)) return;
+        if (course->result.planned.spec.energy)
+          course->done = true;  // its row waits for the energy, which heats the device for the others
+        else
+          close(*course);
       });
     }
   }
+  for (Course& course : courses)
+    if (course.result.planned.spec.energy && course.result.samples > 0)
+      guarded(course, [&] {
+        if (!stop) course.result.energy = energy_of(course, stop);
+        close(course);
+      });
+}
+
+std::optional<Energy> Session::energy_of(const Course& course, const std::atomic<bool>& stop) {
+  constexpr double warm_up_s = 0.15;  // the board's power follows a load with some delay
+  constexpr double window_s = 0.5;
+  constexpr double queued_s = 40e-3;  // work in the queue: the device never waits while the counter is read
+  constexpr double poll_s = 5e-3;     // the counter moves less often
+  const nvml::EnergyCounter counter(device_.uuid);
+  std::optional<double> last_j = counter.joules();
+  if (!last_j) return {};
+  const Case& c = course.result.planned;
+  configure(c.launch);
+  const auto ahead =
+      static_cast<std::size_t>(std::clamp(queued_s / course.result.time_s.median, 4.0, 1000.0));
+  std::vector<Event> ends(ahead);  // of the launches in the queue, in turn
+  std::uint64_t launched = 0;
+  std::uint64_t ended = 0;
+  const auto refill = [&] {
+    while (ended < launched && ends[ended % ahead].is_over()) ++ended;
+    for (; launched < ended + ahead; ++launched) {
+      launch_kernel(c.launch, course.timed, Census{}, stream_);
+      ends[launched % ahead].record(stream_);
+    }
+  };
+  /// The counter right after one of its steps, when that was, and how many launches had ended.
+  struct Reading {
+    double energy_j, at_s;
+    std::uint64_t ended;
+  };
+  std::optional<Reading> first;
+  std::optional<Energy> energy;
+  const auto begin = std::chrono::steady_clock::now();
+  for (double now = 0; now < 3 * (warm_up_s + window_s) && !energy && !stop;) {
+    refill();
+    std::this_thread::sleep_for(std::chrono::duration<double>(poll_s));
+    const std::optional<double> energy_j = counter.joules();
+    refill();
+    now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (now < warm_up_s || !energy_j || energy_j == last_j) continue;
+    last_j = energy_j;
+    const Reading reading{*energy_j, now, ended};
+    if (!first) {
+      first = reading;
+    } else if (now - first->at_s >= window_s) {
+      const double joules = reading.energy_j - first->energy_j;
+      energy =
+          Energy{joules / (now - first->at_s), joules / static_cast<double>(reading.ended - first->ended)};
+    }
+  }
+  stream_.synchronize();
+  return energy;  // nothing when the counter stood still
 }
 
 std::vector<double> Session::launch_only(const Case& c, int launches) {
-  const Problem problem = c.spec.variant->prepare(arena_, c.shape(c.iterations));
+  const Variant& variant = *c.spec.variant;
   configure(c.launch);
+  launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
+  const Problem problem = variant.prepare(arena_, c.shape(c.iterations));
   launch_kernel(c.launch, problem, Census{}, stream_);
   stream_.synchronize();
   std::vector<double> times;

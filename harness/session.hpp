@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -20,11 +21,13 @@ struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
   int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 13;      ///< visits, in random order over the group, before a case may stop
+  int least_rounds = 12;      ///< visits, in random order over the group, before a case may stop
   int most_rounds = 30;       ///< the bound
-  /// A sample whose SM clock is this much under the fastest of its own case is discarded: a dip. A clock that is
-  /// low throughout is no dip; the row's sm_clock_hz tells of it.
+  /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is low
+  /// throughout is no dip; the row's sm_clock_hz tells of it.
   double clock_tolerance = 0.02;
+  /// Where more than this share of the samples would go, the clock wanders with the load, and all of them count.
+  double most_dips = 0.1;
 };
 
 /// Owns the device for the length of a run.
@@ -61,6 +64,8 @@ class Session {
   bool admit(Course& course);
   void visit(Course& course, int round);
   [[nodiscard]] bool finish_if_done(Course& course, int round) const;
+  /// Launches back to back for most of a second while the device counts its energy; nullopt where it does not.
+  std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
 
   Device device_;

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,7 +72,19 @@ __device__ __forceinline__ std::int64_t thread_index() {
 }
 __device__ __forceinline__ std::int64_t thread_count() { return std::int64_t{gridDim.x} * blockDim.x; }
 
+/// Where something in this block's shared memory is, in the form that PTX instructions take.
+__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+
 }  // namespace device
+
+/// Problem::poison of a family that puts out one T per thread.
+template <class T>
+std::function<void()> poison_one_per_thread(Arena& arena, const Shape& shape) {
+  return
+      [&arena, bytes = static_cast<std::size_t>(shape.threads()) * sizeof(T)] { arena.poison_output(bytes); };
+}
 
 /// Calls f(std::integral_constant<int, values>)... in order: a compile-time dial.
 template <int... values, class F>

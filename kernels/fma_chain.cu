@@ -101,6 +101,12 @@ void add(int ilp, const void* entry) {
       .instructions = {{"FFMA", fma}},
       .l2_before = L2::warm,
       .check_iterations = 1,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            const bool fits =
+                static_cast<std::size_t>(shape.threads()) * sizeof(float) <= arena.output_bytes();
+            return fits ? std::int64_t{1} << 30 : 0;
+          },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
@@ -109,9 +115,7 @@ void add(int ilp, const void* entry) {
             const auto threads = static_cast<double>(shape.threads());
             problem.work = {.bytes = threads * sizeof(float),
                             .flop = threads * static_cast<double>(shape.iterations) * 2 * fma};
-            problem.poison = [&arena, shape] {
-              arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
-            };
+            problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] {
               const float* const input = arena.reference_input<float>(10 * period).data();
               const auto outputs = reference<form>(input, ilp, shape.iterations);

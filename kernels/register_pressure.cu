@@ -118,7 +118,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
   pass.flop = loop == Loop::fma ? 2.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 0;
   pass.latency_cycles = loop == Loop::fma ? 4.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 4;
   pass.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
-  pass.waits_for_dram = loop != Loop::fma;
+  pass.dram_waits = loop != Loop::fma ? 1 : 0;
   pass.idle_values = loop == Loop::update ? live - hot : live;
   add_variant({
       .family = "register_pressure",
@@ -150,9 +150,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
             const auto passes = static_cast<double>(shape.iterations);
             problem.work = {.bytes = threads * (passes * pass.dram_bytes + sizeof(float)),
                             .flop = threads * passes * pass.flop};
-            problem.poison = [&arena, shape] {
-              arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
-            };
+            problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] {
               const auto n = static_cast<std::size_t>(shape.threads());
               const auto pass_count = static_cast<std::size_t>(shape.iterations);

@@ -153,7 +153,7 @@ void add(const Form& form, const void* entry) {
       .ceiling = Ceiling::dram,
       .pass = {.dram_bytes = double(streams) * width * ilp,
                .latency_cycles = 4.0 * ilp * lanes,
-               .waits_for_dram = inputs(op) > 0},
+               .dram_waits = inputs(op) > 0 ? 1.0 : 0.0},
       .instructions = instructions,
       .l2_before = writes(op) ? L2::dirty : L2::clean,
       .max_iterations =

@@ -165,7 +165,7 @@ struct Form {
   int threads;
   int elements;  ///< of C per thread
   Instructions instructions;
-  double lsu_cycles_per_warp;
+  double pipe_cycles_per_warp;
   const void* entry;
 };
 
@@ -180,11 +180,11 @@ void add(const Form& f) {
       // L2 latency, two barriers and the dependent sum: sizes the work, no more
       .pass = {.flop = flop_per_pass,
                .latency_cycles = 800.0 + 8 * f.depth,
-               .lsu_cycles_per_warp = f.lsu_cycles_per_warp},
+               .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
       .instructions = f.instructions,
       .fixed_block_size = f.threads,
       .l2_before = L2::clean,
-      .dynamic_smem_bytes = [tile_bytes] { return 2 * tile_bytes; },
+      .dynamic_smem_bytes = [tile_bytes](int) { return 2 * tile_bytes; },
       .max_iterations =
           [f](const Arena& arena, const Shape& shape) {
             const Sizes s = sizes_of(shape.grid_size, f.tile, f.depth, 1);
@@ -233,7 +233,7 @@ void add_textbook() {
                         {"LDS.128", tile / 4},
                         {"FFMA", tile},
                         {"BAR", 2}},
-       .lsu_cycles_per_warp = 1.5 * tile,
+       .pipe_cycles_per_warp = 1.5 * tile,
        .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
 }
 
@@ -246,7 +246,7 @@ const Registration registered{[] {
          .threads = tile * tile,
          .elements = 1,
          .instructions = {{"LDS.32", 2}, {"FFMA", 1}},
-         .lsu_cycles_per_warp = 2.0 * tile,
+         .pipe_cycles_per_warp = 2.0 * tile,
          .entry = reinterpret_cast<const void*>(free_entry<Textbook<0>>)});
   });
   for_each_value<4, 8>([]<int span>(std::integral_constant<int, span>) {
@@ -262,7 +262,7 @@ const Registration registered{[] {
                           {"LDS.128", Body::depth * span / 2},
                           {"FFMA", Body::depth * span * span},
                           {"BAR", 2}},
-         .lsu_cycles_per_warp = Body::depth * span / 2 * 2.0,
+         .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});
   });
 }};

@@ -38,7 +38,7 @@ CaseResult valid_result(int block_size = 256) {
   c.attributes.registers_per_thread = c.footprint.registers_per_thread = 32;
   c.occupancy = {.blocks_per_sm = 8, .warps_per_sm = 64, .fraction = 1, .limiters = theory::Limiter::warps};
   c.occupancy_textbook = 1;
-  c.launch.grid_size = 1056;
+  c.launch.grid_size = c.wave_blocks = 1056;
   c.iterations = 100;
   r.blocks_per_sm_api = r.blocks_per_sm_resident = 8;
   r.work = {.bytes = 4e9, .flop = 0};
@@ -278,7 +278,7 @@ TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
 TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
   create();
   std::ofstream(cases()) << "schema_version,case_id\n0,old\n";
-  expect_file_error([&] { Recorder::resume(folder_); }, "its columns are not those of schema 1");
+  expect_file_error([&] { Recorder::resume(folder_); }, "its columns are not those of schema 2");
   EXPECT_EQ(text_of(cases()), "schema_version,case_id\n0,old\n");
 }
 
@@ -341,11 +341,25 @@ TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
   EXPECT_EQ(observe::first_residents(records, 3), (std::vector{3, 0, 1}));
 }
 
+TEST(Census, OfTheDeviceIsTakenBeforeTheFirstBlockAnywhereEnds) {
+  const CensusRecord records[] = {
+      {.begin_ns = 0, .end_ns = 100, .sm = 0, .pad = 0},   {.begin_ns = 5, .end_ns = 200, .sm = 0, .pad = 0},
+      {.begin_ns = 6, .end_ns = 210, .sm = 1, .pad = 0},   {.begin_ns = 7, .end_ns = 220, .sm = 1, .pad = 0},
+      {.begin_ns = 110, .end_ns = 300, .sm = 2, .pad = 0},  // an SM that had no room for a cluster before
+  };
+  const auto seen = observe::residency_of(records, 4);
+  EXPECT_EQ(seen.blocks_per_sm, 2);
+  EXPECT_EQ(seen.blocks, 4);
+  EXPECT_EQ(seen.idle_sms, 2);
+}
+
 TEST(Census, PassesOverBlocksThatNeverRan) {
   const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
   const CensusRecord records[] = {never, {.begin_ns = 1, .end_ns = 2, .sm = 1, .pad = 0}, never};
   EXPECT_EQ(observe::first_residents(records, 2), (std::vector{0, 1}));
   EXPECT_EQ(observe::first_residents({}, 2), (std::vector{0, 0}));
+  EXPECT_EQ(observe::residency_of(records, 2).blocks, 1);
+  EXPECT_EQ(observe::residency_of({}, 2).blocks, 0);
 }
 
 }  // namespace

@@ -128,6 +128,60 @@ using SessionOnDevice = SessionTest;
 using SessionClock = SessionTest;
 using SessionFaults = SessionTest;
 
+TEST_F(SessionOnDevice, SkipsWhatTheDeviceLacksAndSaysSo) {
+  Variant newer = *std::ranges::find(variants(), "right", &Variant::name);
+  newer.least_cc = 90;
+  const auto on = [&](int major, int minor, bool only_this_cc) {
+    newer.only_this_cc = only_this_cc;
+    Device device = session_->device();
+    device.sm.cc_major = major;
+    device.sm.cc_minor = minor;
+    return resolve({.experiment = "test", .variant = &newer, .block_size = 64}, device, session_->arena(),
+                   1e-3);
+  };
+  EXPECT_EQ(on(8, 9, false).status, Status::skipped);
+  EXPECT_EQ(on(8, 9, false).reason, "needs compute capability 9.0 or later; this device has 8.9");
+  EXPECT_EQ(on(9, 0, true).status, Status::valid);
+  EXPECT_EQ(on(10, 0, false).status, Status::valid);
+  EXPECT_EQ(on(10, 0, true).reason, "needs compute capability 9.0 and no other; this device has 10.0");
+}
+
+TEST_F(SessionOnDevice, ClustersThatFitAreAsManyAsCounted) {
+  if (session_->device().max_blocks_per_cluster == 0) GTEST_SKIP() << "needs a GPU with clusters";
+  const Variant& right = *std::ranges::find(variants(), "right", &Variant::name);
+  std::vector<Case> group;
+  for (const int size : {2, 8}) {
+    group.push_back(resolve({.experiment = "test",
+                             .variant = &right,
+                             .block_size = 1024,
+                             .resident_blocks = 1,
+                             .cluster_size = size},
+                            session_->device(), session_->arena(), 1e-3));
+    ASSERT_EQ(group.back().status, Status::valid) << group.back().reason;
+    group.back().iterations = spin::timed_iterations;
+  }
+  for (const CaseResult& r : measure(group)) {
+    EXPECT_EQ(r.planned.status, Status::valid) << r.planned.id << ": " << r.planned.reason;
+    EXPECT_GT(r.planned.active_clusters, 0);
+    EXPECT_EQ(r.clusters_resident, r.planned.active_clusters) << r.planned.id;
+  }
+}
+
+TEST_F(SessionClock, EnergyIsPowerTimesTime) {
+  if (!nvml::EnergyCounter(session_->device().uuid).joules())
+    GTEST_SKIP() << "needs a GPU that counts its energy";
+  Case c = planned("right", 256);
+  c.spec.energy = true;
+  const auto& results = measure({c});
+  ASSERT_TRUE(results.front().energy.has_value());
+  const Energy& energy = *results.front().energy;
+  EXPECT_GT(energy.power_w, 5);
+  EXPECT_LT(energy.power_w, 2000);
+  // 1 ms of spinning a launch, and what lies between launches
+  EXPECT_GT(energy.per_launch_j / energy.power_w, 0.95e-3);
+  EXPECT_LT(energy.per_launch_j / energy.power_w, 1.05e-3);
+}
+
 TEST_F(SessionOnDevice, CensusEqualsTheoryAndApi) {
   std::vector<Case> group;
   for (const int block_size : {32, 96, 256, 768, 1024}) group.push_back(planned("right", block_size));

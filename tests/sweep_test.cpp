@@ -38,8 +38,8 @@ TEST(Plan, IdsAreUniqueAndSafeInFilesAndRanges) {
   }
 }
 
-TEST(Plan, StandardHasSixHundredCasesAndEachPresetMoreThanTheOneBefore) {
-  EXPECT_GE(plan(Preset::standard).size(), 600u);
+TEST(Plan, StandardHasFifteenHundredCasesAndEachPresetMoreThanTheOneBefore) {
+  EXPECT_GE(plan(Preset::standard).size(), 1500u);
   EXPECT_LT(plan(Preset::quick).size(), plan(Preset::standard).size());
   EXPECT_LT(plan(Preset::standard).size(), plan(Preset::full).size());
 }
@@ -74,6 +74,21 @@ TEST(Plan, RefusesAnUnknownExperimentByNamingTheKnown) {
 TEST(Plan, KnowsItsPresetsByName) {
   for (const Preset preset : presets) EXPECT_EQ(parse_preset(to_string(preset)), preset);
   EXPECT_THROW(static_cast<void>(parse_preset("slow")), UserError);
+}
+
+TEST(Plan, SuitsEveryDeviceOfTheCatalogue) {
+  std::vector<std::string> names = theory::device_names();
+  for (const std::string& cc : theory::compute_capabilities()) names.push_back("cc" + cc);
+  for (const std::string& name : names)
+    for (const Preset preset : presets) {
+      const theory::SmLimits sm = theory::find_device(name).sm;
+      for (const CaseSpec& c : plan_cases({}, sm, preset)) {  // throws when two cases share an id
+        EXPECT_GE(c.resident_blocks, 0) << name << ": " << c.id();
+        EXPECT_GE(c.grid_size, 0) << name << ": " << c.id();
+        EXPECT_GE(c.waves, 1) << name << ": " << c.id();
+        EXPECT_TRUE(c.carveout_percent >= -1 && c.carveout_percent <= 100) << name << ": " << c.id();
+      }
+    }
 }
 
 TEST(Plan, AsksForRealVariantsAndBlocksOfWholeWarps) {

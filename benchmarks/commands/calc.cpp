@@ -64,9 +64,11 @@ constexpr const char* answer_columns[] = {"blocks_per_sm", "warps_per_sm", "occu
 struct Answer {
   theory::Occupancy occupancy;
   std::string status;  ///< "ok", with a remark where one is due, or "cannot launch: why"
+  std::optional<int> active_clusters = {};
 };
 
-Answer answer(const theory::SmLimits& sm, const Query& query) {
+Answer answer(const CalcDevice& device, const Query& query) {
+  const theory::SmLimits& sm = device.facts.sm;
   Answer a{theory::occupancy(sm, query.footprint), "ok"};
   if (a.occupancy.launchable() && query.cluster_size > 1 && sm.cc_major < 9) {
     a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
@@ -74,11 +76,21 @@ Answer answer(const theory::SmLimits& sm, const Query& query) {
     a.occupancy.limiters = theory::Limiter::none;
     a.occupancy.unlaunchable = "clusters need compute capability 9.0 or newer";
   }
-  if (!a.occupancy.launchable())
-    a.status = "cannot launch: " + a.occupancy.unlaunchable;
-  else if (query.cluster_size > 1)
-    a.status = "ok per SM; how many clusters of " + std::to_string(query.cluster_size) +
-               " fit is answered by cudaOccupancyMaxActiveClusters on the device";
+  if (!a.occupancy.launchable()) a.status = "cannot launch: " + a.occupancy.unlaunchable;
+  if (!a.occupancy.launchable() || query.cluster_size == 1) return a;
+  const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
+  if (device.active_clusters) a.active_clusters = device.active_clusters(query.footprint, query.cluster_size);
+  if (!a.active_clusters) {
+    a.status = "ok per SM; how many " + clusters + " fit, only a device that is here can say" +
+               (device.active_clusters ? ", and it refuses" : ": name it by its index");
+  } else if (*a.active_clusters == 0) {
+    a.status = "cannot launch: not one of the " + clusters + " fits the device";
+  } else {
+    const int blocks = *a.active_clusters * query.cluster_size;
+    a.status = "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
+               " at once: " + std::to_string(blocks) + " blocks, of " +
+               std::to_string(a.occupancy.blocks_per_sm * sm.sm_count) + " without clusters";
+  }
   return a;
 }
 
@@ -209,6 +221,7 @@ void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Q
   json["occupancy_textbook"] = theory::textbook_occupancy(sm, query.footprint);
   json["limiters"] = theory::to_string(o.limiters);
   json["status"] = a.status;
+  json["active_clusters"] = or_null(a.active_clusters);
   json["blocks_allowed_by"] = {{"warps", or_null(o.warp_limit)},
                                {"blocks", or_null(o.block_limit)},
                                {"registers", or_null(o.register_limit)},
@@ -301,7 +314,7 @@ class Batch {
         if (!columns_[i] || (!field.required && input[*columns_[i]].empty())) continue;
         field.set(query, parse_size(input[*columns_[i]], field.column, field.least, field.most));
       }
-      return joined(input, cells(answer(limits(input[*device_]), query)));
+      return joined(input, cells(answer(device(input[*device_]), query)));
     } catch (const std::exception& error) {
       return joined(input,
                     std::array<std::string, 5>{"", "", "", "", std::string("invalid: ") + error.what()});
@@ -309,21 +322,21 @@ class Batch {
   }
 
  private:
-  const theory::SmLimits& limits(const std::string& word) {
+  const CalcDevice& device(const std::string& word) {
     auto [known, is_new] = devices_.try_emplace(word);
     if (is_new) {
       try {
-        known->second.sm = resolve_(word.empty() ? default_device_ : word).sm;
+        known->second.device = resolve_(word.empty() ? default_device_ : word);
       } catch (const std::exception& error) {
         known->second.why_not = error.what();
       }
     }
     if (!known->second.why_not.empty()) throw std::invalid_argument(known->second.why_not);
-    return known->second.sm;
+    return known->second.device;
   }
 
   struct Known {
-    theory::SmLimits sm;
+    CalcDevice device;
     std::string why_not;
   };
   std::size_t width_;
@@ -375,14 +388,14 @@ void run_one(const Options& options, const DeviceResolver& resolve, std::ostream
   for (std::size_t i = 0; i < std::size(fields); ++i)
     if (!options.texts[i].empty())
       fields[i].set(query, parse_size(options.texts[i], fields[i].option, fields[i].least, fields[i].most));
-  const theory::CatalogueEntry device = resolve(options.device);
-  const Answer a = answer(device.sm, query);
+  const CalcDevice device = resolve(options.device);
+  const Answer a = answer(device, query);
   if (options.format == "json")
-    print_json(out, device, query, a);
+    print_json(out, device.facts, query, a);
   else if (options.format == "csv")
-    print_csv(out, device, query, a);
+    print_csv(out, device.facts, query, a);
   else
-    print_table(out, device, query, a);
+    print_table(out, device.facts, query, a);
 }
 
 void run(const Options& options, const DeviceResolver& resolve, std::ostream& out) {
@@ -406,9 +419,9 @@ void run(const Options& options, const DeviceResolver& resolve, std::ostream& ou
 
 }  // namespace
 
-theory::CatalogueEntry resolve_offline(const std::string& word) {
+CalcDevice resolve_offline(const std::string& word) {
   if (word.empty()) throw std::invalid_argument("no device is named; --device h200, for one");
-  return theory::find_device(word);
+  return {.facts = theory::find_device(word)};
 }
 
 void add_calc(CLI::App& app, DeviceResolver resolve) {

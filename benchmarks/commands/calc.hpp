@@ -4,18 +4,27 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {
 
-/// Turns the user's word for a device (index, UUID, name, ccX.Y; empty for the default) into its limits.
+/// A device to calculate for, and what only a device that is here can answer.
+struct CalcDevice {
+  theory::CatalogueEntry facts;
+  /// Clusters of so many such blocks that the device holds at once; nullopt when it gives no answer. Empty offline: which
+  /// SMs a GPC has is known to the device alone.
+  std::function<std::optional<int>(const theory::Footprint&, int cluster_size)> active_clusters = nullptr;
+};
+
+/// Turns the user's word for a device (index, UUID, name, ccX.Y; empty for the default) into it.
 /// Throws UserError or std::invalid_argument with one line when there is none.
-using DeviceResolver = std::function<theory::CatalogueEntry(const std::string&)>;
+using DeviceResolver = std::function<CalcDevice(const std::string&)>;
 
 /// The catalogue alone: an empty word is refused.
-[[nodiscard]] theory::CatalogueEntry resolve_offline(const std::string& word);
+[[nodiscard]] CalcDevice resolve_offline(const std::string& word);
 
 /// Adds the subcommand. Its callback writes to std::cout; it throws UserError with Exit::usage for words it
 /// cannot read and Exit::file for a file it cannot read or an output it cannot write. A footprint that cannot

@@ -56,7 +56,11 @@ nlohmann::json json_of(const Variant& v) {
           {"register_cap", v.dials.register_cap},
           {"tile_width", v.dials.tile_width},
           {"live_values", v.dials.live_values},
+          {"ceiling", to_string(v.ceiling)},
+          {"least_cc", v.least_cc},
           {"may_spill", v.may_spill},
+          {"spills_to_shared", v.spills_to_shared},
+          {"hot_loops", v.hot_loops},
           {"instructions", v.instructions}};
 }
 
@@ -69,15 +73,18 @@ csv::Row case_row(const CaseSpec& c) {
           std::to_string(c.block_size),
           std::to_string(c.resident_blocks),
           std::to_string(c.ballast_bytes),
+          std::to_string(c.grid_size),
+          std::to_string(c.cluster_size),
           std::to_string(d.ilp),
           std::to_string(d.bytes_per_access),
           d.data_type,
           std::string(to_string(d.route)),
           std::to_string(d.register_cap)};
 }
-const csv::Row case_header{"case_id",          "experiment",      "family",         "variant",
-                           "block_size",       "resident_blocks", "ballast_bytes",  "ilp",
-                           "bytes_per_access", "data_type",       "register_route", "register_cap"};
+const csv::Row case_header{
+    "case_id",          "experiment",    "family",         "variant",      "block_size",
+    "resident_blocks",  "ballast_bytes", "grid_size",      "cluster_size", "ilp",
+    "bytes_per_access", "data_type",     "register_route", "register_cap"};
 
 void print_variants(const Options& o) {
   if (o.format == "table") {

@@ -14,36 +14,39 @@ struct Arch {
   int registers_per_block_ki, registers_per_sm_ki;
   int smem_per_sm_kib, smem_optin_kib;
   int fp32_lanes, fp64_lanes;
+  int tensor_bf16_fma;
 };
 
 // CUDA C++ Programming Guide: 'Technical Specifications per Compute Capability' and 'Throughput of Native
 // Arithmetic Instructions' (the 12.x editions for what 13 dropped). Block slots and granularity come from
-// cuda_occupancy.h. cc 3.0 and 3.2 are left out: their limit of 63 registers is not in that header.
+// cuda_occupancy.h. Dense bf16 FMAs with FP32 sums a cycle: the white papers of A100, GA102, AD102, H100, B200 and RTX
+// Blackwell (GeForce boards of 8.6, 8.9 and 12.0 do half of it); 0 where none is published. cc 3.0 and 3.2 are left
+// out: their limit of 63 registers is not in that header.
 // clang-format off
 constexpr Arch archs[] = {
-    // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes
-    { 3, 5, 2048, 64,  64,  48,  48, 192, 64},
-    { 3, 7, 2048, 64, 128, 112,  48, 192, 64},
-    { 5, 0, 2048, 64,  64,  64,  48, 128,  4},
-    { 5, 2, 2048, 64,  64,  96,  48, 128,  4},
-    { 5, 3, 2048, 32,  64,  64,  48, 128,  4},
-    { 6, 0, 2048, 64,  64,  64,  48,  64, 32},
-    { 6, 1, 2048, 64,  64,  96,  48, 128,  4},
-    { 6, 2, 2048, 32,  64,  64,  48, 128,  4},
-    { 7, 0, 2048, 64,  64,  96,  96,  64, 32},
-    { 7, 2, 2048, 64,  64,  96,  96,  64, 32},
-    { 7, 5, 1024, 64,  64,  64,  64,  64,  2},
-    { 8, 0, 2048, 64,  64, 164, 163,  64, 32},
-    { 8, 6, 1536, 64,  64, 100,  99, 128,  2},
-    { 8, 7, 1536, 64,  64, 164, 163, 128,  2},
-    { 8, 8, 1536, 64,  64, 100,  99, 128,  2},
-    { 8, 9, 1536, 64,  64, 100,  99, 128,  2},
-    { 9, 0, 2048, 64,  64, 228, 227, 128, 64},
-    {10, 0, 2048, 64,  64, 228, 227, 128, 64},
-    {10, 3, 2048, 64,  64, 228, 227, 128,  2},
-    {11, 0, 1536, 64,  64, 228, 227, 128,  2},
-    {12, 0, 1536, 64,  64, 100,  99, 128,  2},
-    {12, 1, 1536, 64,  64, 100,  99, 128,  2},
+    // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes; bf16 FMAs
+    { 3, 5, 2048, 64,  64,  48,  48, 192, 64,    0},
+    { 3, 7, 2048, 64, 128, 112,  48, 192, 64,    0},
+    { 5, 0, 2048, 64,  64,  64,  48, 128,  4,    0},
+    { 5, 2, 2048, 64,  64,  96,  48, 128,  4,    0},
+    { 5, 3, 2048, 32,  64,  64,  48, 128,  4,    0},
+    { 6, 0, 2048, 64,  64,  64,  48,  64, 32,    0},
+    { 6, 1, 2048, 64,  64,  96,  48, 128,  4,    0},
+    { 6, 2, 2048, 32,  64,  64,  48, 128,  4,    0},
+    { 7, 0, 2048, 64,  64,  96,  96,  64, 32,    0},
+    { 7, 2, 2048, 64,  64,  96,  96,  64, 32,    0},
+    { 7, 5, 1024, 64,  64,  64,  64,  64,  2,    0},
+    { 8, 0, 2048, 64,  64, 164, 163,  64, 32, 1024},
+    { 8, 6, 1536, 64,  64, 100,  99, 128,  2,  512},
+    { 8, 7, 1536, 64,  64, 164, 163, 128,  2,    0},
+    { 8, 8, 1536, 64,  64, 100,  99, 128,  2,    0},
+    { 8, 9, 1536, 64,  64, 100,  99, 128,  2,  512},
+    { 9, 0, 2048, 64,  64, 228, 227, 128, 64, 2048},
+    {10, 0, 2048, 64,  64, 228, 227, 128, 64, 4096},
+    {10, 3, 2048, 64,  64, 228, 227, 128,  2, 4096},
+    {11, 0, 1536, 64,  64, 228, 227, 128,  2,    0},
+    {12, 0, 1536, 64,  64, 100,  99, 128,  2,  512},
+    {12, 1, 1536, 64,  64, 100,  99, 128,  2,  512},
 };
 // clang-format on
 
@@ -121,7 +124,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 ArchFacts arch_facts(int cc_major, int cc_minor) {
   const Arch* arch = find_arch(cc_major, cc_minor);
-  return arch ? ArchFacts{arch->fp32_lanes, arch->fp64_lanes} : ArchFacts{};
+  if (arch == nullptr) return {};
+  // Turing's L1 gives half of what Volta's and its successors' do (Jia et al. 2019, 3.2); before Volta it was another.
+  const int l1_bytes_per_cycle = cc_major < 7 ? 0 : cc_major == 7 && cc_minor == 5 ? 64 : 128;
+  return {arch->fp32_lanes, arch->fp64_lanes, arch->tensor_bf16_fma, l1_bytes_per_cycle};
 }
 
 CatalogueEntry find_device(std::string_view name) {

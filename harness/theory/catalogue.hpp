@@ -11,10 +11,12 @@
 
 namespace occbench::theory {
 
-/// Arithmetic units of one SM: FMA results per clock. 0 for a compute capability that is not in the table.
+/// Rates of one SM per clock; 0 where none is known.
 struct ArchFacts {
-  int fp32_lanes_per_sm = 0;
-  int fp64_lanes_per_sm = 0;
+  int fp32_lanes_per_sm = 0;       ///< FMAs
+  int fp64_lanes_per_sm = 0;       ///< FMAs
+  int tensor_bf16_fma_per_sm = 0;  ///< dense FMAs of bf16 with FP32 sums
+  int l1_bytes_per_cycle = 0;
 };
 [[nodiscard]] ArchFacts arch_facts(int cc_major, int cc_minor);
 

@@ -61,7 +61,7 @@ def test_recorded_listing() -> None:
     functions = audit.parse_sass(RECORDED.splitlines())
     (found,) = functions.values()
     assert list(functions) == ["_Z10free_entryI6Read16EvNT_1PE6Census"] and len(found) == 15
-    assert audit.audit(found, {"LDG.128": 1, "FADD": 4}, False) == ({"LDG.128": 1, "FADD": 4}, {})
+    assert audit.audit(found, {"LDG.128": 1, "FADD": 4}, set()) == ({"LDG.128": 1, "FADD": 4}, {})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,10 @@ def test_recorded_listing() -> None:
         "MUFU.RCP R3, R3": "MUFU",
         "HFMA2.BF16_V2 R3, R3, R4, R5": "HFMA2",
         "HFMA2.MMA R11, -RZ, RZ, 0, 0": None,
-        "IMAD.WIDE.U32 R2, R0, 0x4, R6": None,
+        "IMAD.WIDE.U32 R2, R0, 0x4, R6": "IMAD",
+        "LOP3.LUT R3, R3, R4, RZ, 0x3c, !PT": "LOP3",
+        "UIADD3 UR4, UR4, 0x1, URZ": None,
+        "@!PT LDS RZ, [RZ]": None,
         "LDC.64 R6, c[0x0][0x210]": None,
     }.items(),
 )
@@ -111,7 +114,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS.keys())
 def test_loop(lines: str) -> None:
-    assert audit.audit(code(*lines.split("; ")), {"FFMA": 1}, False) == ({"FFMA": 1}, {})
+    assert audit.audit(code(*lines.split("; ")), {"FFMA": 1}, set()) == ({"FFMA": 1}, {})
 
 
 BARE = ["MOV R0, RZ", "IADD3 R0, R0, 0x1, RZ", "@P0 BRA 0x10", "FFMA R0, R0, R0, R1", "EXIT", "BRA 0x50"]
@@ -130,7 +133,7 @@ FAILURES = {
     "spill": (SPILL, "the loop at 0x0 holds LDL 1, not 0; STL 1, not 0"),
     "two loops": (
         ["FFMA R0, R0, R0, R1", "@P0 BRA 0x0", "FFMA R0, R0, R0, R1", "@P0 BRA 0x20", "EXIT"],
-        "2 innermost loops hold audited instructions: 0x0000 (FFMA 1), 0x0020 (FFMA 1)",
+        "2 innermost loops hold audited instructions, not 1: 0x0000 (FFMA 1), 0x0020 (FFMA 1)",
     ),
     "jump table": (["BRX R4 -0x30", "FFMA R0, R0, R0, R1", "EXIT"], "BRX at 0x0 goes where a register says"),
     "second entrance": (
@@ -143,23 +146,60 @@ FAILURES = {
 @pytest.mark.parametrize("lines, expected", FAILURES.values(), ids=FAILURES.keys())
 def test_failure(lines: list[str], expected: str) -> None:
     with pytest.raises(audit.Failure) as why:
-        audit.audit(code(*lines), {"FFMA": 1}, False)
+        audit.audit(code(*lines), {"FFMA": 1}, set())
     assert expected in str(why.value)
 
 
 def test_spills_are_free_where_they_are_expected() -> None:
-    assert audit.audit(code(*SPILL), {"FFMA": 1}, True) == ({"FFMA": 1, "LDL": 1, "STL": 1}, {})
+    assert audit.audit(code(*SPILL), {"FFMA": 1}, audit.LOCAL) == ({"FFMA": 1, "LDL": 1, "STL": 1}, {})
     with pytest.raises(audit.Failure):
-        audit.audit(code(*SPILL), {"FFMA": 2}, True)
+        audit.audit(code(*SPILL), {"FFMA": 2}, audit.LOCAL)
+
+
+def test_spills_to_shared_memory_are_free_where_they_are_expected() -> None:
+    spilling = code("LDS R2, [R1]", "LDS.128 R4, [R3]", FMA, "STS [R1], R2", "@P0 BRA 0x0", "EXIT")
+    declared = {"FFMA": 1, "LDS.128": 1}
+    counts = declared | {"LDS.32": 1, "STS.32": 1}
+    assert audit.audit(spilling, declared, audit.SHARED) == (counts, {})
+    with pytest.raises(audit.Failure, match=r"holds LDS\.32 1, not 0; STS\.32 1, not 0"):
+        audit.audit(spilling, declared, audit.LOCAL)
 
 
 def test_nothing_declared_and_nothing_there() -> None:
-    assert audit.audit(code("NOP", "@P0 BRA 0x0", "EXIT"), {}, False) == ({}, {})
+    assert audit.audit(code("NOP", "@P0 BRA 0x0", "EXIT"), {}, set()) == ({}, {})
 
 
 def test_work_around_the_hot_loop_is_told_and_not_judged() -> None:
     nest = code("FADD R0, R0, R1", FMA, "@P0 BRA 0x10", "@P1 BRA 0x0", "EXIT")
-    assert audit.audit(nest, {"FFMA": 1}, False) == ({"FFMA": 1}, {"FADD": 1})
+    assert audit.audit(nest, {"FFMA": 1}, set()) == ({"FFMA": 1}, {"FADD": 1})
+
+
+TWO_LOOPS = [FMA, "@P0 BRA 0x0", FMA, "FADD R0, R0, R1", "@P0 BRA 0x20", "EXIT"]
+
+
+def test_counts_of_several_hot_loops_are_summed() -> None:
+    assert audit.audit(code(*TWO_LOOPS), {"FFMA": 2, "FADD": 1}, set(), 2) == ({"FFMA": 2, "FADD": 1}, {})
+    with pytest.raises(audit.Failure, match="the loop at 0x0, 0x20 holds FFMA 2, not 3"):
+        audit.audit(code(*TWO_LOOPS), {"FFMA": 3, "FADD": 1}, set(), 2)
+    with pytest.raises(audit.Failure, match="2 innermost loops hold audited instructions, not 3"):
+        audit.audit(code(*TWO_LOOPS), {"FFMA": 2, "FADD": 1}, set(), 3)
+    with pytest.raises(audit.Failure, match="1 innermost loops hold audited instructions, not 2"):
+        audit.audit(code(FMA, "@P0 BRA 0x0", "EXIT"), {"FFMA": 1}, set(), 2)
+
+
+COUNTER = "IADD3 R2, R2, 0x1, RZ"
+
+
+def test_integers_are_judged_only_where_declared() -> None:
+    hash_loop = code(
+        "IMAD R0, R0, R1, R2", "LOP3.LUT R0, R0, R1, RZ, 0x3c, !PT", COUNTER, "@P0 BRA 0x0", "EXIT"
+    )
+    assert audit.audit(hash_loop, {"IMAD": 1, "LOP3": 1}, set()) == ({"IMAD": 1, "LOP3": 1}, {})
+    with pytest.raises(audit.Failure, match="holds IMAD 1, not 2"):
+        audit.audit(hash_loop, {"IMAD": 2}, set())
+    # A loop of undeclared integers is neither hot nor around anything.
+    counting_first = code(COUNTER, "@P0 BRA 0x0", FMA, COUNTER, "@P0 BRA 0x20", "EXIT")
+    assert audit.audit(counting_first, {"FFMA": 1}, set()) == ({"FFMA": 1}, {})
 
 
 def test_kernel_of_a_stub() -> None:
@@ -183,7 +223,10 @@ def test_kernel_of_a_stub() -> None:
             find(offset)
 
 
-VARIANT = dict(family="stream", register_route="free", register_cap=0, may_spill=False)
+VARIANT = dict(
+    family="stream", register_route="free", register_cap=0, may_spill=False, spills_to_shared=False,
+    hot_loops=1,
+)  # fmt: skip
 VARIANTS = [
     VARIANT | dict(variant="right", entry_offset=16, instructions={"LDG.128": 1, "FADD": 4}),
     VARIANT | dict(variant="wrong", entry_offset=16, instructions={"LDG.128": 2, "FADD": 4}),

@@ -22,17 +22,21 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="1", case_id="block_size.fma.256", experiment="block_size", family="fma_chain",
+    schema_version="2", case_id="block_size.fma.256", experiment="block_size", family="fma_chain",
     variant="ilp=4", status="valid", reason="", block_size="256", grid_size="1056", waves="1", ilp="4",
     bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
     spill_bytes="0", local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", carveout_percent="",
-    cluster_size="", barriers="1", tile_width="", live_values="4", blocks_per_sm="8", warps_per_sm="64",
+    cluster_size="", barriers="1", tile_width="", live_values="4", fma_per_load="", stages="",
+    bytes_in_flight="", working_set_bytes="", bank_conflict="", lanes_apart="", divergent_warps="",
+    blocks_per_sm="8", warps_per_sm="64",
     occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
-    blocks_per_sm_resident="8", occupancy_achieved="", counter_status="no permission", iterations="100",
-    bytes_per_launch="", flop_per_launch="6e10", samples="4", discarded="1", stop_reason="precision",
+    blocks_per_sm_resident="8", clusters_api="", clusters_resident="", idle_sms="0", block_size_api="1024",
+    occupancy_achieved="", counter_status="no permission", iterations="100", bytes_per_launch="",
+    flop_per_launch="6e10", operations_per_launch="", samples="4", discarded="1", stop_reason="precision",
     time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002", sm_clock_hz="1.98e9",
-    throughput="4e13", throughput_unit="flop/s", ceiling="6.69e13", percent_of_ceiling="59.790732",
-    per_cycle_per_sm="153",
+    throughput="4e13", throughput_unit="flop/s", ceiling_kind="fp32", ceiling="6.69e13",
+    percent_of_ceiling="59.790732", per_cycle_per_sm="153", cycles_per_pass="29700", own_cycles_per_pass="",
+    power_w="", energy_per_launch_j="",
 )  # fmt: skip
 IMPOSSIBLE = {name: "" for name in CASES} | {k: CASE[k] for k in CASES[:5]}
 IMPOSSIBLE |= dict(
@@ -48,7 +52,7 @@ GPU = dict(
     smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
 )  # fmt: skip
 ENV = dict(
-    schema_version=1, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    schema_version=2, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[],
     benchmark_filter="", seed=1, gpu=GPU, google_benchmark_version=None, method={},
@@ -56,7 +60,7 @@ ENV = dict(
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="1", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row = dict(schema_version="2", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
     row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
@@ -99,6 +103,24 @@ def test_odd_number_of_samples(tmp_path: Path) -> None:
     assert validate.main([str(folder.write(tmp_path))]) == 0
 
 
+GOOD_CASES = {
+    "operations": dict(throughput_unit="operation/s", operations_per_launch="6e10", flop_per_launch=""),
+    "no ceiling": dict(ceiling_kind="none", ceiling="", percent_of_ceiling=""),
+    "unknown ceiling": dict(ceiling="", percent_of_ceiling=""),
+    "clusters": dict(
+        cluster_size="16", clusters_api="60", clusters_resident="60", blocks_per_sm_resident="7", idle_sms="4"
+    ),
+    "energy": dict(power_w="500", energy_per_launch_j="0.75", own_cycles_per_pass="29500"),
+}
+
+
+@pytest.mark.parametrize("change", GOOD_CASES.values(), ids=GOOD_CASES.keys())
+def test_good_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str]) -> None:
+    folder = Folder()
+    folder.cases[0] |= change
+    assert validate.main([str(folder.write(tmp_path))]) == 0, capsys.readouterr().out
+
+
 BAD_CASES = {
     "nan": (dict(sm_clock_hz="nan"), "sm_clock_hz: 'nan' is not a finite number"),
     "infinity": (dict(sm_clock_hz="1e999"), "sm_clock_hz: '1e999' is not a finite number"),
@@ -123,10 +145,35 @@ BAD_CASES = {
     "throughput": (dict(throughput="4.001e13"), "throughput: 4.001e+13, but flop_per_launch / time_median_s"),
     "work": (dict(throughput_unit="byte/s"), "bytes_per_launch: empty, and throughput_unit is byte/s"),
     "percent": (dict(percent_of_ceiling="60"), "percent_of_ceiling: 60 is not 100 x throughput / ceiling"),
+    "no percent": (dict(percent_of_ceiling=""), "ceiling: only one of it and percent_of_ceiling is empty"),
+    "no ceiling": (dict(ceiling_kind="none"), "ceiling: 6.69e13, and ceiling_kind is none"),
+    "cycles": (
+        dict(cycles_per_pass="29701"),
+        "cycles_per_pass: 29701, but time x clock / iterations is 29700",
+    ),
+    "passes": (dict(iterations="0"), "iterations: 0 passes have no time"),
+    "operations": (
+        dict(throughput_unit="operation/s"),
+        "operations_per_launch: empty, and throughput_unit is operation/s",
+    ),
+    "clusters": (
+        dict(clusters_api="66", clusters_resident="65"),
+        "clusters_resident: 65, and the API says 66",
+    ),
+    "clusters not seen": (dict(clusters_api="66"), "clusters_resident: empty, and the API says 66"),
+    "api of a cluster": (
+        dict(clusters_api="66", clusters_resident="66", blocks_per_sm_api="7"),
+        "theory 8, API 7 and residency 8 differ",
+    ),
     "samples": (dict(samples="5"), "samples: 5, but samples.csv has 4"),
     "discarded": (dict(discarded="0"), "discarded: 0, but samples.csv has 1"),
     "median": (
-        dict(time_median_s="0.0012", throughput="5e13", percent_of_ceiling="74.738416"),
+        dict(
+            time_median_s="0.0012",
+            throughput="5e13",
+            percent_of_ceiling="74.738416",
+            cycles_per_pass="23760",
+        ),
         "time_median_s: 0.0012, but its samples' is 0.0015",
     ),
 }
@@ -154,8 +201,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n1,", "\n2,"),
-        "cases.csv:2: schema_version 2 is not 1, the version that this tool reads",
+        lambda p: edit(p / "cases.csv", "\n2,", "\n1,"),
+        "cases.csv:2: schema_version 1 is not 2, the version that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -199,8 +246,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "gpu.name: null, and must not be",
     ),
     "env version": (
-        lambda p: edit(p / "env.json", '"schema_version": 1', '"schema_version": 2'),
-        "env.json:2: schema_version 2 is not 1, the version that this tool reads",
+        lambda p: edit(p / "env.json", '"schema_version": 2', '"schema_version": 1'),
+        "env.json:2: schema_version 1 is not 2, the version that this tool reads",
     ),
 }
 

@@ -29,7 +29,9 @@ ARITHMETIC = {"FFMA", "FFMA2", "DFMA", "FADD", "FADD2", "DADD", "FMUL", "FMUL2",
 TENSOR = {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA"}
 ACCESS = {"LDG", "STG", "LDS", "STS", "LD", "ST", "LDGSTS"}  # counted by width
 LOCAL = {"LDL", "STL"}
+SHARED = {"LDS.32", "STS.32"}  # where spills go that the compiler was asked to keep in shared memory
 AUDITED = ARITHMETIC | TENSOR | LOCAL | {"BAR", "UBLKCP"}
+INTEGER = {"IMAD", "LOP3", "SHF", "IADD3", "PRMT"}  # counted where declared: addresses use them everywhere
 WIDTHS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16, "64": 64, "128": 128, "256": 256}
 
 FUNCTION = re.compile(r"\s*Function : (\S+)")
@@ -57,11 +59,13 @@ class Instruction:
     def audited_class(self) -> str | None:
         """'FFMA', 'LDG.128', ...; None for what the audit does not count."""
         base, *suffixes = self.opcode.split(".")
+        if self.guard == "!PT":
+            return None  # never runs: ptxas sets such loads beside LDGSTS
         if base in ACCESS:
             return f"{base}.{next((WIDTHS[s] for s in suffixes if s in WIDTHS), 32)}"
         if base == "HFMA2" and self.operands[1:3] == ("-RZ", "RZ"):
             return None  # how the compiler writes 'move a constant'
-        return base if base in AUDITED else None
+        return base if base in AUDITED | INTEGER else None
 
     @property
     def target(self) -> int:
@@ -198,25 +202,32 @@ def loops(code: list[Instruction]) -> list[Loop]:
 
 
 def audit(
-    code: list[Instruction], declared: dict[str, int], may_spill: bool
+    code: list[Instruction], declared: dict[str, int], spilled: set[str], hot_loops: int = 1
 ) -> tuple[Counter[str], Counter[str]]:
-    """The counts of the hot loop, local loads and stores included, and those of the loops around it.
+    """The counts of the hot loops, `spilled` classes included, and those of the loops around them.
 
-    Hot is the one loop with audited instructions that has no other such loop in it. Raises Failure when
-    there is not exactly one, or when it is not as declared. What stands around it is not judged.
+    Hot is a loop with audited instructions that has no other such loop in it. Raises Failure when there are
+    not `hot_loops` of them, or when their sum is not as declared. What stands around them is not judged, nor
+    are the classes by which the compiler may spill.
     """
-    free = LOCAL if may_spill else set()
-    busy = [loop for loop in loops(code) if loop.counts.keys() - free]
+    free = spilled | (INTEGER - declared.keys())
+    found = loops(code)
+    for loop in found:
+        for name in INTEGER - declared.keys():
+            del loop.counts[name]
+    busy = [loop for loop in found if loop.counts.keys() - free]
     hot = [loop for loop in busy if not any(o is not loop and o.header in loop.body for o in busy)]
     if not hot and declared:
         raise Failure("its loop vanished: no loop holds an audited instruction")
-    if len(hot) > 1:
-        raise Failure(f"{len(hot)} innermost loops hold audited instructions: {', '.join(map(str, hot))}")
-    counts = hot[0].counts if hot else Counter()
+    if hot and len(hot) != hot_loops:
+        where = ", ".join(map(str, hot))
+        raise Failure(f"{len(hot)} innermost loops hold audited instructions, not {hot_loops}: {where}")
+    counts = sum((loop.counts for loop in hot), Counter())
     names = sorted((declared.keys() | counts.keys()) - free)
     wrong = [f"{n} {counts[n]}, not {declared.get(n, 0)}" for n in names if counts[n] != declared.get(n, 0)]
     if wrong:
-        raise Failure(f"the loop at {hot[0].header:#x} holds {'; '.join(wrong)}")
+        where = ", ".join(f"{loop.header:#x}" for loop in hot)
+        raise Failure(f"the loop at {where} holds {'; '.join(wrong)}")
     return counts, sum((loop.counts for loop in busy if loop not in hot), Counter())
 
 
@@ -342,7 +353,10 @@ def main(arguments: list[str] | None = None) -> int:
         counts, around, failure = Counter(), Counter(), None
         try:
             code = kernel_code(variant["entry_offset"], names, functions, options.arch)
-            counts, around = audit(code, variant["instructions"], variant["may_spill"])
+            spilled = (LOCAL if variant["may_spill"] else set()) | (
+                SHARED if variant["spills_to_shared"] else set()
+            )
+            counts, around = audit(code, variant["instructions"], spilled, variant["hot_loops"])
         except Failure as why:
             failure = str(why)
         records.append({**variant, "counts": counts, "counts_around": around, "failure": failure})

@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "results" / "schema.json"
-WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch"}
+WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -183,11 +183,17 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
     def numbers(*names: str) -> list[float] | None:
         return [float(row[n]) for n in names] if all(row[n] for n in names) else None
 
-    if (got := numbers("blocks_per_sm", "blocks_per_sm_api", "blocks_per_sm_resident")) and len(set(got)) > 1:
+    # Clusters are placed in whole GPCs: an SM may hold fewer blocks, the device's count is what must agree.
+    in_clusters = bool(row["clusters_api"])
+    observed = [] if in_clusters else ["blocks_per_sm_resident"]
+    if (got := numbers("blocks_per_sm", "blocks_per_sm_api", *observed)) and len(set(got)) > 1:
         yield (
             f"blocks_per_sm: theory {row['blocks_per_sm']}, API {row['blocks_per_sm_api']} and "
             f"residency {row['blocks_per_sm_resident']} differ"
         )
+    if in_clusters and row["clusters_resident"] != row["clusters_api"]:
+        seen = row["clusters_resident"] or "empty"
+        yield f"clusters_resident: {seen}, and the API says {row['clusters_api']}"
     if max_warps and (got := numbers("occupancy_theoretical", "warps_per_sm")):
         expected = got[1] / max_warps
         if not close(got[0], expected, absolute=1e-4):
@@ -206,6 +212,15 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
         got[2] == 0 or not close(got[0], 100 * got[1] / got[2], relative=1e-4)
     ):
         yield f"percent_of_ceiling: {got[0]:g} is not 100 x throughput / ceiling"
+    if bool(row["ceiling"]) != bool(row["percent_of_ceiling"]):
+        yield "ceiling: only one of it and percent_of_ceiling is empty"
+    if row["ceiling_kind"] == "none" and row["ceiling"]:
+        yield f"ceiling: {row['ceiling']}, and ceiling_kind is none"
+    if got := numbers("cycles_per_pass", "time_median_s", "sm_clock_hz", "iterations"):
+        if got[3] == 0:
+            yield "iterations: 0 passes have no time"
+        elif not close(got[0], expected := got[1] * got[2] / got[3]):
+            yield f"cycles_per_pass: {got[0]:.9g}, but time x clock / iterations is {expected:.9g}"
 
 
 @dataclass

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how few warps saturate DRAM, when copies run ahead of them into shared memory? Little's law; CUDA C++
+//   Programming Guide, 'Asynchronous Data Copies'.
+// Expected: one warp per SM reaches 94 % of the theoretical rate at 48-64 KiB in flight, more than ordinary loads at
+//   48-64 warps; the knee lies between 32 and 64 KiB per SM, however many warps share them. bytes_in_flight is of each
+//   warp: two and four warps get there with a half and a quarter of it.
+// Found: H200: only in large stages, for each costs a lone warp about 320 cycles besides its bytes: stages of 4 KiB
+//   stop at 2.8 TB/s and of 8 KiB at 4.3 however deep; of 16 KiB and more they pass the best ordinary loads (4.4).
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// `warps` pipelines on each SM, for each number of stages.
+void add_pipelines(Sweep& sweep, const std::string& route, int stage_bytes, std::initializer_list<int> stages,
+                   int warps = 1) {
+  for (const int n : stages)
+    sweep.add({.variant = &sweep.variant(
+                   "bulk_copy", route + "-s" + std::to_string(n) + "-" + std::to_string(stage_bytes) + "B"),
+               .block_size = warps * sweep.sm().warp_size,
+               .resident_blocks = 1});
+}
+
+/// Every pipeline of the family, as often as an SM's shared memory holds it.
+void add_every_pipeline(Sweep& sweep) {
+  for (const Variant* v : sweep.variants("bulk_copy"))
+    for (const int warps : {1, 2, 4}) {
+      const int block = warps * sweep.sm().warp_size;
+      if (v->dynamic_smem_bytes(block) <= sweep.sm().smem_per_block_optin_bytes &&
+          (v->fixed_block_size == 0 || v->fixed_block_size == block))
+        sweep.add({.variant = v, .block_size = block, .resident_blocks = 1});
+    }
+}
+
+void add_pipelines_of_record(Sweep& sweep) {
+  add_pipelines(sweep, "bulk", 1024, {8, 16, 32});
+  add_pipelines(sweep, "bulk", 2048, {4, 8, 16, 32});
+  add_pipelines(sweep, "bulk", 4096, {2, 3, 4, 6, 8, 12, 16, 32});
+  add_pipelines(sweep, "bulk", 8192, {2, 3, 4, 6, 8, 12, 16, 24});
+  add_pipelines(sweep, "bulk", 16384, {2, 3, 4, 6, 8, 12});
+  add_pipelines(sweep, "bulk", 32768, {2, 3, 4, 6});
+  for (const int warps : {2, 4}) add_pipelines(sweep, "bulk", 4096, {2, 4, 8}, warps);
+  add_pipelines(sweep, "bulk", 8192, {2, 4, 8}, 2);
+  add_pipelines(sweep, "bulk", 8192, {2, 4}, 4);
+  add_pipelines(sweep, "async", 512, {8, 16});
+  for (const int warps : {1, 4}) add_pipelines(sweep, "async", 2048, {2, 4, 8, 16}, warps);
+}
+
+/// What ordinary loads make of the same bytes: at the residencies that suit them best, and at the pipelines' own.
+void add_ordinary_loads(Sweep& sweep) {
+  const Variant& narrow = sweep.variant("stream", "read-f32-16B-ilp1");
+  const Variant& deep = sweep.variant("stream", "read-f32-16B-ilp4");
+  constexpr int block = 128;
+  if (sweep.quick()) {
+    sweep.add_resident_warps(narrow, block, std::vector{48});
+    sweep.add_resident_warps(deep, sweep.sm().warp_size, std::vector{1});
+    return;
+  }
+  sweep.add_resident_warps(narrow, block, std::vector{48, 64});
+  sweep.add_resident_warps(deep, block, std::vector{4, 32, 64});
+  sweep.add_resident_warps(deep, sweep.sm().warp_size, std::vector{1});
+  if (sweep.at_least(Preset::full)) {
+    sweep.add_resident_warps(narrow, block, std::vector{32, 56});
+    sweep.add_resident_warps(deep, block, std::vector{8, 16, 48});
+    for (const int warps : {1, 2, 4})
+      sweep.add_resident_warps(sweep.variant("stream", "read-f32-16B-ilp8"), warps * sweep.sm().warp_size,
+                               std::vector{warps});
+  }
+}
+
+}  // namespace
+
+const AddExperiment bulk_copy{{
+    .name = "bulk_copy",
+    .question = "How few warps saturate DRAM, when copies run ahead of them into shared memory?",
+    .dial = "bytes_in_flight",
+    .define =
+        [](Sweep& sweep) {
+          if (sweep.quick()) {
+            add_pipelines(sweep, "bulk", 4096, {2, 4, 8, 16});
+            add_pipelines(sweep, "bulk", 16384, {4, 12});
+            add_pipelines(sweep, "bulk", 4096, {4}, 4);
+            add_pipelines(sweep, "async", 2048, {4, 16});
+          } else if (sweep.at_least(Preset::full)) {
+            add_every_pipeline(sweep);
+          } else {
+            add_pipelines_of_record(sweep);
+          }
+          add_ordinary_loads(sweep);
+        },
+}};
+
+}  // namespace occbench

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what does shared memory that nobody uses cost, when the warps stay the same? RRZE gpu-benches.
+// Expected: a kernel that reads a working set again and again falls from the L1's rate to the L2's where the
+//   L1 that is left no longer holds the set; one that reads everything once does not notice.
+#include <map>
+
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// For each size of shared memory that an SM can be set to, the carve-out that asks for it most closely. The
+/// smallest is the least that holds two blocks (each takes the driver's reserved KiB): below it the
+/// percentage is only a wish.
+std::vector<int> carveouts(const theory::SmLimits& sm, int block_size) {
+  std::map<std::size_t, int> percent_of;
+  for (int percent = 0; percent <= 100; ++percent)
+    percent_of[theory::smem_capacity_bytes(
+        sm, {.block_size = block_size, .registers_per_thread = 32, .carveout_percent = percent})] = percent;
+  std::vector<int> percents;
+  for (const auto& [capacity, percent] : percent_of)
+    if (capacity >= 2 * sm.smem_reserved_per_block_bytes) percents.push_back(percent);
+  return percents;
+}
+
+}  // namespace
+
+const AddExperiment carveout{{
+    .name = "carveout",
+    .question = "What does shared memory that nobody uses cost, when the warps stay the same?",
+    .dial = "carveout_percent",
+    .define =
+        [](Sweep& sweep) {
+          const theory::SmLimits& sm = sweep.sm();
+          // Two such blocks fill the SM, and reserve the least shared memory of any that do.
+          const int block = sm.max_threads_per_sm / 2;
+          // The largest working set of which two take little more than half of what can be divided: the L1
+          // holds them at the small carve-outs, and at the large ones it does not.
+          const Variant* reuse = nullptr;
+          std::vector<const Variant*> kernels;
+          for (const Variant* v : sweep.variants("cache_reuse", "ilp1")) {
+            if (v->dials.register_cap != 0) continue;
+            if (sweep.at_least(Preset::full)) kernels.push_back(v);
+            if (5 * v->dials.working_set_bytes <= 3 * sm.smem_per_sm_bytes / 2 &&
+                (reuse == nullptr || v->dials.working_set_bytes > reuse->dials.working_set_bytes))
+              reuse = v;
+          }
+          if (!sweep.at_least(Preset::full)) kernels = {reuse};
+          kernels.push_back(&sweep.variant("stream", "read-f32-4B-ilp1"));
+          std::vector<int> percents = carveouts(sm, block);
+          if (sweep.quick() && percents.size() > 2) percents = {percents.front(), percents.back()};
+          for (const Variant* kernel : kernels)
+            for (const int percent : percents)
+              sweep.add({.variant = kernel, .block_size = block, .carveout_percent = percent});
+        },
+}};
+
+}  // namespace occbench

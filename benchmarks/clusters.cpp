@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what does a cluster cost: in the rate and the latency of a neighbour's shared memory, and in idle SMs?
+//   Luo et al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
+// Expected: reading a neighbour's shared memory runs well below one's own, lower the larger the cluster (Luo); a
+//   dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes that do not divide a
+//   GPC's SMs leave some idle: arithmetic falls by just their share.
+// Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16 (blocks of
+//   1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes 189-190 cycles.
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment clusters{{
+    .name = "clusters",
+    .question = "What does a cluster cost: a neighbour's shared memory, and idle SMs?",
+    .dial = "cluster_size",
+    .define =
+        [](Sweep& sweep) {
+          std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable
+          if (sweep.quick()) sizes = {1, 8, 16};
+          if (sweep.at_least(Preset::full)) sizes = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
+          // One block per SM puts every neighbour on another SM. Of several small ones some may share one, so that part
+          // of what they read never leaves it.
+          const CaseSpec large{.block_size = 1024, .resident_blocks = 1};
+          const CaseSpec small{.block_size = 128, .resident_blocks = 8};
+          const CaseSpec lone{.block_size = 32, .resident_blocks = 1};
+          const auto add = [&](const Variant& variant, CaseSpec spec, int cluster_size) {
+            spec.variant = &variant;
+            spec.cluster_size = cluster_size;
+            sweep.add(spec);
+          };
+          const Variant& own = sweep.variant("clusters", "smem-read");
+          const Variant& read = sweep.variant("clusters", "dsmem-read");
+          const Variant& spread = sweep.variant("clusters", "dsmem-spread");
+          const bool all = sweep.at_least(Preset::standard);
+          add(own, large, 1);
+          if (all) add(own, small, 1);
+          for (const int size : sizes) {
+            add(read, large, size);
+            add(sweep.variant("clusters", "dsmem-latency"), lone, size);
+            add(sweep.variant("fma_chain", "two-operand-ilp4"), large, size);
+            if (!all) continue;
+            add(read, small, size);
+            if (size == 1) continue;  // there is nobody to spread over
+            add(spread, large, size);
+            add(spread, small, size);
+          }
+        },
+}};
+
+}  // namespace occbench

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how long does one load take, at each level of the memory and under load? Wong 2010, Mei and Chu 2017.
+// Expected: a staircase of about 35, 280 and 600-690 cycles over the working set; the two methods within 5 %; near and
+//   far lines in the L2; under load flat to half of the bandwidth, then 2-4 times the idle latency.
+// Found: H200: 32, 282 and 661-669; no step of a TLB's from 32 MiB to 1 GiB; L2 lines at 259-313; loaded up to 1.3
+//   times that at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment pointer_chase{{
+    .name = "pointer_chase",
+    .question = "How long does one load take, at each level of the memory and under load?",
+    .dial = "working_set_bytes",
+    .define =
+        [](Sweep& sweep) {
+          const std::string_view family = "pointer_chase";
+          // One block on the device. No ballast: a carve-out is a preference, and the driver gives more than was asked for
+          // while what it has suffices.
+          const int large_l1 = sweep.large_l1_carveout();
+          constexpr int small_l1 = 100;
+          const auto add_lone = [&](const Variant& v, int carveout) {
+            sweep.add({.variant = &v, .block_size = 32, .carveout_percent = carveout, .grid_size = 1});
+          };
+          for (const std::string_view name : {"l1", "l1-timed", "l2", "l2-timed", "dram", "dram-timed"})
+            add_lone(sweep.variant(family, name), large_l1);
+          if (sweep.at_least(Preset::standard))
+            for (const Variant* v : sweep.variants(family, "dram-"))
+              if (v->name != "dram-timed") add_lone(*v, large_l1);
+          int step = 0;
+          for (const Variant* v : sweep.variants(family, "walk-"))
+            if (step++ % 6 == 0 || sweep.at_least(Preset::standard)) add_lone(*v, large_l1);
+          if (sweep.at_least(Preset::full)) {
+            for (const Variant* v : sweep.variants(family, "walk-"))
+              if (v->dials.working_set_bytes <= std::size_t{1} << 20) add_lone(*v, small_l1);
+          }
+          int line = 0;
+          for (const Variant* v : sweep.variants(family, "l2-line"))
+            if (line++ < 4 || sweep.at_least(Preset::standard)) add_lone(*v, large_l1);
+          // One warp of a block chases, the others load the memory: the block is the dial, and at last a second.
+          const int most = sweep.sm().max_threads_per_block;
+          for (const Variant* v : sweep.variants(family, "loaded")) {
+            if (sweep.quick() && v->dials.ilp == 1) continue;
+            std::vector<int> blocks{64, most};
+            if (sweep.at_least(Preset::standard)) blocks = {64, 96, 128, 256, 512, most};
+            if (sweep.at_least(Preset::full)) blocks.insert(blocks.end(), {160, 192, 384, 640, 768});
+            for (const int block : blocks)
+              sweep.add({.variant = v, .block_size = block, .resident_blocks = 1});
+            if (sweep.at_least(Preset::standard) && 2 * most <= sweep.sm().max_threads_per_sm)
+              sweep.add({.variant = v, .block_size = most, .resident_blocks = 2});
+          }
+        },
+}};
+
+}  // namespace occbench

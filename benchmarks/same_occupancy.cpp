@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: does it matter by which resource an occupancy came about?
+// Expected: hardly to loads from DRAM and to arithmetic: a warp is a warp. Much to a kernel that lives in the
+//   L1, and by one route: ballast takes it away. With as small an L1 (carve-out 100 %) registers and block
+//   size lose as much: it is the L1, not the warps. No source known to us compares the routes.
+#include <algorithm>
+
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+namespace {
+
+constexpr int block = 128;  // threads, where the block's size is not the route
+
+int resident_warps(const theory::SmLimits& sm, int block_size, int registers) {
+  return theory::occupancy(sm, {.block_size = block_size, .registers_per_thread = registers}).warps_per_sm;
+}
+
+/// One loop in several sizes: variants that differ in the registers they hold alone, the leanest first.
+std::vector<const Variant*> by_registers(const Sweep& sweep, const char* family, const char* prefix) {
+  std::vector<const Variant*> found;
+  for (const Variant* v : sweep.variants(family, prefix))
+    if (v->dials.route == RegisterRoute::maxnreg && !v->may_spill) found.push_back(v);
+  std::ranges::sort(found, {}, [](const Variant* v) { return v->dials.register_cap; });
+  return found;
+}
+
+/// The one that holds the most registers of those that leave exactly so many warps resident; null when none
+/// does.
+const Variant* filling(const theory::SmLimits& sm, const std::vector<const Variant*>& kernels, int warps) {
+  const Variant* found = nullptr;
+  for (const Variant* v : kernels)
+    if (resident_warps(sm, block, v->dials.register_cap) == warps) found = v;
+  return found;
+}
+
+/// The least block size that by itself, for want of block slots or of room for one more, leaves so many
+/// warps; 0 when none does.
+int misfit(const theory::SmLimits& sm, int registers, int warps) {
+  for (int size = sm.warp_size; size <= sm.max_threads_per_block; size += sm.warp_size)
+    if (resident_warps(sm, size, registers) == warps) return size;
+  return 0;
+}
+
+/// `kernel` for blocks of `block_size` threads: with a working set in proportion, so that as many warps ask
+/// as much of the L1 whatever their blocks; null when there is none of that size.
+const Variant* scaled(const Sweep& sweep, const Variant& kernel, int block_size) {
+  for (const Variant* v : sweep.variants(kernel.family))
+    if (v->entry == kernel.entry && v->dials.working_set_bytes * block ==
+                                        kernel.dials.working_set_bytes * static_cast<std::size_t>(block_size))
+      return v;
+  return nullptr;
+}
+
+}  // namespace
+
+const AddExperiment same_occupancy{{
+    .name = "same_occupancy",
+    .question = "Does it matter by which resource an occupancy came about?",
+    .dial = "occupancy_theoretical",
+    .define =
+        [](Sweep& sweep) {
+          const theory::SmLimits& sm = sweep.sm();
+          std::vector<int> eighths{2, 3, 4, 6};
+          if (sweep.quick()) eighths = {4};
+          if (sweep.at_least(Preset::full)) eighths = {1, 2, 3, 4, 5, 6, 7};
+          constexpr int small_l1 = 100;
+          constexpr int large_l1 = 50;  // half for ballast, and the other half is L1
+
+          struct Subject {
+            const char* family;
+            const char* prefix;
+            bool uses_l1;
+          };
+          for (const auto& [family, prefix, uses_l1] :
+               {Subject{"register_pressure", "load-", true}, Subject{"register_pressure", "fma-", false},
+                Subject{"cache_reuse", "ilp1-4KiB", true}}) {
+            const auto kernels = by_registers(sweep, family, prefix);
+            const Variant& lean = *kernels.front();
+            std::vector<int> carveouts{small_l1};
+            if (uses_l1) carveouts.push_back(large_l1);
+            for (const int eighth : eighths) {
+              const int warps = sm.max_warps_per_sm() * eighth / 8;
+              if (warps % (block / sm.warp_size) != 0) continue;
+              const Variant* const wide = filling(sm, kernels, warps);
+              const int size = misfit(sm, lean.dials.register_cap, warps);
+              const Variant* const resized = size != 0 ? scaled(sweep, lean, size) : nullptr;
+              for (const int carveout : carveouts) {
+                sweep.add({.variant = &lean,
+                           .block_size = block,
+                           .resident_blocks = warps / (block / sm.warp_size),
+                           .carveout_percent = carveout});
+                if (wide != nullptr)
+                  sweep.add({.variant = wide, .block_size = block, .carveout_percent = carveout});
+                if (resized != nullptr)
+                  sweep.add({.variant = resized, .block_size = size, .carveout_percent = carveout});
+              }
+            }
+          }
+        },
+}};
+
+}  // namespace occbench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how many loads from shared memory fill its pipe, and how many when banks conflict? PMPP 6, Volkov 2016.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict): at ILP 1 full with about 24 warps, at ILP 4
+//   with 6; a conflict of C divides the rate by C, and then fewer warps reach it.
+// Found: H200: so it is, but for ILP 1 without conflicts: 99 % at 32 warps and 77 % at 64, why is not established.
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// Resident warps at which a reading variant is measured. Without conflicts the curve has its knee where warps x ILP
+/// hide the latency; with them the rate is what matters, on either side of that knee.
+std::vector<int> warps_for(const Variant& v, const Sweep& sweep) {
+  const int ilp = v.dials.ilp;
+  const int conflict = v.dials.bank_conflict;
+  if (sweep.at_least(Preset::full)) return {4, 8, 12, 16, 20, 24, 32, 48, 64};
+  if (v.name.starts_with("read16B"))
+    return ilp > 1 || sweep.quick() ? std::vector<int>{} : std::vector{4, 8, 16};
+  if (sweep.quick()) {
+    if (conflict == 1 && (ilp == 1 || ilp == 4)) return {4, 32};
+    if (ilp == 1 && (conflict == 2 || conflict == 32)) return {16};
+    return {};
+  }
+  if (conflict == 1) return {4, 8, 16, 32, 64};
+  return ilp == 1 || ilp == 4 ? std::vector{4, 16} : std::vector<int>{};
+}
+
+}  // namespace
+
+const AddExperiment shared_latency{{
+    .name = "shared_latency",
+    .question = "How many loads from shared memory fill its pipe, and how many when banks conflict?",
+    .dial = "warps_per_sm",
+    .define =
+        [](Sweep& sweep) {
+          for (const Variant* v : sweep.variants("shared_latency", "chain"))
+            sweep.add({.variant = v, .block_size = 32, .resident_blocks = 1, .grid_size = 1});
+          constexpr int block = 128;
+          for (const Variant* v : sweep.variants("shared_latency", "read"))
+            sweep.add_resident_warps(*v, block, warps_for(*v, sweep));
+        },
+}};
+
+}  // namespace occbench

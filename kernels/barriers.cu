@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: what a block-wide barrier costs by itself, what waiting for the slowest warp costs on top, and what
+//   naming barriers costs in residency.
+// Expected: a barrier is cheap; where work is uneven, few large blocks wait longer than many small ones, up
+//   to twice the mean, and other resident warps hide it; an id known only at run time reserves 16 barriers:
+//   small blocks fall from 32 to 4 per SM on cc 9.0.
+// Found: H200: of 32 resident warps the smallest blocks pay most (a round of 109 cycles in blocks of 32 threads, 64
+//   in blocks of 512, 91 in one of 1,024); uneven work takes 1.69 times the mean with 16 warps, 1.14 with 64.
+// Published: PMPP 4.3; CUDA C++ Programming Guide, 'Synchronization Instructions': 16 threads a cycle pass a
+//   __syncthreads on cc 7.x and 8.x, a warp each two cycles.
+#include <cmath>
+
+#include "kernels/family.cuh"
+
+namespace occbench::barriers {
+
+// A round is one meeting of a block's warps, or the same work without it. What is counted is rounds x warps:
+// fair between block sizes at equal resident warps, where (resident warps) / (rounds x warps per cycle) is a
+// round's cycles.
+constexpr int rounds = 8;             // of an exchange's pass: the loop's own instructions then weigh little
+constexpr std::int64_t period = 256;  // threads with the same index modulo this start from the same value
+constexpr float drift = -1.8F;  // x * x + drift stays in [-2, 2] and never settles: no step can be missed
+
+__host__ __device__ inline float step(float x) { return fmaf(x, x, drift); }
+
+/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round a pass: in a longer stretch of code
+/// the compiler would move the barriers together, since no register goes through them.
+template <int fma, bool meets>
+struct Sync {
+  struct Parameters {
+    const float* input;
+    float* output;  ///< one per thread
+    int passes;
+  };
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    float x = p.input[index % period];
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < fma; ++i) x = step(x);
+      if constexpr (meets) __syncthreads();
+    }
+    p.output[index] = x;
+  }
+};
+
+/// How the warps of a block wait for each other: not at all, by __syncthreads, in groups at a constant
+/// barrier id each, or all at an id that the compiler does not know.
+enum class Wait { never, block, constant_ids, runtime_id };
+
+constexpr int unit = 32;                          // uneven work comes in so many FMAs
+constexpr int units = rounds * (rounds - 1) / 2;  // per pass, of every warp alike
+constexpr int bank_free_stride = 33;              // the next lane of the next warp
+
+/// Units of work that warp `warp` of the grid does before its meeting: a random permutation of 0 ... 7 per
+/// warp and pass. So in any one round the warps' shares are independent and uniform, and over a pass they are
+/// equal: a block of n warps waits for the largest of n, and no warp has more to do in the end.
+__host__ __device__ inline int units_of(std::uint32_t warp, int pass, int round) {
+  const std::uint32_t draw = mix(warp + 0x9e3779b9U * static_cast<std::uint32_t>(pass));
+  return static_cast<int>(((draw | 1) * static_cast<std::uint32_t>(round) + (draw >> 8)) % rounds);
+}
+
+/// Warps [group x warps_per_group, ...) of a block form a group, the last perhaps a smaller one.
+struct Group {
+  int first;   ///< thread of the block
+  int size;    ///< threads
+  int number;  ///< of the group in its block
+};
+__host__ __device__ inline Group group_of(int thread, int block_size, int groups) {
+  const int warps = (block_size + 31) / 32;
+  const int threads = (warps + groups - 1) / groups * 32;
+  const int number = thread / threads;
+  const int first = number * threads;
+  return {first, block_size - first < threads ? block_size - first : threads, number};
+}
+
+extern __shared__ float slots[];  // one per thread
+
+template <int id>
+__device__ __forceinline__ void meet(int threads) {
+  asm volatile("bar.sync %0, %1;" ::"n"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void meet_all(int id) { asm volatile("bar.sync %0;" ::"r"(id) : "memory"); }
+
+struct ExchangeParameters {
+  const float* input;
+  float* output;  ///< one per thread
+  int passes;
+  int stride;  ///< every round the values of a group move on by so many threads
+  int id;      ///< of the barrier, for Wait::runtime_id
+};
+
+/// Exchange: each thread writes its value, waits, reads another's, waits, and goes on with that one. A wait
+/// too short leaves a value of another round in its place, which no later round mends.
+template <Wait wait, int groups, bool uneven>
+struct Exchange {
+  using Parameters = ExchangeParameters;
+
+  template <class Meeting>
+  static __device__ __forceinline__ float loop(const Parameters& p, const Group& group, float x,
+                                               Meeting meeting) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const auto warp = static_cast<std::uint32_t>(device::thread_index() / 32);
+    float* const mine = slots + thread;
+    const float* const partners = slots + group.first + (thread - group.first + p.stride) % group.size;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll(uneven ? 1 : rounds)
+      for (int round = 0; round < rounds; ++round) {
+        if constexpr (uneven) {
+#pragma unroll 1
+          for (int left = units_of(warp, pass, round); left > 0; --left) {
+#pragma unroll
+            for (int i = 0; i < unit; ++i) x = step(x);
+          }
+        }
+        *mine = x;
+        meeting();
+        x = step(*partners);
+        meeting();
+      }
+    }
+    return x;
+  }
+
+  /// Each group in a loop of its own: a barrier id that is an instruction's constant cannot be chosen in the
+  /// loop without branches there.
+  template <int... ids>
+  static __device__ __forceinline__ float in_groups(const Parameters& p, const Group& group, float x,
+                                                    std::integer_sequence<int, ids...>) {
+    ((x = group.number == ids ? loop(p, group, x, [&] { meet<ids>(group.size); }) : x), ...);
+    return x;
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    const Group group = group_of(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), groups);
+    float x = p.input[index % period];
+    if constexpr (wait == Wait::never) x = loop(p, group, x, [] {});
+    if constexpr (wait == Wait::block) x = loop(p, group, x, [] { __syncthreads(); });
+    if constexpr (wait == Wait::runtime_id) x = loop(p, group, x, [&] { meet_all(p.id); });
+    if constexpr (wait == Wait::constant_ids)
+      x = in_groups(p, group, x, std::make_integer_sequence<int, groups>{});
+    p.output[index] = x;
+  }
+};
+
+namespace {
+
+/// values[start][n]: what start becomes after n steps, in exact float32 arithmetic.
+std::vector<std::vector<float>> trajectories(Arena& arena, std::size_t steps) {
+  const auto starts = arena.reference_input<float>(period);
+  std::vector<std::vector<float>> values(starts.size(), std::vector<float>(steps + 1));
+  for (std::size_t s = 0; s < starts.size(); ++s) {
+    values[s][0] = starts[s];
+    for (std::size_t n = 0; n < steps; ++n) values[s][n + 1] = std::fma(values[s][n], values[s][n], drift);
+  }
+  return values;
+}
+
+std::optional<std::string> sync_mismatch(Arena& arena, const Shape& shape, int fma) {
+  const auto steps = static_cast<std::size_t>(shape.iterations * fma);
+  const auto values = trajectories(arena, steps);
+  return arena.first_mismatch<float>(static_cast<std::size_t>(shape.threads()), 0,
+                                     [&](std::size_t i) { return values[i % period][steps]; });
+}
+
+/// Follows each value back, from the thread that ends with it to the one that started it.
+std::optional<std::string> exchange_mismatch(Arena& arena, const Shape& shape, int groups, int stride,
+                                             bool uneven) {
+  const auto passes = static_cast<int>(shape.iterations);
+  const auto total_rounds = static_cast<std::size_t>(passes) * rounds;
+  const auto values = trajectories(arena, total_rounds * (1 + (uneven ? unit * (rounds - 1) : 0)));
+  const auto block_size = static_cast<std::size_t>(shape.block_size);
+  const auto threads = static_cast<std::size_t>(shape.threads());
+  std::vector<std::uint8_t> work(uneven ? threads / 32 * total_rounds : 0);  // [warp][round]
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const auto round = static_cast<int>(i % total_rounds);
+    work[i] = static_cast<std::uint8_t>(
+        units_of(static_cast<std::uint32_t>(i / total_rounds), round / rounds, round % rounds));
+  }
+  return arena.first_mismatch<float>(threads, 0, [&](std::size_t i) {
+    const std::size_t block = i / block_size * block_size;
+    const Group group = group_of(static_cast<int>(i - block), shape.block_size, groups);
+    const std::size_t first = block + static_cast<std::size_t>(group.first);
+    const auto size = static_cast<std::size_t>(group.size);
+    const std::size_t moved = static_cast<std::size_t>(stride) % size;
+    std::size_t at = i - first;
+    std::size_t steps = 0;
+    for (std::size_t round = total_rounds; round-- > 0;) {
+      at = at + moved < size ? at + moved : at + moved - size;
+      steps += 1 + (uneven ? unit * std::size_t{work[(first + at) / 32 * total_rounds + round]} : 0);
+    }
+    return values[(first + at) % period][steps];
+  });
+}
+
+/// What the variants differ in.
+struct Form {
+  std::string name;
+  int barriers = 1;  ///< that the machine code reserves; 1 when it uses none
+  int rounds_per_pass = 1;
+  double fma = 0;             ///< of a thread in a pass
+  double meetings = 0;        ///< barriers that a thread passes in a pass
+  double exchanges = 0;       ///< through shared memory, of a thread in a pass
+  double latency_cycles = 0;  ///< of a pass
+  Instructions instructions;
+  int hot_loops = 1;
+  std::function<void(Problem&, const float* input, float* output, int passes)> set_parameters;
+  std::function<std::optional<std::string>(Arena&, const Shape&)> mismatch;
+  const void* entry = nullptr;
+};
+
+void add(const Form& f) {
+  const std::size_t smem_bytes_per_thread = f.exchanges > 0 ? sizeof(float) : 0;
+  Dials dials;  // built in place, g++ 12 warns of an uninitialised string in it
+  dials.barriers = f.barriers;
+  add_variant({
+      .family = "barriers",
+      .name = f.name,
+      .dials = dials,
+      .ceiling = Ceiling::none,
+      .pass = {.flop = 2 * f.fma,
+               .latency_cycles = f.latency_cycles,
+               .pipe_cycles_per_warp = 2 * f.meetings + 2 * f.exchanges},
+      .instructions = f.instructions,
+      .hot_loops = f.hot_loops,
+      .l2_before = L2::warm,
+      .dynamic_smem_bytes =
+          [=](int block_size) { return smem_bytes_per_thread * static_cast<std::size_t>(block_size); },
+      .prepare =
+          [f](Arena& arena, const Shape& shape) {
+            Problem problem;
+            f.set_parameters(problem, arena.input<float>(), arena.output<float>(),
+                             static_cast<int>(shape.iterations));
+            const auto threads = static_cast<double>(shape.threads());
+            const auto passes = static_cast<double>(shape.iterations);
+            problem.work = {.bytes = threads * sizeof(float),
+                            .flop = threads * passes * 2 * f.fma,
+                            .operations = threads / 32 * passes * f.rounds_per_pass};
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.mismatch = [mismatch = f.mismatch, &arena, shape] { return mismatch(arena, shape); };
+            return problem;
+          },
+      .entry = f.entry,
+  });
+}
+
+template <int fma, bool meets>
+void add_sync() {
+  using Body = Sync<fma, meets>;
+  Instructions instructions{{"FFMA", fma}};
+  if (meets) instructions["BAR"] = 1;
+  add({.name = (meets ? "sync-fma" : "free-fma") + std::to_string(fma),
+       .fma = fma,
+       .meetings = meets ? 1 : 0,
+       .latency_cycles = 4.0 * fma + (meets ? 40 : 15),
+       .instructions = instructions,
+       .set_parameters =
+           [](Problem& problem, const float* input, float* output, int passes) {
+             problem.set_parameters(typename Body::Parameters{input, output, passes});
+           },
+       .mismatch = [](Arena& arena, const Shape& shape) { return sync_mismatch(arena, shape, fma); },
+       .entry = reinterpret_cast<const void*>(free_entry<Body>)});
+}
+
+template <Wait wait, int groups, bool uneven>
+void add_exchange(const std::string& name, int barriers) {
+  constexpr bool meets = wait != Wait::never;
+  constexpr int stride = meets ? bank_free_stride : 0;  // who does not wait keeps to its own value
+  // Uneven: the loop of FMAs is the innermost, and what stands around it is not audited.
+  const Instructions innermost{{"FFMA", unit}};
+  const Instructions whole{{"STS.32", groups * rounds},
+                           {"LDS.32", groups * rounds},
+                           {"FFMA", groups * rounds},
+                           {"BAR", groups * rounds * 2}};
+  add({.name = name,
+       .barriers = barriers,
+       .rounds_per_pass = rounds,
+       .fma = rounds + (uneven ? units * unit : 0),
+       .meetings = meets ? 2 * rounds : 0,
+       .exchanges = rounds,
+       .latency_cycles = rounds * (meets ? 110.0 : 50.0) + (uneven ? 4.0 * unit * units * 1.5 : 0),
+       .instructions = uneven ? innermost : whole,
+       .hot_loops = groups,
+       .set_parameters =
+           [](Problem& problem, const float* input, float* output, int passes) {
+             problem.set_parameters(ExchangeParameters{input, output, passes, stride, 0});
+           },
+       .mismatch = [](Arena& arena,
+                      const Shape& shape) { return exchange_mismatch(arena, shape, groups, stride, uneven); },
+       .entry = reinterpret_cast<const void*>(free_entry<Exchange<wait, groups, uneven>>)});
+}
+
+const Registration registered{[] {
+  for_each_value<1, 16, 64>([]<int fma>(std::integral_constant<int, fma>) {
+    add_sync<fma, true>();
+    add_sync<fma, false>();
+  });
+  add_exchange<Wait::block, 1, false>("exchange", 1);
+  add_exchange<Wait::block, 1, true>("exchange-uneven", 1);
+  add_exchange<Wait::never, 1, true>("uneven-free", 1);
+  for_each_value<1, 2, 4, 8, 16>([]<int groups>(std::integral_constant<int, groups>) {
+    add_exchange<Wait::constant_ids, groups, false>("named-" + std::to_string(groups), groups);
+  });
+  add_exchange<Wait::runtime_id, 1, false>("named-runtime", 16);
+}};
+
+}  // namespace
+
+}  // namespace occbench::barriers

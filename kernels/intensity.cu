@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: how many warps a kernel needs, from one that only loads to one that mostly computes.
+// Expected: with many FMAs per load throughput is flat from a quarter to a half of the warps on, with few it
+//   rises further; the need is largest where arithmetic and memory take as long (the cusp), since it is
+//   latency x throughput, and there neither has yet begun to fall.
+// Found: H200: no curve is flat so early (256 FMAs, one load: 58, 66 and 80 % of FP32's peak at 16, 32 and 64
+//   warps), and at the cusp (32 FMAs, four loads) 64 warps reach 69 %.
+// Published: Volkov, 'Understanding latency hiding on GPUs' (2016), ch. 4; Williams et al., Roofline (2009).
+#include <cmath>
+
+#include "kernels/family.cuh"
+
+namespace occbench::intensity {
+
+// x * turn + x = -0.998 x: changes side each step, and 0.6 is left after 256. One register and an immediate,
+// so that no choice of the compiler's can put two operands into one register bank; linear, so that the
+// reference is a product.
+constexpr float turn = -1.998F;
+
+// From here on a variant is held against the FP32 rate, below against DRAM's. Today's GPUs have about 14 FLOP
+// for each byte, 28 FMAs for each 4-byte load.
+constexpr int fp32_from = 32;
+
+struct Parameters {
+  const float* input;
+  float* output;  ///< one per thread
+  int passes;
+};
+
+/// Thread t of n reads elements t, t + n, t + 2n ..., `ilp` of them at once, with a chain of FMAs on each.
+template <int fma_per_load, int ilp>
+struct Body {
+  using Parameters = intensity::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t n = device::thread_count();
+    std::int64_t at = device::thread_index();
+    float sum = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+      float x[ilp];
+#pragma unroll
+      for (int j = 0; j < ilp; ++j) x[j] = p.input[at + j * n];
+#pragma unroll
+      for (int step = 0; step < fma_per_load; ++step) {
+#pragma unroll
+        for (int j = 0; j < ilp; ++j) x[j] = fmaf(x[j], turn, x[j]);
+      }
+#pragma unroll
+      for (int j = 0; j < ilp; ++j) sum += x[j];
+    }
+    p.output[device::thread_index()] = sum;
+  }
+};
+
+namespace {
+
+std::optional<std::string> mismatch(Arena& arena, const Shape& shape, int fma_per_load, int ilp) {
+  const auto threads = static_cast<std::size_t>(shape.threads());
+  const auto rows = static_cast<std::size_t>(shape.iterations * ilp);
+  const auto input = arena.reference_input<float>(rows * threads);
+  const double scale = std::pow(1.0 + double{turn}, fma_per_load);
+  return arena.first_mismatch<float>(threads, 1e-5, [&](std::size_t thread) {
+    double sum = 0;
+    for (std::size_t row = 0; row < rows; ++row) sum += input[row * threads + thread];
+    return sum * scale;
+  });
+}
+
+void add(int fma_per_load, int ilp, const void* entry) {
+  const double bytes_per_pass = double(sizeof(float)) * ilp;
+  const double flop_per_pass = (2.0 * fma_per_load + 1) * ilp;
+  const Dials dials{.ilp = ilp, .bytes_per_access = sizeof(float), .fma_per_load = fma_per_load};
+  Instructions instructions{{"LDG.32", ilp}, {"FADD", ilp}};
+  if (fma_per_load > 0) instructions["FFMA"] = fma_per_load * ilp;
+  add_variant({
+      .family = "intensity",
+      .name = "ilp" + std::to_string(ilp) + "-fma" + std::to_string(fma_per_load),
+      .dials = dials,
+      .ceiling = fma_per_load < fp32_from ? Ceiling::dram : Ceiling::fp32,
+      .pass = {.dram_bytes = bytes_per_pass,
+               .flop = flop_per_pass,
+               .latency_cycles = 4.0 * (fma_per_load + ilp),
+               .dram_waits = 1},
+      .instructions = instructions,
+      .l2_before = L2::clean,
+      .max_iterations =
+          [=](const Arena& arena, const Shape& shape) {
+            return static_cast<std::int64_t>(arena.input_bytes() / sizeof(float)) / (shape.threads() * ilp);
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(
+                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
+            const auto threads = static_cast<double>(shape.threads());
+            const auto passes = static_cast<double>(shape.iterations);
+            problem.work = {.bytes = threads * (passes * bytes_per_pass + sizeof(float)),
+                            .flop = threads * passes * flop_per_pass};
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.mismatch = [=, &arena] { return mismatch(arena, shape, fma_per_load, ilp); };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+const Registration registered{[] {
+  for_each_value<1, 4>([]<int ilp>(std::integral_constant<int, ilp>) {
+    for_each_value<0, 1, 2, 4, 8, 16, 32, 64, 128, 256>([]<int k>(std::integral_constant<int, k>) {
+      if constexpr (k * ilp <= 512)  // a longer loop would measure the instruction cache
+        add(k, ilp, reinterpret_cast<const void*>(free_entry<Body<k, ilp>>));
+    });
+  });
+}};
+
+}  // namespace
+
+}  // namespace occbench::intensity

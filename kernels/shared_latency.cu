@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: what a load from shared memory waits for, how many of them fill its pipe, and what bank conflicts leave of it.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict), with a latency of 23-33 cycles: 24 warps or
+//   six with four loads each are enough, and fewer still under conflicts.
+// Found: H200: 23 cycles; one load each fills 99 % with 32 warps, but 77 % with 64: why is not established.
+// Published: PMPP 6; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017); Volkov (2016) for the form of the curve.
+#include "kernels/chain.cuh"
+#include "kernels/family.cuh"
+
+namespace occbench::shared_latency {
+
+// Each word holds the shared-memory address of the next, word map(x) mod words. An address that was loaded needs no
+// arithmetic before it is loaded from.
+constexpr unsigned words = 2048;
+constexpr unsigned word_bytes = 4;
+constexpr int loads_per_pass =
+    16;  // of a reading thread: the loop's own three instructions need issue slots, not banks
+
+struct Parameters {
+  float* output;
+  AffineMap<unsigned> map;
+  unsigned
+      lanes_apart;  ///< of neighbouring lanes, in words (or units of 16 bytes): as many lanes share a bank
+  int passes;
+};
+
+/// Links the block's words; returns the address of the first.
+__device__ __forceinline__ unsigned linked_words(const Parameters& p) {
+  __shared__ __align__(16) unsigned table[words];
+  const unsigned first = device::shared_address(table);
+#pragma unroll 1
+  for (unsigned x = threadIdx.x; x < words; x += blockDim.x)
+    table[x] = first + word_bytes * (p.map(x) % words);
+  __syncthreads();
+  return first;
+}
+
+/// `at` = *`at`, `width` bytes of it. Volatile, for nvcc narrows a load of which it sees one word used.
+template <int width = word_bytes>
+__device__ __forceinline__ void follow(unsigned& at) {
+  if constexpr (width == word_bytes) {
+    asm volatile("ld.volatile.shared.u32 %0, [%0];" : "+r"(at));
+  } else {
+    unsigned y, z, w;
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%0];" : "+r"(at), "=r"(y), "=r"(z), "=r"(w));
+  }
+}
+
+/// One lane of the block follows the words: a pass is one load. Puts out where it ended, and the cycles of all passes.
+struct Chain {
+  using Parameters = shared_latency::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const unsigned first = linked_words(p);
+    if (threadIdx.x != 0) return;
+    unsigned at = first + word_bytes * (blockIdx.x % words);
+    const long long cycles = device::chase(at, p.passes, [](unsigned& word) { follow(word); });
+    p.output[blockIdx.x] = static_cast<float>((at - first) / word_bytes);
+    p.output[gridDim.x + blockIdx.x] = static_cast<float>(cycles);
+  }
+};
+
+/// The second method.
+struct TimedChain {
+  using Parameters = shared_latency::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const unsigned first = linked_words(p);
+    if (threadIdx.x != 0) return;
+    unsigned at = first + word_bytes * (blockIdx.x % words);
+    constexpr unsigned never = 1;  // addresses are even
+    long long cycles;
+    const auto step = [](unsigned& word) { follow(word); };
+    if (!device::timed_chase(at, p.passes, never, step, cycles)) return;
+    p.output[blockIdx.x] = static_cast<float>((at - first) / word_bytes);
+    p.output[gridDim.x + blockIdx.x] = static_cast<float>(cycles);
+  }
+};
+
+/// Where thread `thread` of its block starts its chain `chain`, in words or in units of 16 bytes.
+__host__ __device__ constexpr unsigned start_of(unsigned thread, unsigned chain, unsigned lanes_apart) {
+  return thread % 32 * lanes_apart + thread / 32 * 37 + chain * 131;
+}
+
+/// Every lane follows `ilp` chains at once. All move by the same number of words, so that the lanes of a warp stay as
+/// far apart as they started. Puts out the sum of the words where the chains ended.
+template <int ilp, int width>
+struct Read {
+  using Parameters = shared_latency::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const unsigned first = linked_words(p);
+    unsigned at[ilp];
+#pragma unroll
+    for (int j = 0; j < ilp; ++j)
+      at[j] = first + width * start_of(threadIdx.x, j, p.lanes_apart) % (words * word_bytes);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int step = 0; step < loads_per_pass / ilp; ++step) {
+#pragma unroll
+        for (int j = 0; j < ilp; ++j) follow<width>(at[j]);
+      }
+    }
+    unsigned sum = 0;
+#pragma unroll
+    for (int j = 0; j < ilp; ++j) sum += (at[j] - first) / word_bytes;
+    p.output[device::thread_index()] = static_cast<float>(sum);
+  }
+};
+
+namespace {
+
+constexpr double latency_cycles = 24;  // about; sizes the work
+
+constexpr unsigned stride = 611;  // odd, so that a chain visits every word
+
+void add_chain(bool timed, const void* entry) {
+  const int loads = timed ? device::timed_chase_loads : 1;  // of a pass
+  constexpr double reading_the_clock = 60;                  // cycles of a pass, about
+  add_variant({
+      .family = "shared_latency",
+      .name = timed ? "chain-timed" : "chain",
+      .dials = {.data_type = "u32", .working_set_bytes = words * word_bytes, .bank_conflict = 1},
+      .ceiling = Ceiling::none,
+      .pass = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
+      // linking; and the chain: when it is not timed, by eights and by ones
+      .instructions = {{"STS.32", 1}, {"LDS.32", timed ? loads : device::chase_unrolled + 1}},
+      .hot_loops = timed ? 2 : 3,
+      .l2_before = L2::warm,
+      .check_iterations = 100,
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            const auto blocks = static_cast<std::size_t>(shape.grid_size);
+            const auto steps = static_cast<std::uint64_t>(shape.iterations * loads);
+            Problem problem;
+            problem.set_parameters(Parameters{.output = arena.output<float>(),
+                                              .map = scattered<unsigned>(),
+                                              .lanes_apart = 1,
+                                              .passes = static_cast<int>(shape.iterations)});
+            problem.work.operations = static_cast<double>(steps) * shape.grid_size;
+            problem.poison = [=, &arena] { arena.poison_output(2 * blocks * sizeof(float)); };
+            problem.mismatch = [=, &arena] {
+              return arena.first_mismatch<float>(blocks, 0, [=](std::size_t block) {
+                return scattered<unsigned>().advance(static_cast<unsigned>(block), steps) % words;
+              });
+            };
+            problem.own_cycles_per_pass = [=, &arena] {
+              return arena.output_value<float>(blocks) / static_cast<double>(shape.iterations);
+            };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+template <int ilp, int width>
+void add_read(int conflict) {
+  constexpr int depth = loads_per_pass / ilp;
+  const double pipe_cycles = double(conflict) * width / word_bytes;  // of one load of a warp
+  add_variant({
+      .family = "shared_latency",
+      .name = (width == word_bytes ? "read-ilp" : "read16B-ilp") + std::to_string(ilp) + "-conflict" +
+              std::to_string(conflict),
+      .dials = {.data_type = "u32",
+                .ilp = ilp,
+                .working_set_bytes = words * word_bytes,
+                .bank_conflict = conflict},
+      .ceiling = Ceiling::shared_memory,
+      .pass = {.latency_cycles = depth * (latency_cycles + ilp * pipe_cycles - 1),
+               .pipe_cycles_per_warp = loads_per_pass * pipe_cycles},
+      .instructions = {{"STS.32", 1}, {"LDS." + std::to_string(8 * width), loads_per_pass}},
+      .hot_loops = 2,  // linking, and reading
+      .l2_before = L2::warm,
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            // Units of `width` bytes: a wide load follows the first of its words.
+            const AffineMap<unsigned> map{1, stride * width / word_bytes};
+            Problem problem;
+            problem.set_parameters(Parameters{.output = arena.output<float>(),
+                                              .map = map,
+                                              .lanes_apart = static_cast<unsigned>(conflict),
+                                              .passes = static_cast<int>(shape.iterations)});
+            const auto threads = static_cast<std::size_t>(shape.threads());
+            problem.work.bytes =
+                static_cast<double>(threads) * static_cast<double>(shape.iterations) * loads_per_pass * width;
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.mismatch = [=, &arena] {
+              const auto block = static_cast<unsigned>(shape.block_size);
+              std::vector<double> sums(block);  // of one block; all do the same
+              for (unsigned thread = 0; thread < block; ++thread)
+                for (unsigned chain = 0; chain < ilp; ++chain)
+                  sums[thread] += map.advance(width / word_bytes *
+                                                  start_of(thread, chain, static_cast<unsigned>(conflict)),
+                                              static_cast<std::uint64_t>(shape.iterations * depth)) %
+                                  words;
+              return arena.first_mismatch<float>(threads, 0, [&](std::size_t i) { return sums[i % block]; });
+            };
+            return problem;
+          },
+      .entry = reinterpret_cast<const void*>(free_entry<Read<ilp, width>>),
+  });
+}
+
+const Registration registered{[] {
+  add_chain(false, reinterpret_cast<const void*>(free_entry<Chain>));
+  add_chain(true, reinterpret_cast<const void*>(free_entry<TimedChain>));
+  for_each_value<1, 2, 4, 8>([]<int ilp>(std::integral_constant<int, ilp>) {
+    for (const int conflict : {1, 2, 4, 8, 16, 32}) add_read<ilp, word_bytes>(conflict);
+    if constexpr (ilp <= 4) add_read<ilp, 16>(1);  // eight would not leave registers for all warps
+  });
+}};
+
+}  // namespace
+
+}  // namespace occbench::shared_latency

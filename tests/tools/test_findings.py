@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-findings on rows made by known laws, and the README's gallery against its folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+import pandas as pd
+from occbench_tools import analysis, findings
+
+NAMES = [finding.__name__ for finding in findings.FINDINGS]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_up.write(tmp_path_factory.mktemp("run"), made_up.cases())
+
+
+def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
+    cases, _ = analysis.read_folder(folder)
+    return analysis.scaled(cases[cases["experiment"] == experiment])
+
+
+def said(rows: pd.DataFrame, experiment: str) -> str:
+    finding = next(f for f in findings.FINDINGS if f.__name__ == experiment)
+    return findings.sentences(finding(rows, made_up.ENV))
+
+
+def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
+    """700 cycles, though the long blocks make up to 1 % fewer passes than the short ones together."""
+    found = analysis.turnover(rows_of(run, "waves"))
+    assert list(found["block_us"]) == [1, 4, 16, 64, 256, 1024]
+    assert list(found["cycles"]) == pytest.approx([made_up.TURNOVER_CYCLES] * 6, rel=1e-6)
+    assert (found["low"] < found["cycles"]).all() and (found["cycles"] < found["high"]).all()
+    # Two medians of 0.2 % each, in quadrature, over 1023 turnovers.
+    first = found.iloc[0]
+    width = (first["high"] - first["low"]) * 1023 / made_up.CLOCK
+    many_s = (2048 * made_up.PASS_CYCLES + 1023 * made_up.TURNOVER_CYCLES) / made_up.CLOCK
+    one_s = 2030 * made_up.PASS_CYCLES / made_up.CLOCK
+    assert width == pytest.approx(2 * 0.002 * (many_s**2 + one_s**2) ** 0.5, rel=1e-6)
+
+
+def test_turnover_needs_one_wave_of_as_much_work(run: Path) -> None:
+    rows = rows_of(run, "waves")
+    short = rows[~rows["case_id"].str.contains("t1024us|t2048us")]
+    assert analysis.turnover(short).empty
+    assert "Turnover: not in this run" in said(short[short["waves"] > 1], "waves").replace(
+        "turnover", "Turnover"
+    )
+
+
+def test_sawtooth(run: Path) -> None:
+    grids = analysis.sawtooth(rows_of(run, "waves")).set_index("grid_size")["off"]
+    whole = 400 * made_up.PASS_CYCLES
+    assert grids[[1, 66, 132]].abs().max() < 1e-9
+    assert grids[133] == pytest.approx(made_up.TURNOVER_CYCLES / whole / 2)
+    assert grids[265] == pytest.approx(1.01 * (1 + 2 * made_up.TURNOVER_CYCLES / whole / 3) - 1)
+    words = said(rows_of(run, "waves"), "waves")
+    assert "waves rounded up, at worst +1.1 % (2.01 waves). One block alone takes 100.0 % of a wave" in words
+    assert "The turnover from block to block takes 700 cycles (95 % interval 693 to 707) at 1 block" in words
+
+
+def test_teeth_of_a_full_sm() -> None:
+    """One block beyond w waves of 160 blocks, 16 on each of 10 SMs, runs alone and four times as fast."""
+    rows = pd.DataFrame(
+        [
+            dict(case_id=f"waves.r16.g{grid}", blocks_per_sm=16, grid_size=grid, waves=grid / 160,
+                 time_median_s=1e-3 * (grid // 160 + 0.25 * (grid % 160)))
+            for grid in (160, 161, 320, 321)
+        ]
+    )  # fmt: skip
+    assert dict(analysis.tooth(analysis.sawtooth(rows))) == pytest.approx({1: 0.25, 2: 0.25})
+
+
+def test_turnovers_that_say_nothing(run: Path) -> None:
+    """The interval of one turnover of 1,024 us is thousands of cycles wide."""
+    turns = analysis.turnover(rows_of(run, "waves")).set_index("block_us")
+    assert turns["sure"].to_dict() == {1: True, 4: True, 16: True, 64: False, 256: False, 1024: False}
+    rows = rows_of(run, "waves")
+    long = rows[rows["case_id"].str.contains("t256us|t1024us|t2048us")]
+    assert "Turnover: too few to tell" in said(long, "waves")
+
+
+def test_knee(run: Path) -> None:
+    """The least that reaches a share of the best, which need not be the first point above it in the file."""
+    rows = pd.DataFrame(dict(warps_per_sm=[8, 2, 4, 16], throughput=[95.0, 60.0, 90.0, 100.0]))
+    assert analysis.least(rows, "warps_per_sm", 0.9) == 4
+    words = said(rows_of(run, "bulk_copy"), "bulk_copy")
+    assert "One warp per SM (1.56 % occupancy) reads 4,547 GB/s, 94.7 % of the theoretical rate" in words
+    assert "95 % of that takes 128 KiB. Ordinary loads at best 4,394 GB/s, at 48 warps per SM: full" in words
+
+
+def test_cusp() -> None:
+    """In proportion to the warps up to a best that is the lowest where most warps are needed for it."""
+    needs = {0: (10, 90), 16: (32, 67), 64: (5, 95)}  # warps that the best takes, and its share of the roof
+    rows = pd.DataFrame(
+        [
+            dict(ilp=4, fma_per_load=fmas, warps_per_sm=warps, occupancy_theoretical=warps / 64,
+                 ceiling_kind="fp32", percent_of_ceiling=best * min(1, warps / need),
+                 throughput=1e12 * min(1, warps / need))
+            for fmas, (need, best) in needs.items()
+            for warps in (*range(1, 33), 64)
+        ]
+    )  # fmt: skip
+    found = analysis.cusp(rows)
+    assert set(found["share"]) == {65} and analysis.has_cusp(found)
+    assert list(found["warps"]) == pytest.approx([65 / 9, 32 * 65 / 67, 65 / 19])
+    assert said(rows, "intensity") == (
+        "4 loads in flight: 65 % of the roof takes 7 warps at 0 FMAs per load, 31 at 16 (most: the cusp), 3 "
+        "at 64; at the cusp no number of warps passes 67 %. With 64 FMAs 95 % of the best takes 5 warps (7 % "
+        "occupancy), as the course says (25-50 %)."
+    )
+    level = rows[rows["fma_per_load"] != 16]
+    assert said(level, "intensity").startswith("4 loads in flight: 90 % of the roof takes 10 warps at 0 FMAs")
+    assert "(too few counts to see a cusp)" in said(level, "intensity")
+    low = rows.assign(percent_of_ceiling=2.0)
+    assert said(low, "intensity") == "Share of the roof: not in this run."
+
+
+def test_reached() -> None:
+    rows = pd.DataFrame(dict(x=[8.0, 4.0, 16.0, 32.0], y=[30.0, 20.0, 10.0, 50.0]))
+    assert [analysis.reached(rows, "x", "y", level) for level in (10, 20, 25, 40)] == [2, 4, 6, 28]
+    assert pd.isna(analysis.reached(rows, "x", "y", 51))
+
+
+def test_divergence(run: Path) -> None:
+    rows = rows_of(run, "divergence")
+    parted = analysis.parted(rows)
+    split = parted[parted["variant"] == "split-lane-1"]
+    assert list(split["ratio"]) == pytest.approx([2.01] * 3)
+    image = parted[parted["variant"] == "image-62-rows-76-columns"]
+    assert list(image["outside"]) == pytest.approx([0.08] * 2)
+    assert list(image["loss"]) == pytest.approx([1 - 0.92 / 1.01] * 2)
+    words = said(rows, "divergence")
+    assert (
+        "1 lane of 32 apart takes 2.01 x the time, 16 take 2.01 x (ratio 1.000) at 64 warps per SM" in words
+    )
+    assert (
+        "Whole warps or blocks that part ways: at worst +0.2 % time (`branch-on-warp`, 4 warps per SM), "
+        "below 1 %." in words
+    )
+    slow = rows.assign(cycles_per_pass=rows["cycles_per_pass"].mask(rows["variant"] == "branch-on-warp", 1e9))
+    assert "warps per SM), not below 1 %" in said(slow, "divergence")
+    assert (
+        "1 lane against 16: not in this run" in said(rows[rows["variant"] == "uniform"], "divergence").lower()
+    )
+
+
+def test_meetings(run: Path) -> None:
+    rows = analysis.meetings(rows_of(run, "barriers"))
+    uneven = rows[(rows["variant"] == "exchange-uneven") & (rows["warps_per_sm"] == 16)]
+    assert list(uneven["ratio"]) == pytest.approx([1.264, 1.712])
+    assert list(uneven["cycles_per_round"]) == pytest.approx([4000 * 1.264 / 8, 4000 * 1.712 / 8])
+    words = said(rows, "barriers")
+    assert "32 -> 4 blocks of 64 threads per SM, 3.2 x slower." in words
+    assert (
+        "up to 71 % at 16 warps per SM (blocks of 512) and 71 % at 64 warps per SM (blocks of 512)." in words
+    )
+    slow = rows[rows["variant"] == "named-runtime"].assign(variant="exchange", rate=lambda r: r["rate"] * 2)
+    assert "At equal residency, 4 of 64, its code alone costs 50.0 %." in said(
+        pd.concat([slow, rows]), "barriers"
+    )
+
+
+def test_l1_that_is_left() -> None:
+    def left(capability: str, carveout: float, blocks: int = 1, smem: int = 0) -> float:
+        row = dict(
+            carveout_percent=carveout, dynamic_smem_bytes=smem, static_smem_bytes=0, blocks_per_sm=blocks
+        )
+        env: dict[str, Any] = dict(gpu=dict(compute_capability=capability))
+        return analysis.l1_kib(pd.DataFrame([row]), env).iloc[0]
+
+    assert left("9.0", 50) == 256 - 132
+    assert left("9.0", 0, blocks=32) == 256 - 32  # each block takes the driver's KiB
+    assert left("9.0", -1, blocks=2, smem=40 << 10) == 256 - 100
+    assert left("8.0", 100) == 192 - 164
+    assert pd.isna(left("1.0", 50))
+
+
+def test_picks(run: Path) -> None:
+    found = analysis.picks(rows_of(run, "block_size_pick")).set_index("family")
+    assert found.loc["stream", "loss"] == 0
+    assert tuple(found.loc["barriers", ["pick", "best"]]) == (1024, 32)
+    assert found.loc["barriers", "loss"] == pytest.approx(1 - 0.92 / 0.9975)
+
+
+def test_routes(run: Path) -> None:
+    rows = analysis.routes(rows_of(run, "same_occupancy"))
+    assert set(rows["kernel"]) == {"load", "fma", "L1, 1 KiB per warp"}  # in blocks of 96 and of 128 threads
+    seen = rows.groupby("route")["block_size"].unique().map(list)
+    assert dict(seen) == {"shared memory": [128], "block size": [96], "registers": [128]}
+    losses = analysis.behind_routes(rows[rows["kernel"] == "load"]).groupby("route")["loss"].max()
+    assert dict(losses) == pytest.approx(
+        {"registers": 0, "shared memory": 1 - 1 / 1.01, "block size": 1 - 0.99 / 1.01}
+    )
+    assert (
+        "`L1, 1 KiB per warp`, routes at equal L1: block size up to 2.0 % slower (25 % occupancy), shared "
+        "memory up to 1.0 % slower (25 % occupancy); a large L1 is worth 1.40 to 1.40 x."
+        in words_of_routes(run)
+    )
+    assert "`load`, routes at equal L1" in words_of_routes(run) and "changes nothing" in words_of_routes(run)
+
+
+def words_of_routes(run: Path) -> str:
+    return said(rows_of(run, "same_occupancy"), "same_occupancy")
+
+
+def test_per_joule(run: Path) -> None:
+    rows = rows_of(run, "energy")
+    assert list(analysis.per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
+
+
+def test_a_device_that_waits_is_not_measured(run: Path) -> None:
+    """Launches of 1 ms every 4 ms: the energy is that of idling. At the power limit it is the work's."""
+    rows = rows_of(run, "energy")
+    assert list(analysis.busy(rows)) == pytest.approx([1.0] * len(rows))
+    words = said(rows, "energy")
+    assert "`two-operand-ilp4`: 65.9 TFLOP/s in single launches, 65.9 TFLOP/s back to back at 262 W" in words
+    slow = rows.assign(energy_per_launch_j=4 * rows["energy_per_launch_j"])
+    assert said(slow, "energy").startswith(
+        "No figure: in 10 of 10 cases the device worked only 25 to 25 % of"
+    )
+    limited = slow.assign(power_w=690.0, energy_per_launch_j=0.69 * 1.25)
+    env: dict[str, Any] = dict(gpu=dict(power_limit_w=700.0))
+    assert not analysis.waited(limited, env).any()
+    assert "65.9 TFLOP/s in single launches, 52.7 TFLOP/s back to back at 690 W" in findings.sentences(
+        findings.energy(limited, env)
+    )
+
+
+def test_every_experiment_of_the_pictures_has_a_finding() -> None:
+    plot = pytest.importorskip("occbench_tools.plot")
+    assert sorted(NAMES) == sorted(plot.FIGURES)
+
+
+def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert findings.main([str(run)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["| experiment | picture | what this run says |", "|---|---|---|"]
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in NAMES]
+    for name, line in zip(NAMES, lines[2:], strict=True):
+        assert (
+            f"| ![{name}]({run}/{name}.png) |" in line and findings.ABSENT not in line and "nan" not in line
+        )
+    cliff = "31 -> 33 registers, 100 -> 75 % occupancy in blocks of 512: no cost in an FMA chain"
+    assert f"{cliff} (65.9 -> 65.9 TFLOP/s)" in "\n".join(lines)
+
+
+def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made_up.write(
+        tmp_path / "few", [row for row in made_up.cases() if row["experiment"] == "waves"][:2]
+    )
+    assert findings.main([str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [line for line in lines if not line.startswith("| waves")] == [
+        f"| {name} |  | Not in this run. |" for name in NAMES if name != "waves"
+    ]
+
+
+@pytest.mark.parametrize("experiment", NAMES)
+def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
+    rows = rows_of(run, experiment)
+    for some in (rows[::2], rows[1::3], *(rows[i : i + 1] for i in range(len(rows)))):
+        assert said(some, experiment).endswith(".")
+
+
+def test_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made_up.write(tmp_path / "old", [made_up.cases()[0] | dict(schema_version=1)])
+    assert findings.main([str(folder)]) == 4
+    assert "schema_version 1, and this tool reads 2" in capsys.readouterr().err
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    assert findings.main([str(tmp_path / "none")]) == 4
+
+
+@pytest.mark.parametrize("words", [[], ["--colour"]])
+def test_usage(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        findings.main(words)
+    assert stop.value.code == 2
+
+
+def test_the_gallery_of_the_readme() -> None:
+    """`<!-- gallery: DIR -->` table `<!-- /gallery -->`: the table is that of the folder."""
+    text = (made_up.REPOSITORY / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^<!-- gallery: (\S+) -->\n(.*?)^<!-- /gallery -->$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == text.count("<!-- gallery:"), "a gallery without its end"
+    for folder, block in blocks:
+        assert block == findings.table(made_up.REPOSITORY / folder, folder), f"tools/findings {folder}"

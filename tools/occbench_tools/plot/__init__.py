@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-plot DIR: one PNG per experiment of a folder of results, from cases.csv and env.json alone.
+
+Exit 0 drawn, 1 nothing valid to draw, 2 the words of the call, 4 a file could not be read or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from PIL import Image
+
+from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.plot import blocks, latency, limits, memory
+from occbench_tools.plot.sheet import COLOURS, curve, sheet
+
+
+def anything(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """An experiment that this tool does not know: every variant over occupancy, one panel per unit."""
+    rows = rows.assign(occupancy=100 * rows["occupancy_theoretical"])
+    units = list(rows.groupby("unit"))
+    figure, panels = sheet(rows["experiment"].iloc[0], env, len(units))
+    for axes, (unit, part) in zip(panels, units, strict=True):
+        for (name, line), colour in zip(part.groupby("variant"), itertools.cycle(COLOURS), strict=False):
+            curve(axes, line, "occupancy", color=colour, label=name)
+        axes.set(xlabel="Theoretical occupancy (%)", ylabel=unit)
+        axes.set_ylim(bottom=0)
+        axes.legend(
+            fontsize=8, loc="upper left", bbox_to_anchor=(1, 1), ncols=1 + part["variant"].nunique() // 24
+        )
+    return figure
+
+
+FIGURES = {
+    figure.__name__: figure
+    for figure in (
+        latency.latency_hiding, latency.intensity, latency.bulk_copy, latency.pointer_chase,
+        latency.tensor_core,
+        limits.registers, limits.spilling, limits.launch_bounds_roulette, limits.block_size,
+        limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
+        memory.tiled_matmul, memory.carveout, memory.cache_reuse, memory.shared_latency, memory.clusters,
+        blocks.barriers, blocks.divergence, blocks.waves, blocks.energy,
+    )
+}  # fmt: skip
+
+
+def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """The figure of one experiment. `rows` are its valid rows, at least one."""
+    return FIGURES.get(experiment, anything)(scaled(rows), env)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """A PNG of its 128 commonest colours, so that plain areas keep theirs: a third of the bytes."""
+    full = io.BytesIO()
+    figure.savefig(full)
+    pixels = np.asarray(Image.open(full).convert("RGB")).astype(np.int32)
+    codes, places, counts = np.unique(pixels @ (1 << 16, 1 << 8, 1), return_inverse=True, return_counts=True)
+    colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
+    kept = colours[np.argsort(-counts, kind="stable")[:128]]
+    nearest = np.array([((kept - colour) ** 2).sum(axis=1).argmin() for colour in colours], np.uint8)
+    small = Image.fromarray(nearest[places].reshape(pixels.shape[:2]), "P")
+    small.putpalette(kept.astype(np.uint8).tobytes())
+    small.save(path, format="PNG", optimize=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-plot", description="Draw the experiments of a results folder."
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
+    parser.add_argument("--experiment", metavar="NAME", help="draw this one only")
+    parser.add_argument("--output", metavar="FILE.png", type=Path, help="default: DIR/EXPERIMENT.png")
+    options = parser.parse_args(arguments)
+    try:
+        cases, env = read_folder(options.folder)
+        found = sorted(cases["experiment"].unique())
+        wanted = [options.experiment] if options.experiment else found
+        if options.experiment and options.experiment not in found:
+            parser.error(
+                f"no valid case of experiment {options.experiment}; there are: {', '.join(found) or 'none'}"
+            )
+        if options.output and len(wanted) > 1:
+            parser.error(f"--output takes one experiment; name it with --experiment: {', '.join(found)}")
+        for experiment in wanted:
+            path = options.output or options.folder / f"{experiment}.png"
+            save(draw(experiment, cases[cases["experiment"] == experiment], env), path)
+            print(path)
+    except OSError as error:
+        print(f"occbench-plot: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 4
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"occbench-plot: {options.folder}: {error!s}; see tools/validate", file=sys.stderr)
+        return 4
+    if not wanted:
+        print(f"occbench-plot: {options.folder}: no valid case", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures on the memory within an SM and its neighbours': tiles, L1, shared memory, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from occbench_tools.analysis import best, l1_kib
+from occbench_tools.plot.sheet import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    INK,
+    VERMILION,
+    behind,
+    bytes_name,
+    ceiling,
+    curve,
+    curves,
+    name_ends,
+    note,
+    occupancy_on_top,
+    panel,
+    shades,
+    sheet,
+)  # fmt: skip
+
+
+def tiled_matmul(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Speed of each form of the multiplication over occupancy."""
+    best = rows.loc[rows["rate"].idxmax()]
+    at = f"{100 * best['occupancy_theoretical']:.0f} % occupancy"
+    figure, (axes,) = sheet(
+        f"Reuse counts for more than occupancy: {best['variant']} is fastest, at {at}", env, 1
+    )
+    rows = rows.assign(occupancy=100 * rows["occupancy_theoretical"])
+    colours = {"register": BLUE, "textbook": VERMILION, "runtime": GREEN}
+    ends = [(line, name, colours.get(name.split("-")[0], INK)) for name, line in rows.groupby("variant")]
+    for line, _, colour in ends:
+        curve(axes, line, "occupancy", color=colour)
+    axes.set(xlabel="Theoretical occupancy (%)", ylabel=best["unit"], xlim=(0, 118), yscale="log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    limits = axes.get_ylim()
+    axes.set_yticks(
+        [tick for tick in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100) if limits[0] < tick < limits[1]]
+    )
+    name_ends(axes, ends, "occupancy")
+    return figure
+
+
+def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Speed over the share of the L1 that is asked for as shared memory, at equal warps."""
+    reuse = rows[rows["family"] == "cache_reuse"]
+    title = "Shared memory that nobody uses is L1 that the kernel does not have"
+    if len(reuse) and reuse["percent"].min() > 95:
+        title = "Shared memory that nobody uses costs nothing here: the L1 that is left is enough"
+    figure, (axes,) = sheet(title, env, 1)
+    if not panel(axes, rows, "", "Carve-out asked for (% of shared memory)", "% of the kernel's own best"):
+        return figure
+    colours = [VERMILION, *COLOURS[:1], *COLOURS[2:]]
+    ends = curves(axes, rows, "variant", "carveout_percent", "percent", names_of(rows), colours)
+    axes.set(ylim=(0, 108), xlim=(-2, 130), xticks=range(0, 101, 10))
+    name_ends(axes, ends, "carveout_percent", "percent")
+    warps = rows["warps_per_sm"].unique()
+    if len(warps) == 1:
+        note(axes, 0.01, 0.03, f"{warps[0]:g} warps per SM throughout")
+    return figure
+
+
+def names_of(rows: pd.DataFrame) -> Callable[[str], str]:
+    """'sweeps 32 KiB, ILP 4' for a variant of cache_reuse, the variant itself for others."""
+    sets = rows.dropna(subset="working_set_bytes").groupby("variant")[["working_set_bytes", "ilp"]].first()
+
+    def name(variant: str) -> str:
+        if variant not in sets.index:
+            return variant
+        size, ilp = sets.loc[variant]
+        return f"sweeps {bytes_name(size)}" + (f", ILP {ilp:g}" if ilp > 1 else "")
+
+    return name
+
+
+def cache_reuse(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Throughput over resident warps for working sets per block, and where they fill the L1."""
+    rows = rows[rows["working_set_bytes"].notna()]
+    rows = rows.assign(fill=rows["blocks_per_sm"] * rows["working_set_bytes"] / 1024 / l1_kib(rows, env))
+    tops = [best(line) for _, line in rows.groupby("variant")]
+    inside = sum(top["warps_per_sm"] < rows["warps_per_sm"].max() for top in tops)
+    title = "More resident blocks hide more latency, until their working sets no longer fit the L1"
+    if not inside:
+        title = "More resident blocks are better here, whether or not their working sets fit the L1"
+    figure, (axes,) = sheet(title, env, 1)
+    if not panel(axes, rows, "", "Resident warps per SM"):
+        return figure
+    order = sorted(rows["variant"].unique(), key=lambda v: -rows.loc[rows["variant"] == v, "rate"].iloc[-1])
+    ends = curves(axes, rows, "variant", "warps_per_sm", "rate", names_of(rows), COLOURS)
+    for line, _, colour in ends:
+        over = line[line["fill"] > 1]
+        axes.plot(over["warps_per_sm"], over["rate"], "o", mfc="w", color=colour, markersize=5, zorder=3)
+        top = best(line)
+        axes.plot(top["warps_per_sm"], top["rate"], "*", color=colour, markersize=13, zorder=4)
+    occupancy_on_top(axes, (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max())
+    ceiling(axes, rows, "the L1's rate", rows["warps_per_sm"].max())
+    name_ends(axes, ends, "warps_per_sm")
+    note(axes, 0.55, 0.03, "star: best; hollow: blocks x working set pass the L1" if len(order) else "")
+    return figure
+
+
+def shared_latency(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Share of the shared memory's rate over warps for ILP, and with bank conflicts, before a model."""
+    title = "Shared memory: warps or ILP hide its latency, and nothing hides a conflict"
+    figure, (left, right) = sheet(title, env, 2)
+    x, y = "warps_per_sm", "percent_of_ceiling"
+    chain = rows.loc[rows["variant"] == "chain", "own_cycles_per_pass"]
+    reads = rows[rows["variant"].str.startswith("read-ilp")]
+    usual = reads.groupby("ilp")["bank_conflict"].nunique().idxmax() if reads["ilp"].notna().any() else 1
+    plain, apart = reads[reads["bank_conflict"] == 1], reads[reads["ilp"] == usual]
+    for axes, part, by, words, name in (
+        (left, plain, "ilp", "No conflict: loads in flight per thread", "ILP {:g}"),
+        (right, apart, "bank_conflict", f"Lanes that ask one bank at once, ILP {usual:g}", "{:g}"),
+    ):
+        if not panel(axes, part, words, "Resident warps per SM", "% of the shared memory's rate"):
+            continue
+        if len(chain):
+            for (ilp, lanes), line in part.groupby(["ilp", "bank_conflict"]):
+                places = sorted(line[x])
+                model = [100 * min(warps * ilp / chain.iloc[0], 1 / lanes) for warps in places]
+                axes.plot(places, model, color=GREY, linewidth=5, alpha=0.35, zorder=0)
+        ends = curves(axes, part, by, x, y, name.format, shades(part[by].nunique()))
+        axes.set_ylim(0, 104)
+        occupancy_on_top(axes, (part[x] / part["occupancy_theoretical"]).max())
+        name_ends(axes, ends, x, y)
+    if len(chain):
+        note(right, 0.2, 0.5, f"grey: min(warps x ILP / {chain.iloc[0]:.1f} cycles, 1 / lanes)")
+    return figure
+
+
+def clusters(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rates of a neighbour's shared memory over the cluster's size, idle SMs, and a load's latency."""
+    x = "cluster_size"
+    figure, (left, right) = sheet(
+        "Reading a neighbour's shared memory is slower, and large clusters leave SMs idle", env, 2
+    )
+    latency = rows[rows["variant"] == "dsmem-latency"]
+    rates = rows[(rows["variant"] != "dsmem-latency") & rows[x].notna()]
+    lone = rates[rates["blocks_per_sm"] == 1]
+    rates = lone if len(lone) else rates
+    names = {"smem-read": "own", "dsmem-read": "next block's", "dsmem-spread": "all in turn,\nown among them"}
+    shared = rates[rates["variant"].isin(names)]
+    if panel(left, shared, "Rate, one block per SM", "Blocks per cluster"):
+        back = behind(left, "Idle SMs", 3 * max(4, rates["idle_sms"].max()))
+        idle = rates.groupby(x)["idle_sms"].max()
+        back.bar(idle.index, idle, width=0.5, color=GREY, alpha=0.35)
+        back.set_yticks(sorted({0, *idle.astype(int)}))
+        ends = curves(left, shared, "variant", x, name=lambda variant: names[variant])
+        left.set_xlim(0, 1.7 * shared[x].max())
+        ceiling(left, shared, "the shared memory's rate", shared[x].max())
+        name_ends(left, ends, x)
+        left.set_xticks(sorted(shared[x].unique()))
+        fma = rates[rates["family"] == "fma_chain"]
+        if len(fma) > 1:
+            percent = 100 * fma["rate"].min() / fma["rate"].max()
+            note(left, 0.3, 0.75, f"FMA chain: {percent:.1f} % of its best\nat {best(fma, x)[x]:g} blocks")
+    if panel(right, latency, "Latency of a dependent load", "Blocks per cluster", "SM cycles per load"):
+        loads = latency["operations_per_launch"] / latency["grid_size"] / latency["iterations"]
+        for column, colour, mark, name in (
+            ("own_cycles_per_pass", BLUE, "o-", "the kernel's own clock, mean of the SMs"),
+            ("cycles_per_pass", "k", "x", "by events: the slowest SM's"),
+        ):
+            line = latency.assign(y=latency[column] / loads).sort_values(x)
+            right.plot(line[x], line["y"], mark, color=colour, label=name)
+        right.set_ylim(bottom=0)
+        right.set_xticks(sorted(latency[x].unique()))
+        right.legend(fontsize=9, frameon=False, loc="lower right")
+    return figure

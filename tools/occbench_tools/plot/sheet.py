@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all figures share: the page, lines with intervals, their names, and what stands behind them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # files only, no display
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by every kind of colour vision; grey is kept for theory and background.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+)  # fmt: skip
+GREY, INK = "0.6", "0.35"
+DIPS = "dips: see 'Warps in\nfours' in the README"
+
+
+def sheet(title: str, env: dict[str, Any], panels: int) -> tuple[Figure, list[Axes]]:
+    """A page with a title, a line that says where the numbers come from, and its panels."""
+    figure = Figure(figsize=(10 if panels < 3 else 13, 4.375), layout="constrained", dpi=160)
+    commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
+    figure.suptitle(title + "\n", x=0.01, ha="left", fontsize=13, fontweight="bold")  # a line for the text
+    source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
+    figure.text(0.01, 0.905, source, color=INK, fontsize=9.5)
+    axes = list(figure.subplots(1, panels, squeeze=False)[0])
+    for each in axes:
+        each.grid(alpha=0.25)
+        each.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str = "") -> bool:
+    """Heads a panel; False, and a word in it, when the run has no rows for it. y_label: else the unit."""
+    axes.set_title(words, loc="left", fontsize=11)
+    axes.set_xlabel(x_label)
+    if rows.empty:
+        axes.set(xticks=[], yticks=[])
+        axes.text(0.5, 0.5, "not in this run", transform=axes.transAxes, color=INK, ha="center")
+        return False
+    axes.set_ylabel(y_label or rows["unit"].iloc[0])
+    return True
+
+
+def curve(axes: Axes, rows: pd.DataFrame, x: str, y: str = "rate", **style: Any) -> None:  # noqa: ANN401
+    """One line, with the 95 % interval of those points where it is wide enough to be seen.
+
+    y is a throughput, or a time if its name says so (cycles_per_pass, time_median_s, ...).
+    """
+    rows = rows.sort_values(x)
+    style = {"marker": "o", "markersize": 3.5, "linewidth": 1.8} | style
+    axes.plot(rows[x], rows[y], **style)
+    if y.startswith("own_"):  # by the kernel's own clock, and not by the launches' times
+        return
+    # The longest time is the lowest throughput.
+    low, high = (rows["time_median_s"] / rows[f"time_ci95_{end}_s"] for end in ("high", "low"))
+    if "time" in y or "cycles" in y:
+        low, high = 1 / high, 1 / low
+    seen = (high - low) * rows[y] > 0.02 * rows[y].max()
+    if seen.any():
+        error = np.array([rows[y] * (1 - low), rows[y] * (high - 1)])[:, seen]
+        axes.errorbar(rows[x][seen], rows[y][seen], error, fmt="none", ecolor=style["color"], capsize=2)
+
+
+Ends = list[tuple[pd.DataFrame, str, str]]  # lines: their rows, their name, their colour
+
+
+def curves(
+    axes: Axes,
+    rows: pd.DataFrame,
+    by: str,
+    x: str,
+    y: str = "rate",
+    name: Callable[[Any], str] = str,
+    colours: Sequence[str] = COLOURS,
+    **style: Any,  # noqa: ANN401
+) -> Ends:
+    """A line for each value of column `by`, for name_ends."""
+    ends = []
+    for (key, line), colour in zip(
+        rows.dropna(subset=[x, y]).groupby(by), itertools.cycle(colours), strict=False
+    ):
+        curve(axes, line, x, y, color=colour, **style)
+        ends.append((line, name(key), colour))
+    return ends
+
+
+def shades(count: int) -> list[str]:
+    """So many colours of one scale, from dark blue to yellow, in order for every kind of colour vision."""
+    scale = matplotlib.colormaps["viridis"]
+    return [to_hex(scale(0.9 * i / max(1, count - 1))) for i in range(count)]
+
+
+def name_ends(axes: Axes, names: Ends, x: str, y: str = "rate") -> None:
+    """Names (a line's rows, words, colour) beside the lines' ends, moved apart; wants the final limits.
+
+    All stay within the panel's height: what is drawn beyond it shrinks every panel.
+    """
+    to_axes = axes.transData + axes.transAxes.inverted()
+    ends = []
+    for rows, words, colour in (name for name in names if len(name[0])):
+        end = rows.loc[rows[x].idxmax()]
+        height = to_axes.transform((end[x], end[y]))[1]
+        ends.append([end[x], round(height, 2), rows[y].mean(), words, colour])
+    ends.sort(key=lambda end: end[:3])
+    for _ in range(100):
+        for below, above in itertools.pairwise(ends):
+            room = 0.03 * (2 + below[3].count("\n") + above[3].count("\n"))
+            if below[0] == above[0] and (lack := room - (above[1] - below[1])) > 0:
+                below[1], above[1] = below[1] - lack / 2, above[1] + lack / 2
+        for end in ends:
+            margin = 0.03 * (1 + end[3].count("\n"))
+            end[1] = min(max(end[1], margin), 1 - margin)
+    for end_x, height, _, words, colour in ends:
+        axes.annotate(words, (end_x, height), (7, 0), ("data", "axes fraction"), "offset points",
+                      va="center", color=colour, fontsize=10)  # fmt: skip
+
+
+def note(axes: Axes, x: float, y: float, words: str) -> None:
+    """Small grey words at a place in parts of the panel."""
+    axes.text(x, y, words, transform=axes.transAxes, color=INK, fontsize=9)
+
+
+def behind(axes: Axes, label: str, top: float) -> Axes:
+    """An axis on the right, for what theory or the compiler says; what is drawn on it stands behind."""
+    back = axes.twinx()
+    axes.set_zorder(back.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    back.spines["top"].set_visible(False)
+    back.set_ylim(0, top)
+    back.set_ylabel(label, color=INK)
+    back.tick_params(axis="y", colors=INK)
+    return back
+
+
+def staircase(axes: Axes, rows: pd.DataFrame, x: str) -> None:
+    """Theoretical occupancy in grey, one flight of steps for each block size if that is not x itself."""
+    back = behind(axes, "Theoretical occupancy (%)", 108)
+    for _, part in rows.groupby("block_size") if x != "block_size" else [(0, rows)]:
+        steps = 100 * part.groupby(x)["occupancy_theoretical"].max()
+        back.step(steps.index, steps, where="mid", color=GREY, linewidth=1)
+        back.fill_between(steps.index, steps, step="mid", color=GREY, alpha=0.18, linewidth=0)
+
+
+def ceiling(axes: Axes, rows: pd.DataFrame, words: str, end: float, begin: float = 0) -> None:
+    """The dashed line that no kernel can cross, named above its left end; and the y limits that it needs."""
+    top, unit = (rows["ceiling"] * rows["rate"] / rows["throughput"]).max(), rows["unit"].iloc[0]
+    if pd.isna(top):
+        axes.set_ylim(0, 1.1 * rows["rate"].max())
+        return
+    axes.plot([begin, end], [top, top], color=INK, linestyle="--", linewidth=1.2)
+    axes.set_ylim(0, 1.1 * top)
+    note(axes, 0.01, 1.015 / 1.1, f"{words}: {top:,.{0 if top > 100 else 1}f} {unit}")
+
+
+def occupancy_on_top(axes: Axes, full: float) -> None:
+    """A second scale for an x of resident warps, of which an SM holds `full`."""
+    axes.set(xlim=(0, 1.28 * full), xticks=range(0, int(full) + 1, 8))
+    top = axes.secondary_xaxis("top", functions=(lambda w: 100 * w / full, lambda o: full * o / 100))
+    top.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 % occupancy"], color=INK, fontsize=9)
+    top.tick_params(color=INK, length=3)
+    top.spines["top"].set_visible(False)
+
+
+def log2(axes: Axes, values: Sequence[float], name: Callable[[float], str] = "{:g}".format) -> None:
+    """A logarithmic x with a tick at each value, or at some powers of 2 where there are many."""
+    axes.set_xscale("log", base=2)
+    ticks = sorted(set(values))
+    if len(ticks) > 9:
+        first, last = (math.ceil(math.log2(end)) for end in (ticks[0], ticks[-1]))
+        ticks = [2.0**power for power in range(first, last + 1, math.ceil((last - first) / 6))]
+    axes.set_xticks(ticks, [name(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
+def bytes_name(count: float) -> str:
+    """'64 KiB'"""
+    power = next((p for p in (3, 2, 1) if count >= 1024**p), 0)
+    return f"{count / 1024**power:g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
