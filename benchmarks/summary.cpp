@@ -127,14 +127,21 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
           << cliff->curve << ")\n";
   }
   std::size_t precise = 0;
-  for (const CaseResult& r : results)
-    if (r.planned.status == Status::valid && r.reached_precision) ++precise;
+  std::size_t uneven = 0;
+  for (const CaseResult& r : results) {
+    if (r.planned.status != Status::valid) continue;
+    if (r.reached_precision) ++precise;
+    if (r.time_p90_s > 1.05 * r.time_p10_s) ++uneven;
+  }
   out << results.size() << " cases: " << count[Status::valid] << " valid";
   if (count[Status::valid] > 0)
     out << text(" (%.1f %% to the precision aimed at)",
                 100.0 * static_cast<double>(precise) / static_cast<double>(count[Status::valid]));
   out << ", " << count[Status::impossible] << " impossible on this device, " << count[Status::skipped]
       << " skipped, " << count[Status::invalid] << " invalid\n";
+  if (uneven > 0)
+    out << uneven << (uneven == 1 ? " case has" : " cases have")
+        << " launches that differ by more than 5 % (time_p10_s to time_p90_s): more than one speed\n";
   for (const auto& [reason, times] : reasons) out << "  invalid: " << reason << '\n';
 }
 

@@ -129,6 +129,8 @@ const std::vector<Column>& columns() {
       {"time_median_s", when(timed, [](R r) { return r.time_s.median; })},
       {"time_ci95_low_s", when(timed, [](R r) { return r.time_s.low; })},
       {"time_ci95_high_s", when(timed, [](R r) { return r.time_s.high; })},
+      {"time_p10_s", when(timed, [](R r) { return r.time_p10_s; })},
+      {"time_p90_s", when(timed, [](R r) { return r.time_p90_s; })},
       {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
       {"throughput", when(timed, [](R r) { return r.throughput; })},
       {"throughput_unit", [](R r) { return std::string(rate_name(unit_of(ceiling(r)))); }},

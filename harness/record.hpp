@@ -38,9 +38,11 @@ struct CaseResult {
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;
   bool reached_precision = false;
-  statistics::MedianInterval time_s;          ///< per launch; meaningful when samples > 0
-  double sm_clock_hz = 0;                     ///< median over kept samples
-  double cycles_per_pass = 0;                 ///< time x SM clock over passes
+  statistics::MedianInterval time_s;  ///< per launch; meaningful when samples > 0
+  double time_p10_s = 0;              ///< a tenth of the kept samples took no longer ...
+  double time_p90_s = 0;              ///< ... and a tenth took longer: far apart when a kernel has two speeds
+  double sm_clock_hz = 0;             ///< median over kept samples
+  double cycles_per_pass = 0;         ///< time x SM clock over passes
   std::optional<double> own_cycles_per_pass;  ///< the same by the kernel's own clock, median over visits
   double throughput = 0;                      ///< work over median time, in the unit of the variant's ceiling
   double ceiling = 0;                         ///< same unit; 0 when there is none

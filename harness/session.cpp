@@ -148,6 +148,8 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   r.discarded = samples.size() - times.size();
   if (times.empty()) return;
   r.time_s = statistics::median_interval(times);
+  r.time_p10_s = statistics::quantile(times, 0.1);
+  r.time_p90_s = statistics::quantile(times, 0.9);
   r.reached_precision = times.size() >= statistics::least_samples(0.95) &&
                         r.time_s.relative_half_width() <= precision_.half_width;
   r.sm_clock_hz = statistics::median(clocks);

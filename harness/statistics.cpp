@@ -11,7 +11,7 @@ namespace occbench::statistics {
 namespace {
 
 std::vector<double> sorted(std::span<const double> samples) {
-  if (samples.empty()) throw std::invalid_argument("a median needs at least one sample");
+  if (samples.empty()) throw std::invalid_argument("statistics need at least one sample");
   std::vector<double> out(samples.begin(), samples.end());
   std::ranges::sort(out);
   return out;
@@ -42,6 +42,12 @@ std::size_t interval_rank(std::size_t n, double confidence) {
 }  // namespace
 
 double median(std::span<const double> samples) { return middle(sorted(samples)); }
+
+double quantile(std::span<const double> samples, double p) {
+  const auto s = sorted(samples);
+  const double rank = std::ceil(p * static_cast<double>(s.size()));
+  return s[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(s.size()))) - 1];
+}
 
 std::size_t least_samples(double confidence) {
   std::size_t n = 1;

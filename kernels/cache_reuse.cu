@@ -119,8 +119,7 @@ std::vector<double> reference(std::span<const float> input, const Shape& shape, 
   return outputs;
 }
 
-constexpr double tolerance =
-    1e-4;  // of float32 sums of up to some 10,000 values; a load too few shows by 0.5
+constexpr double tolerance = 5e-4;  // of float32 sums of some 10,000 values; a load too few shows by 0.5
 
 struct Form {
   unsigned working_set_bytes;

@@ -32,6 +32,16 @@ TEST(Median, NeedsASample) {
   EXPECT_THROW(static_cast<void>(median_interval({})), std::invalid_argument);
 }
 
+TEST(Quantile, IsTheNearestRank) {
+  EXPECT_EQ(quantile(ranks(10), 0.1), 1);
+  EXPECT_EQ(quantile(ranks(10), 0.9), 9);
+  EXPECT_EQ(quantile(ranks(11), 0.1), 2);
+  EXPECT_EQ(quantile(ranks(36), 0.9), 33);
+  EXPECT_EQ(quantile(ranks(3), 0.0), 1);
+  EXPECT_EQ(quantile(ranks(3), 1.0), 3);
+  EXPECT_THROW(static_cast<void>(quantile({}, 0.5)), std::invalid_argument);
+}
+
 TEST(MedianInterval, HasTheRanksOfTheTables) {  // Conover, Practical Nonparametric Statistics, 3.2
   struct Entry {
     std::size_t n;

@@ -200,6 +200,8 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
             yield f"occupancy_theoretical: {got[0]:g}, but {got[1]:g} warps of {max_warps} are {expected:g}"
     if (got := numbers("time_ci95_low_s", "time_median_s", "time_ci95_high_s")) and sorted(got) != got:
         yield f"time_median_s: {got[1]:g} is outside its interval [{got[0]:g}, {got[2]:g}]"
+    if (got := numbers("time_p10_s", "time_median_s", "time_p90_s")) and sorted(got) != got:
+        yield f"time_median_s: {got[1]:g} is outside the tenths [{got[0]:g}, {got[2]:g}]"
     work = WORK.get(row["throughput_unit"])
     if work and not row[work]:
         yield f"{work}: empty, and throughput_unit is {row['throughput_unit']}"
