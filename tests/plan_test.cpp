@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a case is called, what its work is held against, and how long it is made: arithmetic, no device needed.
+#include "harness/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/theory/catalogue.hpp"
+
+namespace occbench {
+namespace {
+
+Device h200() {
+  const auto entry = theory::find_device("h200");
+  const auto arch = theory::arch_facts(9, 0);
+  return {.sm = entry.sm,
+          .sm_clock_max_hz = entry.sm_clock_hz,
+          .dram_bytes_per_s = entry.dram_bytes_per_s,
+          .fp32_lanes_per_sm = arch.fp32_lanes_per_sm,
+          .fp64_lanes_per_sm = arch.fp64_lanes_per_sm,
+          .tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm,
+          .l1_bytes_per_cycle = arch.l1_bytes_per_cycle,
+          .smem_bytes_per_cycle = 128};
+}
+
+TEST(Ceilings, OfAnH200AreItsDataSheets) {
+  const Device device = h200();
+  const auto at_full_clock = [&](Ceiling c) { return ceiling_rate(c, device, 1.98e9) * 1e-12; };
+  EXPECT_NEAR(at_full_clock(Ceiling::dram), 4.814, 1e-3);
+  EXPECT_NEAR(at_full_clock(Ceiling::fp32), 66.9, 0.1);
+  EXPECT_NEAR(at_full_clock(Ceiling::fp64), 33.5, 0.1);
+  EXPECT_NEAR(at_full_clock(Ceiling::l1), 33.5, 0.1);
+  EXPECT_NEAR(at_full_clock(Ceiling::shared_memory), 33.5, 0.1);
+  EXPECT_NEAR(at_full_clock(Ceiling::issue), 33.5, 0.1);
+  EXPECT_EQ(at_full_clock(Ceiling::none), 0);
+  // H100 white paper: 989.4 TFLOP/s dense bf16 at its boost clock for tensor work, 1,830 MHz
+  EXPECT_NEAR(ceiling_rate(Ceiling::tensor_bf16, device, 1.83e9) * 1e-12, 989.4, 1);
+}
+
+TEST(Ceilings, CountWhatTheyAreAbout) {
+  const Work work{.bytes = 1, .flop = 2, .operations = 3};
+  for (const auto& [ceiling, what, name] : {std::tuple(Ceiling::dram, 1.0, "byte/s"),
+                                            {Ceiling::l1, 1.0, "byte/s"},
+                                            {Ceiling::shared_memory, 1.0, "byte/s"},
+                                            {Ceiling::fp32, 2.0, "flop/s"},
+                                            {Ceiling::tensor_bf16, 2.0, "flop/s"},
+                                            {Ceiling::issue, 3.0, "operation/s"},
+                                            {Ceiling::none, 3.0, "operation/s"}}) {
+    EXPECT_EQ(amount(work, unit_of(ceiling)), what) << to_string(ceiling);
+    EXPECT_EQ(rate_name(unit_of(ceiling)), name) << to_string(ceiling);
+  }
+}
+
+TEST(Names, TellCasesApartByEveryDial) {
+  const Variant variant{.family = "f", .name = "v"};
+  const CaseSpec plain{.experiment = "e", .variant = &variant, .block_size = 64};
+  EXPECT_EQ(plain.id(), "e.f.v.b64");
+  CaseSpec all = plain;
+  all.resident_blocks = 2;
+  all.ballast_bytes = 1024;
+  all.carveout_percent = 50;
+  all.waves = 3;
+  all.grid_size = 133;
+  all.cluster_size = 4;
+  all.block_s = 200e-6;
+  EXPECT_EQ(all.id(), "e.f.v.b64.r2.s1024.c50.w3.g133.k4.t200us");
+}
+
+TEST(Passes, FillTheTimeByWhateverBindsFirst) {
+  const Device device = h200();
+  const double target_s = 1e-3;
+  const auto passes = [&](const Pass& pass, int warps) {
+    return static_cast<double>(passes_for({.pass = pass}, 0, device, warps, target_s));
+  };
+  EXPECT_NEAR(passes({.latency_cycles = 1980}, 1), 1000, 1);       // a microsecond each
+  EXPECT_NEAR(passes({.dram_waits = 1}, 1), 1250, 1);              // 0.8 us each
+  EXPECT_NEAR(passes({.dram_waits = 0.25}, 1), 5000, 1);           // four stages
+  EXPECT_NEAR(passes({.pipe_cycles_per_warp = 99}, 20), 1000, 1);  // 20 warps in turn
+  const double bytes = 4.814e12 * target_s / (64 * 32 * 132);      // of one thread, at DRAM's rate
+  EXPECT_NEAR(passes({.dram_bytes = bytes / 100}, 64), 100, 1);
+  EXPECT_EQ(passes({.latency_cycles = 1e9}, 1), 1);  // never none
+}
+
+}  // namespace
+}  // namespace occbench
