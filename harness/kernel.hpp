@@ -35,7 +35,7 @@ struct Dials {
   int barriers = 1;                      ///< named barriers the machine code reserves; 1 when it uses none
   std::optional<int> fma_per_load = {};  ///< FMAs on each loaded value
   int stages = 0;                        ///< of an asynchronous copy pipeline
-  std::size_t bytes_in_flight = 0;       ///< most that one warp's asynchronous copies have under way
+  std::size_t bytes_in_flight = 0;       ///< most that one pipeline of asynchronous copies has under way
   std::size_t working_set_bytes = 0;  ///< what is read again and again: by a block, or along a chain of loads
   int bank_conflict = 0;              ///< lanes of a warp that ask one shared-memory bank at once; 1: none
   std::optional<int> lanes_apart = {};         ///< of a warp's 32 lanes, how many branch away from the others
@@ -83,8 +83,9 @@ struct Problem {
   /// After the launch has finished: nullopt when every output agrees with the CPU reference in
   /// float64, otherwise one line naming the first element that does not.
   std::function<std::optional<std::string>()> mismatch;
-  /// SM cycles per pass by the kernel's own clock64 readings, asked for while the output still is that of the
-  /// last timed launch: a second method beside the events. Empty: the kernel reads no clock.
+  /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64 readings: a
+  /// second method beside the events. Asked for while the output still is that of the last timed launch. Empty: the
+  /// kernel reads no clock.
   std::function<double()> own_cycles_per_pass = nullptr;
 
   template <class Parameters>

@@ -229,7 +229,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
     }
   }
   for (Course& course : courses)
-    if (course.result.planned.spec.energy && course.result.samples > 0)
+    if (course.result.planned.spec.energy && course.done && course.result.samples > 0)
       guarded(course, [&] {
         if (!stop) course.result.energy = energy_of(course, stop);
         close(course);
