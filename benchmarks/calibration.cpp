@@ -243,6 +243,12 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .method = "the same two kinds of blocks: their difference is 31 / 32 of a release",
        .value =
            [](Readings r) { return 32 * (barrier_cycles(r[2], r[3]) - barrier_cycles(r[0], r[1])) / 31; }},
+      {.parameter = "barrier_register",
+       .cases = {of("barrier-2", {.block_size = 32}), of("barrier-8", {.block_size = 32}),
+                 of("barrier-counted-2", {.block_size = 32}), of("barrier-counted-8", {.block_size = 32})},
+       .method =
+           "blocks of one warp, as many as fit: the same loops with the number of threads in a register",
+       .value = [](Readings r) { return barrier_cycles(r[2], r[3]) - barrier_cycles(r[0], r[1]); }},
       {.parameter = "shared_latency",
        .cases = {of("shared-chain", lone_warp)},
        .method = "each lane of a lone warp follows a chain in its own bank, 12 loads a pass",
@@ -283,11 +289,11 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
            "all SMs sweep a quarter of the L2 by ld.global.cg, 4 x 16 bytes in flight a thread: the best "
            "of 3 numbers of warps",
        .value = most_bytes_per_s},
-      {.parameter = "l2_write_bandwidth",
-       .cases = some_warps("l2-write", 512, many),
-       .method = "all SMs write a quarter of the L2 again and again, 4 x 4 bytes a thread and pass, as "
-                 "spilled registers are: the best of 3 "
-                 "numbers of warps",
+      {.parameter = "spill_store_bandwidth",
+       .cases = some_warps("spill", 512, many),
+       .method =
+           "4 words a thread and pass stored to local memory, and as many reloaded: the best of 3 numbers "
+           "of warps",
        .value = most_bytes_per_s},
       {.parameter = "sm_port_bandwidth",
        .cases = {of("l2-sweep-2MiB", {.grid_size = 1})},

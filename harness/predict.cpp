@@ -58,8 +58,8 @@ std::string_view lacking(const theory::Parameters& parameters, const theory::Pro
       {{Pipe::shared_unit, Pipe::bulk_load, Pipe::wait_stage}, {&P::shared_latency_cycles}},
       // Whatever misses one of these goes on to the next.
       {{Pipe::global_load, Pipe::global_store, Pipe::local_load, Pipe::local_store, Pipe::async_load},
-       {&P::l1_latency_cycles, &P::l1_bytes_per_cycle, &P::l2_latency_cycles, &P::l2_bytes_per_s,
-        &P::l2_write_bytes_per_s}},
+       {&P::l1_latency_cycles, &P::l1_bytes_per_cycle, &P::l2_latency_cycles, &P::l2_bytes_per_s}},
+      {{Pipe::local_store}, {&P::spill_store_bytes_per_s}},
       {{Pipe::global_load, Pipe::global_store, Pipe::local_load, Pipe::local_store, Pipe::async_load,
         Pipe::bulk_load},
        {&P::sm_port_bytes_per_cycle, &P::dram_latency_s, &P::dram_read_bytes_per_s,

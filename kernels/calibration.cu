@@ -312,6 +312,55 @@ struct Barrier {
   }
 };
 
+/// The same, but for the number of threads, which comes in a register: all of the block's.
+template <int count>
+struct CountedBarrier {
+  using Parameters = calibration::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    const auto threads = static_cast<int>(blockDim.x);
+    float x = chain_start(index, 0);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      x = fmaf(-x, x, drift);
+#pragma unroll
+      for (int i = 0; i < count; ++i) asm volatile("bar.sync 0, %0;" ::"r"(threads) : "memory");
+    }
+    p.output[index] = x;
+  }
+};
+
+// ---- Local memory ----
+
+constexpr int slots = 16;      // words of a thread's own
+constexpr int kept_slots = 4;  // loaded, and others stored, in a pass
+
+/// Far enough from slot to slot that no access takes two of them.
+__host__ __device__ constexpr int slot_of(int pass, int i) { return (pass * kept_slots + i) * 5 % slots; }
+
+/// What a spilled register does, without registers: its place in the array is known only at run time.
+struct Spill {
+  using Parameters = calibration::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    unsigned own[slots];
+#pragma unroll
+    for (int j = 0; j < slots; ++j) own[j] = word_start(index, j);
+    unsigned x = word_start(index, slots);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < kept_slots; ++i) {
+        x = logic(x, own[slot_of(pass, i + 1)]);  // stored 15 steps ago
+        own[slot_of(pass, i)] = x;
+      }
+    }
+    p.output[index] = static_cast<float>(x >> 8);
+  }
+};
+
 // ---- On-chip memory ----
 
 constexpr unsigned rows = 16;  // of a table of 32 words each
@@ -408,7 +457,7 @@ struct Form {
   Instructions instructions = {};
   int hot_loops = 1;
   Ceiling ceiling = Ceiling::none;
-  double bytes = 0;       ///< that a thread loads in a pass
+  double bytes = 0;       ///< that a thread loads (Spill: stores) in a pass
   double operations = 0;  ///< of whatever is counted, of a thread in a pass
   int fixed_block_size = 0;
   int least_cc = 0;
@@ -617,9 +666,10 @@ void add_wgmma() {
        .entry = reinterpret_cast<const void*>(free_entry<Wgmma>)});
 }
 
-template <int count>
+template <int count, bool counted>
 void add_barrier() {
-  add({.name = "barrier-" + std::to_string(count),
+  using Body = std::conditional_t<counted, CountedBarrier<count>, Barrier<count>>;
+  add({.name = (counted ? "barrier-counted-" : "barrier-") + std::to_string(count),
        .pass = {.latency_cycles = 15 + 20.0 * count, .pipe_cycles_per_warp = 2.0 * count},
        .instructions = {{"BAR", count}, {"FFMA", 1}},
        .operations = count,
@@ -627,7 +677,30 @@ void add_barrier() {
            [](const float*, int passes) {
              return of_each_lane([=](int thread) { return chain_after(thread, 0, passes); });
            },
-       .entry = reinterpret_cast<const void*>(free_entry<Barrier<count>>)});
+       .entry = reinterpret_cast<const void*>(free_entry<Body>)});
+}
+
+void add_spill() {
+  add({.name = "spill",
+       .pass = {.latency_cycles = 50.0 * kept_slots, .pipe_cycles_per_warp = 8.0 * kept_slots},
+       .instructions = {{"LDL", kept_slots}, {"STL", kept_slots}},
+       .bytes = sizeof(unsigned) * kept_slots,
+       .operations = kept_slots,
+       .reference =
+           [](const float*, int passes) {
+             return of_each_lane([=](int thread) {
+               std::array<unsigned, slots> own{};
+               for (int j = 0; j < slots; ++j) own[static_cast<std::size_t>(j)] = word_start(thread, j);
+               unsigned x = word_start(thread, slots);
+               for (int pass = 0; pass < passes; ++pass)
+                 for (int i = 0; i < kept_slots; ++i) {
+                   x = logic(x, own[static_cast<std::size_t>(slot_of(pass, i + 1))]);
+                   own[static_cast<std::size_t>(slot_of(pass, i))] = x;
+                 }
+               return x >> 8;
+             });
+           },
+       .entry = reinterpret_cast<const void*>(free_entry<Spill>)});
 }
 
 void add_shared_chain() {
@@ -691,8 +764,11 @@ const Registration registered{[] {
   add_operands<512>();
   add_mma();
   add_wgmma();
-  add_barrier<2>();
-  add_barrier<8>();
+  add_barrier<2, false>();
+  add_barrier<8, false>();
+  add_barrier<2, true>();
+  add_barrier<8, true>();
+  add_spill();
   add_shared_chain();
   add_hits<Space::shared, 4>();
   add_hits<Space::shared, 16>();

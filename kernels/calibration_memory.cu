@@ -220,27 +220,6 @@ struct L2Sweep {
   }
 };
 
-/// The same by stores of 4 bytes, as spilled registers are stored: each thread writes its number in the block.
-struct L2Write {
-  using Parameters = SweepParameters;
-
-  static __device__ void run(const Parameters& p) {
-    const unsigned tile = blockDim.x * (l2_loads * 4);
-    const auto step = static_cast<unsigned>(std::uint64_t{gridDim.x} * tile % p.set_bytes);
-    unsigned first = static_cast<unsigned>(std::uint64_t{blockIdx.x} * tile % p.set_bytes);
-    p.output[device::thread_index()] = static_cast<float>(threadIdx.x);  // shows that the block was there
-    auto* const output = reinterpret_cast<char*>(p.output + device::thread_count()) + threadIdx.x * 4;
-    const auto own = static_cast<float>(threadIdx.x);
-#pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-#pragma unroll
-      for (int j = 0; j < l2_loads; ++j) *reinterpret_cast<float*>(output + first + j * blockDim.x * 4) = own;
-      first += step;
-      if (first >= p.set_bytes) first -= p.set_bytes;
-    }
-  }
-};
-
 enum class Op { read, write, copy };
 constexpr int dram_loads = 3;  // of 8 bytes, of a thread in a pass
 
@@ -582,49 +561,6 @@ void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes,
   });
 }
 
-/// A quarter of the L2 is written again and again; a grid that does not come to all of it leaves the rest alone.
-void add_l2_write(const std::string& name) {
-  const auto set_bytes = [](const Shape& shape) {
-    const std::size_t tile = static_cast<std::size_t>(shape.block_size) * l2_loads * 4;
-    return l2_bytes() / 4 / tile * tile;
-  };
-  Dials dials;
-  dials.ilp = l2_loads;
-  dials.bytes_per_access = 4;
-  add_variant({
-      .family = "calibration",
-      .name = name,
-      .dials = dials,
-      .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = 100, .pipe_cycles_per_warp = 8.0 * l2_loads},
-      .instructions = {{"STG.32", l2_loads}},
-      .l2_before = L2::warm,
-      .check_iterations = 33,
-      .prepare =
-          [=](Arena& arena, const Shape& shape) {
-            const std::size_t set = set_bytes(shape);
-            Problem problem;
-            problem.set_parameters(SweepParameters{nullptr, arena.output<float>(), static_cast<unsigned>(set),
-                                                   static_cast<int>(shape.iterations)});
-            const double stores = static_cast<double>(shape.threads() * shape.iterations) * l2_loads;
-            problem.work = {.bytes = stores * 4, .operations = stores};
-            problem.poison = [=, &arena] {
-              arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float) + set);
-            };
-            problem.mismatch = [=, &arena] {
-              const auto block = static_cast<std::size_t>(shape.block_size);
-              const std::size_t tile = block * l2_loads;  // in elements
-              const auto reached = static_cast<std::size_t>(shape.grid_size * shape.iterations) * tile;
-              return arena.first_mismatch<float>(
-                  static_cast<std::size_t>(shape.threads()) + std::min(set / sizeof(float), reached), 0,
-                  [=](std::size_t i) { return static_cast<double>(i % block); });
-            };
-            return problem;
-          },
-      .entry = reinterpret_cast<const void*>(free_entry<L2Write>),
-  });
-}
-
 template <Op op>
 void add_dram(const std::string& name) {
   constexpr bool reads = op != Op::write;
@@ -765,7 +701,6 @@ const Registration registered{[] {
   add_loaded<true>("dram-loaded-copy");
   add_l2_sweep("l2-sweep", 0.25, std::size_t{1} << 31, 0);
   add_l2_sweep("l2-sweep-2MiB", 0.25, 2 * mebibyte, 1024);
-  add_l2_write("l2-write");
   add_dram<Op::read>("dram-read");
   add_dram<Op::write>("dram-write");
   add_dram<Op::copy>("dram-copy");

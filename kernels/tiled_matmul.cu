@@ -168,6 +168,7 @@ struct Form {
   double pipe_cycles_per_warp;
   double bytes_per_pass;  ///< that a thread loads
   double lines;           ///< that a warp's load lies in: its rows of the tile
+  double bank_conflict = 1;
   std::vector<double> loop_trips = {};
   const void* entry = nullptr;
 };
@@ -184,7 +185,10 @@ void add(const Form& f) {
       .pass = {.flop = flop_per_pass,
                .latency_cycles = 800.0 + 8 * f.depth,
                .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
-      .flow = {.loop_trips = f.loop_trips, .shared_bytes = f.bytes_per_pass, .lines = f.lines},
+      .flow = {.loop_trips = f.loop_trips,
+               .shared_bytes = f.bytes_per_pass,
+               .lines = f.lines,
+               .bank_conflict = f.bank_conflict},
       .instructions = f.instructions,
       .fixed_block_size = f.threads,
       .l2_before = L2::clean,
@@ -240,6 +244,8 @@ void add_textbook() {
        .pipe_cycles_per_warp = 1.5 * tile,
        .bytes_per_pass = 8,
        .lines = 32.0 / tile,
+       // A 16-byte load whose lanes ask for at most 256 different bytes takes two cycles instead of four.
+       .bank_conflict = (1.5 * tile + 2) / (2.0 * tile + 2),
        .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
 }
 
@@ -274,6 +280,10 @@ const Registration registered{[] {
          .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
          .bytes_per_pass = 32.0 * Body::loads,
          .lines = 1,
+         // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to four rows at
+         // once, in one bank all four.
+         .bank_conflict =
+             (1.5 * Body::depth * span + 20.0 * Body::loads) / (2.0 * Body::depth * span + 8.0 * Body::loads),
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});
   });
 }};

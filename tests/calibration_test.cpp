@@ -111,6 +111,13 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       for (const double barriers : {2, 8}) readings.push_back(pass_of(30 + barriers * warps * cycles, warps));
     return readings;
   };
+  /// The same in blocks of one warp, without and with a register.
+  const auto both_kinds = [](double without, double with) {
+    std::vector<Reading> readings;
+    for (const double cycles : {without, with})
+      for (const double barriers : {2, 8}) readings.push_back(pass_of(30 + barriers * 32 * cycles, 32));
+    return readings;
+  };
   const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
       {"sm_clock", {{pass_of(1)}, clock_hz}},
       {"tensor_clock", {{{.clock_hz = 1.7e9}, {.clock_hz = 1.6e9}}, 1.7e9}},
@@ -124,6 +131,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       {"barrier", {{pass_of(30 + 2 * 23.0), pass_of(30 + 8 * 23.0)}, 23}},
       {"barrier_arrival", {crowded(2.0 + 1.5 / 32, 2.0 + 1.5), 2.0}},
       {"barrier_release", {crowded(2.0 + 1.5 / 32, 2.0 + 1.5), 1.5}},
+      {"barrier_register", {both_kinds(3.0, 4.75), 1.75}},
       {"shared_latency", {{pass_of(12 * 23.0)}, 23}},
       {"shared_bandwidth",
        {{moving(100 * clock_hz * sm_count), moving(127 * clock_hz * sm_count),
@@ -136,7 +144,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       {"l1_bandwidth", {{moving(1), moving(2), moving(120 * clock_hz * sm_count)}, 120}},
       {"l2_latency", {{waiting(270)}, 270}},
       {"l2_bandwidth", {{moving(5e12), moving(6e12), moving(5.5e12)}, 6e12}},
-      {"l2_write_bandwidth", {{moving(3e12), moving(4e12), moving(3.5e12)}, 4e12}},
+      {"spill_store_bandwidth", {{moving(3e12), moving(4e12), moving(3.5e12)}, 4e12}},
       {"sm_port_bandwidth", {{moving(60 * clock_hz)}, 60}},
       {"dram_latency", {{waiting(660)}, 330e-9}},
       {"dram_spread", {{waiting(80)}, 40e-9}},

@@ -21,7 +21,7 @@ Machine quiet_machine() {
   m.shared_latency = 23;
   m.l1_latency = 32;
   m.l2_latency = 270;
-  m.l2_bytes = m.l2_write_bytes = m.port_bytes = 64;
+  m.l2_bytes = m.spill_store_bytes = m.port_bytes = 64;
   m.dram_latency = 660;
   m.dram_bytes = 16;
   m.dram_service = 100;
@@ -88,6 +88,37 @@ TEST(Simulate, ABarrierMakesTheFastWait) {
   const Program meeting =
       parse_programs("f v 16 0 0 0 1\n10*FFMA 4 - - 00 00 00\nBAR 6 - - 00 00 00\n").at({"f", "v"});
   EXPECT_NEAR(pace(meeting, {.blocks = 1, .warps_per_block = 4}), 40 + 20, 6);
+}
+
+TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
+  Machine m = quiet_machine();
+  m.barrier_cycles = 0;
+  m.arrival_cycles = 2;
+  m.release_cycles = 1;
+  m.register_release_cycles = 3;
+  const Crew crowd{.blocks = 32, .warps_per_block = 1};
+  const auto meeting = [&](const std::string& barrier) {
+    return parse_programs("f v 16 0 0 0 1\n" + barrier + " 6 - - 00 00 00\n").at({"f", "v"});
+  };
+  EXPECT_NEAR(pace(meeting("BAR"), crowd, {}, m), 32 * (2 + 1), 2);
+  EXPECT_NEAR(pace(meeting("BAR.REGISTER"), crowd, {}, m), 32 * (2 + 1 + 3), 2);
+}
+
+TEST(Simulate, SpilledRegistersGoThroughTheL1) {
+  Machine m = quiet_machine();
+  m.spill_store_bytes = 16;
+  const Crew full{.blocks = 8, .warps_per_block = 8};
+  const Program spill =
+      parse_programs("f v 16 16 0 0 1\nSTL.32 1 - 0 00 00 00\nLDLU.32 4 1 - 01 00 00\nFADD 4 - - 02 00 00\n")
+          .at({"f", "v"});
+  EXPECT_NEAR(pace(spill, full, {}, m), 64 * 128 / 16.0, 15) << "as fast as stores are written through";
+  EXPECT_NEAR(pace(spill, {.blocks = 1, .warps_per_block = 1}, {}, m), 32 + 10, 12) << "a reload hits";
+}
+
+TEST(Simulate, AShuffleTakesTheSharedMemorysTime) {
+  const Program shuffle =
+      parse_programs("f v 16 0 0 0 1\n20*SHFL 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  EXPECT_NEAR(pace(shuffle, {.blocks = 8, .warps_per_block = 8}), 20 * 64, 30) << "one a cycle";
 }
 
 TEST(Simulate, BlocksFollowEachOther) {

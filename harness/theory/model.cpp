@@ -57,7 +57,11 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   d.traffic.late_l2 = loaded > 0 ? std::min(1.0, flow.shared_bytes / loaded) : 0;
   d.traffic.load_l2 += d.traffic.late_l2;
   const double warps = static_cast<double>(shape.blocks_per_sm) * shape.warps_per_block;
-  const double spilled = static_cast<double>(program.local_bytes) * 32 * warps;
+  // Each spilled register that the loop stores or reloads is another one; the rest of the stack lies still.
+  const double spilled =
+      std::min(static_cast<double>(program.local_bytes),
+               std::max(program.bytes(Pipe::local_load), program.bytes(Pipe::local_store))) *
+      32 * warps;
   const double l1 = std::max(1.0, static_cast<double>(shape.l1_bytes) - p.l1_reserved_bytes);
   const double l2 = l2_share * static_cast<double>(chip.l2_bytes);
   const double set = flow.warp_set_bytes > 0 ? warps * static_cast<double>(flow.warp_set_bytes)
@@ -76,7 +80,8 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
     d.traffic.load_l2 += missed * in_l2;
     d.traffic.load_dram += missed * (1 - in_l2);
   }
-  d.traffic.local_l1 = spilled > 0 ? kept(set + spilled, l1) : 1;
+  // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
+  if (spilled > 0) d.traffic.local_l1 = set > 0 ? kept(set + spilled, l1) : std::min(1.0, l1 / spilled);
   d.traffic.local_l2 = in_l2;
   d.traffic.barrier_groups = flow.barrier_groups;
   d.traffic.uneven = flow.uneven;
@@ -103,6 +108,7 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, double w
   m.barrier_cycles = p.barrier_cycles;
   m.arrival_cycles = p.barrier_arrival_cycles;
   m.release_cycles = p.barrier_release_cycles;
+  m.register_release_cycles = p.barrier_register_cycles;
   m.shared_latency = p.shared_latency_cycles;
   m.shared_bytes = p.shared_bytes_per_cycle;
 
@@ -111,7 +117,7 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, double w
   m.port_bytes = p.sm_port_bytes_per_cycle;
   m.l2_latency = p.l2_latency_cycles;
   m.l2_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(p.l2_bytes_per_s));
-  m.l2_write_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(p.l2_write_bytes_per_s));
+  m.spill_store_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(p.spill_store_bytes_per_s));
   m.dram_latency = p.dram_latency_s * clock;
   m.dram_spread = p.dram_spread_s * clock;
   m.dram_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(dram_bytes_per_s(p, written)));
@@ -219,8 +225,7 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
   // The baseline: one warp alone, and every resource alone, each as if the other did not exist.
   const Machine machine = machine_of(chip, p, p.sm_clock_hz, demand.written, active_sms);
   const Crew lone{.blocks = 1, .warps_per_block = 1, .working_warps = 1};
-  Traffic idle = demand.traffic;
-  const double alone = (simulate(program, machine, idle, lone, 8).cycles) / 8;
+  const double alone = simulate(program, machine, demand.traffic, lone, 8).cycles / 8;
   const Busiest busy = busiest(usage);
   const double loads = std::ceil(static_cast<double>(blocks_here) / crew.blocks);
   const double simulated_warps = static_cast<double>(crew.blocks) * working * crew.working_share;

@@ -19,8 +19,9 @@ struct Parameters {
   double mma_interval_cycles = 0;  ///< between mma.sync m16n8k16 of bf16
   double branch_cycles = 0;        ///< from a taken branch to the warp's next instruction
   double barrier_cycles = 0;  ///< from the last warp's arrival to the first instruction behind the barrier
-  double barrier_arrival_cycles = 0;  ///< of the SM's barrier unit, for each warp that arrives ...
-  double barrier_release_cycles = 0;  ///< ... and for each meeting that is complete
+  double barrier_arrival_cycles = 0;   ///< of the SM's barrier unit, for each warp that arrives ...
+  double barrier_release_cycles = 0;   ///< ... and for each meeting that is complete, ...
+  double barrier_register_cycles = 0;  ///< ... more if the id or the number of threads is in a register
   // One SM's memory pipes
   double shared_latency_cycles = 0;
   double shared_bytes_per_cycle = 0;
@@ -30,7 +31,7 @@ struct Parameters {
   // L2
   double l2_latency_cycles = 0;
   double l2_bytes_per_s = 0;           ///< of all SMs together
-  double l2_write_bytes_per_s = 0;     ///< that it takes in from all SMs together
+  double spill_store_bytes_per_s = 0;  ///< of spilled registers, that all SMs together write through to it
   double sm_port_bytes_per_cycle = 0;  ///< one SM alone, from the L2
   // DRAM
   double dram_latency_s = 0;

@@ -17,18 +17,43 @@ struct Opcode {
 
 // What is not here goes to `other` when it holds a scoreboard for its result, and to the ALU when it does not.
 constexpr Opcode opcodes[] = {
-    {"FFMA", Pipe::fma},           {"FADD", Pipe::fma},           {"FMUL", Pipe::fma},
-    {"HFMA2", Pipe::fma},          {"IMAD", Pipe::fma_heavy},     {"FFMA2", Pipe::fma},
-    {"DFMA", Pipe::fp64},          {"DADD", Pipe::fp64},          {"DMUL", Pipe::fp64},
-    {"MUFU", Pipe::special},       {"HMMA", Pipe::tensor},        {"HGMMA", Pipe::warpgroup},
-    {"LDG", Pipe::global_load},    {"LD", Pipe::global_load},     {"STG", Pipe::global_store},
-    {"ST", Pipe::global_store},    {"LDS", Pipe::shared_load},    {"STS", Pipe::shared_store},
-    {"LDL", Pipe::local_load},     {"LDLU", Pipe::local_load},    {"STL", Pipe::local_store},
-    {"LDGSTS", Pipe::async_load},  {"UBLKCP", Pipe::bulk_load},   {"BAR", Pipe::barrier},
-    {"SYNCS", Pipe::shared_unit},  {"MEMBAR", Pipe::shared_unit}, {"FENCE", Pipe::shared_unit},
-    {"DEPBAR", Pipe::wait_copies}, {"WARPGROUP", Pipe::none},     {"BRA", Pipe::branch},
-    {"BSSY", Pipe::none},          {"BSYNC", Pipe::branch},       {"NOP", Pipe::none},
-    {"YIELD", Pipe::none},         {"WARPSYNC", Pipe::none},      {"LDGDEPBAR", Pipe::commit_copies},
+    {"FFMA", Pipe::fma},
+    {"FADD", Pipe::fma},
+    {"FMUL", Pipe::fma},
+    {"HFMA2", Pipe::fma},
+    {"IMAD", Pipe::fma_heavy},
+    {"FFMA2", Pipe::fma},
+    {"DFMA", Pipe::fp64},
+    {"DADD", Pipe::fp64},
+    {"DMUL", Pipe::fp64},
+    {"MUFU", Pipe::special},
+    {"HMMA", Pipe::tensor},
+    {"HGMMA", Pipe::warpgroup},
+    {"LDG", Pipe::global_load},
+    {"LD", Pipe::global_load},
+    {"STG", Pipe::global_store},
+    {"ST", Pipe::global_store},
+    {"LDS", Pipe::shared_load},
+    {"STS", Pipe::shared_store},
+    {"SHFL", Pipe::shared_load},
+    {"LDL", Pipe::local_load},
+    {"LDLU", Pipe::local_load},
+    {"STL", Pipe::local_store},
+    {"LDGSTS", Pipe::async_load},
+    {"UBLKCP", Pipe::bulk_load},
+    {"BAR", Pipe::barrier},
+    {"SYNCS", Pipe::shared_unit},
+    {"MEMBAR", Pipe::shared_unit},
+    {"FENCE", Pipe::shared_unit},
+    {"DEPBAR", Pipe::wait_copies},
+    {"WARPGROUP", Pipe::none},
+    {"BRA", Pipe::branch},
+    {"BSSY", Pipe::none},
+    {"BSYNC", Pipe::branch},
+    {"NOP", Pipe::none},
+    {"YIELD", Pipe::none},
+    {"WARPSYNC", Pipe::none},
+    {"LDGDEPBAR", Pipe::commit_copies},
     {"EXIT", Pipe::none},
 };
 
@@ -100,14 +125,17 @@ Instruction instruction(std::string_view name, const Words& w) {
     case Pipe::local_load:
     case Pipe::local_store:
     case Pipe::async_load:
-      i.bytes = static_cast<std::uint16_t>(number<int>(rest) / 8);
-      i.last_use = base == "LDLU";
+      // A shuffle goes the way of a load from shared memory, 4 bytes a lane.
+      i.bytes = base == "SHFL" ? 4 : static_cast<std::uint16_t>(number<int>(rest) / 8);
       break;
     case Pipe::warpgroup:
       i.count = number<std::uint16_t>(rest);
       break;
     case Pipe::branch:
       i.taken = rest == "TAKEN";
+      break;
+    case Pipe::barrier:
+      i.in_register = rest == "REGISTER";
       break;
     case Pipe::wait_copies:
       i.count = number<std::uint16_t>(rest.substr(rest.rfind('.') + 1));

@@ -43,12 +43,12 @@ enum class Pipe : std::uint8_t {
 /// One instruction of the loop. Scoreboards 0 to 5 as the compiler assigned them, -1 for none.
 struct Instruction {
   Pipe pipe = Pipe::none;
-  bool last_use = false;   ///< of a spilled register: its line leaves the L1
-  bool taken = false;      ///< a branch that is
-  std::uint8_t stall = 1;  ///< cycles before the warp's next may issue
-  std::int8_t write = -1;  ///< held until the result is there
-  std::int8_t read = -1;   ///< held until the operands have been read
-  std::uint8_t wait = 0;   ///< mask of scoreboards that must be free
+  bool taken = false;        ///< a branch that is
+  bool in_register = false;  ///< a barrier's id or number of threads
+  std::uint8_t stall = 1;    ///< cycles before the warp's next may issue
+  std::int8_t write = -1;    ///< held until the result is there
+  std::int8_t read = -1;     ///< held until the operands have been read
+  std::uint8_t wait = 0;     ///< mask of scoreboards that must be free
   std::uint8_t reads[2] = {0,
                            0};  ///< registers of the even and the odd bank, less what the operand cache kept
   std::uint8_t reads_alone[2] = {0, 0};  ///< the same after another warp's instruction

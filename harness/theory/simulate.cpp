@@ -69,6 +69,7 @@ struct Warp {
 struct Group {
   int waiting = 0;
   int alive = 0;
+  double release_cycles = 0;  ///< of the barrier unit
 };
 struct Block {
   std::vector<Group> groups;
@@ -184,11 +185,10 @@ class Sm {
         t = std::max(t, s.tensor);
         break;
       case Pipe::global_store:
-        t = std::max({t, load_store_ - load_store_queue, write_ - stores_under_way / m_.l2_write_bytes,
-                      dram_write_ - stores_under_way / m_.dram_bytes});
+        t = std::max({t, load_store_ - load_store_queue, dram_write_ - stores_under_way / m_.dram_bytes});
         break;
       case Pipe::local_store:
-        t = std::max({t, load_store_ - load_store_queue, write_ - stores_under_way / m_.l2_write_bytes});
+        t = std::max({t, load_store_ - load_store_queue, write_ - stores_under_way / m_.spill_store_bytes});
         break;
       case Pipe::global_load:
       case Pipe::shared_load:
@@ -295,13 +295,12 @@ class Sm {
   /// The load/store unit takes an instruction in that keeps it busy for so long; returns when it has.
   double take_in(double t, double cycles) {
     load_store_ = std::max(load_store_, t) + cycles;
-    usage_.load_store += cycles;
     return load_store_;
   }
 
-  void write_through(double t, double bytes) {
-    write_ = std::max(write_, t) + bytes / m_.l2_write_bytes;
-    usage_.l2_write += bytes / m_.l2_write_bytes;
+  void write_through(double t, double bytes, double bytes_per_cycle) {
+    write_ = std::max(write_, t) + bytes / bytes_per_cycle;
+    usage_.l2_write += bytes / bytes_per_cycle;
   }
 
   void memory(Warp& w, const Instruction& i, double t) {
@@ -321,7 +320,7 @@ class Sm {
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        const double missed = i.last_use ? 1 : 1 - t_.local_l1;  // a line is given up at its last use
+        const double missed = 1 - t_.local_l1;
         hold(w, i.write, beyond(done, bytes, missed * (1 - t_.local_l2), missed * t_.local_l2));
         return;
       }
@@ -330,7 +329,7 @@ class Sm {
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        write_through(done, bytes);
+        write_through(done, bytes, m_.spill_store_bytes);
         for (double left = bytes; left > 0; left -= line_bytes)  // what the L2 must put out of itself
           if (random_.uniform() < 1 - t_.local_l2) dram_write(done);
         return;
@@ -339,7 +338,7 @@ class Sm {
         const double done = take_in(t, std::max(1.0, bytes / m_.l1_bytes) * t_.lines);
         usage_.l1 += bytes / m_.l1_bytes * t_.lines;
         hold(w, i.read, done);
-        write_through(done, bytes);
+        write_through(done, bytes, m_.port_bytes);
         if (t_.store_dram > 0)
           dram_write_ = std::max(dram_write_, done) + bytes * t_.store_dram / m_.dram_bytes;
         for (double left = bytes; left > 0; left -= line_bytes)
@@ -453,7 +452,7 @@ class Sm {
           w.groups.erase(w.groups.begin(), w.groups.end() - static_cast<std::ptrdiff_t>(i.count));
         break;
       case Pipe::barrier:
-        arrive(w, t);
+        arrive(w, i, t);
         break;
       case Pipe::branch:
         if (i.taken) w.ready = t + std::max<double>(i.stall, m_.branch_cycles);
@@ -470,10 +469,11 @@ class Sm {
     if (w.at == w.start && ++w.turns == turns_) leave(w, t);  // which may move the warps
   }
 
-  void arrive(Warp& w, double t) {
+  void arrive(Warp& w, const Instruction& i, double t) {
     Group& group = blocks_[static_cast<std::size_t>(w.block)].groups[w.group];
     w.waits = true;
     ++group.waiting;
+    group.release_cycles = m_.release_cycles + (i.in_register ? m_.register_release_cycles : 0);
     barrier_ = std::max(barrier_, t) + m_.arrival_cycles;
     usage_.barrier += m_.arrival_cycles;
     release(w.block, w.group, t);
@@ -482,8 +482,8 @@ class Sm {
     Group& group = blocks_[static_cast<std::size_t>(number)].groups[which];
     if (group.waiting < group.alive || group.waiting == 0) return;
     group.waiting = 0;
-    barrier_ = std::max(barrier_, t) + m_.release_cycles;
-    usage_.barrier += m_.release_cycles;
+    barrier_ = std::max(barrier_, t) + group.release_cycles;
+    usage_.barrier += group.release_cycles;
     const double open = std::max(t + m_.barrier_cycles, barrier_);
     for (Warp& other : warps_)
       if (other.block == number && other.group == which && other.waits) {

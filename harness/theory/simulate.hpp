@@ -21,7 +21,9 @@ struct Machine {
   double branch_cycles = 0;
   double barrier_cycles = 0;
   double arrival_cycles = 1;  ///< of the SM's barrier unit, per warp that arrives ...
-  double release_cycles = 0;  ///< ... and per meeting that is complete
+  double release_cycles = 0;  ///< ... and per meeting that is complete ...
+  double register_release_cycles =
+      0;  ///< ... more where the barrier's id or number of threads is in a register
   double shared_latency = 0;
   double shared_bytes = 128;  ///< per cycle
 
@@ -29,8 +31,8 @@ struct Machine {
   double l1_bytes = 128;
   double port_bytes = 64;  ///< from the L2
   double l2_latency = 0;
-  double l2_bytes = 0;        ///< this SM's share of what the L2 delivers ...
-  double l2_write_bytes = 0;  ///< ... and takes in
+  double l2_bytes = 0;           ///< this SM's share of what the L2 delivers
+  double spill_store_bytes = 0;  ///< of local memory, that the SM writes through to the L2
   double dram_latency = 0;
   double dram_spread = 0;
   double dram_bytes = 0;    ///< this SM's share, for this mix of reads and writes
@@ -74,7 +76,7 @@ struct Usage {
   double fma = 0, alu = 0, fp64 = 0, tensor = 0;  ///< cycles that a scheduler's pipe was busy, all schedulers
   double banks = 0;    ///< cycles that the busier register bank was busy, all schedulers
   double barrier = 0;  ///< cycles that the barrier unit was
-  double l1 = 0, shared = 0, load_store = 0, port = 0, l2 = 0, l2_write = 0,
+  double l1 = 0, shared = 0, port = 0, l2 = 0, l2_write = 0,
          dram = 0;  ///< busy cycles of the SM's share
 };
 

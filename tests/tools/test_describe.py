@@ -123,6 +123,8 @@ def test_ports(instruction: sass.Instruction, before: sass.Instruction, expected
         "IMAD.WIDE.U32 R2, R0, 0x4, R6": "IMAD",
         "HFMA2.MMA R11, -RZ, RZ, 0, 0": "HFMA2",
         "BAR.SYNC.DEFER_BLOCKING 0x0": "BAR",
+        "BAR.SYNC.DEFER_BLOCKING 0x1, R3": "BAR.REGISTER",
+        "BAR.SYNC.DEFER_BLOCKING UR4": "BAR.REGISTER",
     }.items(),
 )
 def test_opcode(line: str, expected: str) -> None:

@@ -136,7 +136,8 @@ def ports(instruction: Instruction, before: Instruction) -> tuple[str, str]:
 
 def opcode(instruction: Instruction) -> str:
     """The opcode with what the model must know: 'LDG.128' (bits per lane), 'LDLU.32' (for the last time),
-    'HGMMA.256' (columns), 'SYNCS.ARRIVE', 'DEPBAR.WAIT.1' (groups left pending); bare for all else."""
+    'HGMMA.256' (columns), 'SYNCS.ARRIVE', 'DEPBAR.WAIT.1' (groups left pending), 'BAR.REGISTER' (its id or its
+    number of threads is in one); bare for all else."""
     base, *suffixes = instruction.opcode.split(".")
     if base in LOCAL:
         base += "U" * ("LU" in suffixes)  # a load that is the last use of its line
@@ -145,6 +146,8 @@ def opcode(instruction: Instruction) -> str:
         return f"{base}.{suffixes[0].split('x')[1]}"
     if base == "SYNCS":
         return f"{base}.{suffixes[0]}"
+    if base == "BAR" and any(re.match(r"U?R\d", operand) for operand in instruction.operands):
+        return f"{base}.REGISTER"
     if "DEPBAR" in (base, *suffixes[:1]):
         pending = instruction.operands[-1]
         return f"{base}.WAIT.{int(pending, 16) if pending else 0}"
