@@ -134,19 +134,19 @@ def markdown(cliffs: pd.DataFrame) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
-def show(found: dict[Path, pd.DataFrame], form: str, absent: bool) -> None:
+def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
     """On stdout. Several folders in one CSV or JSON get a column `folder` in front."""
     if form == "table":
-        for folder, cliffs in found.items():
+        for folder, cliffs in found:
             print_tables(str(folder), cliffs, absent)
         return
     if form == "markdown":
-        for folder, cliffs in found.items():
+        for folder, cliffs in found:
             print((f"{folder}\n\n" if len(found) > 1 else "") + markdown(cliffs))
         return
-    tables = list(found.values())
+    tables = [cliffs for _, cliffs in found]
     if len(found) > 1:
-        for folder, cliffs in found.items():
+        for folder, cliffs in found:
             cliffs.insert(0, "folder", str(folder))
     whole = pd.concat(tables, ignore_index=True)
     print(csv(whole) if form == "csv" else whole.to_json(orient="records", indent=1) + "\n", end="")
@@ -167,16 +167,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if len(options.folders) > 1 and options.output not in (None, "-"):
         parser.error("--output takes one file, and so one DIR")
-    found: dict[Path, pd.DataFrame] = {}
+    found: list[tuple[Path, pd.DataFrame]] = []
     try:
         for folder in options.folders:
             cases, env, samples = read(folder)
             if options.experiment:
                 cases = cases[cases["experiment"].isin(options.experiment)]
-            found[folder] = find_cliffs(cases, env, samples)
-            if found[folder].empty:
+            found.append((folder, find_cliffs(cases, env, samples)))
+            if found[-1][1].empty:
                 raise NothingFound("no cliff, predicted or not: no sweep of valid rows has any")
-        for folder, cliffs in found.items():
+        for folder, cliffs in found:
             if options.output != "-":
                 path = Path(options.output) if options.output else folder / "cliffs.csv"
                 write_whole(path, csv(cliffs))

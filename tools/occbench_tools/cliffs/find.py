@@ -72,7 +72,7 @@ def cliffs_of(
     noise = float(np.hypot(half.fillna(0).median() / 1.96, REPEATS))
     for step in find_steps(rows[sweep.dial], rows["throughput"], SMALLEST, noise, known):
         a, b = records[step.place : step.place + 2]
-        low, high = (step.height + sign * 1.96 * step.error for sign in (1, -1))
+        low, high = (step.height + step.half, step.height - step.half)
         row = base(sweep, a, b) | dict(cause=guess(sweep, step, env), predicted=False)
         row |= {name: 1 - np.exp(value) for name, value in
                 (("drop", step.height), ("drop_low", low), ("drop_high", high))}  # fmt: skip
@@ -184,6 +184,16 @@ def note(
     return "; ".join(words)
 
 
+def turns_filled(row: dict[str, Any]) -> float:
+    """The part of a scheduler's turns that its warps' FMAs fill, where the pipe is the bound.
+
+    A dependent FMA waits for four cycles, and an SM has four schedulers: FMAs in flight come round by fours,
+    and ten warps take as many rounds as twelve (experiment latency_hiding).
+    """
+    in_flight = row["warps_per_sm"] / 4 * (row["ilp"] if row["ilp"] > 0 else 1)
+    return in_flight / (4 * np.ceil(in_flight / 4))
+
+
 def why_absent(
     row: dict[str, Any], a: dict[str, Any], b: dict[str, Any], sign: int, expected: float, sweep: Sweep
 ) -> str:
@@ -195,6 +205,10 @@ def why_absent(
             return "it goes the other way, as the model expects" + (f" ({bound})" if len(bounds) == 1 else "")
         if (spilled[1] - spilled[0]) * row["drop"] > 0:
             return f"it goes the other way: {spilled[0]:g} -> {spilled[1]:g} B spilled weigh more"
+        turns = [turns_filled(row) for row in (a, b)]
+        if a["ceiling_kind"] == "fp32" and (1 - turns[1] / turns[0]) / row["drop"] > 0.5:
+            said = " -> ".join(f"{100 * part:.0f}" for part in turns)
+            return f"it goes the other way: FMAs come round by fours, and {said} % of their turns are filled"
         if pd.notna(a["working_set_bytes"]):
             return "it goes the other way: fewer working sets share the caches"
         if abs(row["drop"]) > SMALLEST:

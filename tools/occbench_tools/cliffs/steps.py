@@ -24,11 +24,11 @@ TAILS = 5  # degrees of freedom of the noise that p-values assume: far points ar
 
 @dataclass
 class Step:
-    """Between points `place` and place + 1; height and standard error in natural logarithms of y."""
+    """Between points `place` and place + 1; heights in natural logarithms of y."""
 
     place: int
     height: float
-    error: float
+    half: float  # of its 95 % interval
     p_value: float  # for the whole sweep
 
 
@@ -84,7 +84,8 @@ def weigh(
             slope, level = line_of(xs, ys)
         ends.append(level)
         slopes.append(slope * gap)
-        variance += 1 / len(xs) + xs.mean() ** 2 / np.sum((xs - xs.mean()) ** 2)
+        # As far as the other side of the gap, for a slope may have to reach there.
+        variance += 1 / len(xs) + (abs(xs.mean()) + gap) ** 2 / np.sum((xs - xs.mean()) ** 2)
     height = excess(ends[1] - ends[0], *slopes)
     return height, noise * float(np.sqrt(variance)), excess(y[place + 1] - y[place], *slopes)
 
@@ -117,7 +118,8 @@ def find_steps(
         if abs(height) < smallest or height * alone <= 0 or abs(alone) < abs(height) / 2:
             return 0.0, None
         p_value = min(1.0, count * 2 * float(stats.t.sf(abs(height) / error, TAILS)))
-        return abs(height) / error, Step(place, height, error, p_value) if p_value < CERTAIN else None
+        half = error * float(stats.t.ppf(0.975, TAILS))
+        return abs(height) / error, Step(place, height, half, p_value) if p_value < CERTAIN else None
 
     # Every gap that might hold a step bounds the pieces first, or one step would spoil another's window; then
     # the weakest falls, again and again, until all that are left are certain.

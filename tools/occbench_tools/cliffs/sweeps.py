@@ -31,7 +31,17 @@ FOLLOWS = {
     "stages": {"dynamic_smem_bytes", "bytes_in_flight"},
 }
 LEAST = 3  # points
+NEEDED = [
+    "experiment", "family", "variant", "case_id", *DIALS, *FIXED, *GRID, "waves", "registers_per_thread",
+    "spill_bytes", "local_bytes", "static_smem_bytes", "warps_per_sm", "limiters", "time_median_s",
+    "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
+    "bound_predicted", "ceiling_kind", "percent_of_ceiling",
+]  # fmt: skip
 NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
+
+
+REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warps_per_sm", "limiters",
+            "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput")  # fmt: skip
 
 
 @dataclass
@@ -55,9 +65,13 @@ def common_name(names: list[str]) -> str:
 
 
 def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
-    """Every sweep of at least LEAST points. Columns that a version does not have count as empty."""
-    needed = {*DIALS, *FIXED, *GRID, "waves"}
-    cases = cases.reindex(columns=[*cases.columns, *sorted(needed - set(cases.columns))])
+    """Every sweep of at least LEAST points. Dials that a version does not have count as empty.
+
+    Raises KeyError where cases lack what every version has.
+    """
+    for name in REQUIRED:
+        cases[name]
+    cases = cases.reindex(columns=NEEDED)
     whole = cases["waves"].fillna(1).round(3).mask(cases["waves"] < 1, 0)
     cases = cases.assign(series=cases["variant"].str.replace(NUMBER, "*", regex=True), whole=whole)
     for _, rows in cases.groupby(["experiment", "family"], sort=True):
