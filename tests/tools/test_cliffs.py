@@ -231,6 +231,18 @@ def test_h200(path: Path) -> None:
     assert set(found.loc[~found["predicted"], "cause"]) == {"L1 capacity?", "L2 capacity?"}
 
 
+@pytest.mark.parametrize("path", H200, ids=lambda path: path.parent.name)
+def test_h200_without_theory(path: Path) -> None:
+    """Told nothing of residency, the blind search finds the stairs of shared memory where theory has them."""
+    cases, env = read_folder(path.parent)
+    cases = cases[cases["experiment"] == "shared_memory"].assign(warps_per_sm=64, blocks_per_sm=8)
+    found = cliffs.find_cliffs(cases, env)
+    assert (found["verdict"] == "unpredicted").all()
+    reads = found.loc[found["variant"].str.startswith("read"), "from_value"]
+    assert list(reads) == [28160, 32256, 37888, 45568, 57344, 76800, 115712]
+    assert list(found.loc[~found["variant"].str.startswith("read"), "from_value"]) == [115712]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return made_up.write(tmp_path / "run", pair("read", 1e12, 0.9e12))

@@ -19,7 +19,7 @@ from scipy.ndimage import median_filter
 SIDE = 3  # least points on either side of a step: two cannot outvote one that is far out
 WINDOW = 8  # most points of a side that count
 CERTAIN = 0.05  # p-value of the sweep's strongest gap under noise alone
-TAILS = 5  # degrees of freedom of the noise that p-values assume: far points are commoner than normal ones
+TAILS = 8  # degrees of freedom of the noise that p-values assume: far points are commoner than normal ones
 
 
 @dataclass
