@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from occbench_tools.analysis import read_folder
-from occbench_tools.cliffs.find import find_cliffs
+from occbench_tools.cliffs.find import find_cliffs, percent
 from occbench_tools.cliffs.sweeps import DIALS
 
 NUMBERS = [
@@ -46,6 +46,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any], pd.DataFrame | Non
         if file.read() not in (b"\n", b""):
             raise ValueError("cases.csv: the last row was cut off; remove it, or `occbench run --resume`")
     cases, env = read_folder(folder)
+    cases = cases.copy()
     for name in NUMBERS:
         if name in cases and not pd.api.types.is_numeric_dtype(cases[name]):
             bad = cases[name][pd.to_numeric(cases[name], errors="coerce").isna() & cases[name].notna()]
@@ -87,15 +88,20 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def printable(text: object) -> str:
+    """Without what would steer a terminal: names come from files."""
+    return "".join(c if c.isprintable() else "?" for c in str(text))
+
+
 def cells(row: pd.Series) -> list[str]:
     """One cliff for people."""
-    drop = f"{100 * row['drop']:.1f} %"
+    drop = f"{percent(row['drop'])} %"
     if pd.notna(row["drop_low"]):
-        drop += f" ({100 * row['drop_low']:.1f} to {100 * row['drop_high']:.1f})"
+        drop += f" ({percent(row['drop_low'])} to {percent(row['drop_high'])})"
     p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
     step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
     named = [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
-    return ["".join(c if c.isprintable() else "?" for c in str(cell)) for cell in named]
+    return [printable(cell) for cell in named]
 
 
 HEAD = ["sweep", "dial", "from -> to", "cause", "drop (95 %)", "p", "verdict", "note"]
@@ -116,7 +122,7 @@ def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
     console.print(Text(f"{title}: {summary(cliffs)}"))
     for experiment, part in cliffs.groupby("experiment"):
         shown = part if absent else part[part["verdict"] != "absent"]
-        title = f"{experiment}: {summary(part)}"
+        title = printable(f"{experiment}: {summary(part)}")
         table = Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for name in HEAD:
             table.add_column(name, justify="right" if name in ("from -> to", "drop (95 %)", "p") else "left")
@@ -130,7 +136,7 @@ def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
 def markdown(cliffs: pd.DataFrame) -> str:
     """One table for all."""
     lines = [["experiment", *HEAD], ["---"] * (len(HEAD) + 1)]
-    lines += [[row["experiment"], *cells(row)] for _, row in cliffs.iterrows()]
+    lines += [[printable(row["experiment"]), *cells(row)] for _, row in cliffs.iterrows()]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
@@ -188,7 +194,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 4
     except (ValueError, KeyError, TypeError) as error:
         words = f"column or field {error} is missing" if isinstance(error, KeyError) else str(error)
-        print(f"occbench-cliffs: {folder}: {words}; see tools/validate".replace("\n", " "), file=sys.stderr)
+        words = printable(" ".join(words.split()))
+        print(f"occbench-cliffs: {folder}: {words}; see tools/validate", file=sys.stderr)
         return 4
     show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)
     return 0

@@ -156,6 +156,11 @@ def verdict(row: dict[str, Any], sign: int) -> str:
     return "confirmed" if low > 0 else "unclear"
 
 
+def percent(share: float) -> str:
+    """One decimal, and no minus before zero."""
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
 def expected_of(a: dict[str, Any], b: dict[str, Any]) -> float:
     """drop by the model; NaN where it said nothing."""
     said = (a["throughput_predicted"], b["throughput_predicted"])
@@ -176,7 +181,7 @@ def note(
         words.append(f"{a['spill_bytes']:g} -> {b['spill_bytes']:g} B spilled")
     expected = expected_of(a, b)
     if not pd.isna(expected) and not modelled:
-        words.append(f"the model's drop {100 * expected:.1f} %")
+        words.append(f"the model's drop {percent(expected)} %")
     if row["verdict"] == "unclear":
         words.append("the interval holds both none and one that matters")
     if row["verdict"] == "absent":

@@ -38,10 +38,8 @@ NEEDED = [
     "bound_predicted", "ceiling_kind", "percent_of_ceiling",
 ]  # fmt: skip
 NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
-
-
 REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warps_per_sm", "limiters",
-            "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput")  # fmt: skip
+            "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput", "waves")  # fmt: skip
 
 
 @dataclass
