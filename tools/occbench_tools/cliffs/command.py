@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-cliffs DIR...: the cliffs of each sweep, predicted and not, as a table and as DIR/cliffs.csv.
+
+Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file could not be read or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from occbench_tools.analysis import read_folder
+from occbench_tools.cliffs.find import find_cliffs, percent
+from occbench_tools.cliffs.sweeps import DIALS
+
+NUMBERS = [
+    *DIALS, "grid_size", "waves", "blocks_per_sm", "warps_per_sm", "spill_bytes", "time_median_s",
+    "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
+    "percent_of_ceiling",
+]  # fmt: skip
+COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
+
+
+class NothingFound(Exception):
+    """A folder that can be read and has no sweep."""
+
+
+def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any], pd.DataFrame | None]:
+    """Valid rows of cases.csv, env.json, and samples.csv where there is one.
+
+    Raises as analysis.read_folder does, and ValueError for what no run writes.
+    """
+    with (folder / "cases.csv").open("rb") as file:
+        file.seek(-1, os.SEEK_END) if os.fstat(file.fileno()).st_size else None
+        if file.read() not in (b"\n", b""):
+            raise ValueError("cases.csv: the last row was cut off; remove it, or `occbench run --resume`")
+    cases, env = read_folder(folder)
+    cases = cases.copy()
+    for name in NUMBERS:
+        if name in cases and not pd.api.types.is_numeric_dtype(cases[name]):
+            bad = cases[name][pd.to_numeric(cases[name], errors="coerce").isna() & cases[name].notna()]
+            if len(bad):
+                raise ValueError(f"cases.csv, column {name}: {str(bad.iloc[0])[:40]!r} is no number")
+            cases[name] = pd.to_numeric(cases[name])
+    if cases["case_id"].duplicated().any():
+        twice = cases.loc[cases["case_id"].duplicated(), "case_id"].iloc[0]
+        raise ValueError(f"cases.csv has case {twice} more than once")
+    for name in ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm"):
+        bad = cases[~(cases[name] > 0) | ~np.isfinite(cases[name])]
+        if len(bad):
+            raise ValueError(f"cases.csv, {bad['case_id'].iloc[0]}: a valid row needs {name} above zero")
+    samples = None
+    if (folder / "samples.csv").exists():
+        columns = ["case_id", "repetition", "time_s", "discarded"]
+        samples = pd.read_csv(folder / "samples.csv", usecols=columns)
+        if len(samples) and not pd.api.types.is_numeric_dtype(samples["time_s"]):
+            raise ValueError("samples.csv, column time_s: not all are numbers")
+    return cases, env, samples
+
+
+def csv(cliffs: pd.DataFrame) -> str:
+    """RFC 4180; `predicted` is 1 or 0, an empty cell does not apply."""
+    written = cliffs.assign(predicted=cliffs["predicted"].astype(int))
+    return written.to_csv(index=False, lineterminator="\n", float_format="%.8g")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of the file or nothing: written beside it, then renamed."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def printable(text: object) -> str:
+    """Without what would steer a terminal: names come from files."""
+    return "".join(c if c.isprintable() else "?" for c in str(text))
+
+
+def cells(row: pd.Series) -> list[str]:
+    """One cliff for people."""
+    drop = f"{percent(row['drop'])} %"
+    if pd.notna(row["drop_low"]):
+        drop += f" ({percent(row['drop_low'])} to {percent(row['drop_high'])})"
+    p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
+    step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
+    named = [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
+    return [printable(cell) for cell in named]
+
+
+HEAD = ["sweep", "dial", "from -> to", "cause", "drop (95 %)", "p", "verdict", "note"]
+
+
+def summary(cliffs: pd.DataFrame) -> str:
+    """'12 predicted: 7 confirmed, 5 absent; 1 unpredicted'"""
+    counts = cliffs["verdict"].value_counts()
+    said = [f"{counts[name]} {name}" for name in ("confirmed", "absent", "unclear") if name in counts]
+    predicted = f"{int(cliffs['predicted'].sum())} predicted" + (f": {', '.join(said)}" if said else "")
+    return f"{predicted}; {counts.get('unpredicted', 0)} unpredicted"
+
+
+def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
+    """One table per experiment; without those that are absent, unless asked for."""
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else 240, highlight=False)
+    console.print(Text(f"{title}: {summary(cliffs)}"))
+    for experiment, part in cliffs.groupby("experiment"):
+        shown = part if absent else part[part["verdict"] != "absent"]
+        title = printable(f"{experiment}: {summary(part)}")
+        table = Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD)
+        for name in HEAD:
+            table.add_column(name, justify="right" if name in ("from -> to", "drop (95 %)", "p") else "left")
+        for _, row in shown.iterrows():
+            table.add_row(*map(Text, cells(row)), style=COLOURS[row["verdict"]])
+        console.print(table if len(shown) else Text(title, "bold"))
+    if not absent and (cliffs["verdict"] == "absent").any():
+        console.print("--all lists the absent ones too, each with the reason.")
+
+
+def markdown(cliffs: pd.DataFrame) -> str:
+    """One table for all."""
+    lines = [["experiment", *HEAD], ["---"] * (len(HEAD) + 1)]
+    lines += [[printable(row["experiment"]), *cells(row)] for _, row in cliffs.iterrows()]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
+    """On stdout. Several folders in one CSV or JSON get a column `folder` in front."""
+    if form == "table":
+        for folder, cliffs in found:
+            print_tables(str(folder), cliffs, absent)
+        return
+    if form == "markdown":
+        for folder, cliffs in found:
+            print((f"{folder}\n\n" if len(found) > 1 else "") + markdown(cliffs))
+        return
+    tables = [cliffs for _, cliffs in found]
+    if len(found) > 1:
+        for folder, cliffs in found:
+            cliffs.insert(0, "folder", str(folder))
+    whole = pd.concat(tables, ignore_index=True)
+    print(csv(whole) if form == "csv" else whole.to_json(orient="records", indent=1) + "\n", end="")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-cliffs",
+        description="Cliffs of every sweep: those that theory predicts, confirmed by the data or not, and "
+        "those that nobody predicted. Writes DIR/cliffs.csv.",
+    )
+    parser.add_argument("folders", metavar="DIR", type=Path, nargs="+", help="holds cases.csv and env.json")
+    parser.add_argument("--output", metavar="FILE", help="the CSV's place; -: stdout, and no file")
+    parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), help="of what is printed")
+    parser.add_argument("--experiment", metavar="NAME", action="append", help="only it; may be repeated")
+    parser.add_argument("--all", action="store_true", help="list absent cliffs in the tables too")
+    options = parser.parse_args(arguments)
+    if len(options.folders) > 1 and options.output not in (None, "-"):
+        parser.error("--output takes one file, and so one DIR")
+    found: list[tuple[Path, pd.DataFrame]] = []
+    try:
+        for folder in options.folders:
+            cases, env, samples = read(folder)
+            if options.experiment:
+                cases = cases[cases["experiment"].isin(options.experiment)]
+            found.append((folder, find_cliffs(cases, env, samples)))
+            if found[-1][1].empty:
+                raise NothingFound("no cliff, predicted or not: no sweep of valid rows has any")
+        for folder, cliffs in found:
+            if options.output != "-":
+                path = Path(options.output) if options.output else folder / "cliffs.csv"
+                write_whole(path, csv(cliffs))
+    except NothingFound as error:
+        print(f"occbench-cliffs: {folder}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"occbench-cliffs: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        return 4
+    except (ValueError, KeyError, TypeError) as error:
+        words = f"column or field {error} is missing" if isinstance(error, KeyError) else str(error)
+        words = printable(" ".join(words.split()))
+        print(f"occbench-cliffs: {folder}: {words}; see tools/validate", file=sys.stderr)
+        return 4
+    show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)
+    return 0
