@@ -14,6 +14,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,8 @@ def read_csv(
 ) -> pd.DataFrame:
     """One CSV file of the schema; `empty`: it may have no row.
 
-    Integers without an empty cell are int64, other numbers float64. Empty text is NaN; no other text is: a variant may be called "null".
+    Integers without an empty cell are int64, other numbers float64. Empty text is NaN, and no other text is:
+    a variant may be called "null".
     """
     name = path.name
     content = path.read_bytes()
@@ -124,10 +126,12 @@ def read_csv(
     options["encoding"] = "utf-8-sig"
     body = io.BytesIO(memoryview(content)[:whole])
     try:
-        rows = pd.read_csv(body, dtype=text | dict.fromkeys(numbers, np.float64), engine="c", **options)
+        with catch_warnings():
+            simplefilter("error", pd.errors.ParserWarning)  # a first row with more cells than the header
+            rows = pd.read_csv(body, dtype=text | dict.fromkeys(numbers, np.float64), engine="c", **options)
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
-    except pd.errors.ParserError as error:
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
     except ValueError:  # which of the cells?
         body.seek(0)
