@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools import folder as folder_reader
 
 # Experiments whose subject the model does not know, and why: shown, and in no total.
 OUTSIDE = {
@@ -25,19 +24,16 @@ WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s"
 
 
 def read_folder(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Valid rows of cases.csv, and env.json. Raises OSError, ValueError or KeyError.
+    """Valid rows of cases.csv, and env.json. Raises OSError or ValueError.
 
     env["source"] is "measured" or "model". A version without predictions gets their columns, empty.
     """
-    env = json.loads((folder / "env.json").read_text(encoding="utf-8"))
-    cases = pd.read_csv(folder / "cases.csv", dtype={"data_type": "string", "variant": "string"})
-    if version := set(cases["schema_version"]) - set(SCHEMA_VERSIONS):
-        known = " or ".join(map(str, SCHEMA_VERSIONS))
-        raise ValueError(f"cases.csv has schema_version {version.pop()}, and this tool reads {known}")
+    run = folder_reader.read_folder(folder, samples=False, strict=False)
+    cases = run.cases
     for column in ("throughput_predicted", "bound_predicted", "throughput_baseline"):
         if column not in cases:
             cases[column] = np.nan
-    return cases[cases["status"] == "valid"], {"source": "measured"} | env
+    return cases[cases["status"] == "valid"], run.env
 
 
 def scaled(rows: pd.DataFrame) -> pd.DataFrame:

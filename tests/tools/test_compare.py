@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-compare on real samples: halves of one run, changes planted in them, and runs that do not fit."""
+
+from __future__ import annotations
+
+import html.parser
+import io
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("rich")
+
+import made_up
+import numpy as np
+import pandas as pd
+from occbench_tools import compare
+from occbench_tools.compare import summary, verdicts
+from occbench_tools.compare.align import align
+from occbench_tools.folder import Folder, read_folder
+
+RUN = made_up.REPOSITORY / "results/nvidia-h200/2026-11-21-9fafeea69210"
+OLDER = made_up.REPOSITORY / "results/nvidia-h200/2026-11-21-2bad83d6f358"
+CLIFFS = [
+    "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
+]  # fmt: skip
+
+
+def cliff(
+    where: float,
+    verdict: str = "confirmed",
+    cause: str = "registers",
+    variant: str = "load",
+    drop: float = 0.2,
+) -> list:
+    place = ["registers", "pressure", variant, "", "registers_per_thread", where, where + 1]
+    return [*place, cause, drop, verdict]
+
+
+@pytest.fixture(autouse=True)
+def no_cliffs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[list]]]:
+    """Instead of the finder: the cliffs that a test puts under the UUID of a device."""
+    found: dict[str, list[list]] = {}
+    module = ModuleType("occbench_tools.cliffs")
+    module.find_cliffs = lambda cases, env: pd.DataFrame(found.get(env["gpu"]["uuid"], []), columns=CLIFFS)
+    monkeypatch.setitem(sys.modules, "occbench_tools.cliffs", module)
+    yield found
+
+
+@pytest.fixture(scope="module")
+def whole() -> Folder:
+    return read_folder(RUN)
+
+
+def scaled(run: Folder, factors: pd.Series) -> Folder:
+    """A copy whose launches take so many times as long; factors by case_id."""
+    samples, cases = run.samples.copy(), run.cases.copy()
+    samples["time_s"] *= samples["case_id"].astype(object).map(factors).astype(float).fillna(1)
+    factor = cases["case_id"].map(factors).fillna(1)
+    for column in ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s"):
+        cases[column] *= factor
+    for column in ("throughput", "percent_of_ceiling", "per_cycle_per_sm"):
+        cases[column] /= factor
+    return Folder(run.path, cases, run.env, samples)
+
+
+def judged(base: Folder, other: Folder, by: str = "time", threshold: float = 0.005) -> pd.DataFrame:
+    pairs, _ = align(base.valid, other.valid, True)
+    return verdicts.compare_cases(base, other, pairs, "same device", by, threshold).set_index("case_id")
+
+
+def half(run: Folder, odd: bool) -> Folder:
+    return Folder(run.path, run.cases, run.env, run.samples[run.samples["round"] % 2 == odd])
+
+
+@pytest.mark.parametrize("by", verdicts.MEASURES)
+def test_halves_of_a_run_and_planted_changes(whole: Folder, by: str) -> None:
+    """False verdicts at most 1 % of cases; of 2 % shifts 95 % found, of 1 % shifts 80 %, both directions."""
+    base, other = half(whole, False), half(whole, True)
+    calm = judged(base, other, by)
+    assert len(calm) == len(whole.valid)
+    assert calm["verdict"].isin([verdicts.FASTER, verdicts.SLOWER]).mean() <= 0.01
+    assert (calm["verdict"] == verdicts.SAME).mean() > 0.9
+    chance = np.random.default_rng(5)
+    for size, least in ((0.02, 0.95), (0.01, 0.80)):
+        planted = chance.permutation(calm.index)[:500]
+        sign = chance.choice([-1, 1], 500)
+        found = judged(base, scaled(other, pd.Series((1 + size) ** sign, planted)), by)
+        expected = np.where(sign > 0, verdicts.SLOWER, verdicts.FASTER)
+        got = found.loc[planted, "verdict"].to_numpy()
+        assert (got == expected).mean() >= least
+        assert not np.any((got != expected) & np.isin(got, [verdicts.FASTER, verdicts.SLOWER]))
+        rest = found.drop(planted)["verdict"]
+        assert rest.isin([verdicts.FASTER, verdicts.SLOWER]).mean() <= 0.01
+        shift = found.loc[planted, "change"] - ((1 + size) ** sign - 1)
+        assert shift.abs().median() < 0.002
+
+
+def test_launches_of_two_speeds_are_ambiguous(whole: Folder) -> None:
+    """A case that is 8 % slower in some visits: another mix of them is no change that anybody can name."""
+    case = "block_size.fma_chain.two-operand-ilp1.b256"
+    runs = []
+    for slow in ((1, 2, 3), (2, 3, 4, 5, 6, 7, 8, 9)):
+        samples = whole.samples[whole.samples["case_id"] == case].copy()
+        samples.loc[samples["round"].isin(slow), "time_s"] *= 1.08
+        runs.append(Folder(whole.path, whole.cases[whole.cases["case_id"] == case], whole.env, samples))
+    row = judged(*runs).loc[case]
+    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "launches of more than one speed")
+
+
+def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
+    case = "block_size.fma_chain.two-operand-ilp1.b256"
+    other = scaled(whole, pd.Series({case: 1.03}))
+    other.samples.loc[other.samples["case_id"] == case, "sm_clock_hz"] /= 1.03
+    other.cases.loc[other.cases["case_id"] == case, "sm_clock_hz"] /= 1.03
+    row = judged(whole, other).loc[case]
+    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "its SM clock moved, and no other's")
+    assert judged(whole, other, "cycles").loc[case, "verdict"] == verdicts.SAME
+
+
+def test_few_visits(whole: Folder) -> None:
+    """Three visits, as preset quick makes, still show what is large; one has no interval."""
+
+    def first(visits: int) -> Folder:
+        few = whole.samples[whole.samples["round"] < visits]
+        return Folder(whole.path, whole.cases, whole.env, few)
+
+    other = Folder(whole.path, whole.cases, whole.env, whole.samples[whole.samples["round"].between(3, 5)])
+    calm = judged(first(3), other)["verdict"]
+    assert calm.isin([verdicts.FASTER, verdicts.SLOWER]).mean() <= 0.01
+    planted = calm.index[::20]
+    found = judged(first(3), scaled(other, pd.Series(1.1, planted))).loc[planted, "verdict"]
+    assert (found == verdicts.SLOWER).mean() > 0.8 and not (found == verdicts.FASTER).any()
+    for visits, note in ((1, "too few visits"), (0, "no samples")):
+        found = judged(first(visits), scaled(first(visits), pd.Series(1.1, calm.index)))
+        assert set(found["verdict"]) == {verdicts.AMBIGUOUS} and found["note"].mode()[0] == note
+
+
+def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
+        experiments: tuple[str, ...] = ("transpose", "nbody"), slower: float = 1) -> Path:  # fmt: skip
+    """Some experiments of a committed run, in a folder of their own; fields of env (and gpu) replaced."""
+    folder.mkdir(exist_ok=True)
+    run = read_folder(source)
+    run = scaled(run, pd.Series(slower, run.cases["case_id"]))
+    keep = run.cases["experiment"].isin(experiments)
+    run.cases[keep].to_csv(folder / "cases.csv", index=False, lineterminator="\n")
+    told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
+    run.samples[told].to_csv(folder / "samples.csv", index=False, lineterminator="\n")
+    change = dict(env or {})
+    gpu = run.env["gpu"] | change.pop("gpu", {})
+    (folder / "env.json").write_text(json.dumps(run.env | dict(gpu=gpu) | change), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return lay(tmp_path / "base")
+
+
+def test_exit_codes_and_thresholds(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow, fast = (lay(tmp_path / name, slower=by) for name, by in (("slow", 1.03), ("fast", 1 / 1.03)))
+    assert compare.main([str(base), str(base)]) == 0
+    assert compare.main([str(base), str(fast)]) == 0
+    assert compare.main([str(base), str(slow)]) == 1
+    assert compare.main([str(base), str(slow), "--threshold", "5"]) == 0
+    assert compare.main([str(base), str(fast), str(slow)]) == 1
+    out = capsys.readouterr()
+    assert out.err == "" and "Over all cards" in out.out
+    for words in (["--threshold", "0"], ["--threshold", "x"], ["--by", "joules"], []):
+        with pytest.raises(SystemExit, match="2"):
+            compare.main([str(base), *([str(slow)] if words else []), *words])
+
+
+def test_no_case_in_common(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = lay(tmp_path / "other", experiments=("waves",))
+    assert compare.main([str(base), str(other)]) == 2
+    error = capsys.readouterr().err
+    assert "no case in common" in error and error.count("\n") == 1
+
+
+def test_folders_that_cannot_be_read(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(base), str(tmp_path / "nowhere")]) == 4
+    assert "nowhere/env.json: No such file" in capsys.readouterr().err
+    broken = shutil.copytree(base, tmp_path / "broken")
+    text = (broken / "samples.csv").read_text()
+    (broken / "samples.csv").write_text(text.replace("\n3,", "\n3,", 1).replace(",0.00", ",zero", 1))
+    assert compare.main([str(base), str(broken)]) == 4
+    error = capsys.readouterr().err
+    assert f"{broken}: samples.csv:2: time_s: zero" in error and error.count("\n") == 1
+
+
+def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = shutil.copytree(base, tmp_path / "cut")
+    with (cut / "samples.csv").open("a") as stream:
+        stream.write("3,transpose")
+    assert compare.main([str(base), str(cut)]) == 0
+    assert "! " in (out := capsys.readouterr().out) and "the last row is cut off" in out
+
+
+def modelled(source: Path, folder: Path) -> Path:
+    """The same run as a model would have written it."""
+    shutil.copytree(source, folder)
+    cases = pd.read_csv(folder / "cases.csv", dtype=object, keep_default_na=False)
+    cases["source"] = "model"
+    measured = ["blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_ci95_high_s",
+                "time_p10_s", "time_p90_s"]  # fmt: skip
+    cases[measured] = ""
+    cases.to_csv(folder / "cases.csv", index=False, lineterminator="\n")
+    head = (folder / "samples.csv").read_text().splitlines(keepends=True)[0]
+    (folder / "samples.csv").write_text(head)
+    env = json.loads((folder / "env.json").read_text())
+    env["source"], env["gpu"]["uuid"] = "model", "model:h200"
+    (folder / "env.json").write_text(json.dumps(env))
+    return folder
+
+
+def test_a_model_is_marked(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = modelled(base, tmp_path / "model")
+    for words in ([str(base), str(model)], [str(model), str(base)]):
+        assert compare.main(words) == 2
+        assert "--allow-model" in capsys.readouterr().err
+    assert compare.main([str(base), str(model), "--allow-model"]) == 0
+    out = capsys.readouterr().out
+    assert "nothing of candidate was measured" in out
+    titles = ("what differs", "Cases, by", "Cases that", "Did the cliff")
+    heads = [line for line in out.splitlines() if any(title in line for title in titles)]
+    assert len(heads) == 4 and all("MODEL" in head for head in heads)
+    assert compare.main([str(base), str(model), "--allow-model", "--format", "csv"]) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(table["source"]) == {"model"} and set(table["verdict"]) == {"SAME"}
+    assert compare.main([str(model), str(model)]) == 0
+
+
+def test_environments(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another driver, toolkit, power cap and card of the kind; and a clock that is 9 % lower."""
+    gpu = dict(uuid="GPU-2", power_limit_w=500.0, driver_version="999.1")
+    other = lay(tmp_path / "other", env=dict(gpu=gpu, cuda_toolkit="14.0", git_dirty=True))
+    for name in ("cases.csv", "samples.csv"):
+        table = pd.read_csv(other / name, dtype=dict(variant=str))
+        table["sm_clock_hz"] *= 0.91
+        table.to_csv(other / name, index=False, lineterminator="\n")
+    compare.main([str(base), str(other), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["comparisons"][0]
+    assert found["relation"] == "same kind of device" and found["threshold"] == 0.03
+    fields = {row["field"]: row for row in found["environment"]}
+    assert set(fields) == {
+        "SM clock, median of the cases", "gpu.uuid", "gpu.power_limit_w", "gpu.driver_version",
+        "cuda_toolkit", "git_dirty",
+    }  # fmt: skip
+    assert fields["gpu.power_limit_w"]["base"] == "700" and fields["gpu.power_limit_w"]["candidate"] == "500"
+    assert "registers" in fields["cuda_toolkit"]["means"]
+    assert any("the SM clock differs by 9 %: seconds compare clocks" in said for said in found["warnings"])
+    times, cycles = zip(*((row["time_change"], row["cycles_change"]) for row in found["cases"]), strict=True)
+    assert np.allclose(times, 0) and np.allclose(cycles, -0.09, atol=1e-3)
+
+
+HOSTILE = '<script>alert("x")</script> [red]|\x1b[31m`'
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "json", "csv"])
+def test_hostile_names(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    other = lay(tmp_path / "other", env=dict(gpu=dict(name=HOSTILE), host=HOSTILE, preset=HOSTILE))
+    assert compare.main([str(base), str(other), "--format", form]) in (0, 1)
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    if form in ("html", "markdown"):
+        assert "<script" not in out and "&lt;script&gt;" in out
+    if form == "html":
+        parser = html.parser.HTMLParser()
+        seen: set[str] = set()
+        parser.handle_starttag = lambda tag, attributes: seen.add(tag)
+        parser.feed(out)
+        assert seen == {"html", "meta", "title", "style", "h1", "h2", "p", "table", "tr", "th", "td"}
+        assert "http" not in out
+    if form == "markdown":
+        widths = [line.replace("\\|", "").count("|") for line in out.splitlines() if line.startswith("| gpu")]
+        assert widths and set(widths) == {5}
+    if form == "table":
+        assert "<script>" in out and "[red]|" in out
+
+
+def test_formats(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = lay(tmp_path / "slow", slower=1.03)
+    compare.main([str(base), str(slow), "--format", "csv"])
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert len(table) == 52 and table["candidate"].unique().tolist() == ["slow"]
+    sure = table[table["verdict"] == "SLOWER"]
+    assert len(sure) > 40
+    assert sure["change"].median() == pytest.approx(0.03, abs=1e-6)
+    assert sure["ceiling_change"].median() == pytest.approx(0.03, abs=1e-6)
+    assert (sure["change_low"] < 0.03).all() and (sure["change_high"] > 0.03).all()
+    compare.main([str(base), str(slow)])
+    out = capsys.readouterr().out
+    assert f"{len(sure) - 20} more SLOWER" in out
+    compare.main([str(base), str(slow), "--all"])
+    assert "more SLOWER" not in capsys.readouterr().out
+
+
+def test_exports(base: Path, tmp_path: Path) -> None:
+    slow = lay(tmp_path / "slow", slower=1.03)
+    words = ["--export-benchmark", tmp_path / "gb.json", "--export-bencher", tmp_path / "bmf.json"]
+    assert compare.main(list(map(str, [base, slow, *words]))) == 1
+    runs = [json.loads((tmp_path / f"gb-{name}.json").read_text()) for name in ("base", "1")]
+    names = [[entry["name"] for entry in run["benchmarks"]] for run in runs]
+    assert names[0] == names[1] and len(names[0]) > 52 * 5
+    ratios = [b["real_time"] / a["real_time"] for a, b in zip(*(r["benchmarks"] for r in runs), strict=True)]
+    assert np.allclose(ratios, 1.03)
+    for entry in runs[0]["benchmarks"]:
+        assert entry["run_type"] == "iteration" and entry["time_unit"] == "ns" and entry["cpu_time"] > 0
+        assert entry["repetition_index"] < entry["repetitions"]
+    metrics = json.loads((tmp_path / "bmf.json").read_text())
+    cases = pd.read_csv(slow / "cases.csv").set_index("case_id")
+    assert set(metrics) == set(cases.index[cases["status"] == "valid"])
+    for case, measures in metrics.items():
+        latency = measures["latency"]
+        assert latency["value"] == pytest.approx(1e9 * cases.at[case, "time_median_s"])
+        assert latency["lower_value"] <= latency["value"] <= latency["upper_value"]
+        assert measures["throughput"]["value"] == pytest.approx(cases.at[case, "throughput"])
+    assert compare.main([str(base), str(slow), "--export-bencher", str(tmp_path / "no" / "file")]) == 4
+
+
+def test_devices_with_other_limits_meet_by_warps(whole: Folder) -> None:
+    """A device with other ballast, grids and carve-outs: the names differ, and what was asked does not."""
+    other = whole.valid[whole.valid["experiment"].isin(["shared_memory", "waves", "spilling"])].copy()
+    other["case_id"] = other["case_id"].str.replace(r"\.(s|g|c)(\d+)", r".\g<1>9\2", regex=True)
+    other["dynamic_smem_bytes"] += 128
+    other["grid_size"] = other["grid_size"] * 108 // 132
+    pairs, alone = align(whole.valid, other, False)
+    a, b = (
+        rows.set_index("case_id").loc[pairs[name]]
+        for rows, name in ((whole.valid, "base_case_id"), (other, "case_id"))
+    )
+    for column in ("experiment", "family", "variant", "warps_per_sm", "block_size", "register_route"):
+        assert a[column].tolist() == b[column].tolist()
+    assert not pairs["case_id"].duplicated().any() and not pairs["base_case_id"].duplicated().any()
+    assert set(b["experiment"]) == {"shared_memory", "waves", "spilling"}
+    steps = other[other["experiment"] == "shared_memory"].groupby(["variant", "warps_per_sm"]).ngroups
+    assert (b["experiment"] == "shared_memory").sum() >= steps
+    assert len(alone[alone["why"] == "no such experiment"]) == len(whole.valid) - len(
+        whole.valid[whole.valid["experiment"].isin(other["experiment"])]
+    )
+    assert len(pairs) + (alone["side"] == "candidate").sum() == len(other)
+
+
+def test_a_run_aligned_with_itself(whole: Folder) -> None:
+    pairs, alone = align(whole.valid, whole.valid, True)
+    assert (pairs["base_case_id"] == pairs["case_id"]).all() and len(pairs) == len(whole.valid)
+    assert alone.empty
+
+
+def test_two_cards_and_two_schemas(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs of two builds on two cards of a kind: few of the kernels that neither build touched differ."""
+    assert compare.main([str(OLDER), str(RUN), "--format", "json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)["comparisons"][0]
+    assert found["relation"] == "same kind of device"
+    assert found["verdicts"]["SAME"] > 0.9 * len(found["cases"])
+    alone = {row["why"] for row in found["without_partner"]}
+    assert alone == {"no such experiment"}
+
+
+def test_registers_that_changed_are_named(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = shutil.copytree(base, tmp_path / "other")
+    cases = pd.read_csv(other / "cases.csv", dtype=object, keep_default_na=False)
+    mine = (cases["variant"] == "tile128-bodies4") & (cases["status"] == "valid")
+    before = set(cases.loc[mine, "registers_per_thread"])
+    assert mine.any() and len(before) == 1
+    cases.loc[mine, "registers_per_thread"] = "63"
+    cases.loc[mine, "spill_bytes"] = "8"
+    cases.to_csv(other / "cases.csv", index=False, lineterminator="\n")
+    compare.main([str(base), str(other), "--format", "json"])
+    drift = json.loads(capsys.readouterr().out)["comparisons"][0]["drift"]
+    assert [(row["variant"], row["registers_per_thread"], row["cases"]) for row in drift] == [
+        ("tile128-bodies4", f"{before.pop()} -> 63", int(mine.sum()))
+    ]
+    compare.main([str(base), str(other)])
+    assert "other registers" in capsys.readouterr().out
+
+
+def test_moved_cliffs(whole: Folder, no_cliffs: dict[str, list[list]]) -> None:
+    cases = pd.DataFrame(
+        [["c", "registers", "pressure", name, "valid"] for name in ("load", "fma", "lone")],
+        columns=["case_id", "experiment", "family", "variant", "status"],
+    )
+    base, other = (Folder(Path(uuid), cases, dict(gpu=dict(uuid=uuid))) for uuid in ("a", "b"))
+    other.cases = cases[cases["variant"] != "lone"]
+    no_cliffs["a"] = [
+        cliff(32), cliff(64), cliff(128), cliff(40, cause="shared_memory"), cliff(200, "unclear"),
+        cliff(80, "absent", drop=0), cliff(32, variant="fma"), cliff(32, variant="lone"),
+        cliff(16, "absent", variant="fma", drop=0.005), cliff(48, "absent", variant="fma", drop=0),
+    ]  # fmt: skip
+    no_cliffs["b"] = [
+        cliff(32, "unpredicted"), cliff(72), cliff(128, "unclear"), cliff(250, cause="tail"),
+        cliff(32, "absent", variant="fma", drop=0), cliff(16, variant="fma", drop=0.02),
+        cliff(48, variant="fma"), cliff(90, variant="fma", cause="tail", drop=0.01),
+    ]  # fmt: skip
+    found = summary.moved_cliffs(base, other)
+    told = {tuple(row) for row in found[["variant", "base", "candidate", "verdict"]].itertuples(index=False)}
+    assert told == {
+        ("load", "32 -> 33", "32 -> 33", "SAME"),
+        ("load", "64 -> 65", "72 -> 73", "MOVED"),
+        ("load", "128 -> 129", "128 -> 129", "UNCLEAR"),
+        ("load", "40 -> 41", "", "GONE"),
+        ("load", "", "250 -> 251", "NEW"),
+        ("fma", "32 -> 33", "32 -> 33", "GONE"),
+        ("fma", "16 -> 17", "16 -> 17", "UNCLEAR"),
+        ("fma", "48 -> 49", "48 -> 49", "NEW"),
+        ("fma", "", "90 -> 91", "UNCLEAR"),
+    }
+    no_cliffs.clear()
+    assert summary.moved_cliffs(base, other).empty
+
+
+def test_an_outlier_among_cards() -> None:
+    """Five cards, one of them 4 % slower in one experiment."""
+    chance = np.random.default_rng(3)
+    tables = {}
+    for card in ("one", "two", "three", "four", "five"):
+        changes = chance.normal(0, 0.002, 40)
+        changes[:20] += 0.04 * (card == "three")
+        tables[card] = pd.DataFrame(dict(experiment=["waves"] * 20 + ["registers"] * 20, change=changes))
+    table, said = summary.across_devices(tables, 0.03)
+    assert said == [s for s in said if s.startswith("three is an outlier in waves (+4.")] and len(said) == 1
+    assert table.set_index("experiment").at["waves", "spread"] > 0.035
+
+
+def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
+    """Sixteen copies of every case: more than a million rows come through, whatever the time they take."""
+    shutil.copy(RUN / "env.json", tmp_path)
+    for file, before in (("cases.csv", "3,measured,"), ("samples.csv", "3,")):
+        head, *lines = (RUN / file).read_text(encoding="utf-8").splitlines(keepends=True)
+        with (tmp_path / file).open("w", encoding="utf-8", newline="") as stream:
+            stream.write(head)
+            for i in range(16):
+                stream.writelines(line.replace(before, f"{before}copy{i}.", 1) for line in lines)
+    run = read_folder(tmp_path)
+    assert len(run.samples) > 1_000_000
+    found = judged(run, run)
+    assert len(found) == 16 * len(whole.valid) and not found["verdict"].isin(["FASTER", "SLOWER"]).any()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader of a results folder: what it takes, and the one line with which it refuses the rest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+from occbench_tools.folder import read_folder
+
+RESULTS = made_up.REPOSITORY / "results/nvidia-h200"
+FOLDERS = sorted(path for path in RESULTS.iterdir() if (path / "samples.csv").is_file())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The first 40 cases of a run on an H200, and 100 of its samples."""
+    shutil.copy(FOLDERS[-1] / "env.json", tmp_path)
+    for name, most in (("cases.csv", 41), ("samples.csv", 101)):
+        with (FOLDERS[-1] / name).open(encoding="utf-8", newline="") as stream:
+            head = [line for line, _ in zip(stream, range(most), strict=False)]
+        (tmp_path / name).write_text("".join(head), encoding="utf-8", newline="")
+    return tmp_path
+
+
+def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(change(lines)), encoding="utf-8", newline="")
+
+
+def cell(path: Path, line: int, column: str, value: str) -> None:
+    """Sets one cell; the columns up to it hold no comma."""
+
+    def change(lines: list[str]) -> list[str]:
+        place = lines[0].rstrip("\n").split(",").index(column)
+        cells = lines[line - 1].rstrip("\n").split(",")
+        cells[place] = value
+        lines[line - 1] = ",".join(cells) + "\n"
+        return lines
+
+    edit(path, change)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_committed_runs(folder: Path) -> None:
+    read = read_folder(folder)
+    assert read.warnings == [] and not read.modelled
+    assert set(read.samples["case_id"]) <= set(read.cases["case_id"])
+    lines = (folder / "samples.csv").read_bytes().count(b"\n") - 1
+    assert len(read.samples) == lines and read.samples["time_s"].dtype == float
+    counted = read.samples[read.samples["discarded"] == 0].groupby("case_id", observed=True)["time_s"]
+    medians = read.valid.set_index("case_id")["time_median_s"]
+    assert counted.median().reindex(medians.index).to_numpy() == pytest.approx(medians.to_numpy())
+
+
+def test_both_schemas_are_read() -> None:
+    assert {read_folder(folder, samples=False).env["schema_version"] for folder in FOLDERS} == {2, 3}
+
+
+def test_a_last_row_that_is_cut_off_is_left_out(run: Path) -> None:
+    whole = len(read_folder(run).samples)
+    with (run / "samples.csv").open("a") as stream:
+        stream.write("3,block_size.stre")
+    read = read_folder(run)
+    assert len(read.samples) == whole
+    assert len(read.warnings) == 1 and "cut off" in read.warnings[0] and "samples.csv" in read.warnings[0]
+
+
+def test_text_is_text(run: Path) -> None:
+    cell(run / "cases.csv", 2, "variant", "null")
+    assert read_folder(run).cases["variant"].iloc[0] == "null"
+
+
+def other_header(lines: list[str]) -> list[str]:
+    return [lines[0].replace("time_s", "seconds"), *lines[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("samples.csv", lambda lines: [*lines[:3], lines[3].replace(",0.", ",nan0."), *lines[4:]],
+         "samples.csv:4: time_s: nan0."),
+        ("samples.csv", lambda lines: lines[:1], "samples.csv holds no row"),
+        ("samples.csv", lambda _: [], "samples.csv holds no row"),
+        ("samples.csv", other_header, "samples.csv: header lacks time_s and has extra seconds"),
+        ("cases.csv", lambda lines: [*lines, lines[1]], "cases.csv:42: case_id: "),
+        ("cases.csv", lambda lines: [lines[0], *(f"9{line[1:]}" for line in lines[1:])],
+         "cases.csv has schema_version 9, and this tool reads 2 or 3"),
+        ("cases.csv", lambda lines: [*lines[:5], "\udc80", *lines[6:]], "cases.csv"),
+        ("cases.csv", lambda lines: [lines[0], lines[1].replace("\n", ",1,2,3\n"), *lines[2:]], "cases.csv"),
+        ("env.json", lambda lines: lines[:-1], "env.json: not JSON"),
+        ("env.json", lambda _: ["[]"], "env.json: not an object"),
+        ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: NaN"),
+        ("env.json", lambda _: ['{"schema_version": 4, "gpu": {}}'], "env.json has schema_version 4"),
+        ("env.json", lambda _: ['{"schema_version": [3], "gpu": {}}'], "env.json has schema_version [3]"),
+        ("env.json", lambda _: ['{"schema_version": 3, "source": "model", "gpu": {}}'],
+         "cases.csv: source measured, and env.json says model"),
+    ],
+)  # fmt: skip
+def test_refused(run: Path, name: str, change: Callable[[list[str]], list[str]], said: str) -> None:
+    lines = (run / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    (run / name).write_bytes("".join(change(lines)).encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=name) as refusal:
+        read_folder(run)
+    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "abc", "1e999", "", "-1"])
+def test_a_time_is_a_number(run: Path, value: str) -> None:
+    cell(run / "samples.csv", 5, "time_s", value)
+    with pytest.raises(ValueError, match=r"^samples\.csv:5: time_s: "):
+        read_folder(run)
+
+
+def test_an_integer_is_one(run: Path) -> None:
+    cell(run / "samples.csv", 5, "round", "1.5")
+    with pytest.raises(ValueError, match=r"1\.5 is not an integer"):
+        read_folder(run)
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])
+def test_a_file_that_is_not_there(run: Path, name: str) -> None:
+    (run / name).unlink()
+    with pytest.raises(FileNotFoundError, match=name):
+        read_folder(run)
+
+
+def test_a_model_has_no_samples(run: Path) -> None:
+    """Its samples.csv is a header; a measured run's may not be."""
+    env = json.loads((run / "env.json").read_text())
+    (run / "env.json").write_text(json.dumps(env | dict(source="model")))
+    edit(run / "cases.csv", lambda lines: [line.replace("3,measured,", "3,model,") for line in lines])
+    edit(run / "samples.csv", lambda lines: lines[:1])
+    read = read_folder(run)
+    assert read.modelled and len(read.samples) == 0

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-compare BASE CANDIDATE...: did anything change between two runs, or among many cards?
+
+Each is a folder of results. Says first what differs beside the measurements; then, for every case that both
+have, SAME, FASTER, SLOWER or AMBIGUOUS from the samples (verdicts.py says how), the kernels whose machine
+code took other registers, and whether a cliff moved. Several candidates are each held against BASE; cards of
+one kind also get a table over all.
+Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
+against a measured one without --allow-model), 4 a file could not be read or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from occbench_tools.compare import export, show
+from occbench_tools.compare.comparison import Comparison, compare
+from occbench_tools.compare.environment import DIFFERENT
+from occbench_tools.compare.summary import across_devices, cliffs_of
+from occbench_tools.compare.verdicts import MEASURES, SLOWER
+from occbench_tools.folder import Folder, read_folder
+
+
+def parser() -> argparse.ArgumentParser:
+    words = argparse.ArgumentParser(
+        prog="occbench-compare", description="Hold runs against each other, case by case."
+    )
+    words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
+    words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
+    words.add_argument(
+        "--by", choices=MEASURES, help="what decides (default: time; between different devices: ceiling)"
+    )
+    words.add_argument(
+        "--threshold", metavar="PERCENT", type=float,
+        help="least change that counts (default: 0.5 on one device, 3 between devices and for a model)",
+    )  # fmt: skip
+    words.add_argument("--format", choices=("table", "csv", "json", "markdown", "html"), default="table")
+    words.add_argument("--all", action="store_true", help="show every case, SAME too")
+    words.add_argument(
+        "--width", metavar="N", type=int, help="columns of the table (default: the terminal's)"
+    )
+    words.add_argument(
+        "--allow-model", action="store_true", help="hold a model's run against a measured one, marked as such"
+    )
+    words.add_argument(
+        "--export-benchmark", metavar="FILE",
+        type=Path, help="Google Benchmark JSON: FILE-base.json, FILE-1.json, ... for its tools/compare.py",
+    )  # fmt: skip
+    words.add_argument(
+        "--export-bencher", metavar="FILE", type=Path, help="candidate in Bencher Metric Format (JSON)"
+    )
+    return words
+
+
+def names_of(folders: list[Path]) -> list[str]:
+    """As much of each path's end as tells it from the others."""
+    depth = 1
+    parts = [path.absolute().parts for path in folders]
+    while len({p[-depth:] for p in parts}) < len(parts) and depth < max(map(len, parts)):
+        depth += 1
+    return ["/".join(p[-depth:]) for p in parts]
+
+
+def read(path: Path) -> Folder:
+    """Raises OSError, or ValueError with the folder in it."""
+    try:
+        return read_folder(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compares, exports, prints; returns the exit code. Raises OSError, ValueError and LookupError."""
+    base = read(options.base)
+    threshold = None if options.threshold is None else options.threshold / 100
+    found: list[Comparison] = []
+    cliffs = None  # of base
+    for place, (path, name) in enumerate(
+        zip(options.candidates, names_of(options.candidates), strict=True), 1
+    ):
+        candidate = read(path)
+        if base.modelled != candidate.modelled and not options.allow_model:
+            model, measured = (path, options.base) if candidate.modelled else (options.base, path)
+            raise LookupError(
+                f"{model} is a model's run and {measured} was measured; --allow-model compares them, marked"
+            )
+        cliffs = cliffs_of(base) if cliffs is None else cliffs
+        found.append(compare(base, candidate, name, options.by, threshold, cliffs))
+        several = len(options.candidates) > 1
+        if options.export_benchmark:
+            export.write(
+                export.numbered(options.export_benchmark, str(place), True), export.benchmark_json(candidate)
+            )
+        if options.export_bencher:
+            file = export.numbered(options.export_bencher, str(place), several)
+            export.write(file, export.bencher_json(candidate))
+        candidate.samples = None  # large, and no longer needed
+    if options.export_benchmark:
+        export.write(export.numbered(options.export_benchmark, "base", True), export.benchmark_json(base))
+    cards = None
+    if len(found) > 1 and all(one.relation != DIFFERENT for one in found):
+        cards = across_devices({one.name: one.cases for one in found}, found[0].threshold)
+    if options.format == "csv":
+        text = show.as_csv(found)
+    elif options.format == "json":
+        text = show.as_json(found, cards)
+    else:
+        parts = [part for one in found for part in show.sections(one, options.all)]
+        if cards:
+            parts.insert(0, show.device_section(*cards))
+        if options.format == "table":
+            text = show.terminal(parts, options.width)
+        else:
+            text = dict(markdown=show.markdown, html=show.page)[options.format](parts)
+    sys.stdout.write(text)
+    return int(any(one.verdicts.get(SLOWER) for one in found))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    words = parser()
+    options = words.parse_args(arguments)
+    if options.threshold is not None and not 0 < options.threshold < 100:
+        words.error("argument --threshold: a percentage above 0 and below 100")
+    try:
+        return run(options)
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        print(f"occbench-compare: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 4
+    except ValueError as error:
+        print(f"occbench-compare: {show.clean(error)}", file=sys.stderr)
+        return 4
+    except LookupError as error:
+        print(f"occbench-compare: {error.args[0]}", file=sys.stderr)
+        return 2

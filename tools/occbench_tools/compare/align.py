@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which case of one run is which of another: by name, else by what was asked of the kernel."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+# What an experiment asks for, whatever the device. Bytes of ballast, grid sizes and carve-outs are not among
+# them: they follow from a device's limits, and from what they are for, so many warps or waves.
+ASKED = [
+    "experiment", "family", "variant", "block_size", "ilp", "bytes_per_access", "data_type", "register_route",
+    "register_cap", "cluster_size", "tile_width", "live_values", "fma_per_load", "stages", "bytes_in_flight",
+    "bank_conflict", "lanes_apart", "divergent_warps", "launch_us",
+]  # fmt: skip
+# Each try is coarser than the one before, and sees only the cases that are still alone.
+TRIES = {
+    "dials, warps, waves, carve-out": ["warps_per_sm", "waves", "working_set_bytes", "carveout_percent"],
+    "dials, warps, waves": ["warps_per_sm", "waves", "working_set_bytes"],
+    "dials, occupancy, waves": ["occupancy_theoretical", "waves", "working_set_bytes"],
+    "dials, waves": ["waves", "working_set_bytes"],
+}
+
+
+def keyed(cases: pd.DataFrame) -> pd.DataFrame:
+    """The rows with dials that two devices share: 1.0076 and 1.0093 waves are both a wave and a block."""
+    waves = cases["waves"].round(2).where(cases["waves"] < 2, cases["waves"].round(1))
+    # waves has a dial that no column tells: the microseconds in the case's name.
+    launch_us = cases["case_id"].str.extract(r"\.t(\d+)us$", expand=False)
+    return cases.assign(
+        waves=waves, launch_us=launch_us, occupancy_theoretical=cases["occupancy_theoretical"].round(3)
+    ).sort_values("dynamic_smem_bytes", kind="stable")
+
+
+def align(base: pd.DataFrame, other: pd.DataFrame, alike: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Pairs (base_case_id, case_id, aligned_by), and the cases without a partner (side, case_id, why).
+
+    Of two sets of valid rows. alike: of one kind of device, where a name is a name; on another, the bytes in
+    it may leave other warps, and the name counts only where they do not. Cases of one side that share all
+    dials are paired by the one with the least ballast where their warps and carve-out are the same too,
+    and else not at all.
+    """
+    by_name = ["case_id"] if alike else ["case_id", "warps_per_sm"]
+    left, right = keyed(base), keyed(other)
+    pairs = []
+    for name, more in {"case_id": by_name, **TRIES}.items():
+        key = more if name == "case_id" else [*ASKED, *more]
+        keep = "first" if "carveout_percent" in key else False
+        ours, theirs = (side[~side.duplicated(key, keep=keep)] for side in (left, right))
+        ours = ours.rename(columns={"case_id": "base_case_id"}).assign(case_id=ours["case_id"])
+        columns = list(dict.fromkeys(["case_id", *key]))
+        found = ours[["base_case_id", *key]].merge(theirs[columns], on=key)
+        pairs.append(found[["base_case_id", "case_id"]].assign(aligned_by=name))
+        left = left[~left["case_id"].isin(found["base_case_id"])]
+        right = right[~right["case_id"].isin(found["case_id"])]
+    alone = [
+        rows[["case_id"]].assign(side=side, why=why_alone(rows, others))
+        for side, rows, others in (("base", left, other), ("candidate", right, base))
+    ]
+    whole = pd.concat(pairs, ignore_index=True)
+    order = pd.Series(range(len(base)), base["case_id"])
+    return whole.iloc[whole["base_case_id"].map(order).argsort()].reset_index(drop=True), pd.concat(
+        alone, ignore_index=True
+    )
+
+
+def why_alone(rows: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
+    """For each row without a partner, the first of its dials that the other run has nothing of."""
+    why = pd.Series("other values of the dials", rows.index)
+    twins = rows.duplicated([*ASKED, "waves", "working_set_bytes"], keep=False)
+    why[twins] = "several cases share its dials"
+    kernels = pd.MultiIndex.from_frame(others[["experiment", "family", "variant"]])
+    why[~pd.MultiIndex.from_frame(rows[["experiment", "family", "variant"]]).isin(kernels)] = "no such kernel"
+    why[~rows["experiment"].isin(others["experiment"])] = "no such experiment"
+    return why

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BASE against one CANDIDATE: everything that the command says of the two, before it is words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from occbench_tools.compare import summary
+from occbench_tools.compare.align import align
+from occbench_tools.compare.environment import DIFFERENT, device_relation, differences
+from occbench_tools.compare.verdicts import MODEL_CHANCE, THRESHOLD, compare_cases
+from occbench_tools.folder import Folder
+
+
+@dataclass
+class Comparison:
+    """Tables as the modules of this package describe them; `threshold` is a fraction."""
+
+    base: Folder
+    candidate: Folder
+    name: str  # of the candidate, unlike those of the others
+    relation: str
+    by: str
+    threshold: float
+    environment: pd.DataFrame
+    warnings: list[str]
+    cases: pd.DataFrame
+    alone: pd.DataFrame
+    experiments: pd.DataFrame
+    drift: pd.DataFrame
+    cliffs: pd.DataFrame
+
+    @property
+    def modelled(self) -> bool:
+        return self.base.modelled or self.candidate.modelled
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        return self.cases["verdict"].value_counts().to_dict()
+
+
+def compare(
+    base: Folder,
+    candidate: Folder,
+    name: str,
+    by: str | None,
+    threshold: float | None,
+    base_cliffs: pd.DataFrame | None = None,
+) -> Comparison:
+    """Compares two folders read with their samples. LookupError where they have no case in common.
+
+    by: time, cycles or ceiling; None: ceiling for different devices, else time. threshold: a fraction; None:
+    what the relation of the devices allows to be told apart.
+    """
+    relation = device_relation(base.env["gpu"], candidate.env["gpu"])
+    pairs, alone = align(base.valid, candidate.valid, relation != DIFFERENT)
+    if pairs.empty:
+        raise LookupError(f"{base.path} and {candidate.path} have no case in common")
+    by = by or ("ceiling" if relation == DIFFERENT else "time")
+    if threshold is None:
+        model = base.modelled or candidate.modelled
+        threshold = max(THRESHOLD[relation], MODEL_CHANCE * model)
+    environment, warnings = differences(base, candidate, pairs)
+    cases = compare_cases(base, candidate, pairs, relation, by, threshold)
+    if (base.modelled, candidate.modelled) != (False, False):
+        sides = [side for side, run in (("base", base), ("candidate", candidate)) if run.modelled]
+        warnings.insert(
+            0, f"MODEL: nothing of {' and '.join(sides)} was measured; no verdict here is one of a device"
+        )
+    return Comparison(
+        base=base, candidate=candidate, name=name, relation=relation, by=by, threshold=threshold,
+        environment=environment, warnings=[*base.warnings, *candidate.warnings, *warnings], cases=cases,
+        alone=alone, experiments=summary.by_experiment(cases), drift=summary.drift(base, candidate, cases),
+        cliffs=summary.moved_cliffs(base, candidate, base_cliffs),
+    )  # fmt: skip

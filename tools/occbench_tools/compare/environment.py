@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between two runs beside the measurements, and which comparisons that makes false."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.folder import Folder
+
+SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "different devices"
+# What makes two devices one kind. The rest of `gpu` is said where it differs.
+KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
+# Not said: every run has its own.
+OWN = {"created_utc", "command_line", "parameters", "schema_version", "method.empty_launch_s",
+       "method.memcpy_bytes_per_s"}  # fmt: skip
+# What a difference means for the numbers, by field.
+MEANS = {
+    "gpu.power_limit_w": "kernels that draw much run at another clock under another power cap: read cycles",
+    "gpu.ecc": "error correction takes a part of DRAM's bandwidth on some devices",
+    "gpu.memory_clock_hz": "DRAM has another clock: rates of DRAM compare clocks, not code",
+    "gpu.throttle_reasons": "one run began under a throttled clock",
+    "gpu.mig": "one of them is a slice of a device",
+    "gpu.driver_version": "the driver places data and compiles PTX: a difference may be its own",
+    "cuda_toolkit": "another compiler makes other machine code: see the registers and spills that changed",
+    "compiler_flags": "other flags make other machine code",
+    "cuda_architectures": "one binary may run machine code for another architecture, or PTX",
+    "build_type": "a build that is not Release is not what is measured elsewhere",
+    "git_commit": "another commit: a difference may be the code's own",
+    "preset": "another preset has other cases and other precision",
+    "benchmark_filter": "other cases were asked for",
+    "experiments": "other experiments were asked for",
+    "source": "one of them is a model: nothing of it was measured",
+}
+# Of these, those that are said before all tables.
+GRAVE = {
+    "gpu.power_limit_w",
+    "gpu.ecc",
+    "gpu.memory_clock_hz",
+    "gpu.throttle_reasons",
+    "gpu.mig",
+    "build_type",
+}
+CLOCK_MATTERS = 0.01  # of the SM clock
+
+
+def device_relation(base: dict[str, Any], other: dict[str, Any]) -> str:
+    """same device (by UUID), same kind of device (by name and size), or different devices: of two `gpu`."""
+    kind = all(base.get(field) == other.get(field) for field in KIND)
+    if kind and base.get("uuid") and base.get("uuid") == other.get("uuid"):
+        return SAME_DEVICE
+    return SAME_KIND if kind else DIFFERENT
+
+
+def flat(env: dict[str, Any]) -> dict[str, object]:
+    """env.json with the fields of `gpu` and `method` as gpu.name, ..."""
+    fields: dict[str, object] = {}
+    for name, value in env.items():
+        inner = isinstance(value, dict) and name in ("gpu", "method")
+        fields |= {f"{name}.{key}": part for key, part in value.items()} if inner else {name: value}
+    return fields
+
+
+def clocks(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[float, float, float]:
+    """Median SM clock (Hz) of the aligned cases of each, and the median ratio less one."""
+    a = base.valid.set_index("case_id").loc[pairs["base_case_id"], "sm_clock_hz"].to_numpy()
+    b = other.valid.set_index("case_id").loc[pairs["case_id"], "sm_clock_hz"].to_numpy()
+    return float(np.median(a)), float(np.median(b)), float(np.median(b / a)) - 1
+
+
+def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """(field, base, candidate, means) where the environments differ, and the warnings that follow.
+
+    A field that only one of them has differs too.
+    """
+    a, b = flat(base.env), flat(other.env)
+    names = [name for name in dict.fromkeys([*a, *b]) if name not in OWN and a.get(name) != b.get(name)]
+    names.sort(key=lambda name: (not name.startswith("gpu."), name.startswith("method.")))
+    told = {name for name in names if a.get(name) is not None and b.get(name) is not None}
+    rows = [
+        (name, said(a.get(name)), said(b.get(name)), MEANS.get(name, "") * (name in told)) for name in names
+    ]
+    before, after, change = clocks(base, other, pairs)
+    warnings = []
+    if abs(change) >= CLOCK_MATTERS:
+        what = f"the SM clock differs by {100 * abs(change):.2g} %: "
+        what += "seconds compare clocks, not code: read cycles (--by cycles)"
+        rows.insert(
+            0, ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", what)
+        )
+        warnings.append(what)
+    if device_relation(base.env["gpu"], other.env["gpu"]) == DIFFERENT:
+        warnings.append(
+            "different devices: seconds compare what was bought, the share of the ceiling what is used"
+        )
+    elif device_relation(base.env["gpu"], other.env["gpu"]) == SAME_KIND:
+        warnings.append("two cards of one kind: placement and chip alone shift a case by up to some percent")
+    warnings += [f"{name}: {MEANS[name]}" for name in names if name in told & GRAVE]
+    if a.get("git_dirty") and b.get("git_dirty"):
+        warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")
+    return pd.DataFrame(rows, columns=["field", "base", "candidate", "means"]), warnings
+
+
+def said(value: object) -> str:
+    """A value for people; clocks and rates with as many digits as tell them apart."""
+    if value is None:
+        return "(not known)"
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return str(value) or "(empty)"

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison in words: sections of sentences and tables, for a terminal, Markdown, HTML, JSON or CSV."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+from dataclasses import dataclass, field
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from occbench_tools.compare.comparison import Comparison
+from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
+
+MOST = {SLOWER: 20, FASTER: 20, AMBIGUOUS: 10}  # lines of the table of cases, unless all are asked for
+COLOURS = {SLOWER: "red", FASTER: "green", AMBIGUOUS: "yellow", "GONE": "red", "NEW": "red", "MOVED": "red"}
+BY = {"time": "seconds", "cycles": "SM cycles", "ceiling": "share of the device's own ceiling"}
+STYLE = """
+:root { color-scheme: light dark }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
+th, td { padding: .15em .8em .15em 0; text-align: left; border-bottom: 1px solid #8884; vertical-align: top }
+td { white-space: nowrap } td:last-child { white-space: normal }
+.SLOWER, .FASTER, .AMBIGUOUS, .GONE, .NEW, .MOVED { font-weight: bold }
+.FASTER { color: #0072b2 } .SLOWER, .GONE, .NEW, .MOVED { color: #d55e00 } .warning { font-weight: bold }
+"""
+
+
+@dataclass
+class Section:
+    """One part of the report. Cells are text; the first row of `table` is its head."""
+
+    title: str
+    lines: list[str] = field(default_factory=list)
+    table: list[list[str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def clean(text: object) -> str:
+    """One line without control characters: names of devices and reasons come from files that others wrote."""
+    return "".join(c if c.isprintable() else " " for c in str(text))
+
+
+def percent(value: float, sign: bool = True) -> str:
+    """'+1.3 %', of a fraction; nothing of NaN."""
+    return "" if pd.isna(value) else f"{100 * value:{'+' if sign else ''}.2f} %"
+
+
+def sections(one: Comparison, everything: bool) -> list[Section]:
+    """The report on one candidate; `everything`: all cases, SAME too, and all without a partner."""
+    counts = one.verdicts
+    mark = " (MODEL, not measured)" if one.modelled else ""
+    env = Section(
+        f"{one.base.name} against {one.name}: what differs beside the measurements{mark}",
+        [f"{one.relation}: {gpu(one.base.env)}; {gpu(one.candidate.env)}"],
+        grid(one.environment) if len(one.environment) else [],
+        one.warnings,
+    )
+    if one.environment.empty:
+        env.lines.append("Nothing else: the same build, driver, toolkit and call.")
+    told = ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in (SAME, FASTER, SLOWER, AMBIGUOUS))
+    total = Section(
+        f"Cases, by {BY[one.by]}{mark}",
+        [
+            f"{len(one.cases):,} cases: {told}. A change counts from {100 * one.threshold:g} % on.",
+            *alone(one, everything),
+        ],
+        [
+            ["experiment", "cases", "same", "faster", "slower", "ambiguous", "median", "largest", "in"],
+            *(
+                [str(cell) for cell in row[:6]] + [percent(row[6]), percent(row[7]), str(row[8])]
+                for row in one.experiments.itertuples(index=False, name=None)
+            ),
+        ],
+    )
+    return [env, total, case_section(one, everything, mark), *kernels(one, mark), cliff_section(one, mark)]
+
+
+def gpu(env: dict) -> str:
+    return f"{env['gpu'].get('name', '?')} ({env['gpu'].get('uuid') or 'no UUID'})"
+
+
+def grid(table: pd.DataFrame) -> list[list[str]]:
+    return [
+        list(table.columns),
+        *([str(cell) for cell in row] for row in table.itertuples(index=False, name=None)),
+    ]
+
+
+def alone(one: Comparison, everything: bool) -> list[str]:
+    """How many cases found no partner, on which side, and why."""
+    said = []
+    for (side, why), rows in one.alone.groupby(["side", "why"], sort=True):
+        names = rows["case_id"].tolist()
+        most = len(names) if everything else 3
+        more = f" and {len(names) - most:,} more" if len(names) > most else ""
+        said.append(f"{len(names):,} of {side} without a partner, {why}: {', '.join(names[:most])}{more}")
+    if by := [
+        f"{n:,} by {how}" for how, n in one.cases["aligned_by"].value_counts().items() if how != "case_id"
+    ]:
+        said.append(f"Aligned by name but for {', '.join(by)}.")
+    if one.by == "ceiling" and (n := int((one.cases["by"] == "cycles").sum())):
+        said.append(f"{n:,} cases have no ceiling in common and are judged by cycles.")
+    return said
+
+
+def case_section(one: Comparison, everything: bool, mark: str) -> Section:
+    """The cases that are not SAME, the largest change first, and how many more there are."""
+    section = Section(f"Cases that changed, and those that nobody can tell{mark}")
+    head = ["verdict", "case", "change", "95 % interval", "seconds", "cycles", "of ceiling", "note"]
+    lines, more = [head], []
+    for verdict in (SLOWER, FASTER, AMBIGUOUS, SAME):
+        rows = one.cases[one.cases["verdict"] == verdict]
+        rows = rows.loc[rows["change"].abs().sort_values(ascending=False, na_position="last").index]
+        most = len(rows) if everything else MOST.get(verdict, 0)
+        if verdict != SAME and len(rows) > most:
+            more.append(f"{len(rows) - most:,} more {verdict}")
+        for _, row in rows.head(most).iterrows():
+            measured = pd.notna(row["change_low"])
+            interval = f"{percent(row['change_low'])} to {percent(row['change_high'])}" if measured else ""
+            shares = [row["base_percent_of_ceiling"], row["percent_of_ceiling"]]
+            of = "" if any(map(pd.isna, shares)) else "{:.1f} -> {:.1f} %".format(*shares)
+            changes = [percent(row[f"{measure}_change"]) for measure in ("time", "cycles")]
+            lines.append(
+                [verdict, row["case_id"], percent(row["change"]), interval, *changes, of, row["note"]]
+            )
+    if len(lines) > 1:
+        section.table = lines
+        share = "; FASTER comes nearer to its own device's ceiling" if one.by == "ceiling" else ""
+        section.lines.append(f"change: of the cost of a unit of work, by {BY[one.by]}; + costs more{share}.")
+    else:
+        section.lines.append("None.")
+    if more:
+        section.lines.append(f"Not shown: {', '.join(more)} (--all, or --format csv).")
+    return section
+
+
+def kernels(one: Comparison, mark: str) -> list[Section]:
+    """Toolchain drift, where there is any."""
+    if one.drift.empty:
+        return []
+    head = [
+        "family",
+        "variant",
+        "registers",
+        "spilled bytes",
+        "local bytes",
+        "blocks per SM",
+        "cases",
+        "median change",
+    ]
+    lines = [[*map(str, row[:7]), percent(row[7])] for row in one.drift.itertuples(index=False, name=None)]
+    return [Section(f"Kernels whose machine code took other registers{mark}", [], [head, *lines])]
+
+
+def cliff_section(one: Comparison, mark: str) -> Section:
+    """Did the cliff move?"""
+    counts = one.cliffs["verdict"].value_counts()
+    said = ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items()) or "no sweep of both has a cliff"
+    moved = one.cliffs[one.cliffs["verdict"] != SAME]
+    head = ["cliff", "experiment", "family", "variant", "dial", "cause", "base", "candidate", "drops"]
+    lines = [
+        [*map(str, row[["verdict", *head[1:8]]]),
+         f"{percent(row['base_drop'], False)} / {percent(row['candidate_drop'], False)}".strip(" /")]
+        for _, row in moved.iterrows()
+    ]  # fmt: skip
+    return Section(f"Did the cliff move?{mark}", [f"Cliffs: {said}."], [head, *lines] if lines else [])
+
+
+def device_section(table: pd.DataFrame, outliers: list[str]) -> Section:
+    """Many cards of one kind, a column each."""
+    lines = [[str(row[0]), *map(percent, row[1:])] for row in table.itertuples(index=False, name=None)]
+    return Section(
+        "Over all cards: median change against base, and their spread",
+        [f"{said}." for said in outliers] or ["No card is an outlier."],
+        [list(table.columns), *lines],
+    )
+
+
+def terminal(parts: list[Section], width: int | None) -> str:
+    """Tables of rich; width: None lets rich find out."""
+    stream = io.StringIO()
+    screen = Console()
+    colour = screen.is_terminal
+    console = Console(file=stream, force_terminal=colour, width=width or (screen.width if colour else 200))
+    for part in parts:
+        console.print(Text(clean(part.title), style="bold"))
+        for said in part.warnings:
+            console.print(Text(f"! {clean(said)}", style="bold yellow"))
+        for said in part.lines:
+            console.print(Text(clean(said)))
+        if part.table:
+            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            for name in part.table[0]:
+                table.add_column(Text(clean(name)), overflow="fold", justify="left")
+            for row in part.table[1:]:
+                table.add_row(*(Text(clean(cell), style=COLOURS.get(cell, "")) for cell in row))
+            console.print(table)
+        console.print()
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def markdown(parts: list[Section]) -> str:
+    """GitHub's tables; what could be a mark-up character is escaped."""
+
+    def plain(text: str) -> str:
+        text = html.escape(clean(text), quote=False)
+        return "".join(f"\\{c}" if c in "|`*_[]\\" else c for c in text)
+
+    out = []
+    for part in parts:
+        out += [f"## {plain(part.title)}", ""]
+        out += [f"**{plain(said)}**\n" for said in part.warnings] + [
+            f"{plain(said)}\n" for said in part.lines
+        ]
+        if part.table:
+            head, *rows = ([plain(cell) for cell in row] for row in part.table)
+            out += [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)] + [""]
+    return "\n".join(out)
+
+
+def page(parts: list[Section]) -> str:
+    """One HTML file that needs nothing else."""
+
+    def cell(tag: str, text: str) -> str:
+        mark = f' class="{text}"' if text in COLOURS else ""
+        return f"<{tag}{mark}>{html.escape(clean(text))}</{tag}>"
+
+    out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench-compare</title>']
+    out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
+    for part in parts:
+        out.append(cell("h2", part.title))
+        out += [f'<p class="warning">{html.escape(clean(said))}</p>' for said in part.warnings]
+        out += [cell("p", said) for said in part.lines]
+        if part.table:
+            head, *rows = part.table
+            out.append("<table><tr>" + "".join(cell("th", text) for text in head) + "</tr>")
+            out += ["<tr>" + "".join(cell("td", text) for text in row) + "</tr>" for row in rows]
+            out.append("</table>")
+    return "\n".join(out) + "</html>\n"
+
+
+def as_csv(all_of_them: list[Comparison]) -> str:
+    """Every aligned case of every candidate, one row each, fractions as fractions."""
+    return pd.concat([labelled(one) for one in all_of_them]).to_csv(index=False, lineterminator="\n")
+
+
+def labelled(one: Comparison) -> pd.DataFrame:
+    """The table of cases with the run's name and what the two runs are."""
+    cases = one.cases.copy()
+    cases.insert(0, "candidate", one.name)
+    return cases.assign(
+        relation=one.relation, base_source=one.base.env["source"], source=one.candidate.env["source"]
+    )
+
+
+def as_json(all_of_them: list[Comparison], cards: tuple[pd.DataFrame, list[str]] | None) -> str:
+    """All tables; absent numbers are null."""
+
+    def records(table: pd.DataFrame) -> list[dict]:
+        return json.loads(table.to_json(orient="records", double_precision=15))
+
+    found = [
+        dict(
+            base=str(one.base.path), candidate=str(one.candidate.path), name=one.name, relation=one.relation,
+            base_source=one.base.env["source"], source=one.candidate.env["source"], by=one.by,
+            threshold=one.threshold, warnings=one.warnings, verdicts=one.verdicts,
+            environment=records(one.environment), experiments=records(one.experiments),
+            cases=records(labelled(one)), without_partner=records(one.alone), drift=records(one.drift),
+            cliffs=records(one.cliffs),
+        )
+        for one in all_of_them
+    ]  # fmt: skip
+    across = dict(experiments=records(cards[0]), outliers=cards[1]) if cards else None
+    return json.dumps(dict(comparisons=found, devices=across), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cases come to: per experiment, per kernel with other machine code, per cliff, per card."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
+from occbench_tools.folder import Folder
+
+CODE = ("registers_per_thread", "spill_bytes", "local_bytes")
+SWEEP = ["experiment", "family", "variant", "sweep", "dial"]
+CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that say a cliff is there
+# A drop changes by so much at least (fraction of the throughput) where a cliff comes or goes: in six pairs of
+# reruns on one H200 those that only one run is sure of differ by less.
+CLIFF_CHANGE = 0.03
+OUTLIER = 3  # median absolute deviations
+
+
+def by_experiment(cases: pd.DataFrame) -> pd.DataFrame:
+    """Cases, verdicts, the median change and the largest (fractions) of each experiment."""
+    lines = []
+    for experiment, rows in cases.groupby("experiment", sort=True):
+        counts = rows["verdict"].value_counts()
+        known = rows.dropna(subset="change")
+        worst = known.loc[known["change"].abs().idxmax()] if len(known) else None
+        most = (np.nan, "") if worst is None else (worst["change"], worst["case_id"])
+        each = (counts.get(verdict, 0) for verdict in (SAME, FASTER, SLOWER, AMBIGUOUS))
+        lines.append((experiment, len(rows), *each, rows["change"].median(), *most))
+    names = [
+        "experiment",
+        "cases",
+        "same",
+        "faster",
+        "slower",
+        "ambiguous",
+        "median_change",
+        "most",
+        "most_case",
+    ]
+    return pd.DataFrame(lines, columns=names)
+
+
+def drift(base: Folder, other: Folder, cases: pd.DataFrame) -> pd.DataFrame:
+    """Kernels whose registers, spills or local memory differ: toolchain drift, a line per kernel and change.
+
+    Columns family, variant, what changed (base -> candidate), blocks per SM where they changed too, how many
+    cases run it, and their median change (fraction).
+    """
+    columns = [*CODE, "blocks_per_sm"]
+    a = base.valid.set_index("case_id").loc[cases["base_case_id"], columns].fillna(0).reset_index(drop=True)
+    b = other.valid.set_index("case_id").loc[cases["case_id"], columns].fillna(0).reset_index(drop=True)
+    moved = (a[list(CODE)] != b[list(CODE)]).any(axis=1)
+
+    def arrow(i: int, column: str) -> str:
+        return "" if a.at[i, column] == b.at[i, column] else f"{a.at[i, column]:g} -> {b.at[i, column]:g}"
+
+    lines = [
+        (
+            *cases.loc[i, ["family", "variant"]],
+            *(arrow(i, column) for column in columns),
+            cases.at[i, "change"],
+        )
+        for i in np.flatnonzero(moved)
+    ]
+    key = ["family", "variant", *columns]
+    found = pd.DataFrame(lines, columns=[*key, "change"])
+    return found.groupby(key, sort=False)["change"].agg(cases="size", median_change="median").reset_index()
+
+
+def cliffs_of(folder: Folder) -> pd.DataFrame:
+    """The cliffs that theory or the run's cases know, with what the cases say of each."""
+    from occbench_tools.cliffs import find_cliffs
+
+    return find_cliffs(folder.valid, folder.env)
+
+
+def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Did the cliff move? Columns of a sweep, cause, base and candidate ('128 -> 129'), their drops, verdict.
+
+    SAME: between the same values of the dial. MOVED: the sweep has one of the same cause between others.
+    GONE and NEW: one side has none. UNCLEAR: one side cannot tell, or has one that is little deeper than what
+    the other has in its place. Only kernels that both runs have. known: cliffs_of(base), if it is at hand.
+    """
+    ours = cliffs_of(base) if known is None else known
+    tables = [table.assign(side=side) for side, table in enumerate((ours, cliffs_of(other)))]
+    sweeps = [set(map(tuple, f.valid[SWEEP[:3]].drop_duplicates().to_numpy())) for f in (base, other)]
+    lines = []
+    for sweep, rows in pd.concat(tables, ignore_index=True).groupby(SWEEP, dropna=False, sort=True):
+        if sweep[:3] not in sweeps[0] & sweeps[1]:
+            continue
+        for pair, verdict in matched(*(rows[rows["side"] == side].to_dict("records") for side in (0, 1))):
+            told = [f"{row['from_value']:g} -> {row['to_value']:g}" if row else "" for row in pair]
+            drops = [row["drop"] if row else np.nan for row in pair]
+            cause = next(row["cause"] for row in pair if row)
+            lines.append((*sweep, cause, *told, *drops, verdict))
+    names = [*SWEEP, "cause", "base", "candidate", "base_drop", "candidate_drop", "verdict"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def matched(ours: list[dict], theirs: list[dict]) -> list[tuple[tuple[dict | None, dict | None], str]]:
+    """Pairs the cliffs of one sweep: at the same place first, then the nearest of its cause."""
+    pairs: list[tuple[tuple[dict | None, dict | None], str]] = []
+    for row in list(ours):
+        place = (row["from_value"], row["to_value"])
+        if twin := next((r for r in theirs if (r["from_value"], r["to_value"]) == place), None):
+            ours.remove(row)
+            theirs.remove(twin)
+            sure = [r["verdict"] in CLIFF for r in (row, twin)]
+            apart = abs(row["drop"] - twin["drop"]) >= CLIFF_CHANGE
+            doubt = "UNCLEAR" if not apart or "unclear" in (row["verdict"], twin["verdict"]) else ""
+            if any(sure):
+                pairs.append(((row, twin), SAME if all(sure) else doubt or ("GONE" if sure[0] else "NEW")))
+    ours, theirs = ([row for row in side if row["verdict"] in CLIFF] for side in (ours, theirs))
+    near = sorted(
+        ((abs(a["to_value"] - b["to_value"]), i, k) for i, a in enumerate(ours) for k, b in enumerate(theirs))
+    )
+    left, right = set(range(len(ours))), set(range(len(theirs)))
+    for _, i, k in near:
+        if i in left and k in right and ours[i]["cause"] == theirs[k]["cause"]:
+            left.remove(i)
+            right.remove(k)
+            pairs.append(((ours[i], theirs[k]), "MOVED"))
+    alone = [((ours[i], None), "GONE") for i in sorted(left)] + [
+        ((None, theirs[k]), "NEW") for k in sorted(right)
+    ]
+    return pairs + [
+        (pair, verdict if next(filter(None, pair))["drop"] >= CLIFF_CHANGE else "UNCLEAR")
+        for pair, verdict in alone
+    ]
+
+
+def across_devices(tables: dict[str, pd.DataFrame], floor: float) -> tuple[pd.DataFrame, list[str]]:
+    """Many cards of one kind: median change of each experiment on each (fraction), spread, outliers.
+
+    An outlier is further from the median of all cards, base included at 0, than `floor` and than OUTLIER
+    median absolute deviations.
+    """
+    table = pd.DataFrame(
+        {name: cases.groupby("experiment")["change"].median() for name, cases in tables.items()}
+    )
+    table.insert(0, "base", 0.0)
+    middle = table.median(axis=1)
+    away = table.sub(middle, axis=0).abs()
+    far = away.gt(np.maximum(floor, OUTLIER * away.median(axis=1)), axis=0)
+    said = []
+    for card in table.columns:
+        rows = [f"{e} ({100 * (table.at[e, card] - middle[e]):+.1f} %)" for e in table.index[far[card]]]
+        if rows:
+            said.append(f"{card} is an outlier in {', '.join(rows)}")
+    spread = table.max(axis=1) - table.min(axis=1)
+    return table.assign(spread=spread).rename_axis("experiment").reset_index(), said

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SAME, FASTER, SLOWER or AMBIGUOUS: one case measured in two runs.
+
+What is compared is the cost of a unit of work, on a log scale: seconds, SM cycles, or the inverse of the
+share of the device's own ceiling. The three launches of a visit follow one another within milliseconds and
+are as good as one, so that a visit's median counts once. Two runs differ by the Hodges-Lehmann estimate (the
+median over all pairs of visits), with the 95 % interval that belongs to the Mann-Whitney test.
+
+That test alone would call nearly every rerun different, since each process places its data anew. It is
+therefore put the other way: is the difference beyond what another process of the same build makes?
+`margin` is that allowance; see MARGIN and SPREAD_SHARE. Its p-values are put through Benjamini and Hochberg.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from occbench_tools.folder import Folder
+
+SAME, FASTER, SLOWER, AMBIGUOUS = "SAME", "FASTER", "SLOWER", "AMBIGUOUS"
+MEASURES = ("time", "cycles", "ceiling")
+LEVEL = 0.05  # of the false discovery rate, and 1 - that of the intervals
+
+# How far medians of one build move from process to process, and from card to card, as fractions: what 95 %
+# of 1,769 cases keep to in six pairs of runs on one H200 (0.26-0.29 %), and nearly all of them do between
+# two H200s (98 % within 1.9 %).
+MARGIN = {"same device": 0.0025, "same kind of device": 0.01, "different devices": 0.01}
+# Least change that is worth a word: clear of these margins.
+THRESHOLD = {"same device": 0.005, "same kind of device": 0.03, "different devices": 0.03}
+# A case whose launches have several speeds may find another mix of them in the next process: in those pairs
+# half of the medians that moved by more than 0.5 % moved by less than 0.3 of the distance from p10 to p90.
+SPREAD_SHARE = 0.4
+MODEL_CHANCE = 0.03  # differences that the model's simulation leaves to chance
+# With fewer visits (preset quick makes 3 to 9) no order of the ranks is improbable enough among some hundred
+# cases, and Welch's t test takes the place of Mann and Whitney's.
+FEW_VISITS = 8
+SEVERAL_SPEEDS = 0.02  # from p10 to p90: worth telling as the reason
+
+
+@dataclass
+class Visits:
+    """Visit medians of one run, case after case: logs of seconds and of SM cycles."""
+
+    time: np.ndarray
+    cycles: np.ndarray
+    cases: pd.DataFrame  # by case_id: start, count; time_spread, cycles_spread (log p90/p10 of all launches)
+
+
+def visits_of(folder: Folder) -> Visits:
+    """Samples that count, one number per visit. ValueError where a time is zero."""
+    rows = folder.samples
+    if rows is None or rows.empty:
+        columns = ["start", "count", "time_spread", "cycles_spread"]
+        return Visits(np.empty(0), np.empty(0), pd.DataFrame(columns=columns, dtype=float))
+    rows = rows[rows["discarded"] == 0]
+    if (rows[["time_s", "sm_clock_hz"]] <= 0).any(axis=None):
+        raise ValueError("samples.csv: a time or a clock of 0 is none")
+    logs = pd.DataFrame(
+        dict(
+            case_id=rows["case_id"],
+            visit=rows["repetition"] * (rows["round"].max() + 1) + rows["round"],
+            time=np.log(rows["time_s"]),
+            cycles=np.log(rows["time_s"]) + np.log(rows["sm_clock_hz"]),
+        )
+    )
+    by_visit = logs.groupby(["case_id", "visit"], observed=True)[["time", "cycles"]].median()
+    counts = by_visit.groupby(level="case_id", observed=True).size()
+    by_case = logs.groupby("case_id", observed=True)[["time", "cycles"]]
+    spread = by_case.quantile(0.9) - by_case.quantile(0.1)
+    cases = pd.DataFrame(
+        dict(
+            start=counts.cumsum() - counts,
+            count=counts,
+            time_spread=spread["time"],
+            cycles_spread=spread["cycles"],
+        )
+    )
+    cases.index = cases.index.astype(object)
+    return Visits(by_visit["time"].to_numpy(), by_visit["cycles"].to_numpy(), cases)
+
+
+def unit_costs(rows: pd.DataFrame, sms: int) -> pd.DataFrame:
+    """Per case what to add to the log of a launch's seconds (cycles) for the log cost of a unit of work.
+
+    cycles are those of the SMs that the grid reaches; ceiling is NaN where a case has none.
+    """
+    work = rows["throughput"] * rows["time_median_s"]
+    factors = dict(
+        time=1 / work, cycles=rows["grid_size"].clip(upper=sms) / work, ceiling=rows["ceiling"] / work
+    )
+    costs = pd.DataFrame(factors)
+    return np.log(costs.where((costs > 0) & np.isfinite(costs)))
+
+
+def summary_shift(base: pd.DataFrame, other: pd.DataFrame, offset: pd.DataFrame) -> pd.DataFrame:
+    """Differences of the log costs by the medians of cases.csv alone, for each measure."""
+    time = np.log(other["time_median_s"].to_numpy()) - np.log(base["time_median_s"].to_numpy())
+    clock = np.log(other["sm_clock_hz"].to_numpy()) - np.log(base["sm_clock_hz"].to_numpy())
+    raw = dict(time=time, cycles=time + clock, ceiling=time)
+    return pd.DataFrame({measure: raw[measure] + offset[measure] for measure in MEASURES}, index=offset.index)
+
+
+def shifts(
+    base: np.ndarray,
+    other: np.ndarray,
+    places: pd.DataFrame,
+    offset: np.ndarray,
+    margin: np.ndarray,
+    test: bool = True,
+) -> pd.DataFrame:
+    """Hodges-Lehmann estimate, interval, Cliff's delta and p-value for every case of `places`.
+
+    places: start_base, count_base, start, count. offset is added to every difference other - base. p_value is
+    of the tests of a shift beyond +margin and below -margin: twice the smaller. NaN without
+    two visits on either side, and without `test`.
+    """
+    columns = ["shift", "low", "high", "cliffs_delta", "p_value"]
+    found = np.full((len(places), len(columns)), np.nan)
+    keys = places[["count_base", "count"]].to_numpy()
+    for m, n in np.unique(keys[(keys >= 2).all(axis=1)], axis=0):
+        where = np.flatnonzero((keys == (m, n)).all(axis=1))
+        z = stats.norm.ppf(1 - LEVEL / 2)
+        rank = max(int(np.floor(m * n / 2 - z * np.sqrt(m * n * (m + n + 1) / 12))), 0)
+        for some in np.array_split(where, -(-len(where) * m * n // 4_000_000)):
+            a, b = (
+                values[places[start].to_numpy()[some][:, None] + np.arange(count)]
+                for values, start, count in ((base, "start_base", m), (other, "start", n))
+            )
+            b = b + offset[some][:, None]
+            pairs = np.sort((b[:, :, None] - a[:, None, :]).reshape(len(some), m * n), axis=1)
+            found[some, :4] = np.column_stack(
+                [
+                    np.median(pairs, axis=1),
+                    pairs[:, rank],
+                    pairs[:, m * n - 1 - rank],
+                    np.sign(pairs).mean(axis=1),
+                ]
+            )
+            if test:
+                allowed = margin[some][:, None]
+                longer = beyond(b - allowed, a, "greater")
+                shorter = beyond(b + allowed, a, "less")
+                found[some, 4] = np.minimum(1, 2 * np.minimum(longer, shorter))
+    return pd.DataFrame(found, index=places.index, columns=columns)
+
+
+def beyond(b: np.ndarray, a: np.ndarray, side: str) -> np.ndarray:
+    """p-values, a row each, of b being greater (less) than a."""
+    if min(a.shape[1], b.shape[1]) >= FEW_VISITS:
+        return stats.mannwhitneyu(b, a, alternative=side, axis=1, method="exact").pvalue
+    # Two equal visits have no spread, and then nothing can be said by it.
+    with np.errstate(divide="ignore", invalid="ignore"), catch_warnings():
+        simplefilter("ignore", RuntimeWarning)
+        return np.nan_to_num(stats.ttest_ind(b, a, equal_var=False, alternative=side, axis=1).pvalue, nan=1)
+
+
+def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Adds q_value, verdict and note to rows of shifts() with margin, spread, chance and model.
+
+    low and high are widened by the margin, in quadrature: they bound what the two builds differ by, not the
+    two processes. `chance`: the part of the margin that is the case's own clock.
+    """
+    edge = np.log1p(threshold)
+    q_value = pd.Series(np.nan, found.index)
+    tested = found["p_value"].notna()
+    if tested.any():
+        q_value[tested] = stats.false_discovery_control(found.loc[tested, "p_value"], method="bh")
+    far = found["shift"].abs() >= edge
+    low = found["shift"] - np.hypot(found["shift"] - found["low"], found["margin"])
+    high = found["shift"] + np.hypot(found["high"] - found["shift"], found["margin"])
+    sure = (q_value <= LEVEL) | found["model"]
+    # Twice the threshold: once would leave many a rerun open, margin and interval being wide.
+    near = ~far & ((np.maximum(high, -low) < 2 * edge) | found["model"])
+    verdict = np.select(
+        [far & sure & (found["shift"] > 0), far & sure, near], [SLOWER, FASTER, SAME], AMBIGUOUS
+    )
+    clock = found["chance"] > np.maximum(SPREAD_SHARE * found["spread"], edge)
+    note = np.select(
+        [
+            verdict != AMBIGUOUS,
+            found["shift"].isna(),
+            clock,
+            found["spread"] > SEVERAL_SPEEDS,
+            far & (found["visits"] < FEW_VISITS),
+        ],
+        [
+            "",
+            found["why"],
+            "its SM clock moved, and no other's",
+            "launches of more than one speed",
+            "too few visits",
+        ],
+        "too close to call",
+    )
+    return found.assign(low=low, high=high, q_value=q_value, verdict=verdict, note=note)
+
+
+def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: str, by: str,
+                  threshold: float) -> pd.DataFrame:  # fmt: skip
+    """A row for each row of `pairs` (base_case_id, case_id), with the verdict and all three measures.
+
+    `by` is the measure that is asked for; cases without a ceiling are judged by cycles instead, and the
+    column `by` says so. change, change_low, change_high: the cost's relative change (fraction; positive:
+    costs more); time_change, cycles_change, ceiling_change: the same of each measure.
+    """
+    rows = [folder.valid.set_index("case_id") for folder in (base, other)]
+    a, b = rows[0].loc[pairs["base_case_id"]], rows[1].loc[pairs["case_id"]]
+    sms = [int(folder.env["gpu"].get("sm_count") or 1 << 30) for folder in (base, other)]
+    costs = [unit_costs(r, n).reset_index(drop=True) for r, n in zip((a, b), sms, strict=True)]
+    offset = costs[1] - costs[0]
+    alike = pd.Series(a["throughput_unit"].to_numpy() == b["throughput_unit"].to_numpy())
+    offset = offset.where(alike, np.nan)
+    kinds = a["ceiling_kind"].to_numpy() == b["ceiling_kind"].to_numpy()
+    offset["ceiling"] = offset["ceiling"].where(kinds, np.nan)
+    visits = [visits_of(folder) for folder in (base, other)]
+    told = [v.cases.reindex(ids).reset_index(drop=True) for v, ids in
+            zip(visits, (pairs["base_case_id"], pairs["case_id"]), strict=True)]  # fmt: skip
+    places = pd.concat([told[0][["start", "count"]].add_suffix("_base"), told[1][["start", "count"]]], axis=1)
+    places = places.fillna(0).astype(int)
+    summary = summary_shift(a, b, offset)
+    model = base.modelled or other.modelled
+    clock = summary["cycles"] - summary["time"] - (offset["cycles"] - offset["time"])
+    wander = (clock - clock.median()).abs().fillna(0)
+    measured = {}
+    for measure in MEASURES:
+        unit = "cycles" if measure == "cycles" else "time"
+        # Ceilings of DRAM stay where they are when the SM clock moves; the others move with it.
+        clocked = dict(time=1, cycles=0, ceiling=(b["ceiling_kind"] == "dram").to_numpy())[measure]
+        spread = np.maximum(told[0][f"{unit}_spread"], told[1][f"{unit}_spread"]).fillna(0)
+        chance = wander * clocked
+        margin = np.maximum(np.maximum(SPREAD_SHARE * spread, chance), MARGIN[relation])
+        values = [getattr(v, unit) for v in visits]
+        judges = measure == by or (measure, by) == ("cycles", "ceiling")
+        found = shifts(*values, places, offset[measure].to_numpy(), margin.to_numpy(), judges)
+        if model:  # of which there are no samples
+            found = found.assign(
+                shift=summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
+            )
+        measured[measure] = found.assign(margin=margin, spread=spread, chance=chance)
+    chosen = np.where(measured[by]["shift"].isna() & (by == "ceiling"), "cycles", by)
+    table = measured[by].copy()
+    table[chosen != by] = measured["cycles"][chosen != by]
+    table["model"] = model
+    table["visits"] = np.minimum(places["count_base"], places["count"])
+    few = np.where(table["visits"] == 0, "no samples", "too few visits")
+    table["why"] = np.where(offset["cycles"].notna(), few, "its work is counted differently")
+    judged = judge(table, threshold)
+    head = b.reset_index()[["experiment", "family", "variant"]]
+    changes = {f"{m}_change": np.expm1(measured[m]["shift"]) for m in MEASURES}
+    return pd.concat([pairs.reset_index(drop=True), head], axis=1).assign(
+        verdict=judged["verdict"],
+        by=chosen,
+        change=np.expm1(judged["shift"]),
+        change_low=np.expm1(judged["low"]),
+        change_high=np.expm1(judged["high"]),
+        **changes,
+        cliffs_delta=judged["cliffs_delta"],
+        p_value=judged["p_value"],
+        q_value=judged["q_value"],
+        spread=np.expm1(judged["spread"]),
+        visits_base=places["count_base"],
+        visits=places["count"],
+        base_time_s=a["time_median_s"].to_numpy(),
+        time_s=b["time_median_s"].to_numpy(),
+        base_percent_of_ceiling=a["percent_of_ceiling"].to_numpy(),
+        percent_of_ceiling=b["percent_of_ceiling"].to_numpy(),
+        note=judged["note"],
+    )

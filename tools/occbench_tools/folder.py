@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One folder of results as data frames, typed by results/schema.json, or one line that says why not.
+
+Where occbench-validate lists every violation, this reader refuses at the first that would make a number
+wrong: another schema, other columns, text or NaN for a number, an empty cell that may not be empty, a case
+told twice. A last row without its line feed was cut off while it was written: it is left out, with a warning.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools.validate import of_version, schema, version_of
+
+# Text that no row can do without, and that comes again and again: one code per row instead of one string.
+REPEATED = {"samples.csv": ("case_id",)}
+
+
+@dataclass
+class Folder:
+    """What was read. `samples` is None where it was not asked for; `warnings` are lines for people."""
+
+    path: Path
+    cases: pd.DataFrame
+    env: dict[str, Any]
+    samples: pd.DataFrame | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.path.name or str(self.path)
+
+    @property
+    def valid(self) -> pd.DataFrame:
+        return self.cases[self.cases["status"] == "valid"]
+
+    @property
+    def modelled(self) -> bool:
+        """Whether nothing in it was measured."""
+        return self.env["source"] == "model"
+
+
+def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder:
+    """Reads env.json, cases.csv and, if asked, samples.csv.
+
+    Not strict, for rows that nobody aligns: other columns, empty cells and cases told twice may pass; text
+    for a number, infinity and another schema may not. OSError where a file cannot be read; ValueError, a line
+    that names file and place, where it does not hold what the schema promises.
+    """
+    rules = schema()
+    warnings: list[str] = []
+    env = read_env(path / "env.json")
+    cases = read_csv(path / "cases.csv", rules, warnings, strict)
+    if strict:
+        refuse("cases.csv", cases, "case_id", cases["case_id"].duplicated(), "stands there twice")
+    if strict and "source" in cases and len(other := cases.loc[cases["source"] != env["source"], "source"]):
+        raise ValueError(f"cases.csv: source {other.iloc[0]}, and env.json says {env['source']}")
+    told = None
+    if samples:
+        told = read_csv(path / "samples.csv", rules, warnings, strict, empty=env["source"] == "model")
+    return Folder(path, cases, env, told, warnings)
+
+
+def read_env(path: Path) -> dict[str, Any]:
+    """env.json with `source` (measured where an old file does not say) and a `gpu` object."""
+
+    def no_number(constant: str) -> None:
+        raise ValueError(f"env.json: {constant} is no number of JSON")
+
+    try:
+        env = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_number)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"env.json: not JSON: {error}") from error
+    if not isinstance(env, dict) or not isinstance(env.get("gpu"), dict):
+        raise ValueError("env.json: not an object with an object gpu")
+    check_version("env.json", env.get("schema_version"))
+    return {"source": "measured"} | env
+
+
+def check_version(name: str, version: object) -> None:
+    """Raises ValueError for a schema version that is not read."""
+    if version not in SCHEMA_VERSIONS:
+        known = " or ".join(map(str, SCHEMA_VERSIONS))
+        raise ValueError(f"{name} has schema_version {version}, and this tool reads {known}")
+
+
+def read_csv(
+    path: Path, rules: dict[str, Any], warnings: list[str], strict: bool, empty: bool = False
+) -> pd.DataFrame:
+    """One CSV file of the schema; `empty`: it may have no row.
+
+    Integers without an empty cell are int64, other numbers float64. Empty text is NaN, and no other text is:
+    a variant may be called "null".
+    """
+    name = path.name
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        warnings.append(f"{path}: the last row is cut off (no line feed at its end) and left out")
+    if content.count(b"\n", 0, whole) < 2 - empty:
+        raise ValueError(f"{name} holds no row")
+    version = version_of(path)
+    first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
+    header = next(csv.reader([first.rstrip("\r")]), [])
+    if header[:1] == ["schema_version"] and content.count(b"\n", 0, whole) > 1:
+        check_version(name, version)
+    columns = of_version(rules, version)["files"][name]["columns"]
+    if strict:
+        check_header(name, header, [column["name"] for column in columns])
+    columns = [column for column in columns if column["name"] in header]
+    types = {column["name"]: column["type"] for column in columns}
+    numbers = [column for column in types if types[column] != "string"]
+    text = dict.fromkeys((column for column in header if column not in numbers), object)
+    text |= dict.fromkeys(REPEATED.get(name, ()), "category")
+    options: dict[str, Any] = dict(keep_default_na=False, na_values=[""], index_col=False)
+    options["encoding"] = "utf-8-sig"
+    body = io.BytesIO(memoryview(content)[:whole])
+    try:
+        with catch_warnings():
+            simplefilter("error", pd.errors.ParserWarning)  # a first row with more cells than the header
+            rows = pd.read_csv(body, dtype=text | dict.fromkeys(numbers, np.float64), engine="c", **options)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
+    except ValueError:  # which of the cells?
+        body.seek(0)
+        words = pd.read_csv(body, dtype=str, **options)
+        for column in numbers:
+            bad = words[column].notna() & pd.to_numeric(words[column], errors="coerce").isna()
+            refuse(name, words, column, bad, "is not a number")
+        raise
+    for column in columns:
+        check_column(name, rows, column, strict)
+    for column in columns:
+        values = rows[column["name"]]
+        if column["type"] == "integer" and values.notna().all():
+            rows[column["name"]] = values.astype(np.int64)
+    return rows
+
+
+def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series, what: str) -> None:
+    """Raises ValueError for the first bad cell, if there is one."""
+    if len(places := np.flatnonzero(bad)):
+        raise ValueError(f"{name}:{places[0] + 2}: {column}: {rows[column].iloc[places[0]]!s:.60} {what}")
+
+
+def check_header(name: str, header: list[str], known: list[str]) -> None:
+    """Raises ValueError unless the header has the schema's columns, each once and in order."""
+    if header == known:
+        return
+    lacks = ", ".join(column for column in known if column not in header)
+    more = ", ".join(column for column in header if column not in known)
+    said = [f"{what} {columns}" for what, columns in (("lacks", lacks), ("has extra", more)) if columns]
+    raise ValueError(f"{name}: header {' and '.join(said) or 'is out of order or repeats a column'}"[:300])
+
+
+def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: bool) -> None:
+    """Raises ValueError for the first cell that one column may not hold."""
+    title, values = column["name"], rows[column["name"]]
+    if strict and not column["nullable"]:
+        refuse(name, rows, title, values.isna(), "(empty) may not be")
+    if column["type"] == "string":
+        return
+    refuse(name, rows, title, np.isinf(values), "is not a finite number")
+    if column["type"] == "integer":
+        refuse(name, rows, title, values.notna() & (values % 1 != 0), "is not an integer")
+    if "allowed" in column:
+        other = values.notna() & ~values.isin(column["allowed"])
+        refuse(name, rows, title, other, f"is not one of {', '.join(map(str, column['allowed']))}")
+    for limit, wrong in (("minimum", values.lt), ("maximum", values.gt)):
+        if limit in column:
+            refuse(name, rows, title, wrong(column[limit]), f"is beyond the {limit}, {column[limit]}")
