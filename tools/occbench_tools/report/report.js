@@ -24,10 +24,12 @@ function prose(words) {
   return words.replace(/->/g, "\u2192").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
 }
 
+/** head: words; body: rows of cells: words, elements, lists of these, or {text, bold}. */
 function table(head, body, className = "") {
+  const inside = (cell) => (cell.text === undefined ? cell : cell.bold ? el("b", {}, cell.text) : cell.text);
   return el("div", { className: `scroll ${className}` }, el("table", {},
     el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { attr: { scope: "col" } }, h)))),
-    el("tbody", {}, ...body.map((cells) => el("tr", {}, ...cells.map((c) => el("td", {}, ...(Array.isArray(c) ? c : [c]))))))));
+    el("tbody", {}, ...body.map((cells) => el("tr", {}, ...cells.map((c) => el("td", {}, ...(Array.isArray(c) ? c : [inside(c)]))))))));
 }
 
 function svg(tag, attributes, ...children) {
@@ -207,7 +209,7 @@ class Section {
       return [[who, `${rate(best)} with ${place(best)}`, ...least.map(place)]];
     }));
     const isOpen = (place) => Boolean(place.querySelector("details")?.open);
-    this.table.replaceChildren(...(body.length ? [el("h3", {}, "The fewest warps per SM, and occupancy, that suffice"),
+    this.table.replaceChildren(...(body.length && !this.plan.before ? [el("h3", {}, "The fewest warps per SM, and occupancy, that suffice"),
       table(["line", "best", ...SHARES.map((s) => `${100 * s} % of it`)], body)] : []));
     const steps = cliffs.map((c) => [c.line.label, `${number(c.from_value)} \u2192 ${number(c.to_value)}`,
       c.blocks_from === null ? "" : `${number(c.blocks_from)} \u2192 ${number(c.blocks_to)}`, (c.cause || "").replace(/_/g, " "),
