@@ -231,7 +231,7 @@ function cliffLabels(cliffs, x, values, width, color) {
     const drop = `${c.drop < 0 ? "+" : "\u2212"}${number(Math.abs(100 * c.drop))} %`;
     const text = causes.size > 1 ? `${cause(c)} ${drop}` : drop;
     const half = 3.1 * text.length + 3;
-    const middle = (width * (0.06 + 0.88 * (place(c.at) - low))) / (high - low || 1);
+    const middle = width * (0.05 + (0.9 * (place(c.at) - low)) / (high - low || 1));
     let row = ends.findIndex((end) => end < middle - half);
     if (row < 0) row = ends.length;
     ends[row] = middle + half;
@@ -353,13 +353,20 @@ function figure(experiment, view, runs, names, models, columns, width) {
   // A time may span decades: from a cache to DRAM.
   const low = Math.min(...traces.filter((t) => t.meta === "line").flatMap((t) => t.y));
   const decades = (y.kind === "time" || y.kind === "own") && low > 0 && top > 20 * low;
+  const place = x.log ? Math.log10 : Number;
+  const ends = values.length ? [Math.min(...values), Math.max(...values)].map(place) : [0, 1];
+  const margin = 0.055 * (ends[1] - ends[0] || 1);
+  const [left, right] = [ends[0] - margin, ends[1] + margin];
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest", dragmode: "zoom",
     font: { family: style.getPropertyValue("--sans").trim(), color: ink }, margin: { l: 56, r: 12, t: 34 + 14 * labelRows, b: 44 }, separators: ".,",
     hoverlabel: { bgcolor: paper, bordercolor: faint, font: { color: ink, size: 12 }, align: "left" },
-    xaxis: { ...axis, ...ticks(x, values), showgrid: false, anchor: steps.length ? "y2" : "y", title: { ...axis.title, text: x.label } },
+    xaxis: {
+      ...axis, ...ticks(x, values), range: [left, right], showgrid: false, domain: [0, 1], anchor: steps.length ? "y2" : "y",
+      title: { ...axis.title, text: x.label },
+    },
     yaxis: {
-      ...axis, domain: [bottom, 1], ...(decades ? { type: "log", ...thirds(low, top) } : { range: [0, 1.06 * top || 1], tickformat: top >= 1e3 ? "," : "" }), ticks: "",
+      ...axis, domain: [bottom, 1], ...(decades ? { type: "log", ...thirds(low, top), range: [Math.log10(low / 1.3), Math.log10(1.3 * top)] } : { range: [0, 1.06 * top || 1], tickformat: top >= 1e3 ? "," : "" }), ticks: "",
       linecolor: "rgba(0,0,0,0)",
     },
     shapes, annotations, showlegend: false,

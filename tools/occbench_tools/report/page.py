@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+SCRIPTS = ("chart.js", "sketch.js", "report.js")
 
 
 def script_json(document: dict[str, Any]) -> str:
@@ -29,7 +30,7 @@ def render(document: dict[str, Any], title: str) -> str:
         "STYLE": (HERE / "report.css").read_text(encoding="utf-8"),
         "DATA": script_json(document),
         "PLOTLY": get_plotlyjs().replace("</script", "<\\/script"),
-        "SCRIPT": "".join((HERE / name).read_text(encoding="utf-8") for name in ("chart.js", "report.js")),
+        "SCRIPT": "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
     }
     template = (HERE / "template.html").read_text(encoding="utf-8")
     # One pass: what is put in is never searched for marks.

@@ -3,7 +3,8 @@
 // Words from the data go in as text only, never as HTML.
 "use strict";
 
-const started = performance.now();
+// When the first chart was painted, and when it could be used, ms after the page was asked for.
+window.firstPlot = {};
 const data = JSON.parse(document.getElementById("data").textContent);
 const experiments = new Map(data.experiments.map((e) => [e.name, { ...e, rows: new Rows(e.columns, e.count) }]));
 const names = data.runs.map((run) => run.label);
@@ -118,7 +119,7 @@ class Section {
     this.lost = el("div", {});
     this.element.append(
       el("div", { className: "tools" }, chooser("Across", this.axes, "x"), chooser("Up", this.scales, "y"),
-        el("button", { type: "button", className: "quiet", onclick: () => Plotly.downloadImage(this.chart, { format: "svg", width: 960, height: 520, filename: plan.id }) }, "SVG")),
+        el("button", { type: "button", className: "quiet", onclick: () => this.drawn && Plotly.downloadImage(this.chart, { format: "svg", width: 960, height: 520, filename: plan.id }) }, "SVG")),
       el("div", { className: "figure" }, this.chart, this.legend), this.table, this.cliffs, this.lost);
     this.chart.addEventListener("keydown", (event) => this.step(event));
     this.chart.addEventListener("blur", () => hideRow());
@@ -180,12 +181,15 @@ class Section {
     const made = figure(this.experiment, this.view, runs, names, models, data.cliff_columns, width || this.chart.clientWidth);
     const layout = width ? { ...made.layout, width, height: 360 } : made.layout;
     if (!made.traces.length) layout.annotations = [{ text: "Choose a line and a device", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
-    Plotly.react(this.chart, made.traces, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
     this.fillTables();
     this.at = null;
+    this.sketched = !window.Plotly;
+    if (this.sketched) return sketch(this.chart, { ...made, layout });
+    if (!this.drawn) this.chart.replaceChildren();
+    Plotly.react(this.chart, made.traces, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
     if (this.drawn) return;
     this.drawn = true;
-    if (!window.firstPlot) window.firstPlot = { after: performance.now(), script: performance.now() - started };
+    window.firstPlot.live ??= performance.now();
     this.chart.on("plotly_hover", ({ points: [point] }) => !pinned && point.customdata !== undefined && showRow(this.experiment, point.customdata));
     this.chart.on("plotly_unhover", () => hideRow());
     this.chart.on("plotly_click", ({ points: [point] }) => { pinned = true; showRow(this.experiment, point.customdata); });
@@ -283,7 +287,7 @@ function buildHead() {
   runs.append(...data.runs.map((run, i) => el("label", {},
     el("input", { type: "checkbox", checked: true, attr: { "data-run": i }, onchange: (event) => {
       event.target.checked ? runsOn.add(i) : runsOn.delete(i);
-      for (const section of sections) if (section.experiment) { section.fillLegend(); if (section.drawn) section.draw(); }
+      for (const section of sections) if (section.experiment) { section.fillLegend(); if (section.drawn || section.sketched) section.draw(); }
     } }), swatch("currentColor", "", DASHES[i % DASHES.length]), run.label)));
 }
 
@@ -302,7 +306,7 @@ function buildTheme() {
   const apply = (word) => {
     document.documentElement.dataset.theme = word;
     button.textContent = `Colours: ${word}`;
-    for (const section of sections) if (section.drawn) section.draw();
+    for (const section of sections) if (section.drawn || section.sketched) section.draw();
   };
   button.onclick = () => apply(words[(words.indexOf(document.documentElement.dataset.theme) + 1) % 3]);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(document.documentElement.dataset.theme));
@@ -323,6 +327,7 @@ function build() {
   const watch = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
       const section = sections.find((s) => s.element === target);
+      section.near = isIntersecting;
       if (isIntersecting && !section.drawn) section.draw();
     }
   }, { rootMargin: "300px" });
@@ -331,7 +336,7 @@ function build() {
     if (plan.words) section.element.querySelector(".lead")?.after(...plan.words);
     sections.push(section);
     document.getElementById("main").append(section.element);
-    if (!sections.some((s) => s.drawn)) section.draw(); // the first chart before all else
+    if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
   }
   document.getElementById("findings").append(
     el("h2", {}, data.sections ? "Lessons" : "Findings"),
@@ -345,11 +350,23 @@ function build() {
   buildFoot();
   buildTheme();
   // Tables now, or the page would grow under whoever follows a link; charts when they come near.
-  for (const section of sections) if (section.experiment && !section.drawn) section.fillTables();
+  for (const section of sections) if (section.experiment && !section.sketched) section.fillTables();
   for (const { element, experiment } of sections) {
     if (experiment) watch.observe(element);
     current.observe(element);
   }
 }
 
+/** Plotly, which the page carries as text: run when the sketch has been painted. */
+function enliven() {
+  const text = document.getElementById("plotly");
+  document.head.append(el("script", { textContent: text.textContent }));
+  text.remove();
+  for (const section of sections) if (section.near || section.sketched) section.draw();
+}
+
 build();
+requestAnimationFrame(() => setTimeout(() => {
+  window.firstPlot.painted = performance.now();
+  enliven();
+}));
