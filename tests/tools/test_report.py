@@ -398,6 +398,10 @@ def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None: 
     assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") >= len(layout.LAYOUTS)
     drawn = "return document.querySelectorAll('.js-plotly-plot').length"
     assert browser.execute_script(drawn) == len(layout.LAYOUTS)
+    texts = browser.execute_script(
+        "return document.querySelector('#shared_memory .chart').layout.annotations.map((a) => a.text)"
+    )
+    assert "Cliffs, by shared memory" in texts and "\u221250 %" in texts  # of the reads, 2 -> 1 blocks
     assert_quiet(browser, page)
 
 

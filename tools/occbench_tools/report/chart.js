@@ -220,15 +220,29 @@ function ticks(x, values) {
   return { type: "log", tickvals, ticktext: tickvals.map(x.bytes ? bytesName : String) };
 }
 
+/** The cliffs that are marked: the eight deepest losses, one for each place, in order; and how many there are.
+
+    Where residency is x, every step of it is a cliff that was foretold: there the table alone has these. */
+function deepest(cliffs, x) {
+  const found = new Map();
+  for (const cliff of cliffs) {
+    if (cliff.drop < 0.01 || (RESIDENCY.includes(x.id) && cliff.verdict === "confirmed")) continue;
+    const old = found.get(cliff.at);
+    if (!old || cliff.drop > old.drop) found.set(cliff.at, cliff);
+  }
+  const marked = [...found.values()].sort((a, b) => b.drop - a.drop).slice(0, 8);
+  return { marked: marked.sort((a, b) => a.at - b.at), all: found.size };
+}
+
 /** Words over the plot at each cliff, in as many rows as keep them apart; the cause said once if there is one. */
-function cliffLabels(cliffs, x, values, width, color) {
+function cliffLabels(cliffs, all, x, values, width, color) {
   const cause = (c) => (c.cause || c.verdict).replace(/_/g, " ");
   const causes = new Set(cliffs.map(cause));
   const place = x.log ? Math.log : Number;
   const [low, high] = [Math.min(...values), Math.max(...values)].map(place);
   const ends = []; // of each row, in pixels
   const annotations = cliffs.map((c) => {
-    const drop = `${c.drop < 0 ? "+" : "\u2212"}${number(Math.abs(100 * c.drop))} %`;
+    const drop = `\u2212${Math.round(100 * c.drop)} %`;
     const text = causes.size > 1 ? `${cause(c)} ${drop}` : drop;
     const half = 3.1 * text.length + 3;
     const middle = width * (0.05 + (0.9 * (place(c.at) - low)) / (high - low || 1));
@@ -244,7 +258,7 @@ function cliffLabels(cliffs, x, values, width, color) {
     const only = causes.size === 1 ? `, by ${[...causes][0]}` : "";
     annotations.push({
       xref: "paper", yref: "paper", x: 1, y: 1, xanchor: "right", yanchor: "bottom", yshift: 8 + 14 * ends.length,
-      showarrow: false, font: { size: 11.5, color }, text: plain(`Cliffs${only}`),
+      showarrow: false, font: { size: 11.5, color }, text: plain(`Cliffs${only}${all > cliffs.length ? `: the ${cliffs.length} deepest of ${all}` : ""}`),
     });
   }
   return { annotations, rows: ends.length };
@@ -326,19 +340,13 @@ function figure(experiment, view, runs, names, models, columns, width) {
       traces.push({ ...step, x: at, y: flight.map((f) => f[2]), line: { ...line, color: faint, width: 1, dash: "dot" } });
     }
   }
-  const cliffs = cliffsOn(experiment, x, shown, runs, columns);
-  const strongest = new Map();
-  for (const cliff of cliffs) {
-    const old = strongest.get(cliff.at);
-    if (!old || cliff.drop > old.drop) strongest.set(cliff.at, cliff);
-  }
+  const { marked, all } = deepest(cliffsOn(experiment, x, shown, runs, columns), x);
   const bottom = steps.length ? 0.29 : 0;
-  const marked = [...strongest.values()].sort((a, b) => a.at - b.at);
   const shapes = marked.map((c) => ({
     type: "line", xref: "x", yref: "paper", x0: c.at, x1: c.at, y0: 0, y1: 1, layer: "below",
     line: { color: c.verdict === "unpredicted" ? COLOURS[1] : faint, width: 1, dash: "dot" },
   }));
-  const { annotations, rows: labelRows } = cliffLabels(marked, x, values, width - 68, ink);
+  const { annotations, rows: labelRows } = cliffLabels(marked, all, x, values, width - 68, ink);
   if (steps.length) {
     annotations.push({
       xref: "paper", yref: "paper", x: 0, y: 0.205, xanchor: "left", yanchor: "bottom", showarrow: false,
