@@ -153,6 +153,19 @@ def test_absent_cliffs_are_not_shown(run: Path, tmp_path: Path) -> None:
     assert verdicts == {"confirmed"}
 
 
+def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "occbench_tools.cliffs")
+    pytest.importorskip("occbench_tools.cliffs")
+    target = tmp_path / "page.html"
+    assert report.main([str(H200), "--output", str(target)]) == 0
+    shown = document(target)
+    by_name = {e["name"]: e for e in shown["experiments"]}
+    for name in ("registers", "shared_memory"):
+        ids = set(unpacked(by_name[name]["columns"]["case_id"], by_name[name]["count"]))
+        steps = [dict(zip(shown["cliff_columns"], cells, strict=True)) for cells in by_name[name]["cliffs"]]
+        assert steps and {step[f"{end}_case_id"] for step in steps for end in ("from", "to")} <= ids
+
+
 @pytest.mark.parametrize("experiment", layout.LAYOUTS)
 def test_questions_and_dials_are_the_programs(experiment: str) -> None:
     source = (made_up.REPOSITORY / "benchmarks" / f"{experiment}.cpp").read_text(encoding="utf-8")

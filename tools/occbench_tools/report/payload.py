@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from occbench_tools import findings
+from occbench_tools import findings, validate
 from occbench_tools.analysis import UNITS, WORK, read_folder, scaled
 from occbench_tools.report.layout import kernels, layout
 
@@ -19,7 +18,6 @@ NEEDED = [
     "throughput", "throughput_unit", "time_median_s", "warps_per_sm", "occupancy_theoretical",
 ]  # fmt: skip
 SHARED_BY_RUN = {"schema_version", "source", "experiment", "status", "reason"}  # said once, not in each row
-SCHEMA = Path(__file__).resolve().parents[3] / "results" / "schema.json"
 
 
 class Run:
@@ -59,7 +57,7 @@ def numeric_columns() -> set[str]:
 
 def schema_columns() -> list[dict[str, Any]]:
     """Columns of cases.csv, by results/schema.json."""
-    return json.loads(SCHEMA.read_text(encoding="utf-8"))["files"]["cases.csv"]["columns"]
+    return validate.schema()["files"]["cases.csv"]["columns"]
 
 
 def in_flight_bytes(rows: pd.DataFrame) -> pd.Series:
