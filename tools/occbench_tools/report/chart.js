@@ -21,11 +21,10 @@ const DIALS = {
   lanes_apart: { label: "Lanes of a warp that branch away", short: "lanes apart" },
   waves: { label: "Waves", short: "waves" },
 };
-// Where these are x, or follow from it, they part no lines.
 const RESIDENCY = ["occupancy_theoretical", "warps_per_sm", "in_flight_bytes"];
 const GROUPS = {
   register_route: (v) => v, block_size: (v) => `${v} threads`, carveout_percent: (v) => `carve-out ${v} %`,
-  warps_per_sm: (v) => `${v} warps`, blocks_per_sm: (v) => (v === 1 ? "1 block" : `${v} blocks`),
+  warps_per_sm: (v) => (v === 1 ? "1 warp" : `${v} warps`), blocks_per_sm: (v) => (v === 1 ? "1 block" : `${v} blocks`),
 };
 
 /** A number as people write it: 4,412, 65.8, 0.0123. */
@@ -109,8 +108,9 @@ function axes(experiment) {
 /** Lines by label: {label, runs: Map of run -> row numbers in x's order}. */
 function lines(experiment, x, y) {
   const { rows } = experiment;
+  // What x decides parts no lines.
   const parts = experiment.groups.filter(
-    (g) => g !== x.id && !(RESIDENCY.includes(x.id) && ["warps_per_sm", "blocks_per_sm"].includes(g)) &&
+    (g) => g !== x.id && !(["occupancy_theoretical", "warps_per_sm"].includes(x.id) && ["warps_per_sm", "blocks_per_sm"].includes(g)) &&
       new Set(rows.column(g)).size > 1);
   const found = new Map();
   for (let r = 0; r < rows.count; r++) {

@@ -38,7 +38,7 @@ LAYOUTS = {
     "intensity": Layout(
         "How does the need for warps change with the arithmetic on each byte?",
         "warps_per_sm",
-        show=("^ilp1-fma(0|8|32|128|256)$",),
+        show=("^ilp1", "^ilp4-fma(0|32|128)$"),
         y="ceiling",
     ),
     "same_occupancy": Layout(
@@ -103,7 +103,7 @@ LAYOUTS = {
         "bytes_in_flight",
         strip=r"-s\d+(?=-\d+B)",
         groups=("warps_per_sm",),
-        show=("^bulk-(4096|16384)B", "^async-2048B"),
+        show=("^bulk-(4096|8192|32768)B, 1 warp", "^async-2048B, [14] warp"),
     ),
     "pointer_chase": Layout(
         "How long does one load take, at each level of the memory and under load?",
