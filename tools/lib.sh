@@ -26,12 +26,14 @@ has_gpu() {
   [[ $(nvidia-smi -L 2>/dev/null) == "GPU 0"* ]]
 }
 
-need_packages() {
+need_packages() {  # need_packages [PROBE PACKAGE]...: what a build needs, and these
   local probe package missing=()
   while read -r probe package; do  # a command or a file, and the package that brings it
     if [[ $probe == /* ]]; then [[ -e $probe ]]; else command -v "$probe" >/dev/null; fi ||
       missing+=("$package")
-  done <<'END'
+  done < <(
+    ((!$#)) || printf '%s %s\n' "$@"
+    cat <<'END'
 g++ g++
 cmake cmake
 ninja ninja-build
@@ -43,6 +45,7 @@ git git
 /usr/include/nlohmann/json.hpp nlohmann-json3-dev
 /usr/include/gtest/gtest.h libgtest-dev
 END
+  )
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
   ((${#missing[@]})) || return 0
 

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-report DIR...: folders of results as one HTML file that needs nothing else and no network.
+
+Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
+occupancy that suffices; several devices over each other. From cases.csv and env.json alone.
+Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 the words of the call, 4 a file
+could not be read or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from occbench_tools.report.page import render
+from occbench_tools.report.payload import Run, document
+
+
+class Refused(Exception):
+    """The command's one line on stderr, and its exit code."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
+    """The folders' runs. Raises Refused; of a model and of a device together only if that is allowed."""
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(Run(folder))
+        except OSError as error:
+            raise Refused(4, f"{error.filename}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise Refused(4, f"{folder}: {error!s}; see tools/validate") from error
+    if len({run.is_model for run in runs}) > 1 and not allow_model:
+        model = next(run.folder for run in runs if run.is_model)
+        raise Refused(2, f"{model}: a model's run, beside measured ones; --allow-model shows both, marked")
+    if not any(len(run.cases) for run in runs):
+        raise Refused(1, f"{folders[0]}: no valid case")
+    return runs
+
+
+def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
+    """document(), or the command's one line where the rows are not what they should be. Raises Refused."""
+    try:
+        return document(runs, only)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise Refused(
+            4, f"{runs[0].folder}: {type(error).__name__}: {error!s}; see tools/validate"
+        ) from error
+
+
+def parser_of(program: str, words: str, output: str) -> argparse.ArgumentParser:
+    """What both pages take."""
+    parser = argparse.ArgumentParser(prog=program, description=words)
+    parser.add_argument(
+        "folders",
+        metavar="DIR",
+        type=Path,
+        nargs="+",
+        help="holds cases.csv and env.json; one for each device",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE.html", type=Path, default=Path(output), help=f"default: {output}"
+    )
+    parser.add_argument("--allow-model", action="store_true", help="show a model's run beside measured ones")
+    return parser
+
+
+def write(path: Path, text: str) -> None:
+    """Writes the page and says where. Raises Refused."""
+    try:
+        path.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise Refused(4, f"{path}: {error.strerror}") from error
+    print(path)
+
+
+def warn(program: str, runs: list[Run]) -> int:
+    """Names the rows that were left out; the exit code."""
+    for run in runs:
+        for note in run.notes:
+            print(f"{program}: {run.folder}: {note}; see tools/validate", file=sys.stderr)
+    return 1 if any(run.notes for run in runs) else 0
+
+
+def title_of(runs: list[Run]) -> str:
+    """'Occupancy and speed on NVIDIA H200'"""
+    return "Occupancy and speed on " + " and ".join(dict.fromkeys(run.gpu for run in runs))
+
+
+def pictures(runs: list[Run], target: Path) -> None:
+    """The gallery's PNGs, by occbench-plot: one run's into `target`, of several each into a folder there."""
+    from occbench_tools import plot  # matplotlib takes a second
+
+    for run in runs:
+        into = target if len(runs) == 1 else target / run.folder.resolve().name
+        try:
+            into.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(4, f"{into}: {error.strerror}") from error
+        there = sorted(run.cases["experiment"].unique())
+        there += ["predictions"] * bool(plot.as_predicted(run.cases).notna().any())
+        for experiment in there:
+            path = into / f"{experiment}.png"
+            if code := plot.main([str(run.folder), "--experiment", experiment, "--output", str(path)]):
+                raise Refused(code, f"{path}: not drawn")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = parser_of("occbench-report", "Results as one HTML file.", "report.html")
+    parser.add_argument("--png", metavar="DIR", type=Path, help="occbench-plot's pictures as well, into DIR")
+    options = parser.parse_args(arguments)
+    try:
+        runs = read_runs(options.folders, options.allow_model)
+        write(options.output, render(checked(runs), title_of(runs)))
+        if options.png:
+            pictures(runs, options.png)
+    except Refused as refused:
+        print(f"occbench-report: {refused}", file=sys.stderr)
+        return refused.code
+    return warn("occbench-report", runs)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One self-contained HTML file from a document: template, style, scripts, plotly.js and the data, inlined."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SCRIPTS = ("chart.js", "sketch.js", "report.js")
+
+
+def script_json(document: dict[str, Any]) -> str:
+    """JSON that may stand in a <script>: nothing in it can end the element or begin a comment."""
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def render(document: dict[str, Any], title: str) -> str:
+    """The page. document: payload.document()'s, and `sections` and `title` if it is to teach."""
+    from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
+
+    parts = {
+        "TITLE": html.escape(title),
+        "STYLE": (HERE / "report.css").read_text(encoding="utf-8"),
+        "DATA": script_json(document),
+        "PLOTLY": get_plotlyjs().replace("</script", "<\\/script"),
+        "SCRIPT": "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    }
+    template = (HERE / "template.html").read_text(encoding="utf-8")
+    # One pass: what is put in is never searched for marks.
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda mark: parts[mark[1]], template)

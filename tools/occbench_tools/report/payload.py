@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of results as one JSON document for the page: runs, and the rows of each experiment in columns."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from occbench_tools import findings, validate
+from occbench_tools.analysis import UNITS, WORK, read_folder, scaled
+from occbench_tools.report.layout import kernels, layout
+
+# Without these a row has no place on any chart: one that lacks them was cut off.
+NEEDED = [
+    "throughput", "throughput_unit", "time_median_s", "warps_per_sm", "occupancy_theoretical",
+]  # fmt: skip
+SHARED_BY_RUN = {"schema_version", "source", "experiment", "status", "reason"}  # said once, not in each row
+
+
+class Run:
+    """One folder of results: `cases` (its valid rows), `env`, `lost` (rows without a time), `notes`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError, ValueError or KeyError."""
+        self.folder = folder
+        cases, self.env = read_folder(folder)
+        self.is_model = self.env["source"] == "model"
+        self.gpu = str(self.env["gpu"]["name"])
+        self.notes: list[str] = []
+        for column in numeric_columns() & set(cases.columns):
+            try:
+                cases = cases.assign(**{column: pd.to_numeric(cases[column])})
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"cases.csv, column {column}: {error}") from error
+        cut = cases[NEEDED].isna().any(axis=1) | cases[["throughput", "time_median_s"]].isin([math.inf]).any(
+            axis=1
+        )
+        twice = cases["case_id"].duplicated()
+        for bad, words in ((cut, "lack numbers (cut off?)"), (twice, "repeat another's case_id")):
+            if bad.any():
+                first = cases.loc[bad, "case_id"].iloc[0]
+                self.notes.append(f"{bad.sum()} valid rows {words} and are left out, the first: {first}")
+        self.cases = cases[~cut & ~twice].copy()
+        self.cases["in_flight_bytes"] = in_flight_bytes(self.cases)
+        words = ["case_id", "experiment", "status", "reason"]
+        everything = pd.read_csv(folder / "cases.csv", usecols=words, dtype="string")
+        self.lost = everything[everything["status"] != "valid"]
+
+
+def numeric_columns() -> set[str]:
+    """The columns of cases.csv that hold numbers, by results/schema.json."""
+    return {c["name"] for c in schema_columns() if c["type"] in ("integer", "number")}
+
+
+def schema_columns() -> list[dict[str, Any]]:
+    """Columns of cases.csv, by results/schema.json."""
+    return validate.schema()["files"]["cases.csv"]["columns"]
+
+
+def in_flight_bytes(rows: pd.DataFrame) -> pd.Series:
+    """Bytes that an SM's resident warps have under way at most, NaN where no column tells.
+
+    Of asynchronous copies what the pipelines hold, one to a block in tensor_core and to a warp elsewhere; of
+    ordinary loads the lanes' independent ones.
+    """
+    pipelines = rows["warps_per_sm"].where(rows["experiment"] != "tensor_core", rows["blocks_per_sm"])
+    loads = rows["warps_per_sm"] * 32 * rows["ilp"] * rows["bytes_per_access"]
+    return (rows["bytes_in_flight"] * pipelines).fillna(loads)
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """A name for each run that no other has."""
+    names = [run.gpu for run in runs]
+    for part in ("git_commit", "folder"):
+        if len(set(names)) == len(names):
+            break
+        more = [run.folder.name if part == "folder" else str(run.env.get(part) or "")[:7] for run in runs]
+        names = [
+            f"{name}, {word}" if names.count(name) > 1 else name
+            for name, word in zip(names, more, strict=True)
+        ]
+    for i, name in enumerate(names):
+        names[i] = name if name not in names[:i] else f"{name} #{i + 1}"
+    unmarked = [run.is_model and "model" not in run.gpu for run in runs]
+    return [f"{name} (model)" if mark else name for mark, name in zip(unmarked, names, strict=True)]
+
+
+def flat(value: object, name: str = "") -> dict[str, str]:
+    """env.json as names with dots and words; a parameter of the model is one line."""
+    if isinstance(value, dict) and {"value", "unit"} <= set(value):
+        ends = f" ({value['low']} to {value['high']})" if value.get("low") is not None else ""
+        return {name: f"{value['value']} {value['unit']}{ends}"}
+    if isinstance(value, dict):
+        return {
+            k: v for key, part in value.items() for k, v in flat(part, f"{name}.{key}".lstrip(".")).items()
+        }
+    if isinstance(value, list):
+        return {name: ", ".join(map(str, value))} if value else {}
+    return {} if value is None or value == "" else {name: str(value)}
+
+
+def packed(column: pd.Series) -> object:
+    """A column as JSON: {c: constant}, {d: words, i: which of them}, or numbers to 7 digits and null."""
+    text = not pd.api.types.is_numeric_dtype(column)
+    values = [
+        None if pd.isna(v) or (not text and math.isinf(v)) else str(v) if text else float(f"{v:.7g}")
+        for v in column
+    ]
+    values = [int(v) if isinstance(v, float) and v == int(v) and abs(v) < 2**53 else v for v in values]
+    if len(set(values)) == 1:
+        return {"c": values[0]}
+    if text:
+        words = list(dict.fromkeys(values))
+        place = {word: i for i, word in enumerate(words)}
+        return {"d": words, "i": [place[v] for v in values]}
+    return values
+
+
+def cliffs_of(run: Run) -> pd.DataFrame:
+    """The cliffs of one run that the data show, foretold or not, in the columns of occbench-cliffs."""
+    from occbench_tools.cliffs import find_cliffs
+
+    found = find_cliffs(run.cases, run.env)
+    return found[found["verdict"].isin(["confirmed", "unpredicted"])]
+
+
+def said(run: Run, experiment: str, rows: pd.DataFrame) -> str:
+    """What occbench-findings says of an experiment; nothing of a model's, where nothing was found."""
+    for finding in findings.FINDINGS:
+        if finding.__name__ == experiment and len(rows) and not run.is_model:
+            return findings.sentences(finding(scaled(rows), run.env))
+    return ""
+
+
+CLIFF_COLUMNS = [
+    "from_case_id", "to_case_id", "dial", "from_value", "to_value", "cause", "blocks_from", "blocks_to",
+    "drop", "drop_low", "drop_high", "verdict", "note",
+]  # fmt: skip
+
+
+def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dict[str, Any]:
+    """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
+    parts = []
+    for i, run in enumerate(runs):
+        rows = run.cases[run.cases["experiment"] == name]
+        if len(rows):
+            parts.append(rows.assign(run=i, kernel=kernels(rows, name)))
+    # Without the columns that a run leaves empty, whose type pandas would have to guess.
+    rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
+    kept = [c for c in rows.columns if c not in SHARED_BY_RUN and rows[c].notna().any()]
+    how = layout(name)
+    words = [said(run, name, run.cases[run.cases["experiment"] == name]) for run in runs]
+    steps = [
+        [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
+        for i, found in enumerate(cliffs)
+        for _, row in found[found["experiment"] == name].iterrows()
+    ]
+    lost = [
+        [i, *(packed_cell(v) for v in row)]
+        for i, run in enumerate(runs)
+        for row in run.lost.loc[run.lost["experiment"] == name, ["case_id", "status", "reason"]].itertuples(
+            index=False
+        )
+    ]
+    return dict(
+        name=name, question=how.question, dial=how.dial, groups=how.groups, show=how.show, y=how.y,
+        findings=words, columns={c: packed(rows[c]) for c in kept}, count=len(rows), cliffs=steps, lost=lost,
+    )  # fmt: skip
+
+
+def packed_cell(value: Any) -> object:  # noqa: ANN401
+    """One value of a data frame as JSON."""
+    if pd.isna(value) or (isinstance(value, float) and math.isinf(value)):
+        return None
+    return value if isinstance(value, str) else float(f"{value:.7g}")
+
+
+def order(runs: list[Run]) -> list[str]:
+    """The experiments that have rows: the gallery's order, then those that it does not know."""
+    there = {name for run in runs for name in run.cases["experiment"].unique()}
+    known = [finding.__name__ for finding in findings.FINDINGS]
+    return [name for name in known if name in there] + sorted(there - set(known))
+
+
+def facts(run: Run, label: str) -> dict[str, Any]:
+    """What the head and the foot of the page say of a run."""
+    env = flat(run.env)
+    said = dict(date="created_utc", commit="git_commit", toolkit="cuda_toolkit", driver="gpu.driver_version")
+    valid = len(run.cases)
+    return dict(
+        label=label, model=run.is_model, valid=valid, total=valid + len(run.lost), notes=run.notes
+    ) | dict({fact: env.get(name, "") for fact, name in said.items()}, env=env)
+
+
+def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
+    """The whole document. only: the experiments wanted, all if None."""
+    cliffs = [cliffs_of(run) for run in runs]
+    names = [name for name in order(runs) if only is None or name in only]
+    return dict(
+        runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
+        units={unit: dict(scale=scale, name=name, work=WORK[unit]) for unit, (scale, name) in UNITS.items()},
+        docs={c["name"]: [c["unit"], c["doc"]] for c in schema_columns()},
+        cliff_columns=["run", *CLIFF_COLUMNS],
+        experiments=[experiment_of(name, runs, cliffs) for name in names],
+    )

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: what it says at the top, a section for each experiment (or lesson), the row under the pointer.
+// Words from the data go in as text only, never as HTML.
+"use strict";
+
+// When the first chart was painted, and when it could be used, ms after the page was asked for.
+window.firstPlot = {};
+const data = JSON.parse(document.getElementById("data").textContent);
+const experiments = new Map(data.experiments.map((e) => [e.name, { ...e, rows: new Rows(e.columns, e.count) }]));
+const names = data.runs.map((run) => run.label);
+const models = new Set([...names.keys()].filter((run) => data.runs[run].model));
+const runsOn = new Set(names.keys());
+const sections = [];
+
+/** An element with properties, attributes under `attr`, and children; strings become text. */
+function el(tag, { attr = {}, ...properties } = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  for (const [name, value] of Object.entries(attr)) made.setAttribute(name, value);
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+/** Words in which `so` is code. */
+function prose(words) {
+  return words.replace(/->/g, "\u2192").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+}
+
+/** head: words; body: rows of cells: words, elements, lists of these, or {text, bold}. */
+function table(head, body, className = "") {
+  const inside = (cell) => (cell.text === undefined ? cell : cell.bold ? el("b", {}, cell.text) : cell.text);
+  return el("div", { className: `scroll ${className}` }, el("table", {},
+    el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { attr: { scope: "col" } }, h)))),
+    el("tbody", {}, ...body.map((cells) => el("tr", {}, ...cells.map((c) => el("td", {}, ...(Array.isArray(c) ? c : [inside(c)]))))))));
+}
+
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+const OUTLINES = {
+  circle: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", square: "M-3.5-3.5h7v7h-7z", diamond: "M0-5l4 5l-4 5l-4-5z",
+  "triangle-up": "M0-4.5l4.5 8h-9z", x: "M-4-2l2-2l2 2l2-2l2 2l-2 2l2 2l-2 2l-2-2l-2 2l-2-2l2-2z",
+  "triangle-down": "M0 4.5l4.5-8h-9z", star: "M0-5l1.4 3.4l3.6.3l-2.8 2.3l.9 3.6l-3.1-2l-3.1 2l.9-3.6l-2.8-2.3l3.6-.3z",
+};
+const DASH_LENGTHS = { solid: "", dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "10 4" };
+
+/** The piece of a line that stands for it in a legend. */
+function swatch(color, mark, dash) {
+  const parts = [svg("line", { x1: 0, x2: 30, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": DASH_LENGTHS[dash] })];
+  if (mark) parts.push(svg("path", { d: OUTLINES[mark], transform: "translate(15 7)", fill: color }));
+  return svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true", class: "swatch" }, ...parts);
+}
+
+/** The runs that are on, in order. */
+const visibleRuns = () => [...runsOn].sort((a, b) => a - b);
+
+/** All columns of a row that are not empty, in the card; `pinned` keeps it when the pointer leaves. */
+const card = document.getElementById("row");
+let pinned = false;
+function showRow(experiment, r) {
+  const { rows } = experiment;
+  const place = names[rows.get(r, "run")];
+  const cells = Object.keys(rows.packed).filter((n) => !["run", "case_id", "kernel"].includes(n) && rows.get(r, n) !== null);
+  card.replaceChildren(
+    el("p", { className: "where" }, place),
+    el("h3", {}, rows.get(r, "case_id")),
+    el("dl", {}, ...cells.flatMap((name) => {
+      const [unit, doc] = data.docs[name] || ["", "Computed: bytes that an SM's warps have under way."];
+      const value = rows.get(r, name);
+      const words = typeof value === "number" ? Number(value.toPrecision(7)).toLocaleString("en-US", { maximumSignificantDigits: 7 }) : value;
+      const tiny = typeof value === "number" && value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential(4) : words;
+      return [el("dt", { title: doc }, name), el("dd", {}, tiny, unit && unit !== "throughput_unit" ? el("span", { className: "unit" }, ` ${unit}`) : "")];
+    })),
+    el("p", { className: "hint" }, pinned ? "Kept. Esc lets it go." : "Click or Enter keeps it."));
+  card.hidden = false;
+}
+function hideRow(force = false) {
+  if (pinned && !force) return;
+  pinned = false;
+  card.hidden = true;
+}
+addEventListener("keydown", (event) => event.key === "Escape" && hideRow(true));
+
+/** One section: an experiment, or a lesson on one. Draws itself when it comes near the window. */
+class Section {
+  constructor(plan) {
+    this.plan = plan;
+    this.experiment = experiments.get(plan.experiment);
+    this.drawn = false;
+    const { experiment } = this;
+    this.element = el("section", { id: plan.id, attr: { "aria-labelledby": `${plan.id}-title` } });
+    this.element.append(
+      el("h2", { id: `${plan.id}-title` }, plan.title),
+      ...(plan.lead ? [el("p", { className: "lead" }, ...prose(plan.lead))] : []),
+      ...(plan.before || []).map(block));
+    if (experiment) this.buildChart();
+    this.element.append(...(plan.after || []).map(block));
+  }
+
+  buildChart() {
+    const { plan, experiment } = this;
+    this.axes = axes(experiment);
+    this.scales = scales(experiment, data.units);
+    const wanted = (list, id) => list.find((a) => a.id === id) || list[0];
+    const y = plan.y || experiment.y;
+    this.view = { x: wanted(this.axes, plan.x || experiment.dial), y: wanted(this.scales, y), slots: new Map() };
+    // A rate that not all lines have would hide some without a word.
+    const chooser = (word, list, key) => el("label", {}, `${word} `, el("select", {
+      attr: { "data-axis": key, "aria-label": `${plan.title}: ${word}` },
+      onchange: (event) => { this.view[key] = wanted(list, event.target.value); this.regroup(); this.draw(); },
+    }, ...list.map((a) => el("option", { value: a.id, selected: a === this.view[key] }, a.short || a.label))));
+    this.legend = el("div", { className: "legend" });
+    this.chart = el("div", { className: "chart", tabIndex: 0, attr: { role: "application", "aria-label": `${plan.title}: chart. Arrow keys go from case to case.` } });
+    this.table = el("div", { className: "least" });
+    this.cliffs = el("div", {});
+    this.lost = el("div", {});
+    this.element.append(
+      el("div", { className: "tools" }, chooser("Across", this.axes, "x"), chooser("Up", this.scales, "y"),
+        el("button", { type: "button", className: "quiet", onclick: () => this.drawn && Plotly.downloadImage(this.chart, { format: "svg", width: 960, height: 520, filename: plan.id }) }, "SVG")),
+      el("div", { className: "figure" }, this.chart, this.legend), this.table, this.cliffs, this.lost);
+    this.chart.addEventListener("keydown", (event) => this.step(event));
+    this.chart.addEventListener("blur", () => hideRow());
+    this.regroup();
+  }
+
+  /** Lines anew, as axes decide them; those that were chosen stay where their names do. */
+  regroup() {
+    const { experiment, view, plan } = this;
+    view.lines = lines(experiment, view.x, view.y);
+    const kept = view.lines.map((l) => l.label).filter((label) => view.slots.has(label));
+    const chosen = kept.length ? kept : firstLines(view.lines, plan.show || experiment.show);
+    view.slots = new Map(chosen.map((label, i) => [label, kept.length ? view.slots.get(label) : i]));
+    this.fillLegend();
+  }
+
+  toggle(label, on) {
+    const { slots } = this.view;
+    const taken = new Set(slots.values());
+    if (on) slots.set(label, [...Array(slots.size + 1).keys()].find((i) => !taken.has(i)));
+    else slots.delete(label);
+    this.fillLegend();
+    this.draw();
+  }
+
+  fillLegend() {
+    const { experiment, view, legend } = this;
+    const runs = visibleRuns();
+    const search = legend.querySelector("input[type=search]");
+    const filter = search ? search.value : "";
+    const entries = view.lines.map(({ label, runs: having }) => {
+      const slot = view.slots.get(label);
+      const on = slot !== undefined;
+      const here = runs.filter((run) => having.has(run));
+      const tell = runs.length > 1 || here.some((run) => models.has(run));
+      const color = on ? COLOURS[slot % COLOURS.length] : "var(--hair)";
+      return el("label", { className: on ? "on" : "", hidden: !label.toLowerCase().includes(filter.toLowerCase()), attr: { "data-line": label } },
+        el("input", { type: "checkbox", checked: on, onchange: (event) => this.toggle(label, event.target.checked) }),
+        swatch(color, on ? MARKS[slot % MARKS.length] : "", "solid"),
+        el("span", {}, label, ...(on && tell ? here.map((run) => el("small", {}, swatch(color, "", DASHES[run % DASHES.length]), names[run])) : [])));
+    });
+    const extra = view.lines.length > 12 ? [el("div", { className: "sift" },
+      el("input", { type: "search", placeholder: `Among ${view.lines.length} lines`, value: filter, attr: { "aria-label": "Find lines" }, oninput: (event) => {
+        for (const entry of legend.querySelectorAll("label")) entry.hidden = !entry.dataset.line.toLowerCase().includes(event.target.value.toLowerCase());
+      } }),
+      el("button", { type: "button", className: "quiet", onclick: () => { view.slots.clear(); this.fillLegend(); this.draw(); } }, "None"))] : [];
+    // Those that are on come first in a long list.
+    if (view.lines.length > 12) entries.sort((a, b) => b.classList.contains("on") - a.classList.contains("on"));
+    const focused = document.activeElement?.closest?.("[data-line]")?.dataset.line;
+    const key = experiment.rows.some("throughput_predicted") && view.y.kind !== "own" && runs.some((run) => !models.has(run))
+      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "what the model said beforehand")] : [];
+    legend.replaceChildren(...extra, el("div", { className: "entries" }, ...entries), ...key);
+    if (focused) [...legend.querySelectorAll("label")].find((l) => l.dataset.line === focused)?.querySelector("input").focus();
+  }
+
+  draw(width = null) {
+    if (!this.experiment) return;
+    const runs = visibleRuns();
+    const made = figure(this.experiment, this.view, runs, names, models, data.cliff_columns, width || this.chart.clientWidth);
+    const layout = width ? { ...made.layout, width, height: 360 } : made.layout;
+    if (!made.traces.length) layout.annotations = [{ text: "Choose a line and a device", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
+    this.fillTables();
+    this.at = null;
+    this.sketched = !window.Plotly;
+    if (this.sketched) return sketch(this.chart, { ...made, layout });
+    if (!this.drawn) this.chart.replaceChildren();
+    Plotly.react(this.chart, made.traces, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
+    if (this.drawn) return;
+    this.drawn = true;
+    window.firstPlot.live ??= performance.now();
+    this.chart.on("plotly_hover", ({ points: [point] }) => !pinned && point.customdata !== undefined && showRow(this.experiment, point.customdata));
+    this.chart.on("plotly_unhover", () => hideRow());
+    this.chart.on("plotly_click", ({ points: [point] }) => { pinned = true; showRow(this.experiment, point.customdata); });
+  }
+
+  /** What suffices, the cliffs in words, and the cases that no chart shows. */
+  fillTables() {
+    const { experiment: { rows }, view } = this;
+    const [shown, runs] = [shownOf(view), visibleRuns()];
+    const cliffs = cliffsOn(this.experiment, view.x, shown, runs, data.cliff_columns);
+    const place = (r) => `${number(rows.get(r, "warps_per_sm"))} (${number(100 * rows.get(r, "occupancy_theoretical"))} %)`;
+    const rate = (r) => {
+      const { scale, name } = data.units[rows.get(r, "throughput_unit")];
+      return `${number(rows.get(r, "throughput") / scale)} ${name}`;
+    };
+    const body = shown.flatMap((line) => runs.filter((run) => line.runs.has(run)).flatMap((run) => {
+      const list = line.runs.get(run);
+      if (new Set(list.map((r) => rows.get(r, "warps_per_sm"))).size < 2) return [];
+      const { best, least } = suffices(rows, list);
+      const who = runs.length > 1 || models.has(run) ? [line.label, el("small", {}, names[run])] : line.label;
+      return [[who, `${rate(best)} with ${place(best)}`, ...least.map(place)]];
+    }));
+    const isOpen = (place) => Boolean(place.querySelector("details")?.open);
+    this.table.replaceChildren(...(body.length && !this.plan.before ? [el("h3", {}, "The fewest warps per SM, and occupancy, that suffice"),
+      table(["line", "best", ...SHARES.map((s) => `${100 * s} % of it`)], body)] : []));
+    const steps = cliffs.map((c) => [c.line.label, `${number(c.from_value)} \u2192 ${number(c.to_value)}`,
+      c.blocks_from === null ? "" : `${number(c.blocks_from)} \u2192 ${number(c.blocks_to)}`, (c.cause || "").replace(/_/g, " "),
+      `${number(100 * c.drop)} %` + (c.drop_low === null ? "" : ` [${number(100 * c.drop_low)}, ${number(100 * c.drop_high)}]`), c.verdict, c.note || ""]);
+    this.cliffs.replaceChildren(...(steps.length ? [folded(`Cliffs on these lines: ${steps.length}`, () =>
+      table(["line", "dial", "blocks per SM", "cause", "lost, 95 % interval", "verdict", "note"], steps), isOpen(this.cliffs))] : []));
+    const lost = this.experiment.lost.filter(([run]) => runs.includes(run));
+    this.lost.replaceChildren(...(lost.length && !this.plan.before ? [folded(`Cases without a time: ${lost.length}`, () =>
+      table(["case", "device", "status", "why"], lost.map(([run, id, status, why]) => [el("code", {}, id), names[run], status, why || ""])), isOpen(this.lost))] : []));
+  }
+
+  /** Arrow keys: left and right along a line, up and down to the next one; Enter keeps the row. */
+  step(event) {
+    const traces = (this.chart.data || []).map((t, i) => [t, i]).filter(([t]) => t.meta === "line");
+    const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (event.key === "Enter" && this.at) { pinned = true; showRow(this.experiment, this.row); }
+    if (!move || !traces.length) return;
+    event.preventDefault();
+    const [point, line] = this.at || [-move[0] || 0, 0];
+    const next = (line + move[1] + traces.length) % traces.length;
+    const [trace, curve] = traces[next];
+    const there = Math.min(Math.max(point + move[0], 0), trace.x.length - 1);
+    this.at = [there, next];
+    this.row = trace.customdata[there];
+    Plotly.Fx.hover(this.chart, [{ curveNumber: curve, pointNumber: there }], this.chart._fullLayout.yaxis2 ? ["xy"] : undefined);
+    if (!pinned) showRow(this.experiment, this.row);
+  }
+}
+
+/** A fold whose inside is made when it is first opened. */
+function folded(words, make, open = false) {
+  const made = el("details", { open }, el("summary", {}, words));
+  const fill = () => made.children.length < 2 && made.append(make());
+  if (open) fill();
+  else made.addEventListener("toggle", fill, { once: true });
+  return made;
+}
+
+/** A block of a lesson: {kind: heading, text, code or table}. */
+function block(part) {
+  if (part.kind === "table") return table(part.head, part.body, "figures");
+  if (part.kind === "code") return el("pre", {}, el("code", {}, part.text));
+  if (part.kind === "heading") return el("h3", {}, part.text);
+  return el("p", { className: part.className || "words" }, ...prose(part.text));
+}
+
+/** The sections of a report: one for each experiment, headed by what was found in it. */
+function planOf(experiment) {
+  const found = experiment.findings.flatMap((words, run) => (words ? [[words, run]] : []));
+  const several = data.runs.length > 1;
+  return {
+    id: experiment.name, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
+    before: undefined, first: found.length ? found[0][0].split(/(?<=[a-z)%`\w]\.) (?=[A-Z`\d])/)[0] : experiment.question,
+    words: found.map(([words, run]) => el("p", { className: "words" }, several ? el("b", {}, `${names[run]}. `) : "", ...prose(words))),
+  };
+}
+
+function buildHead() {
+  if (models.size) {
+    const banner = document.getElementById("banner");
+    banner.hidden = false;
+    banner.textContent = models.size === data.runs.length ? "MODEL: nothing on this page was measured. These are predictions."
+      : `MODEL: nothing was measured of ${[...models].map((run) => `\u201c${names[run]}\u201d`).join(", ")}, shown here beside measured devices.`;
+  }
+  const facts = data.runs.map((run) => [run.label, run.date.slice(0, 10), run.commit && `commit ${run.commit.slice(0, 7)}`,
+    run.driver && `driver ${run.driver}`, run.toolkit && `CUDA ${run.toolkit}`, `${number(run.valid)} of ${number(run.total)} cases ${run.model ? "predicted" : "valid"}`,
+    ...run.notes].filter(Boolean).join(" \u00b7 "));
+  document.getElementById("facts").append(...facts.map((words) => el("span", {}, words)));
+  const runs = document.getElementById("runs");
+  runs.hidden = data.runs.length < 2;
+  runs.append(...data.runs.map((run, i) => el("label", {},
+    el("input", { type: "checkbox", checked: true, attr: { "data-run": i }, onchange: (event) => {
+      event.target.checked ? runsOn.add(i) : runsOn.delete(i);
+      for (const section of sections) if (section.experiment) { section.fillLegend(); if (section.drawn || section.sketched) section.draw(); }
+    } }), swatch("currentColor", "", DASHES[i % DASHES.length]), run.label)));
+}
+
+function buildFoot() {
+  const keys = [...new Set(data.runs.flatMap((run) => Object.keys(run.env)))];
+  const differs = (key) => new Set(data.runs.map((run) => run.env[key])).size > 1;
+  document.getElementById("footer").append(
+    folded("Environment of each run", () => table(["", ...names], keys.map((key) => [
+      differs(key) ? el("b", {}, key) : key, ...data.runs.map((run) => run.env[key] || "")]), "env")),
+    el("p", {}, "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model said beforehand. Every number is computed from cases.csv and env.json."));
+}
+
+function buildTheme() {
+  const words = ["auto", "light", "dark"];
+  const button = document.getElementById("theme");
+  const apply = (word) => {
+    document.documentElement.dataset.theme = word;
+    button.textContent = `Colours: ${word}`;
+    for (const section of sections) if (section.drawn || section.sketched) section.draw();
+  };
+  button.onclick = () => apply(words[(words.indexOf(document.documentElement.dataset.theme) + 1) % 3]);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(document.documentElement.dataset.theme));
+  apply("auto");
+  // On paper all charts, in ink on white.
+  let before = "auto";
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    for (const section of sections) section.draw(680);
+  });
+  addEventListener("afterprint", () => apply(before));
+}
+
+function build() {
+  buildHead();
+  const plans = data.sections || data.experiments.map(planOf);
+  const watch = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) {
+      const section = sections.find((s) => s.element === target);
+      section.near = isIntersecting;
+      if (isIntersecting && !section.drawn) section.draw();
+    }
+  }, { rootMargin: "300px" });
+  for (const plan of plans) {
+    const section = new Section(plan);
+    if (plan.words) section.element.querySelector(".lead")?.after(...plan.words);
+    sections.push(section);
+    document.getElementById("main").append(section.element);
+    if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
+  }
+  document.getElementById("findings").append(
+    el("h2", {}, data.sections ? "Lessons" : "Findings"),
+    el("table", {}, el("tbody", {}, ...plans.map((plan) => el("tr", {}, el("td", {},
+      el("a", { href: `#${plan.id}` }, plan.title), el("p", {}, ...prose(plan.first || ""))))))));
+  const current = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) {
+      document.querySelector(`#findings a[href="#${CSS.escape(target.id)}"]`)?.classList.toggle("here", isIntersecting);
+    }
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  buildFoot();
+  buildTheme();
+  // Tables now, or the page would grow under whoever follows a link; charts when they come near.
+  for (const section of sections) if (section.experiment && !section.sketched) section.fillTables();
+  for (const { element, experiment } of sections) {
+    if (experiment) watch.observe(element);
+    current.observe(element);
+  }
+}
+
+/** Plotly, which the page carries as text: run when the sketch has been painted. */
+function enliven() {
+  const text = document.getElementById("plotly");
+  document.head.append(el("script", { textContent: text.textContent }));
+  text.remove();
+  for (const section of sections) if (section.near || section.sketched) section.draw();
+}
+
+build();
+requestAnimationFrame(() => setTimeout(() => {
+  window.firstPlot.painted = performance.now();
+  enliven();
+}));
