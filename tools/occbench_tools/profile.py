@@ -57,7 +57,7 @@ class NoCounters(Exception):
 
 
 def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
-    """Every n-th valid case by name, `count` of them at most, of these experiments, or of all inside the model."""
+    """Every n-th valid case by name, `count` at most, of these experiments, or of all inside the model."""
     inside = cases["experiment"].isin(experiments) if experiments else ~cases["experiment"].isin(OUTSIDE)
     names = sorted(cases.loc[inside, "case_id"])
     places = np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
