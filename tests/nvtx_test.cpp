@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a tool sees of a case's NVTX range, by a tool of our own inside this program; and what a range costs without one.
 #include <gtest/gtest.h>
-
 #include <nvtx3/nvToolsExt.h>
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>
@@ -135,9 +134,7 @@ TEST(Nvtx, RangesOfCases) {
     const observe::CaseRange range(first);
     EXPECT_EQ(tool.open.size(), 1U);
   }
-  {
-    const observe::CaseRange range(second);
-  }
+  { const observe::CaseRange range(second); }
   EXPECT_TRUE(tool.open.empty());
   ASSERT_EQ(tool.closed.size(), 3U);
   EXPECT_EQ(tool.domains, std::vector<std::string>{"occbench"});

@@ -115,14 +115,18 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
     path = output / "counters.csv"
     there = pd.read_csv(path, dtype={"case_id": "string"}) if path.exists() else per_case([])
     left = [case for case in wanted if case not in set(there["case_id"])]
+    if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
+        raise NoCounters(4, f"{path} has no {min(other)}; name another --output")
     what = ["--set", options.set] if options.set else ["--metrics", ",".join(options.metrics)]
-    if left and not options.set and options.metrics == METRICS:
-        what = ["--metrics", ",".join(known(options.ncu, METRICS))]
+    if left and options.metrics is METRICS and not options.set:
+        what[1] = ",".join(known(options.ncu, METRICS))
     for first in range(0, len(left), AT_ONCE):
         if time.monotonic() - begun > options.seconds:
             print(f"{options.seconds:g} s are over; the same call reads the rest", file=sys.stderr)
             break
         found = profile(options, preset, what, left[first : first + AT_ONCE])
+        if not options.set:  # a column each, empty where this GPU has no such metric
+            found = found.reindex(columns=["case_id", "launches", *options.metrics])
         there = pd.concat([there, found], ignore_index=True) if len(there) else found
         output.mkdir(parents=True, exist_ok=True)
         write_counters(there, path)
@@ -147,8 +151,8 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
+        print(*summary(cases, found), output, sep="\n")
     missing = [case for case in wanted if case not in set(found["case_id"])]
-    print(*summary(cases, found), output, sep="\n")
     if missing:
         raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
 
