@@ -126,11 +126,12 @@ void Session::visit(Course& course, int round) {
   const Case& c = course.result.planned;
   configure(c.launch);
   launch_kernel(c.launch, course.warm_up, Census{}, stream_);
-  std::vector<Sample> taken;
-  {
-    const observe::CaseRange range(c);
-    taken = timer_.take(c.launch, course.timed, precision_.samples_per_visit, c.spec.variant->l2_before);
-  }
+  const auto launch = [&] {
+    const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
+    launch_kernel(c.launch, course.timed, Census{}, stream_);
+  };
+  const std::vector<Sample> taken =
+      timer_.take(launch, precision_.samples_per_visit, c.spec.variant->l2_before);
   if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
   for (const Sample& s : taken)
     course.samples.push_back({.case_id = c.id,

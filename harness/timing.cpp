@@ -80,10 +80,6 @@ void Timer::set_l2(L2 l2) {
     instruments::flush_l2(flush_.data(), flush_.size() * sizeof(float), l2 == L2::dirty, stream_.get());
 }
 
-std::vector<Sample> Timer::take(const Launch& launch, const Problem& problem, int count, L2 l2) {
-  return take([&] { launch_kernel(launch, problem, Census{}, stream_); }, count, l2);
-}
-
 std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, L2 l2) {
   const auto sms = static_cast<std::size_t>(sm_count_);
   const std::size_t n = std::min(static_cast<std::size_t>(count), max_batch);

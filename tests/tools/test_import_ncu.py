@@ -137,6 +137,21 @@ def test_details_page(folder: Path) -> None:
     assert float(counters[STREAM["case_id"]][READ]) == 1.25e9
 
 
+def test_a_file_of_ncu_2025_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As ncu wrote it on an H200, units chosen by itself; most columns of the device are left out here."""
+    source = next(made_up.REPOSITORY.glob("results/nvidia-h200/*9fafeea69210"))
+    file = Path(__file__).with_name("ncu_raw.csv")
+    assert import_ncu.main([str(source), str(file), "--output", str(tmp_path / "joined")]) == 0
+    assert "1 cases: 1 within 3 %, worst -0.1 %" in capsys.readouterr().out
+    (row,) = rows(tmp_path / "joined" / "counters.csv").values()
+    assert row["case_id"] == "registers.register_pressure.load-live19-maxnreg33.b256"
+    assert row["launches"] == "3" and row["launch__registers_per_thread"] == "33"
+    assert "nvlink__bandwidth" not in row and "Stream" not in row
+    declared = float(rows(source / "cases.csv")[row["case_id"]]["bytes_per_launch"])
+    assert float(row[READ]) == pytest.approx(declared, rel=0.002)
+    assert 70 < float(row[OCCUPANCY]) < 75
+
+
 def test_several_files_and_heads(folder: Path) -> None:
     """IDs begin anew in each process: they are other launches."""
     one = raw(["%", "byte", "byte", ""], (STREAM["case_id"], ["40", "1", "1", ""]))
@@ -163,6 +178,7 @@ def test_units(unit: str, factor: float) -> None:
     [
         ("", 4, "0-ncu.csv: is empty"),
         ("a,b\n1,2\n", 4, "0-ncu.csv: is no CSV of ncu's: ncu --csv --page raw --nvtx prints one"),
+        ("==ERROR== Invalid option\nUse --help\n", 4, "an error of ncu's alone: Invalid option"),
         ('"ID","Kernel Name"\n"0","k"\n', 4, "0-ncu.csv: its CSV has no column of NVTX ranges"),
         (
             raw(["%", "", "", ""], ("waves.strange", ["1", "1", "1", ""])),
@@ -243,10 +259,10 @@ def test_report_by_nvidias_module(
     assert run(folder, "report", name="a.ncu-rep") == 4
     error = capsys.readouterr().err
     assert "ncu_report reads it" in error and "ncu --import" in error and error.count("\n") == 1
-    module = folder.parent / "nsight" / "extras" / "python" / "ncu_report.py"
+    module = folder.parent / "cuda" / "nsight-compute-2025.3.1" / "extras" / "python" / "ncu_report.py"
     module.parent.mkdir(parents=True)
     module.write_text(MODULE.replace("OCCUPANCY", OCCUPANCY).replace("CASE", STREAM["case_id"]))
-    monkeypatch.setattr(import_ncu, "find_ncu", lambda: str(folder.parent / "nsight" / "ncu"))
+    monkeypatch.setattr(import_ncu, "find_ncu", lambda: str(folder.parent / "cuda" / "bin" / "ncu"))
     assert run(folder, "broken", name="a.ncu-rep") == 4
     assert "ncu_report cannot read it: Unknown file format" in capsys.readouterr().err
     assert run(folder, "report", name="a.ncu-rep") == 0

@@ -69,8 +69,8 @@ def number(text: str, unit: str) -> float | None:
 
 
 def is_metric(name: str) -> bool:
-    """Whether a column of the raw page is counted or computed by ncu, and not an attribute of the device."""
-    return "__" in name and not name.startswith(("device__attribute", "profiler__"))
+    """Whether a column of the raw page is of the launch, and not of the device."""
+    return "__" in name and not name.startswith(("device__attr", "nvlink__", "c2clink__", "numa__"))
 
 
 def csv_launches(lines: Iterable[str]) -> list[Launch]:
@@ -82,6 +82,7 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
     head: list[str] = []
     units: dict[str, str] = {}
     heads = 0
+    lines = list(lines)
     for cells in csv.reader(line for line in lines if not line.startswith("==")):
         if cells[:1] == ["ID"]:
             head, units, heads = cells, {}, heads + 1
@@ -106,6 +107,8 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
         for name, text, unit in cells_of:
             if (value := number(text, unit)) is not None:
                 metrics[name] = value
+    if error := next((line for line in lines if line.startswith("==ERROR==")), None) if not heads else None:
+        raise NotNcu(f"holds an error of ncu's alone: {error.removeprefix('==ERROR==').strip()}")
     if not heads:
         raise NotNcu("is no CSV of ncu's: ncu --csv --page raw --nvtx prints one")
     return list(found.values())
@@ -118,17 +121,22 @@ def find_ncu() -> str | None:
 
 
 def report_module(path: Path) -> Any:  # noqa: ANN401
-    """NVIDIA's ncu_report, from PYTHONPATH or from beside ncu. Raises NotNcu where it is in neither place."""
-    places = []
-    if ncu := find_ncu():
-        places = [str(folder / "extras" / "python") for folder in Path(ncu).resolve().parents[:3]]
+    """NVIDIA's ncu_report, from PYTHONPATH or where it is installed. Raises NotNcu where it is in neither."""
+    roots = [Path(ncu).resolve().parents[1]] if (ncu := find_ncu()) else []
+    installed = [
+        folder
+        for root in (*roots, Path("/opt/nvidia"))
+        for pattern in ("nsight-compute*/extras/python", "nsight-compute/*/extras/python")
+        for folder in sorted(root.glob(pattern), reverse=True)
+    ]
+    places = [str(folder) for folder in installed]
     sys.path += places
     try:
         return importlib.import_module("ncu_report")
     except ImportError:
         raise NotNcu(
             "NVIDIA's module ncu_report reads it (extras/python of Nsight Compute), and is not here; put it "
-            f"on PYTHONPATH, or import the CSV that `ncu --import {path} --csv --page raw --nvtx` prints"
+            f"on PYTHONPATH, or import the CSV that `ncu --import {path} --csv --page raw` prints"
         ) from None
     finally:
         for place in places:
