@@ -31,7 +31,7 @@ void ModelSession::measure(std::span<const Case> group, int repetition, const Fi
   }
 }
 
-std::vector<double> ModelSession::launch_only(const Case&, int) {
+std::vector<double> ModelSession::launch_only(const Case&, int, bool) {
   throw UserError(Exit::usage, "the " + device_.name +
                                    " launches nothing, and --case is for profilers; "
                                    "--benchmark_filter=ID predicts one case");

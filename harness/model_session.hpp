@@ -20,7 +20,7 @@ class ModelSession : public Runner {
                const std::atomic<bool>& stop) override;
 
   /// Throws UserError(Exit::usage): nothing is launched here.
-  std::vector<double> launch_only(const Case& c, int launches) override;
+  std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) override;
 
  private:
   Arena arena_;

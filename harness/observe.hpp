@@ -4,19 +4,19 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "harness/census.cuh"
-#include "harness/launch.hpp"
+#include "harness/plan.hpp"
 
 namespace occbench::observe {
 
-/// NVTX range of domain "occbench", named by the case, for as long as the object lives. Costs a
-/// function pointer test when no tool is attached.
+/// NVTX push/pop range of domain "occbench" for as long as the object lives: named by the case (a registered string), in
+/// the category of its experiment, with occupancy_theoretical, blocks_per_sm and registers_per_thread as payload; a tool
+/// that knows no schemas gets the occupancy alone. Without a tool it is the test of a pointer.
 class CaseRange {
  public:
-  explicit CaseRange(const std::string& case_id);
+  explicit CaseRange(const Case& c);
   ~CaseRange();
   CaseRange(const CaseRange&) = delete;
   CaseRange& operator=(const CaseRange&) = delete;

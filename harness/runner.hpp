@@ -56,8 +56,9 @@ class Runner {
   virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
                        const std::atomic<bool>& stop) = 0;
 
-  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants.
-  virtual std::vector<double> launch_only(const Case& c, int launches) = 0;
+  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With `mark_for_tools` between
+  /// cudaProfilerStart and cudaProfilerStop.
+  virtual std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) = 0;
 
  protected:
   Runner(const Device& device, const Precision& precision) : device_(device), precision_(precision) {}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session.hpp"
 
+#include <cuda_profiler_api.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,6 +25,14 @@ ArenaSizes sizes_for_free_memory() {
                                          " MiB free; end what else uses it, or choose another with --device");
   return sizes;
 }
+
+/// What tools that wait for it may record: `nsys -c cudaProfilerApi`, `ncu --profile-from-start off`.
+struct ToolWindow {
+  ToolWindow() { check(cudaProfilerStart(), "cudaProfilerStart"); }
+  ~ToolWindow() { cudaProfilerStop(); }
+  ToolWindow(const ToolWindow&) = delete;
+  ToolWindow& operator=(const ToolWindow&) = delete;
+};
 
 }  // namespace
 
@@ -116,11 +126,12 @@ void Session::visit(Course& course, int round) {
   const Case& c = course.result.planned;
   configure(c.launch);
   launch_kernel(c.launch, course.warm_up, Census{}, stream_);
-  std::vector<Sample> taken;
-  {
-    const observe::CaseRange range(c.id);
-    taken = timer_.take(c.launch, course.timed, precision_.samples_per_visit, c.spec.variant->l2_before);
-  }
+  const auto launch = [&] {
+    const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
+    launch_kernel(c.launch, course.timed, Census{}, stream_);
+  };
+  const std::vector<Sample> taken =
+      timer_.take(launch, precision_.samples_per_visit, c.spec.variant->l2_before);
   if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
   for (const Sample& s : taken)
     course.samples.push_back({.case_id = c.id,
@@ -279,7 +290,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
   return energy;  // nothing when the counter stood still
 }
 
-std::vector<double> Session::launch_only(const Case& c, int launches) {
+std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_for_tools) {
   const Variant& variant = *c.spec.variant;
   configure(c.launch);
   launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
@@ -289,9 +300,12 @@ std::vector<double> Session::launch_only(const Case& c, int launches) {
   std::vector<double> times;
   const Event start;
   const Event end;
-  const observe::CaseRange range(c.id);
+  std::optional<ToolWindow> window;
+  if (mark_for_tools) window.emplace();
   for (int i = 0; i < launches; ++i) {
+    timer_.set_l2(variant.l2_before);
     start.record(stream_);
+    const observe::CaseRange range(c);
     launch_kernel(c.launch, problem, Census{}, stream_);
     end.record(stream_);
     stream_.synchronize();

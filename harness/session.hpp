@@ -25,8 +25,9 @@ class Session : public Runner {
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 
-  /// Inside the case's NVTX range, after one warm-up outside of it (no delay kernel, no flush).
-  std::vector<double> launch_only(const Case& c, int launches) override;
+  /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts the L2 into the
+  /// state of a timed launch go before. No delay kernel, so a time may be some us high.
+  std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) override;
 
  private:
   struct Course;  // one case on its way through a group

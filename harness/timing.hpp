@@ -29,9 +29,12 @@ class Timer {
   /// Keeps the device busy until the SM clock has settled, at most about a second. Returns that clock, Hz.
   double warm_up();
 
-  /// `count` launches back to back (64 at most), one synchronisation at the end, the L2 put into state `l2`
+  /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into state `l2`
   /// before each.
-  std::vector<Sample> take(const Launch& launch, const Problem& problem, int count, L2 l2);
+  std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
+
+  /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.
+  void set_l2(L2 l2);
 
   /// Median time between the two events when the kernel between them does nothing, s.
   double empty_launch();
@@ -42,7 +45,6 @@ class Timer {
   static constexpr std::uint64_t delay_ns = 30'000;
 
  private:
-  std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
   double median_of(const std::function<void()>& launch, int count, L2 l2);
   double clock_between(const instruments::Stamp* before, const instruments::Stamp* after) const;
 

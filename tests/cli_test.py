@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -89,6 +90,10 @@ REFUSALS = [
     Refusal("run --experiment registers,nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("run --seed many", 2, "--seed: Value many not in range 0 to 1000000000"),
     Refusal("run --launches 3", 2, "--launches requires --case"),
+    Refusal("run --profile", 2, "--profile requires --case"),
+    Refusal("run --device model:h200 --case nope,other", 2, "no case 'nope' in preset standard; "),
+    Refusal("list --show-ncu --variants", 2, "--variants excludes --show-ncu"),
+    Refusal("list --show-ncu --show-nsys", 2, "--show-ncu excludes --show-nsys"),
     Refusal("run --case some --launches 0", 2, "--launches: "),
     Refusal("run --output a --resume b", 2, "--output excludes --resume"),
     Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'"),
@@ -399,6 +404,12 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def some_cases(count: int) -> list[str]:
+    """Of preset quick; each has its dials within the reach of any device."""
+    cases = json.loads(occbench("list", "--preset", "quick", "--format", "json").stdout)["cases"]
+    return [case["case_id"] for case in cases[:count]]
+
+
 class RefusalTable(unittest.TestCase):
     def check_rows(self, gpu: bool) -> None:
         for row in REFUSALS:
@@ -509,6 +520,27 @@ h200,2048,32,0,0,
         self.assertEqual(len(done.stdout.splitlines()), 100_001)
         processor_s = sum(after[2:4]) - sum(before[2:4])  # of the child: this machine may be busy
         self.assertLess(processor_s, 2)
+
+
+class ProfilerCalls(unittest.TestCase):
+    def test_lines_to_paste(self) -> None:
+        """Each names its case to the tool and to this program, which takes the words as a shell gives."""
+        for flag, tool in (("--show-ncu", "ncu"), ("--show-nsys", "nsys")):
+            listed = occbench("list", "--preset", "quick", "--experiment", "registers", "--format", "csv")
+            cases = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
+            done = occbench("list", "--preset", "quick", "--experiment", "registers", flag)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            lines = done.stdout.splitlines()
+            for case, line in zip(cases, lines, strict=True):
+                words = shlex.split(line)
+                self.assertEqual(words[0], tool)
+                if tool == "ncu":
+                    self.assertEqual(words[words.index("--nvtx-include") + 1], f"occbench@{case}/")
+                self.assertEqual(words[words.index("--case") + 1], case)
+            words = shlex.split(lines[0])
+            refused = occbench(*words[words.index(str(OCCBENCH)) + 1 :], "--device", "model:h200")
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("--case is for profilers", refused.stderr)
 
 
 @on_device
@@ -733,15 +765,34 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
             self.assertTrue(all(name.startswith("registers.") for name in names), names)
             self.assertEqual(content(folder), {})
 
-    def test_one_case_for_a_profiler(self) -> None:
-        case = json.loads(occbench("list", "--preset", "quick", "--format", "json").stdout)["cases"][0][
-            "case_id"
-        ]
+    def test_cases_for_a_profiler(self) -> None:
+        cases = some_cases(2)
         with working_folder() as folder:
-            done = occbench("run", "--preset", "quick", "--case", case, "--launches", "3")
+            done = occbench(
+                "run", "--preset", "quick", "--case", ",".join(cases), "--launches", "3", "--profile"
+            )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], [case] * 3)
+            self.assertEqual(
+                [line.split()[0] for line in done.stdout.splitlines()], [cases[0]] * 3 + [cases[1]] * 3
+            )
             self.assertEqual(content(folder), {})
+
+    def test_ncu_sees_exactly_these_launches(self) -> None:
+        ncu = shutil.which("ncu")
+        if not ncu:
+            self.skipTest("needs ncu")
+        cases = some_cases(2)
+        call = [ncu, "--nvtx", "--nvtx-include", f"occbench@{cases[1]}/", "--csv", "--page", "raw"]
+        call += ["--metrics", "gpu__time_duration.sum", OCCBENCH, "run", "--preset", "quick"]
+        call += ["--case", ",".join(cases), "--launches", "3"]
+        with working_folder():
+            done = subprocess.run(call, capture_output=True, text=True)
+        if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+            self.skipTest("needs the right to read counters")
+        launches = [line for line in done.stdout.splitlines() if re.match(r'"\d+",', line)]
+        self.assertEqual(len(launches), 3, done.stdout + done.stderr)
+        for line in launches:
+            self.assertIn(f"occbench:{cases[1]}:", line)
 
 
 if __name__ == "__main__":

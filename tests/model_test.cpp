@@ -170,7 +170,7 @@ TEST(ModelSession, StopsBetweenCases) {
 TEST(ModelSession, LaunchesNothing) {
   ModelSession session(h200(), {}, millisecond);
   EXPECT_FALSE(session.references());
-  EXPECT_THROW(session.launch_only(resolved(session, Preset::quick).front(), 1), UserError);
+  EXPECT_THROW(session.launch_only(resolved(session, Preset::quick).front(), 1, false), UserError);
 }
 
 // --- What stands in a device's place

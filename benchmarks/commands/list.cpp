@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -23,6 +24,8 @@ struct Options {
   std::string device;
   std::string format = "table";
   bool variants = false;
+  bool show_ncu = false;
+  bool show_nsys = false;
 };
 
 /// The real device where there is one; an H200's dials otherwise.
@@ -102,8 +105,32 @@ void print_variants(const Options& o) {
   std::cout << all.dump(1) << '\n';
 }
 
+/// This program as a shell takes it.
+std::string program_quoted() {
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a case_id need no
+/// quotes there, and none of them is an operator of ncu's filter.
+void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) {
+  const std::string run = program_quoted() + " run --preset " + o.preset + " --profile --case ";
+  for (const CaseSpec& c : cases) {
+    const std::string id = c.id();
+    if (o.show_ncu)
+      std::cout << "ncu --nvtx --nvtx-include \"occbench@" << id << "/\" --clock-control none --set full -o "
+                << id << ".ncu-rep " << run << id << '\n';
+    if (o.show_nsys)
+      std::cout << "nsys profile --trace cuda,nvtx --capture-range cudaProfilerApi -o " << id << ".nsys-rep "
+                << run << id << " --launches 10\n";
+  }
+}
+
 void print_cases(const Options& o) {
   const auto cases = plan_cases(o.experiments, limits_of(o.device), parse_preset(o.preset));
+  if (o.show_ncu || o.show_nsys) return print_profiler_calls(o, cases);
   if (o.format == "csv") {
     std::cout << csv::format(case_header);
     for (const CaseSpec& c : cases) std::cout << csv::format(case_row(c));
@@ -148,7 +175,12 @@ void add_list(CLI::App& app) {
   command->add_option("--format", o->format, "table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
-  command->add_flag("--variants", o->variants, "The compiled kernels instead of the cases");
+  auto* kernels = command->add_flag("--variants", o->variants, "The compiled kernels instead of the cases");
+  auto* ncu = command->add_flag("--show-ncu", o->show_ncu, "For each case, how to see it in Nsight Compute")
+                  ->excludes(kernels);
+  command->add_flag("--show-nsys", o->show_nsys, "For each case, how to see it in Nsight Systems")
+      ->excludes(kernels)
+      ->excludes(ncu);
   command->callback([o] { o->variants ? print_variants(*o) : print_cases(*o); });
 }
 

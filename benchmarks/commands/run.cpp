@@ -35,8 +35,9 @@ struct Options {
   std::string parameters;
   std::string output;
   std::string resume;
-  std::string case_id;
-  int launches = 0;
+  std::vector<std::string> case_ids;
+  int launches = 1;
+  bool profile = false;
   std::uint64_t seed = 1;
   bool allow_debug = false;
 };
@@ -132,16 +133,21 @@ std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Runner& 
   return cases;
 }
 
-/// `--case ID --launches N`: nothing but these launches, for a profiler to look at.
-void launch_one(const Options& o, Runner& runner, const std::vector<CaseSpec>& specs) {
-  const auto spec = std::ranges::find(specs, o.case_id, &CaseSpec::id);
-  if (spec == specs.end())
-    throw UserError(Exit::usage, "no case '" + o.case_id + "' in preset " + o.preset +
-                                     "; `occbench list --format csv` names them all");
-  const Case c = resolve(*spec, runner.device(), runner.arena(), runner.precision().launch_s);
-  if (c.status != Status::valid) throw UserError(Exit::some_case_failed, c.id + " cannot run: " + c.reason);
-  for (const double seconds : runner.launch_only(c, std::max(1, o.launches)))
-    std::cout << c.id << "  " << seconds * 1e6 << " us\n";
+/// `--case ID,... --launches N`: nothing but these launches, for a profiler to look at.
+void launch_only(const Options& o, Runner& runner, const std::vector<CaseSpec>& specs) {
+  std::vector<Case> cases;
+  for (const std::string& id : o.case_ids) {
+    const auto spec = std::ranges::find(specs, id, &CaseSpec::id);
+    if (spec == specs.end())
+      throw UserError(Exit::usage, "no case '" + id + "' in preset " + o.preset +
+                                       "; `occbench list --format csv` names them all");
+    cases.push_back(resolve(*spec, runner.device(), runner.arena(), runner.precision().launch_s));
+    if (const Case& c = cases.back(); c.status != Status::valid)
+      throw UserError(Exit::some_case_failed, c.id + " cannot run: " + c.reason);
+  }
+  for (const Case& c : cases)
+    for (const double seconds : runner.launch_only(c, o.launches, o.profile))
+      std::cout << c.id << "  " << seconds * 1e6 << " us\n";
 }
 
 /// Shuffled within each experiment: the order in which a group is filled must not follow the dial either.
@@ -199,8 +205,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     return predict(cases, device, target.parameters->values);
   };
   const std::unique_ptr<Runner> runner = open_runner(target, precision_of(preset), o.seed, predictor);
-  if (!o.case_id.empty()) {
-    launch_one(o, *runner, specs);
+  if (!o.case_ids.empty()) {
+    launch_only(o, *runner, specs);
     return 0;
   }
 
@@ -294,10 +300,18 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
       command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
           ->check(not_empty);
   for (auto* option : {output, preset, experiment, seed, parameters}) resume->excludes(option);
-  auto* one = command->add_option("--case", o->case_id, "One case alone, for a profiler: no checks, no rows");
-  command->add_option("--launches", o->launches, "Launches of that case")
-      ->needs(one)
+  auto* these = command
+                    ->add_option("--case", o->case_ids,
+                                 "Launches only these, separated by commas, for a profiler: each in its NVTX "
+                                 "range, no checks, no rows")
+                    ->delimiter(',');
+  command->add_option("--launches", o->launches, "Launches of each of these cases (default 1)")
+      ->needs(these)
       ->check(CLI::Range(1, 1'000'000));
+  command
+      ->add_flag("--profile", o->profile,
+                 "Marks them by cudaProfilerStart and cudaProfilerStop as well (nsys -c cudaProfilerApi)")
+      ->needs(these);
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
   command->footer(

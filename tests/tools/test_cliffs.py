@@ -300,13 +300,13 @@ def spoiled(folder: Path, change: Callable[[str], str]) -> Path:
 
 
 BAD = {
-    "cut off": lambda text: text[:-20],
-    "is no number": lambda text: text.replace("1000000000000.0", "fast"),
-    "above zero": lambda text: text.replace("1000000000000.0", "inf"),
-    "more than once": lambda text: text + text.splitlines(keepends=True)[-1],
+    "is not a number": lambda text: text.replace("1000000000000.0", "fast"),
+    "finite number": lambda text: text.replace("1000000000000.0", "inf"),
+    "above zero": lambda text: text.replace("1000000000000.0", "0"),
+    "stands there twice": lambda text: text + text.splitlines(keepends=True)[-1],
     "schema_version 9": lambda text: text.replace("\n3,", "\n9,"),
-    "column or field 'family' is missing": lambda text: text.replace(",family,", ",kin,"),
-    "No columns": lambda _: "",
+    "lacks family": lambda text: text.replace(",family,", ",kin,"),
+    "empty": lambda _: "",
 }
 
 
@@ -316,6 +316,15 @@ def test_bad_files(folder: Path, words: str, capsys: pytest.CaptureFixture[str])
     printed = capsys.readouterr()
     assert words in printed.err and printed.err.count("\n") == 1 and not printed.out
     assert not (folder / "cliffs.csv").exists()
+
+
+def test_a_row_that_was_cut_off_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command.main([str(folder)])
+    before = (folder / "cliffs.csv").read_text(encoding="utf-8")
+    last = (folder / "cases.csv").read_text(encoding="utf-8").splitlines()[-1]
+    assert command.main([str(spoiled(folder, lambda text: text + last[:-20]))]) == 0
+    assert "cut off" in capsys.readouterr().err
+    assert (folder / "cliffs.csv").read_text(encoding="utf-8") == before
 
 
 def test_exit_codes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

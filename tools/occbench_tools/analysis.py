@@ -29,11 +29,13 @@ def read_folder(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     env["source"] is "measured" or "model". A version without predictions gets their columns, empty.
     """
     run = folder_reader.read_folder(folder, samples=False, strict=False)
-    cases = run.cases
-    for column in ("throughput_predicted", "bound_predicted", "throughput_baseline"):
-        if column not in cases:
-            cases[column] = np.nan
-    return cases[cases["status"] == "valid"], run.env
+    return with_predictions(run.valid), run.env
+
+
+def with_predictions(cases: pd.DataFrame) -> pd.DataFrame:
+    """The rows; those of a version without predictions get their columns, empty."""
+    columns = ("throughput_predicted", "bound_predicted", "throughput_baseline")
+    return cases.assign(**{column: np.nan for column in columns if column not in cases})
 
 
 def scaled(rows: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % wi
 worst: with its sign, the case last in the line; bias: the signed median; the same for the baseline,
 min(latency bound, throughput bounds). Experiments outside the model (analysis.OUTSIDE) follow below the
 total.
---bounds FILE adds how often the hardware counters that tools/counters read name the bound that the model
+--bounds FILE adds how often the hardware counters that tools/profile read name the bound that the model
 names, by the rule of counters.py. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a
 file could not be read, or has no predictions of measured cases.
 """
@@ -196,7 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
     parser.add_argument(
-        "--bounds", metavar="FILE", type=Path, help="hardware counters that tools/counters read"
+        "--bounds", metavar="FILE", type=Path, help="hardware counters that tools/profile read"
     )
     parser.add_argument("--plain", action="store_true", help="columns for a terminal, not Markdown")
     options = parser.parse_args(arguments)

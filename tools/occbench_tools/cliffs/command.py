@@ -11,24 +11,16 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs.find import find_cliffs, percent
-from occbench_tools.cliffs.sweeps import DIALS
+from occbench_tools.folder import Folder, read_folder, refuse
 
-NUMBERS = [
-    *DIALS, "grid_size", "waves", "blocks_per_sm", "warps_per_sm", "spill_bytes", "time_median_s",
-    "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
-    "percent_of_ceiling",
-]  # fmt: skip
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
 
@@ -36,37 +28,21 @@ class NothingFound(Exception):
     """A folder that can be read and has no sweep."""
 
 
-def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any], pd.DataFrame | None]:
-    """Valid rows of cases.csv, env.json, and samples.csv where there is one.
+def read(folder: Path) -> Folder:
+    """The folder, with samples where there are any.
 
-    Raises as analysis.read_folder does, and ValueError for what no run writes.
+    Raises OSError, and ValueError for what no run writes; says on stderr what was left out.
     """
-    with (folder / "cases.csv").open("rb") as file:
-        file.seek(-1, os.SEEK_END) if os.fstat(file.fileno()).st_size else None
-        if file.read() not in (b"\n", b""):
-            raise ValueError("cases.csv: the last row was cut off; remove it, or `occbench run --resume`")
-    cases, env = read_folder(folder)
-    cases = cases.copy()
-    for name in NUMBERS:
-        if name in cases and not pd.api.types.is_numeric_dtype(cases[name]):
-            bad = cases[name][pd.to_numeric(cases[name], errors="coerce").isna() & cases[name].notna()]
-            if len(bad):
-                raise ValueError(f"cases.csv, column {name}: {str(bad.iloc[0])[:40]!r} is no number")
-            cases[name] = pd.to_numeric(cases[name])
-    if cases["case_id"].duplicated().any():
-        twice = cases.loc[cases["case_id"].duplicated(), "case_id"].iloc[0]
-        raise ValueError(f"cases.csv has case {twice} more than once")
+    run = read_folder(folder, samples=(folder / "samples.csv").exists(), strict=False)
+    if lacks := {"family", "variant", "experiment"} - set(run.cases):
+        raise ValueError(f"cases.csv lacks {', '.join(sorted(lacks))}")
     for name in ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm"):
-        bad = cases[~(cases[name] > 0) | ~np.isfinite(cases[name])]
-        if len(bad):
-            raise ValueError(f"cases.csv, {bad['case_id'].iloc[0]}: a valid row needs {name} above zero")
-    samples = None
-    if (folder / "samples.csv").exists():
-        columns = ["case_id", "repetition", "time_s", "discarded"]
-        samples = pd.read_csv(folder / "samples.csv", usecols=columns)
-        if len(samples) and not pd.api.types.is_numeric_dtype(samples["time_s"]):
-            raise ValueError("samples.csv, column time_s: not all are numbers")
-    return cases, env, samples
+        bad = (run.cases["status"] == "valid") & ~(run.cases[name] > 0)
+        refuse("cases.csv", run.cases, name, bad, "is not above zero")
+    refuse("cases.csv", run.cases, "case_id", run.cases["case_id"].duplicated(), "stands there twice")
+    for warning in run.warnings:
+        print(f"occbench-cliffs: {printable(warning)}", file=sys.stderr)
+    return run
 
 
 def csv(cliffs: pd.DataFrame) -> str:
@@ -176,10 +152,11 @@ def main(arguments: list[str] | None = None) -> int:
     found: list[tuple[Path, pd.DataFrame]] = []
     try:
         for folder in options.folders:
-            cases, env, samples = read(folder)
+            run = read(folder)
+            cases = run.valid
             if options.experiment:
                 cases = cases[cases["experiment"].isin(options.experiment)]
-            found.append((folder, find_cliffs(cases, env, samples)))
+            found.append((folder, find_cliffs(cases, run.env, run.samples)))
             if found[-1][1].empty:
                 raise NothingFound("no cliff, predicted or not: no sweep of valid rows has any")
         for folder, cliffs in found:
@@ -192,9 +169,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"occbench-cliffs: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 4
-    except (ValueError, KeyError, TypeError) as error:
-        words = f"column or field {error} is missing" if isinstance(error, KeyError) else str(error)
-        words = printable(" ".join(words.split()))
+    except ValueError as error:
+        words = printable(" ".join(str(error).split()))
         print(f"occbench-cliffs: {folder}: {words}; see tools/validate", file=sys.stderr)
         return 4
     show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)

@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools import findings, validate
-from occbench_tools.analysis import UNITS, WORK, read_folder, scaled
+from occbench_tools.analysis import UNITS, WORK, scaled, with_predictions
+from occbench_tools.folder import read_folder
 from occbench_tools.report.layout import kernels, layout
 
-# Without these a row has no place on any chart: one that lacks them was cut off.
+# Without these a row has no place on any chart.
 NEEDED = [
     "throughput", "throughput_unit", "time_median_s", "warps_per_sm", "occupancy_theoretical",
 ]  # fmt: skip
@@ -24,35 +25,22 @@ class Run:
     """One folder of results: `cases` (its valid rows), `env`, `lost` (rows without a time), `notes`."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises OSError, ValueError or KeyError."""
+        """Raises OSError or ValueError."""
         self.folder = folder
-        cases, self.env = read_folder(folder)
+        run = read_folder(folder, samples=False, strict=False)
+        cases, self.env = with_predictions(run.valid), run.env
         self.is_model = self.env["source"] == "model"
         self.gpu = str(self.env["gpu"]["name"])
-        self.notes: list[str] = []
-        for column in numeric_columns() & set(cases.columns):
-            try:
-                cases = cases.assign(**{column: pd.to_numeric(cases[column])})
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"cases.csv, column {column}: {error}") from error
-        cut = cases[NEEDED].isna().any(axis=1) | cases[["throughput", "time_median_s"]].isin([math.inf]).any(
-            axis=1
-        )
+        self.notes: list[str] = list(run.warnings)
+        cut = cases[NEEDED].isna().any(axis=1)
         twice = cases["case_id"].duplicated()
-        for bad, words in ((cut, "lack numbers (cut off?)"), (twice, "repeat another's case_id")):
+        for bad, words in ((cut, "lack numbers"), (twice, "repeat another's case_id")):
             if bad.any():
                 first = cases.loc[bad, "case_id"].iloc[0]
                 self.notes.append(f"{bad.sum()} valid rows {words} and are left out, the first: {first}")
         self.cases = cases[~cut & ~twice].copy()
         self.cases["in_flight_bytes"] = in_flight_bytes(self.cases)
-        words = ["case_id", "experiment", "status", "reason"]
-        everything = pd.read_csv(folder / "cases.csv", usecols=words, dtype="string")
-        self.lost = everything[everything["status"] != "valid"]
-
-
-def numeric_columns() -> set[str]:
-    """The columns of cases.csv that hold numbers, by results/schema.json."""
-    return {c["name"] for c in schema_columns() if c["type"] in ("integer", "number")}
+        self.lost = run.cases[run.cases["status"] != "valid"]
 
 
 def schema_columns() -> list[dict[str, Any]]:

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
+
+FILE is what `ncu --csv --nvtx` printed (page raw or details, any units) or an .ncu-rep, which NVIDIA's module
+ncu_report reads. A launch belongs to the case whose range `occbench@CASE_ID/` it lies in; those in no such
+range are counted and left out. Several launches of a case become their median.
+
+DIR stays as it is. A folder beside it (--output, by default DIR-ncu) gets the run with the counters in it:
+  cases.csv      DIR's rows; where a case was profiled, occupancy_achieved (sm__warps_active over the SM's
+                 active cycles) is filled and counter_status is ok
+  counters.csv   case_id, launches, then a column per metric by ncu's name, in its base units (byte, ns, hz)
+  env.json, samples.csv   DIR's own
+Every tool reads it as any run. Printed are the largest gaps between theoretical and achieved occupancy, and
+how far the DRAM bytes lie from the bytes that streaming cases say they move.
+
+Exit 0 all joined, 1 something belongs to no case of DIR, 2 the words of the call, 4 a file could not be read
+or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib
+import math
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from occbench_tools.analysis import read_folder
+
+DOMAIN = "occbench"
+OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
+DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
+LABELS = {"Achieved Occupancy": OCCUPANCY}  # the details page has words instead of names
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+TIME = {"ns": 1, "nsecond": 1, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}
+SHOWN = 5  # gaps that are printed
+
+Launch = tuple[
+    str | None, dict[str, float]
+]  # its case, or None outside of every range; metrics in base units
+
+
+class NotNcu(ValueError):
+    """One line that says why a file is not what ncu writes, and how to get one that is."""
+
+
+def scale(unit: str) -> float:
+    """What a number in ncu's `unit` is multiplied by to be in its base unit: byte, ns, hz, byte/s ..."""
+    numerator, _, denominator = unit.partition("/")
+    per_s = 1e9 / TIME[denominator] if denominator in TIME else 1
+    if numerator in TIME:
+        return TIME[numerator] * per_s
+    prefix = re.fullmatch(r"([KMGT])(byte|hz|inst|sector|cycle)s?", numerator, re.IGNORECASE)
+    return (1000.0 ** ("KMGT".index(prefix[1].upper()) + 1) if prefix else 1.0) * per_s
+
+
+def number(text: str, unit: str) -> float | None:
+    """'1,234.5' in its base unit; None where ncu has no number."""
+    text = text.replace(",", "")
+    return float(text) * scale(unit) if NUMBER.fullmatch(text) else None
+
+
+def is_metric(name: str) -> bool:
+    """Whether a column of the raw page is of the launch, and not of the device."""
+    return "__" in name and not name.startswith(("device__attr", "nvlink__", "c2clink__", "numa__"))
+
+
+def csv_launches(lines: Iterable[str]) -> list[Launch]:
+    """The launches that `ncu --csv` printed, page raw or details; each process may bring a head of its own.
+
+    Raises NotNcu where there is no head, or one without NVTX ranges.
+    """
+    found: dict[tuple[int, str, str], Launch] = {}
+    head: list[str] = []
+    units: dict[str, str] = {}
+    heads = 0
+    lines = list(lines)
+    for cells in csv.reader(line for line in lines if not line.startswith("==")):
+        if cells[:1] == ["ID"]:
+            head, units, heads = cells, {}, heads + 1
+            if not any("Push/Pop_Range" in name for name in head):
+                raise NotNcu("its CSV has no column of NVTX ranges; ncu prints them with --nvtx")
+            continue
+        if not head or len(cells) != len(head):
+            continue
+        row = dict(zip(head, cells, strict=True))
+        if not row["ID"].isdigit():  # a raw page's row of units
+            units = row
+            continue
+        ranges = " ".join(cell for name, cell in row.items() if "Push/Pop_Range" in name)
+        case = re.search(rf"\b{DOMAIN}:([\w.=+-]+)", ranges)
+        key = (heads, row.get("Process ID", ""), row["ID"])
+        _, metrics = found.setdefault(key, (case[1] if case else None, {}))
+        if "Metric Name" in row:
+            name = LABELS.get(row["Metric Name"], row["Metric Name"])
+            cells_of = [(name, row["Metric Value"], row["Metric Unit"])] if name else []
+        else:
+            cells_of = [(name, text, units.get(name, "")) for name, text in row.items() if is_metric(name)]
+        for name, text, unit in cells_of:
+            if (value := number(text, unit)) is not None:
+                metrics[name] = value
+    if error := next((line for line in lines if line.startswith("==ERROR==")), None) if not heads else None:
+        raise NotNcu(f"holds an error of ncu's alone: {error.removeprefix('==ERROR==').strip()}")
+    if not heads:
+        raise NotNcu("is no CSV of ncu's: ncu --csv --page raw --nvtx prints one")
+    return list(found.values())
+
+
+def find_ncu() -> str | None:
+    """On the PATH, or where toolkits put it."""
+    toolkit = Path(os.environ.get("CUDA_HOME") or "/usr/local/cuda") / "bin" / "ncu"
+    return shutil.which("ncu") or (str(toolkit) if os.access(toolkit, os.X_OK) else None)
+
+
+def report_module(path: Path) -> Any:  # noqa: ANN401
+    """NVIDIA's ncu_report, from PYTHONPATH or where it is installed. Raises NotNcu where it is in neither."""
+    roots = [Path(ncu).resolve().parents[1]] if (ncu := find_ncu()) else []
+    installed = [
+        folder
+        for root in (*roots, Path("/opt/nvidia"))
+        for pattern in ("nsight-compute*/extras/python", "nsight-compute/*/extras/python")
+        for folder in sorted(root.glob(pattern), reverse=True)
+    ]
+    places = [str(folder) for folder in installed]
+    sys.path += places
+    try:
+        return importlib.import_module("ncu_report")
+    except ImportError:
+        raise NotNcu(
+            "NVIDIA's module ncu_report reads it (extras/python of Nsight Compute), and is not here; put it "
+            f"on PYTHONPATH, or import the CSV that `ncu --import {path} --csv --page raw` prints"
+        ) from None
+    finally:
+        for place in places:
+            sys.path.remove(place)
+
+
+def report_launches(path: Path) -> Iterator[Launch]:
+    """The launches of an .ncu-rep. Raises NotNcu."""
+    module = report_module(path)
+    try:
+        report = module.load_report(str(path))
+    except Exception as error:
+        raise NotNcu(f"ncu_report cannot read it: {error}") from None
+    for part in (report.range_by_idx(i) for i in range(report.num_ranges())):
+        for action in (part.action_by_idx(i) for i in range(part.num_actions())):
+            state, case = action.nvtx_state(), None
+            for domain in (state.domain_by_id(i) for i in state.domains()) if state else ():
+                if domain.name() == DOMAIN and domain.push_pop_ranges():
+                    case = domain.push_pop_ranges()[-1]
+            metrics = {}
+            for name in filter(is_metric, action.metric_names()):
+                metric = action.metric_by_name(name)
+                value = metric.value()
+                if isinstance(value, int | float) and math.isfinite(value):
+                    metrics[name] = value * scale(metric.unit() or "")
+            yield case, metrics
+
+
+def read_launches(path: Path) -> list[Launch]:
+    """Raises OSError, or NotNcu with the file's name."""
+    try:
+        if path.suffix == ".ncu-rep":
+            with path.open("rb"):  # a missing file is a missing file, with or without NVIDIA's module
+                return list(report_launches(path))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if not text.strip():
+            raise NotNcu("is empty")
+        return csv_launches(text.splitlines())
+    except NotNcu as error:
+        raise NotNcu(f"{path}: {error}") from None
+
+
+def per_case(launches: Iterable[Launch]) -> pd.DataFrame:
+    """case_id, launches (their number), then the medians of all metrics; a row per case, in order."""
+    rows = [{"case_id": case, **metrics} for case, metrics in launches if case is not None]
+    table = pd.DataFrame(rows, columns=["case_id"] if not rows else None)
+    groups = table.groupby("case_id", sort=False)
+    counted = groups.median()
+    counted.insert(0, "launches", groups.size())
+    return counted.reset_index()
+
+
+def write_counters(counters: pd.DataFrame, path: Path) -> None:
+    counters.to_csv(path, index=False, float_format="%.10g", lineterminator="\n")
+
+
+def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
+    """The run of `folder` with the counters in it; the cells of all other columns go over unread."""
+    achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
+    output.mkdir(parents=True, exist_ok=True)
+    with (
+        (folder / "cases.csv").open(newline="", encoding="utf-8") as source,
+        (output / "cases.csv").open("w", newline="", encoding="utf-8") as joined,
+    ):
+        rows = csv.DictReader(source)
+        writer = csv.DictWriter(joined, rows.fieldnames or [], lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            if row["case_id"] in achieved:
+                row |= {
+                    "occupancy_achieved": f"{achieved[row['case_id']] / 100:.10g}",
+                    "counter_status": "ok",
+                }
+            writer.writerow(row)
+    write_counters(counters, output / "counters.csv")
+    for name in ("env.json", "samples.csv"):
+        if (folder / name).exists():
+            shutil.copy(folder / name, output / name)
+
+
+def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:
+    """Lines on what was joined: largest gaps to theoretical occupancy, DRAM bytes against declared ones."""
+    both = cases.merge(counters, on="case_id")
+    lines = [f"{both['launches'].sum()} launches of {len(both)} cases"] if len(both) else []
+    if OCCUPANCY in both:
+        both["gap"] = 100 * both["occupancy_theoretical"] - both[OCCUPANCY]
+        gaps = both.dropna(subset="gap").sort_values("gap", ascending=False).head(SHOWN)
+        lines += ["achieved occupancy, largest gaps to theoretical:"] if len(gaps) else []
+        for row in gaps.itertuples():
+            theory = 100 * row.occupancy_theoretical
+            lines.append(f"  {theory:6.2f} % -> {theory - row.gap:6.2f} %  {row.case_id}")
+    if set(DRAM_BYTES) <= set(both):
+        streams = both[both["ceiling_kind"] == "dram"].dropna(subset=[*DRAM_BYTES, "bytes_per_launch"])
+        if len(streams):
+            off = 100 * (streams[DRAM_BYTES].sum(axis=1) / streams["bytes_per_launch"] - 1)
+            worst = off.abs().idxmax()
+            lines.append(
+                f"DRAM bytes against declared ones, {len(off)} cases: {(off.abs() <= 3).sum()} within 3 %, "
+                f"worst {off[worst]:+.1f} % ({streams['case_id'][worst]})"
+            )
+    return lines
+
+
+def output_of(folder: Path, named: Path | None) -> Path:
+    """Where the joined run goes."""
+    return named or folder.resolve().with_name(folder.resolve().name + "-ncu")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-import-ncu", description="Join what Nsight Compute counted onto the cases of a run."
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
+    parser.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+", help="of ncu --csv --nvtx, or .ncu-rep"
+    )
+    parser.add_argument("--output", metavar="FOLDER", type=Path, help="a new one (default: DIR-ncu)")
+    options = parser.parse_args(arguments)
+    output = output_of(options.folder, options.output)
+    if output.exists():
+        parser.error(f"--output: {output} is there already; name another")
+    try:
+        cases, _ = read_folder(options.folder)
+        launches = [launch for path in options.files for launch in read_launches(path)]
+        counters = per_case(launches)
+        strangers = counters[~counters["case_id"].isin(cases["case_id"])]
+        counters = counters.drop(strangers.index)
+        if len(counters):
+            write_run(options.folder, counters, output)
+    except OSError as error:
+        print(f"occbench-import-ncu: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 4
+    except NotNcu as error:
+        print(f"occbench-import-ncu: {error}", file=sys.stderr)
+        return 4
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"occbench-import-ncu: {options.folder}: {error}", file=sys.stderr)
+        return 4
+    for case in strangers["case_id"]:
+        print(f"occbench-import-ncu: {case} is no valid case of {options.folder}", file=sys.stderr)
+    if outside := sum(case is None for case, _ in launches):
+        print(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
+    if not len(counters):
+        print("occbench-import-ncu: nothing to join: no launch belongs to a case of the run", file=sys.stderr)
+        return 1
+    print(*summary(cases, counters), output, sep="\n")
+    return 1 if len(strangers) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-profile DIR: reads hardware counters of some cases of a run with Nsight Compute's ncu.
+
+Wants the GPU of the run, and the right to read its counters. What it writes, a folder beside DIR, is
+import_ncu's; counters.csv in it is what `tools/predictions --bounds` reads. Each case is launched alone,
+`occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, with clocks left alone
+and caches flushed before each of its passes. With --as-timed it replays the program instead of the kernel,
+and leaves the caches as a timed launch finds them: what kernels that write leave in the L2 is then made up
+for by what they find there. Twenty cases share one ncu; counters.csv grows with each twenty, and cases
+already in it are not read again. The cases: every n-th of the run by name, so that each experiment has its
+share and nobody chooses.
+
+Exit 0 all read, 1 some cases gave none, 2 the words of the call, 3 no right to read counters, 4 a file
+could not be read or written, 5 ncu is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools import counters
+from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.import_ncu import (
+    DRAM_BYTES,
+    OCCUPANCY,
+    NotNcu,
+    csv_launches,
+    find_ncu,
+    output_of,
+    per_case,
+    summary,
+    write_counters,
+    write_run,
+)
+
+METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
+REPOSITORY = Path(__file__).resolve().parents[2]
+AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
+
+
+class NoCounters(Exception):
+    """One line that says why, and the exit code."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
+    """Every n-th valid case by name, `count` at most, of these experiments, or of all inside the model."""
+    inside = cases["experiment"].isin(experiments) if experiments else ~cases["experiment"].isin(OUTSIDE)
+    names = sorted(cases.loc[inside, "case_id"])
+    places = np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
+    return [names[place] for place in places]
+
+
+def known(ncu: str, metrics: list[str]) -> list[str]:
+    """Those of the metrics that ncu knows on this GPU; all where it does not say."""
+    answer = subprocess.run([ncu, "--query-metrics"], capture_output=True, text=True).stdout
+    names = {line.split()[0] for line in answer.splitlines() if line.strip()}
+    found = [metric for metric in metrics if metric.split(".")[0] in names] or metrics
+    if lacking := [metric for metric in metrics if metric not in found]:
+        print(f"this GPU has no {', '.join(lacking)}", file=sys.stderr)
+    return found
+
+
+def why(*texts: str) -> str:
+    """ncu's first error, else the last line that anybody said."""
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("==ERROR==")]
+    return (errors[:1] or lines[-1:] or ["it said nothing"])[0].removeprefix("==ERROR==").strip()
+
+
+def profile(options: argparse.Namespace, preset: str, what: list[str], cases: list[str]) -> pd.DataFrame:
+    """One call of ncu: a row for each of the cases that it read. Raises NoCounters where that is none."""
+    replay = ["application", "--cache-control", "none"] if options.as_timed else ["kernel"]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "ncu.csv"
+        words = [
+            options.ncu, "--clock-control", "none", "--replay-mode", *replay,
+            "--nvtx", "--nvtx-include", "regex:occbench@.+/",
+            "--csv", "--page", "raw", "--print-units", "base", *what, "--log-file", str(log),
+            str(options.occbench), "run", "--preset", preset, "--case", ",".join(cases),
+            "--launches", str(options.launches), "--profile",
+        ]  # fmt: skip
+        ran = subprocess.run(words, capture_output=True, text=True)
+        said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if "ERR_NVGPUCTRPERM" in said + ran.stdout + ran.stderr:
+        raise NoCounters(
+            3, "no right to read counters: be root, or ask for NVreg_RestrictProfilingToAdminUsers=0"
+        )
+    try:
+        found = per_case(csv_launches(said.splitlines()))
+    except NotNcu:
+        found = per_case([])
+    found = found[found["case_id"].isin(cases)]
+    if found.empty:
+        raise NoCounters(1, f"ncu read nothing of {cases[0]} and what follows: {why(said, ran.stderr)}")
+    return found
+
+
+def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], output: Path) -> pd.DataFrame:
+    """Reads what is wanted and not yet in `output`, until the time is over. Returns all that is there."""
+    begun = time.monotonic()
+    path = output / "counters.csv"
+    there = pd.read_csv(path, dtype={"case_id": "string"}) if path.exists() else per_case([])
+    left = [case for case in wanted if case not in set(there["case_id"])]
+    if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
+        raise NoCounters(4, f"{path} has no {min(other)}; name another --output")
+    what = ["--set", options.set] if options.set else ["--metrics", ",".join(options.metrics)]
+    if left and options.metrics is METRICS and not options.set:
+        what[1] = ",".join(known(options.ncu, METRICS))
+    for first in range(0, len(left), AT_ONCE):
+        if time.monotonic() - begun > options.seconds:
+            print(f"{options.seconds:g} s are over; the same call reads the rest", file=sys.stderr)
+            break
+        found = profile(options, preset, what, left[first : first + AT_ONCE])
+        if not options.set:  # a column each, empty where this GPU has no such metric
+            found = found.reindex(columns=["case_id", "launches", *options.metrics])
+        there = pd.concat([there, found], ignore_index=True) if len(there) else found
+        output.mkdir(parents=True, exist_ok=True)
+        write_counters(there, path)
+        done = there["case_id"].isin(wanted).sum()
+        print(f"{done} of {len(wanted)} cases, {time.monotonic() - begun:.0f} s", flush=True)
+    return there
+
+
+def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """All that the command does. Raises NoCounters, and what reading and writing raise."""
+    output = output_of(options.folder, options.output)
+    cases, env = read_folder(options.folder)
+    wanted = options.case or chosen(cases, options.count, options.experiment)
+    if not wanted:
+        parser.error(f"--experiment: {options.folder} has no valid case of {', '.join(options.experiment)}")
+    if strangers := set(wanted) - set(cases["case_id"]):
+        parser.error(f"--case: {min(strangers)} is no valid case of {options.folder}")
+    if not options.ncu or not shutil.which(options.ncu):
+        raise NoCounters(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
+    if not os.access(options.occbench, os.X_OK):
+        raise NoCounters(4, f"{options.occbench}: no such program; build it, or use --occbench")
+    found = read_cases(options, env["preset"], wanted, output)
+    if len(found):
+        write_run(options.folder, found, output)
+        print(*summary(cases, found), output, sep="\n")
+    missing = [case for case in wanted if case not in set(found["case_id"])]
+    if missing:
+        raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-profile", description="Read hardware counters of some cases of a run with ncu."
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
+    parser.add_argument(
+        "--output", metavar="FOLDER", type=Path, help="default: DIR-ncu; goes on with one there"
+    )
+    parser.add_argument("--count", type=int, default=80, help="cases to read (default: 80)")
+    parser.add_argument("--case", metavar="ID", action="append", help="this one instead; may be repeated")
+    parser.add_argument("--experiment", metavar="NAME", action="append", help="cases of this one only")
+    parser.add_argument("--launches", type=int, default=1, help="of each case (default: 1)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--metrics", metavar="NAME,...", type=lambda text: text.split(","), default=METRICS)
+    which.add_argument("--set", help="of ncu's sections: basic, full ... instead of metrics")
+    parser.add_argument(
+        "--as-timed", action="store_true", help="leave the caches as a timed launch finds them"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="begin no twenty cases after (default: 300)"
+    )
+    parser.add_argument("--occbench", type=Path, default=REPOSITORY / "build/release/benchmarks/occbench")
+    parser.add_argument("--ncu", default=find_ncu(), help="default: on the PATH, or in CUDA_HOME")
+    options = parser.parse_args(arguments)
+    for name in ("count", "launches"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name}: at least 1")
+    try:
+        run(options, parser)
+    except NoCounters as error:
+        print(f"occbench-profile: {error}", file=sys.stderr)
+        return error.code
+    except OSError as error:
+        print(f"occbench-profile: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 4
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"occbench-profile: {options.folder}: {error}", file=sys.stderr)
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
