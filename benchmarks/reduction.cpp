@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how many warps hide the barriers of a row's sum, in blocks of which size? Harris 2007; Volkov 2010.
+// Expected: DRAM's rate from fewer warps the more bytes a thread loads; at equal warps the smallest blocks are best,
+//   for while one sums up the others load.
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment reduction{{
+    .name = "reduction",
+    .question = "How many warps hide the barriers of a row's sum, in blocks of which size?",
+    .dial = "warps_per_sm",
+    .define =
+        [](Sweep& sweep) {
+          std::vector<int> warps{8, 16, 32, 64};
+          if (sweep.quick()) warps = {8, 64};
+          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 24, 32, 40, 48, 56, 64};
+          for (const Variant* v : sweep.variants("reduction")) {
+            const Dials& dials = v->dials;
+            const bool end = (dials.bytes_per_access == 4 && dials.ilp == 1) ||
+                             (dials.bytes_per_access == 16 && dials.ilp == 4);
+            const bool usual_block = v->fixed_block_size == 256;
+            if (sweep.at_least(Preset::full) || (sweep.quick() ? end && usual_block : end || usual_block))
+              sweep.add_resident_warps(*v, v->fixed_block_size, warps);
+          }
+        },
+}};
+
+}  // namespace occbench
