@@ -75,6 +75,11 @@ double Timer::copy(void* to, const void* from, std::size_t bytes) {
       16, L2::dirty);
 }
 
+void Timer::prepare(L2 l2) {
+  if (l2 != L2::warm)
+    instruments::flush_l2(flush_.data(), flush_.size() * sizeof(float), l2 == L2::dirty, stream_.get());
+}
+
 std::vector<Sample> Timer::take(const Launch& launch, const Problem& problem, int count, L2 l2) {
   return take([&] { launch_kernel(launch, problem, Census{}, stream_); }, count, l2);
 }
@@ -86,8 +91,7 @@ std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, 
   const double started = unix_now();
   check(cudaMemsetAsync(stamps_.data(), 0, stamp_bytes, stream_.get()), "clearing the stamps");
   for (std::size_t i = 0; i < n; ++i) {
-    if (l2 != L2::warm)
-      instruments::flush_l2(flush_.data(), flush_.size() * sizeof(float), l2 == L2::dirty, stream_.get());
+    prepare(l2);
     instruments::delay_and_stamp(stamps_.data() + 2 * i * sms, sm_count_, delay_ns, stream_.get());
     events_[2 * i].record(stream_);
     launch();

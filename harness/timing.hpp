@@ -33,6 +33,9 @@ class Timer {
   /// before each.
   std::vector<Sample> take(const Launch& launch, const Problem& problem, int count, L2 l2);
 
+  /// Puts the L2 into the state that a timed launch finds.
+  void prepare(L2 l2);
+
   /// Median time between the two events when the kernel between them does nothing, s.
   double empty_launch();
 
