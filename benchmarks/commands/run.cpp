@@ -186,6 +186,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   };
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
+  static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
 

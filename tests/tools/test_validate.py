@@ -60,8 +60,9 @@ ENV = dict(
     schema_version=4, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[],
-    benchmark_filter="", counters=["occupancy", "memory", "stalls"], seed=1, gpu=GPU,
+    benchmark_filter="", seed=1, gpu=GPU,
     google_benchmark_version=None, method={}, source="measured", parameters=None,
+    counters=["occupancy", "memory", "stalls"],
 )  # fmt: skip
 
 
