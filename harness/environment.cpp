@@ -111,6 +111,7 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
           {"experiments", run.experiments},
           {"seed", run.seed},
           {"benchmark_filter", run.benchmark_filter},
+          {"counters", run.counters},
           {"source", runner.device().is_model ? "model" : "measured"},
           {"gpu", gpu(runner.device())},
           {"parameters", run.parameters},

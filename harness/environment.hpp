@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "harness/device.hpp"
 #include "harness/runner.hpp"
@@ -17,6 +18,7 @@ struct RunDescription {
   std::vector<std::string> experiments;
   std::uint64_t seed = 0;
   std::string benchmark_filter;
+  std::vector<std::string> counters;  ///< groups asked for
   std::string google_benchmark_version;
   nlohmann::json parameters = nullptr;  ///< what the predictions were made with; null: nothing was predicted
 };

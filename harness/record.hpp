@@ -12,12 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/counters.hpp"
 #include "harness/plan.hpp"
 #include "harness/statistics.hpp"
 
 namespace occbench {
 
-constexpr int schema_version = 3;
+constexpr int schema_version = 4;
 
 /// What a launch costs when it is one of many back to back.
 struct Energy {
@@ -48,6 +49,7 @@ struct CaseResult {
   double ceiling = 0;                         ///< same unit; 0 when there is none
   double per_cycle_per_sm = 0;                ///< byte, flop or operation
   std::optional<Energy> energy;
+  Counts counts;
 
   /// Times and rates mean something only then.
   [[nodiscard]] bool has_time() const {

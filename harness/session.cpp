@@ -57,14 +57,17 @@ struct Session::Course {
   Problem timed;
   std::vector<SampleRow> samples;
   std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
-  bool done = false;
+  bool done = false;               ///< no more visits
+  bool waits = false;  ///< timed, and its row has yet to get what is measured when all of the group is timed
 };
 
-Session::Session(const Device& device, const Precision& precision, std::uint64_t seed)
+Session::Session(const Device& device, const Precision& precision, std::uint64_t seed,
+                 const CounterGroups& counters)
     : Runner(device, precision),
       random_(seed),
       arena_(stream_, sizes_for_free_memory()),
-      timer_(device, stream_) {
+      timer_(device, stream_),
+      counters_(counters) {
   timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
@@ -181,8 +184,10 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
   std::vector<Course> courses;
   for (const Case& c : group) courses.push_back({.result = {.planned = c, .repetition = repetition}});
 
+  const bool counted = counters_.wanted() && repetition == 0;
   const auto close = [&](Course& course) {
     course.done = true;
+    course.waits = false;
     finished(course.result, course.samples);
   };
   const auto guarded = [&](Course& course, const auto& action) {
@@ -224,19 +229,43 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       guarded(*course, [&] {
         visit(*course, round);
         if (!finish_if_done(*course, round)) return;
-        if (course->result.planned.spec.energy)
-          course->done = true;  // its row waits for the energy, which heats the device for the others
+        // Energy heats the device for the others, and counters slow their launches.
+        if (counted || course->result.planned.spec.energy)
+          course->done = course->waits = true;
         else
           close(*course);
       });
     }
   }
-  for (Course& course : courses)
-    if (course.result.planned.spec.energy && course.done && course.result.samples > 0)
-      guarded(course, [&] {
-        if (!stop) course.result.energy = energy_of(course, stop);
-        close(course);
-      });
+  if (counted) {
+    for (Course& course : courses)
+      if (course.waits && !stop) guarded(course, [&] { course.result.counts = count(course); });
+    counters_.rest();
+  }
+  for (Course& course : courses) {
+    if (!course.waits || (counted && course.result.counts.status == "off"))
+      continue;  // stopped before its turn
+    guarded(course, [&] {
+      if (course.result.planned.spec.energy && !stop) course.result.energy = energy_of(course, stop);
+      close(course);
+    });
+  }
+}
+
+Counts Session::count(const Course& course) {
+  const Case& c = course.result.planned;
+  const auto launch = [&] {
+    launch_kernel(c.launch, course.timed, Census{}, stream_);
+    stream_.synchronize();
+  };
+  configure(c.launch);
+  launch();  // where the L2 is to be warm, this warms it
+  return counters_.count(
+      [&] {
+        timer_.set_l2(c.spec.variant->l2_before);
+        stream_.synchronize();
+      },
+      launch);
 }
 
 std::optional<Energy> Session::energy_of(const Course& course, const std::atomic<bool>& stop) {

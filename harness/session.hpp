@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 
+#include "harness/counters.hpp"
 #include "harness/runner.hpp"
 #include "harness/timing.hpp"
 
@@ -13,7 +14,8 @@ namespace occbench {
 /// Owns the device for the length of a run.
 class Session : public Runner {
  public:
-  Session(const Device& device, const Precision& precision, std::uint64_t seed);
+  Session(const Device& device, const Precision& precision, std::uint64_t seed,
+          const CounterGroups& counters = {});
 
   [[nodiscard]] const Arena& arena() const override { return arena_; }
   [[nodiscard]] std::optional<References> references() const override { return references_; }
@@ -21,7 +23,7 @@ class Session : public Runner {
 
   /// Measures a group of cases together, visiting them in a new random order each round. A CUDA error makes its case
   /// invalid; when it cost the context, throws UserError(Exit::some_case_failed) after that case's row. Stops between
-  /// visits.
+  /// visits. Counters are read when all of the group is timed, and its rows wait for them.
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 
@@ -35,6 +37,8 @@ class Session : public Runner {
   bool admit(Course& course);
   void visit(Course& course, int round);
   [[nodiscard]] bool finish_if_done(Course& course, int round) const;
+  /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.
+  Counts count(const Course& course);
   /// Launches back to back for most of a second while the device counts its energy; nullopt where it does not.
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
@@ -44,6 +48,7 @@ class Session : public Runner {
   Arena arena_;
   Timer timer_;
   References references_;
+  Counters counters_;
 };
 
 }  // namespace occbench

@@ -213,6 +213,25 @@ TEST(Columns, APredictionStandsBesideTheMeasurementAndEvenInAnInvalidRow) {
   EXPECT_EQ(std::ranges::count(fields, "measured"), 1);
 }
 
+TEST(Columns, CountersStandBesideTheTimeWithWhatIsLackingOfThem) {
+  CaseResult r = valid_result();
+  EXPECT_EQ(std::ranges::count(case_fields(r), "off"), 1);
+  r.counts = {.status = "GX100 has no l1tex__t_bytes.sum",
+              .occupancy = 0.75,
+              .issue_active = 0.5,
+              .fma_active = 0.25,
+              .tensor_active = 0.125,
+              .dram_read_bytes = 5e9,
+              .dram_write_bytes = 4e9,
+              .l2_bytes = 9e9,
+              .stalls = "long_scoreboard 4.13; wait 2.00"};
+  expect_cells("cases.csv", case_fields(r), true);
+  EXPECT_EQ(case_number(r, "occupancy_achieved"), 0.75);
+  EXPECT_EQ(case_number(r, "dram_read_bytes"), 5e9);
+  for (const std::string& cell : {r.counts.status, r.counts.stalls})
+    EXPECT_EQ(std::ranges::count(case_fields(r), cell), 1);
+}
+
 TEST(Columns, AnInvalidRowHoldsNoTime) {
   CaseResult r = valid_result();
   r.planned.status = Status::invalid;
@@ -310,7 +329,8 @@ TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
 TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
   create();
   std::ofstream(cases()) << "schema_version,case_id\n0,old\n";
-  expect_file_error([&] { Recorder::resume(folder_); }, "its columns are not those of schema 3");
+  expect_file_error([&] { Recorder::resume(folder_); },
+                    "its columns are not those of schema " + std::to_string(schema_version));
   EXPECT_EQ(text_of(cases()), "schema_version,case_id\n0,old\n");
 }
 

@@ -226,6 +226,33 @@ TEST_F(SessionOnDevice, StopsBetweenVisits) {
   EXPECT_EQ(measure({planned("right", 64), planned("right", 128), planned("right", 256)}).size(), 1u);
 }
 
+TEST_F(SessionOnDevice, CountersComeAfterTheTimeOrSayWhyNot) {
+  Session counting(session_->device(), session_->precision(), 1, {.occupancy = true, .stalls = true});
+  const std::vector<Case> group{planned("right", 1024), planned("wrong", 256), planned("right", 64, 4)};
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    results_.clear();
+    counting.measure(
+        group, repetition, [&](const CaseResult& r, std::span<const SampleRow>) { results_.push_back(r); },
+        stop_);
+    ASSERT_EQ(results_.size(), group.size());
+    EXPECT_EQ(result_of(group[1]).counts.status, "off");  // it has no time either
+    for (const Case& c : {group[0], group[2]}) {
+      const CaseResult& r = result_of(c);
+      EXPECT_EQ(r.planned.status, Status::valid) << r.planned.reason;
+      EXPECT_GT(r.samples, 0u);
+      if (repetition > 0) {  // its row stands
+        EXPECT_EQ(r.counts.status, "off");
+      } else if (r.counts.status == "ok") {  // all warps spin for one and the same millisecond
+        EXPECT_NEAR(r.counts.occupancy.value(), c.occupancy.fraction, 0.02);
+        EXPECT_NE(r.counts.stalls, "");
+      } else {
+        EXPECT_FALSE(r.counts.occupancy);
+        EXPECT_GT(r.counts.status.size(), 10u) << r.counts.status;
+      }
+    }
+  }
+}
+
 TEST_F(SessionOnDevice, EnvironmentHasTheFieldsOfTheSchema) {
   const auto environment = occbench::environment(*session_, {.preset = "quick"});
   const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));

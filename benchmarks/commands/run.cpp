@@ -35,6 +35,7 @@ struct Options {
   std::string parameters;
   std::string output;
   std::string resume;
+  std::vector<std::string> counters;
   std::vector<std::string> case_ids;
   int launches = 1;
   bool profile = false;
@@ -120,6 +121,7 @@ Target take_over(Options& o, const nlohmann::json& env) try {
   o.preset = env.value("preset", o.preset);
   o.experiments = env.value("experiments", o.experiments);
   o.seed = env.value("seed", o.seed);
+  o.counters = env.value("counters", o.counters);
   select_benchmarks(env.value("benchmark_filter", ""));
   return t;
 } catch (const nlohmann::json::exception&) {
@@ -161,10 +163,13 @@ void shuffle_within_experiments(std::vector<Case>& cases, std::uint64_t seed) {
   }
 }
 
-std::unique_ptr<Runner> open_runner(const Target& target, const Precision& precision, std::uint64_t seed,
+std::unique_ptr<Runner> open_runner(const Target& target, const Precision& precision, const Options& o,
                                     const Predictor& predictor) {
-  if (target.device.is_model) return std::make_unique<ModelSession>(target.device, precision, predictor);
-  return std::make_unique<Session>(target.device, precision, seed);
+  const CounterGroups counters = parse_counter_groups(o.counters);
+  if (!target.device.is_model) return std::make_unique<Session>(target.device, precision, o.seed, counters);
+  if (counters.any())
+    throw UserError(Exit::usage, "a model has no counters; leave --counters away, or name a GPU");
+  return std::make_unique<ModelSession>(target.device, precision, predictor);
 }
 
 /// "MODEL of H200: nothing here was measured"
@@ -187,6 +192,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   };
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
+  static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
 
@@ -204,7 +210,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   const Predictor predictor = [&](std::span<const Case> cases) {
     return predict(cases, device, target.parameters->values);
   };
-  const std::unique_ptr<Runner> runner = open_runner(target, precision_of(preset), o.seed, predictor);
+  const std::unique_ptr<Runner> runner = open_runner(target, precision_of(preset), o, predictor);
   if (!o.case_ids.empty()) {
     launch_only(o, *runner, specs);
     return 0;
@@ -215,6 +221,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                    .experiments = o.experiments,
                                    .seed = o.seed,
                                    .benchmark_filter = benchmark_filter(),
+                                   .counters = o.counters,
                                    .google_benchmark_version = google_benchmark_version(),
                                    .parameters = target.parameters ? target.parameters->to_json() : nullptr};
   const fs::path folder = !o.resume.empty()   ? fs::path(o.resume)
@@ -296,15 +303,23 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* seed = command->add_option("--seed", o->seed, "Of the order in which cases take turns")
                    ->check(CLI::Range(0, 1'000'000'000))
                    ->capture_default_str();
+  auto* counters =
+      command
+          ->add_option(
+              "--counters", o->counters,
+              "Hardware counters of each case, after it is timed: occupancy, memory, stalls, separated "
+              "by commas, or none (default)")
+          ->delimiter(',');
   auto* resume =
       command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
           ->check(not_empty);
-  for (auto* option : {output, preset, experiment, seed, parameters}) resume->excludes(option);
+  for (auto* option : {output, preset, experiment, seed, parameters, counters}) resume->excludes(option);
   auto* these = command
                     ->add_option("--case", o->case_ids,
                                  "Launches only these, separated by commas, for a profiler: each in its NVTX "
                                  "range, no checks, no rows")
-                    ->delimiter(',');
+                    ->delimiter(',')
+                    ->excludes(counters);
   command->add_option("--launches", o->launches, "Launches of each of these cases (default 1)")
       ->needs(these)
       ->check(CLI::Range(1, 1'000'000));

@@ -22,7 +22,7 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="3", source="measured", case_id="block_size.fma.256", experiment="block_size",
+    schema_version="4", source="measured", case_id="block_size.fma.256", experiment="block_size",
     family="fma_chain",
     variant="ilp=4", status="valid", reason="", block_size="256", grid_size="1056", waves="1", ilp="4",
     bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
@@ -32,7 +32,9 @@ CASE = dict(
     blocks_per_sm="8", warps_per_sm="64",
     occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
     blocks_per_sm_resident="8", clusters_api="", clusters_resident="", idle_sms="0", block_size_api="1024",
-    occupancy_achieved="", counter_status="no permission", iterations="100", bytes_per_launch="",
+    occupancy_achieved="0.98", issue_active="0.5", fma_active="0.9", tensor_active="0", dram_read_bytes="3e6",
+    dram_write_bytes="", l2_bytes="4e6", l1_bytes="5e6", stalls="long_scoreboard 4.10; wait 1.90",
+    counter_status="GX100 has no dram__bytes_write.sum", iterations="100", bytes_per_launch="",
     flop_per_launch="6e10", operations_per_launch="", samples="4", discarded="1", stop_reason="precision",
     time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002",
     time_p10_s="0.001", time_p90_s="0.002", sm_clock_hz="1.98e9",
@@ -55,16 +57,17 @@ GPU = dict(
     smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
 )  # fmt: skip
 ENV = dict(
-    schema_version=3, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    schema_version=4, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[],
-    benchmark_filter="", seed=1, gpu=GPU, google_benchmark_version=None, method={},
-    source="measured", parameters=None,
+    benchmark_filter="", seed=1, gpu=GPU,
+    google_benchmark_version=None, method={}, source="measured", parameters=None,
+    counters=["occupancy", "memory", "stalls"],
 )  # fmt: skip
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="3", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row = dict(schema_version="4", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
     row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
@@ -165,18 +168,23 @@ def test_bad_model(
     assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-def test_version_2_is_still_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It has no predictions, and all of it was measured."""
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_older_version_is_still_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
+) -> None:
+    """It lacks what came since: counters, and in version 2 predictions."""
     folder = Folder()
     folder.write(tmp_path)
     columns = SCHEMA["files"]["cases.csv"]["columns"]
-    for name, kept in (("cases", [c["name"] for c in columns if "since" not in c]), ("samples", SAMPLES)):
-        rows = [row | dict(schema_version="2") for row in getattr(folder, name)]
+    of_then = [c["name"] for c in columns if c.get("since", version) <= version]
+    for name, kept in (("cases", of_then), ("samples", SAMPLES)):
+        rows = [row | dict(schema_version=str(version)) for row in getattr(folder, name)]
         with (tmp_path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, kept, lineterminator="\n", extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
-    env = {k: v for k, v in ENV.items() if k not in ("source", "parameters")} | dict(schema_version=2)
+    later = {f["name"] for f in SCHEMA["files"]["env.json"]["fields"] if f.get("since", version) > version}
+    env = {k: v for k, v in ENV.items() if k not in later} | dict(schema_version=version)
     (tmp_path / "env.json").write_text(json.dumps(env), encoding="utf-8")
     assert validate.main([str(tmp_path)]) == 0, capsys.readouterr().out
 
@@ -262,8 +270,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n3,", "\n1,"),
-        "cases.csv:2: schema_version 1 is not 2 or 3, the versions that this tool reads",
+        lambda p: edit(p / "cases.csv", "\n4,", "\n1,"),
+        "cases.csv:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -307,8 +315,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "gpu.name: null, and must not be",
     ),
     "env version": (
-        lambda p: edit(p / "env.json", '"schema_version": 3', '"schema_version": 1'),
-        "env.json:2: schema_version 1 is not 2 or 3, the versions that this tool reads",
+        lambda p: edit(p / "env.json", '"schema_version": 4', '"schema_version": 1'),
+        "env.json:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
     ),
 }
 
