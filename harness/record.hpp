@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "harness/plan.hpp"
+#include "harness/residency.hpp"
 #include "harness/statistics.hpp"
 
 namespace occbench {
 
-constexpr int schema_version = 3;
+constexpr int schema_version = 4;
 
 /// What a launch costs when it is one of many back to back.
 struct Energy {
@@ -34,6 +35,7 @@ struct CaseResult {
   std::optional<int> clusters_resident;
   std::optional<int> idle_sms;
   std::optional<int> block_size_api;
+  std::optional<SlotTime> slot_time;
   Work work;
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "harness/observe.hpp"
@@ -152,6 +153,28 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   rate(r);
 }
 
+std::optional<SlotTime> Session::slot_time_of(const Course& course) {
+  constexpr int most_blocks = 1 << 20;  // 24 MiB of records
+  constexpr double tolerance = 0.05;
+  constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
+  const CaseResult& r = course.result;
+  const Case& c = r.planned;
+  if (c.launch.grid_size > most_blocks) return {};
+  configure(c.launch);
+  launch_kernel(c.launch, course.warm_up, Census{}, stream_);
+  for (int i = 0; i < tries; ++i) {
+    double time_s = 0;
+    const auto launch = [&](Census census) {
+      time_s = timer_.take(c.launch, course.timed, 1, c.spec.variant->l2_before, census).front().time_s;
+    };
+    auto records = observe::census_of(c.launch.grid_size, launch, stream_);
+    if (std::abs(time_s - r.time_s.median) <= tolerance * r.time_s.median)
+      return slot_time(std::move(records), device_.sm.sm_count, c.occupancy.blocks_per_sm,
+                       c.occupancy.fraction);
+  }
+  return {};
+}
+
 bool Session::finish_if_done(Course& course, int round) const {
   if (round + 1 < precision_.least_rounds) return false;
   std::vector<double> clocks;
@@ -213,6 +236,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       guarded(*course, [&] {
         visit(*course, round);
         if (!finish_if_done(*course, round)) return;
+        if (repetition == 0) course->result.slot_time = slot_time_of(*course);
         if (course->result.planned.spec.energy)
           course->done = true;  // its row waits for the energy, which heats the device for the others
         else

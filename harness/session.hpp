@@ -36,6 +36,8 @@ class Session : public Runner {
   [[nodiscard]] bool finish_if_done(Course& course, int round) const;
   /// Launches back to back for most of a second while the device counts its energy; nullopt where it does not.
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
+  /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is huge.
+  std::optional<SlotTime> slot_time_of(const Course& course);
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
 
   std::mt19937_64 random_;

@@ -75,8 +75,9 @@ double Timer::copy(void* to, const void* from, std::size_t bytes) {
       16, L2::dirty);
 }
 
-std::vector<Sample> Timer::take(const Launch& launch, const Problem& problem, int count, L2 l2) {
-  return take([&] { launch_kernel(launch, problem, Census{}, stream_); }, count, l2);
+std::vector<Sample> Timer::take(const Launch& launch, const Problem& problem, int count, L2 l2,
+                                Census census) {
+  return take([&] { launch_kernel(launch, problem, census, stream_); }, count, l2);
 }
 
 std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, L2 l2) {

@@ -30,8 +30,9 @@ class Timer {
   double warm_up();
 
   /// `count` launches back to back (64 at most), one synchronisation at the end, the L2 put into state `l2`
-  /// before each.
-  std::vector<Sample> take(const Launch& launch, const Problem& problem, int count, L2 l2);
+  /// before each. With a census the blocks of the last launch leave their records.
+  std::vector<Sample> take(const Launch& launch, const Problem& problem, int count, L2 l2,
+                           Census census = {});
 
   /// Median time between the two events when the kernel between them does nothing, s.
   double empty_launch();

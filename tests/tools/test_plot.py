@@ -32,7 +32,7 @@ EXPERIMENTS += ["an_unknown_one"]
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
     variants = VARIANTS.get(experiment, ("v=1", "v=2", "v=3"))
     time_s = 1e-3 / (point + line)
-    row = dict(schema_version=3, experiment=experiment, variant=variants[line - 1], status="valid", ilp=line)
+    row = dict(schema_version=4, experiment=experiment, variant=variants[line - 1], status="valid", ilp=line)
     row |= dict(case_id=f"{experiment}.{line}.{point}", data_type="f32", carveout_percent=100, local_bytes=0)
     row |= dict(
         family="fma_chain" if line == 2 else "stream", register_route="free" if line == 3 else "maxnreg"
@@ -47,7 +47,7 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [case(e, line, point) for e in EXPERIMENTS for line in (1, 2, 3) for point in (4, 1, 2, 8)]
-    rows.append(dict(schema_version=3, experiment="never_ran", status="skipped", reason="no time"))
+    rows.append(dict(schema_version=4, experiment="never_ran", status="skipped", reason="no time"))
     with (tmp_path / "cases.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
@@ -223,9 +223,9 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 def test_another_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "cases.csv").read_text()
-    (folder / "cases.csv").write_text(text.replace("\n3,", "\n1,"))
+    (folder / "cases.csv").write_text(text.replace("\n4,", "\n1,"))
     assert plot.main([str(folder)]) == 4
-    assert "schema_version 1, and this tool reads 2 or 3" in capsys.readouterr().err
+    assert "schema_version 1, and this tool reads 2 or 3 or 4" in capsys.readouterr().err
 
 
 def test_nothing_valid(folder: Path) -> None:

@@ -22,7 +22,7 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="3", source="measured", case_id="block_size.fma.256", experiment="block_size",
+    schema_version="4", source="measured", case_id="block_size.fma.256", experiment="block_size",
     family="fma_chain",
     variant="ilp=4", status="valid", reason="", block_size="256", grid_size="1056", waves="1", ilp="4",
     bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
@@ -55,7 +55,7 @@ GPU = dict(
     smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
 )  # fmt: skip
 ENV = dict(
-    schema_version=3, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    schema_version=4, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[],
     benchmark_filter="", seed=1, gpu=GPU, google_benchmark_version=None, method={},
@@ -64,7 +64,7 @@ ENV = dict(
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="3", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row = dict(schema_version="4", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
     row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
@@ -165,18 +165,22 @@ def test_bad_model(
     assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-def test_version_2_is_still_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It has no predictions, and all of it was measured."""
+@pytest.mark.parametrize("version", [2, 3])
+def test_older_versions_are_still_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
+) -> None:
+    """Without what came since; 2 has no predictions, and all of it was measured."""
     folder = Folder()
     folder.write(tmp_path)
     columns = SCHEMA["files"]["cases.csv"]["columns"]
-    for name, kept in (("cases", [c["name"] for c in columns if "since" not in c]), ("samples", SAMPLES)):
-        rows = [row | dict(schema_version="2") for row in getattr(folder, name)]
+    for name, kept in (("cases", [c["name"] for c in columns if c.get("since", 2) <= version]), ("samples", SAMPLES)):
+        rows = [row | dict(schema_version=str(version)) for row in getattr(folder, name)]
         with (tmp_path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, kept, lineterminator="\n", extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
-    env = {k: v for k, v in ENV.items() if k not in ("source", "parameters")} | dict(schema_version=2)
+    new = () if version > 2 else ("source", "parameters")
+    env = {k: v for k, v in ENV.items() if k not in new} | dict(schema_version=version)
     (tmp_path / "env.json").write_text(json.dumps(env), encoding="utf-8")
     assert validate.main([str(tmp_path)]) == 0, capsys.readouterr().out
 
@@ -262,8 +266,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n3,", "\n1,"),
-        "cases.csv:2: schema_version 1 is not 2 or 3, the versions that this tool reads",
+        lambda p: edit(p / "cases.csv", "\n4,", "\n1,"),
+        "cases.csv:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -307,8 +311,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "gpu.name: null, and must not be",
     ),
     "env version": (
-        lambda p: edit(p / "env.json", '"schema_version": 3', '"schema_version": 1'),
-        "env.json:2: schema_version 1 is not 2 or 3, the versions that this tool reads",
+        lambda p: edit(p / "env.json", '"schema_version": 4', '"schema_version": 1'),
+        "env.json:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
     ),
 }
 
