@@ -172,8 +172,8 @@ def test_older_versions_are_still_read(
     """Without what came since; 2 has no predictions, and all of it was measured."""
     folder = Folder()
     folder.write(tmp_path)
-    columns = SCHEMA["files"]["cases.csv"]["columns"]
-    for name, kept in (("cases", [c["name"] for c in columns if c.get("since", 2) <= version]), ("samples", SAMPLES)):
+    columns = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"] if c.get("since", 2) <= version]
+    for name, kept in (("cases", columns), ("samples", SAMPLES)):
         rows = [row | dict(schema_version=str(version)) for row in getattr(folder, name)]
         with (tmp_path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, kept, lineterminator="\n", extrasaction="ignore")
