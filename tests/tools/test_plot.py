@@ -17,6 +17,7 @@ import made_up
 from matplotlib.figure import Figure
 from occbench_tools import plot
 from occbench_tools.analysis import OUTSIDE
+from occbench_tools.plot.occupancy import PARTS
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
 VARIANTS = dict(  # the second of each computes, the others read and write
@@ -208,6 +209,27 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
     assert len(model_lines(figure)) == 3 * 4
     few = made_up.write(tmp_path / "few", [row for row in rows if row["experiment"] == "waves"])
     assert words_of(plot.predictions(*plot.read_folder(few))).count("not in this run") == 4
+
+
+def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
+    """The worst case of an experiment, and the grids of waves; not those whose blocks left no records."""
+    def row(experiment: str, name: str, tail: float) -> dict[str, object]:
+        parts = dict.fromkeys(PARTS, 0.0) | dict(occupancy_launch=0.5 - tail, lost_to_tail=tail)
+        made = made_up.case(experiment, "fma_chain", "two-operand-ilp1", 1e13, warps=32, kind="fp32")
+        return made | parts | dict(case_id=name, occupancy_resident=0.5 - tail)
+
+    rows = [row("waves", f"waves.r1.g{grid}", 0.01 * grid) | dict(grid_size=grid) for grid in (20, 10)]
+    rows += [row("energy", "light", 0.01), row("energy", "heavy", 0.3), made_up.cases()[0]]
+    folder = made_up.write(tmp_path / "parts", rows)
+    assert plot.main([str(folder), "--experiment", "occupancy"]) == 0
+    assert [path.name for path in folder.glob("*.png")] == ["occupancy.png"]
+    figure = plot.occupancy(*plot.read_folder(folder))
+    assert "15.2 points in the mean of 4 cases" in figure.get_suptitle()
+    worst, grids = figure.axes
+    assert [label.get_text() for label in worst.get_yticklabels()] == ["energy", "waves"]
+    assert [label.get_text() for label in grids.get_yticklabels()] == ["10", "20"]
+    achieved, tail = ([bar.get_width() for bar in grids.containers[at]] for at in (0, 4))
+    assert (achieved, tail) == (pytest.approx([40, 30]), pytest.approx([10, 20]))
 
 
 @pytest.mark.parametrize("words", [["--experiment", "never_ran"], ["--output", "x.png"], ["--colour"]])
