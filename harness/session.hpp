@@ -38,6 +38,7 @@ class Session : public Runner {
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
   /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is huge.
   std::optional<SlotTime> slot_time_of(const Course& course);
+  Dispatch watch_dispatch();
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
 
   std::mt19937_64 random_;
@@ -45,6 +46,7 @@ class Session : public Runner {
   Arena arena_;
   Timer timer_;
   References references_;
+  Dispatch dispatch_;  ///< of blocks that compete for nothing
 };
 
 }  // namespace occbench

@@ -89,6 +89,37 @@ TEST(SlotTime, AddsUpForAnyRecordsInAnyOrder) {
   }
 }
 
+TEST(SlotTime, ABlockThatGetsNoTurnIsResidentAllTheSame) {
+  // Both places are filled within 10 and again 5 after an end, but the newer block only gets a turn once the older ended.
+  const std::vector<CensusRecord> records{block(0, 0, 100), block(0, 90, 200), block(0, 190, 300),
+                                          block(0, 290, 400)};
+  expect_parts(slot_time(records, 1, 2, 1), 1,
+               {.resident = 430.0 / 800,
+                .launch = 430.0 / 800,
+                .ramp = 90.0 / 800,
+                .turnover = 180.0 / 800,
+                .tail = 100.0 / 800});
+  expect_parts(slot_time(records, 1, 2, 1, {.ramp_ns = 10, .turnover_ns = 5}), 1,
+               {.resident = 680.0 / 800,
+                .launch = 680.0 / 800,
+                .ramp = 10.0 / 800,
+                .turnover = 10.0 / 800,
+                .tail = 100.0 / 800});
+}
+
+TEST(SlotTime, DispatchIsWhatNineInTenBlocksTook) {
+  std::vector<CensusRecord> records;
+  for (std::uint32_t sm = 0; sm < 10; ++sm) {  // the last SM is late, and slow
+    const std::uint64_t late = sm == 9 ? 500 : 10 * sm;
+    records.push_back(block(sm, late, 1000));
+    records.push_back(block(sm, sm == 9 ? 1900 : 1200 + sm, 2000));
+  }
+  const Dispatch seen = dispatch_of(records, 1);
+  EXPECT_EQ(seen.ramp_ns, 80);
+  EXPECT_EQ(seen.turnover_ns, 208);
+  EXPECT_EQ(dispatch_of({}, 1).turnover_ns, Dispatch{}.turnover_ns) << "nothing seen, nothing corrected";
+}
+
 TEST(SlotTime, SaysNothingWithoutWholeRecords) {
   const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
   EXPECT_FALSE(slot_time({}, 2, 2, 1));
