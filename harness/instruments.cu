@@ -42,6 +42,16 @@ __global__ void delay_and_stamp_kernel(Stamp* stamps, unsigned sm_count, std::ui
 
 __global__ void nothing_kernel() {}
 
+__global__ void stay_kernel(std::uint64_t least_ns, Census census) {
+  device::census_begin(census);
+  if (threadIdx.x == 0) {
+    const std::uint64_t begin = device::global_timer_ns();
+    const std::uint64_t stay_ns = least_ns + blockIdx.x * 2654435761U % least_ns;
+    while (device::global_timer_ns() - begin < stay_ns) __nanosleep(100);
+  }
+  device::census_end(census);
+}
+
 }  // namespace
 
 template <class T>
@@ -68,5 +78,6 @@ void nothing(cudaStream_t stream) {
 }
 
 const void* nothing_entry() { return reinterpret_cast<const void*>(nothing_kernel); }
+const void* stay_entry() { return reinterpret_cast<const void*>(stay_kernel); }
 
 }  // namespace occbench::instruments

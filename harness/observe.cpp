@@ -141,18 +141,24 @@ Residency residency_of(std::span<const CensusRecord> records, int sm_count) {
   return seen;
 }
 
-Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
-  const auto blocks = static_cast<std::size_t>(launch.grid_size);
-  DeviceBuffer<CensusRecord> records(blocks);
-  std::vector<CensusRecord> host(blocks);
-  check(cudaMemsetAsync(records.data(), 0xFF, blocks * sizeof(CensusRecord), stream.get()),
+std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)>& launch,
+                                    const Stream& stream) {
+  const auto count = static_cast<std::size_t>(blocks);
+  DeviceBuffer<CensusRecord> records(count);
+  std::vector<CensusRecord> host(count);
+  check(cudaMemsetAsync(records.data(), 0xFF, count * sizeof(CensusRecord), stream.get()),
         "clearing the census");
-  launch_kernel(launch, problem, Census{records.data()}, stream);
-  check(cudaMemcpyAsync(host.data(), records.data(), blocks * sizeof(CensusRecord), cudaMemcpyDeviceToHost,
+  launch(Census{records.data()});
+  check(cudaMemcpyAsync(host.data(), records.data(), count * sizeof(CensusRecord), cudaMemcpyDeviceToHost,
                         stream.get()),
         "reading the census");
   stream.synchronize();
-  return residency_of(host, sm_count);
+  return host;
+}
+
+Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
+  const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream); };
+  return residency_of(census_of(launch.grid_size, launched, stream), sm_count);
 }
 
 }  // namespace occbench::observe

@@ -3,6 +3,7 @@
 // and the census of resident blocks.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,11 @@ std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_c
 /// first_residents() summed up, and the moment before the first block of the whole device ended: clusters that are placed
 /// later may take SMs that no cluster could have before.
 Residency residency_of(std::span<const CensusRecord> records, int sm_count);
+
+/// What each of a launch's `blocks` wrote; all bits are set in the record of one that did not. `launch` puts the launch,
+/// with the census that it is given, into the stream.
+std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)>& launch,
+                                    const Stream& stream);
 
 /// Blocks really resident: launches the configured kernel with a record per block.
 /// The grid must hold more blocks than fit (two waves), or the answer is the grid's and not the SM's; blocks must

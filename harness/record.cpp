@@ -59,6 +59,10 @@ std::string predicted_rate(const CaseResult& r, double theory::Prediction::*time
   return p && (*p).*time_s > 0 && work > 0 ? number(work / (*p).*time_s) : "";
 }
 
+std::function<std::string(const CaseResult&)> slot_time(double SlotTime::*part) {
+  return [part](const CaseResult& r) { return r.slot_time ? number((*r.slot_time).*part) : std::string(); };
+}
+
 template <class Text>
 std::function<std::string(const CaseResult&)> when(bool (*holds)(const CaseResult&), Text text) {
   return [holds, text](const CaseResult& r) { return holds(r) ? number(text(r)) : std::string(); };
@@ -122,6 +126,13 @@ const std::vector<Column>& columns() {
       {"clusters_resident", [](R r) { return number(r.clusters_resident); }},
       {"idle_sms", [](R r) { return number(r.idle_sms); }},
       {"block_size_api", [](R r) { return number(r.block_size_api); }},
+      {"occupancy_resident", slot_time(&SlotTime::resident)},
+      {"occupancy_launch", slot_time(&SlotTime::launch)},
+      {"lost_to_ramp", slot_time(&SlotTime::ramp)},
+      {"lost_to_turnover", slot_time(&SlotTime::turnover)},
+      {"lost_to_tail", slot_time(&SlotTime::tail)},
+      {"lost_to_imbalance", slot_time(&SlotTime::imbalance)},
+      {"lost_to_unused_places", slot_time(&SlotTime::unused)},
       {"occupancy_achieved", [](R r) { return number(r.counts.occupancy); }},
       {"issue_active", [](R r) { return number(r.counts.issue_active); }},
       {"fma_active", [](R r) { return number(r.counts.fma_active); }},

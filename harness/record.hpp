@@ -14,6 +14,7 @@
 
 #include "harness/counters.hpp"
 #include "harness/plan.hpp"
+#include "harness/residency.hpp"
 #include "harness/statistics.hpp"
 
 namespace occbench {
@@ -35,6 +36,7 @@ struct CaseResult {
   std::optional<int> clusters_resident;
   std::optional<int> idle_sms;
   std::optional<int> block_size_api;
+  std::optional<SlotTime> slot_time;
   Work work;
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;

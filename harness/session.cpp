@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
+#include "harness/instruments.hpp"
 #include "harness/observe.hpp"
 
 namespace occbench {
@@ -73,6 +75,19 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
   references_.memcpy_bytes_per_s =
       2 * static_cast<double>(bytes) / timer_.copy(arena_.output<float>(), arena_.input<float>(), bytes);
+  dispatch_ = watch_dispatch();
+}
+
+Dispatch Session::watch_dispatch() {
+  Launch launch{.entry = instruments::stay_entry(), .block_size = 128};
+  configure(launch);
+  const int places = api_blocks_per_sm(launch);
+  launch.grid_size = 4 * places * device_.sm.sm_count;
+  Problem problem;
+  problem.set_parameters(std::uint64_t{20'000});
+  const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream_); };
+  static_cast<void>(observe::census_of(launch.grid_size, launched, stream_));  // brings in the code
+  return dispatch_of(observe::census_of(launch.grid_size, launched, stream_), places);
 }
 
 bool Session::admit(Course& course) {
@@ -166,6 +181,29 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   rate(r);
 }
 
+std::optional<SlotTime> Session::slot_time_of(const Course& course) {
+  constexpr int most_blocks = 1 << 20;  // 24 MiB of records
+  constexpr double tolerance = 0.05;
+  constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
+  const CaseResult& r = course.result;
+  const Case& c = r.planned;
+  if (c.launch.grid_size > most_blocks) return {};
+  configure(c.launch);
+  launch_kernel(c.launch, course.warm_up, Census{}, stream_);
+  for (int i = 0; i < tries; ++i) {
+    double time_s = 0;
+    const auto launch = [&](Census census) {
+      const auto once = [&] { launch_kernel(c.launch, course.timed, census, stream_); };
+      time_s = timer_.take(once, 1, c.spec.variant->l2_before).front().time_s;
+    };
+    auto records = observe::census_of(c.launch.grid_size, launch, stream_);
+    if (std::abs(time_s - r.time_s.median) <= tolerance * r.time_s.median)
+      return slot_time(std::move(records), device_.sm.sm_count, c.occupancy.blocks_per_sm,
+                       c.occupancy.fraction, c.active_clusters > 0 ? Dispatch{} : dispatch_);
+  }
+  return {};
+}
+
 bool Session::finish_if_done(Course& course, int round) const {
   if (round + 1 < precision_.least_rounds) return false;
   std::vector<double> clocks;
@@ -229,6 +267,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       guarded(*course, [&] {
         visit(*course, round);
         if (!finish_if_done(*course, round)) return;
+        if (repetition == 0) course->result.slot_time = slot_time_of(*course);
         // Energy heats the device for the others, and counters slow their launches.
         if (counted || course->result.planned.spec.energy)
           course->done = course->waits = true;

@@ -41,6 +41,9 @@ class Session : public Runner {
   Counts count(const Course& course);
   /// Launches back to back for most of a second while the device counts its energy; nullopt where it does not.
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
+  /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is huge.
+  std::optional<SlotTime> slot_time_of(const Course& course);
+  Dispatch watch_dispatch();
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
 
   std::mt19937_64 random_;
@@ -49,6 +52,7 @@ class Session : public Runner {
   Timer timer_;
   References references_;
   Counters counters_;
+  Dispatch dispatch_;  ///< of blocks that compete for nothing
 };
 
 }  // namespace occbench

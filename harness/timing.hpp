@@ -36,7 +36,6 @@ class Timer {
   /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.
   void set_l2(L2 l2);
 
-
   /// Median time between the two events when the kernel between them does nothing, s.
   double empty_launch();
 

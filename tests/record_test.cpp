@@ -189,6 +189,11 @@ void expect_cells(const char* file, const std::vector<std::string>& fields, bool
 TEST(Columns, CellsKeepTheRulesOfTheSchema) {
   expect_cells("cases.csv", case_fields(valid_result()), true);
   expect_cells("cases.csv", case_fields(modelled_result()), true, false);
+  CaseResult observed = valid_result();
+  observed.slot_time = {.resident = 0.95, .launch = 0.8, .turnover = -0.01, .tail = 0.2, .imbalance = 0.01};
+  expect_cells("cases.csv", case_fields(observed), true);
+  EXPECT_EQ(case_number(observed, "occupancy_launch"), 0.8);
+  EXPECT_EQ(case_number(observed, "lost_to_turnover"), -0.01);
   expect_cells("cases.csv", case_fields(impossible_result(2048)), false);
   CaseResult invalid = valid_result();
   invalid.planned.status = Status::invalid;

@@ -167,6 +167,20 @@ TEST_F(SessionOnDevice, ClustersThatFitAreAsManyAsCounted) {
   }
 }
 
+TEST_F(SessionClock, HalfAWaveLeavesHalfOfThePlacesUnused) {
+  Case c = planned("right", 256, 4);
+  c.launch.grid_size = c.wave_blocks / 2;
+  ASSERT_EQ(measure({c}).size(), 1u);
+  ASSERT_EQ(results_[0].planned.status, Status::valid) << results_[0].planned.reason;
+  ASSERT_TRUE(results_[0].slot_time.has_value());
+  const SlotTime& t = *results_[0].slot_time;
+  const double theory = c.occupancy.fraction;
+  EXPECT_NEAR(t.unused, theory / 2, 1e-12);
+  EXPECT_NEAR(t.launch + t.ramp + t.turnover + t.tail + t.imbalance + t.unused, theory, 1e-12);
+  EXPECT_LE(t.launch, t.resident);
+  EXPECT_LE(t.resident, theory / 2 + 1e-12);
+}
+
 TEST_F(SessionClock, EnergyIsPowerTimesTime) {
   if (!nvml::EnergyCounter(session_->device().uuid).joules())
     GTEST_SKIP() << "needs a GPU that counts its energy";

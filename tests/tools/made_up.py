@@ -19,7 +19,7 @@ from occbench_tools import validate  # noqa: E402
 COLUMNS = [c["name"] for c in validate.schema()["files"]["cases.csv"]["columns"]]
 SMS, CLOCK, DRAM, PEAK = 132, 1.98e9, 4.8e12, 66.9e12
 ENV = dict(
-    schema_version=3, source="measured", git_commit="0123456789abcdef", git_dirty=True,
+    schema_version=4, source="measured", git_commit="0123456789abcdef", git_dirty=True,
     created_utc="2025-01-31T12:00:00Z",
     preset="standard",
     gpu=dict(
@@ -41,7 +41,7 @@ def case(
     blocks = max(1, warps * 32 // block)
     unit = UNIT.get(kind, "operation")
     row: dict[str, Any] = dict(
-        schema_version=3, source="measured", experiment=experiment, family=family, variant=variant,
+        schema_version=4, source="measured", experiment=experiment, family=family, variant=variant,
         status="valid", ilp=1,
         case_id=f"{experiment}.{family}.{variant}.b{block}{marks}", block_size=block, waves=waves,
         grid_size=round(waves * blocks * SMS), data_type="f32", register_route="free",
@@ -319,7 +319,7 @@ def foretold(row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline:
     """The row with a prediction that is `off` (fraction) of the throughput, and a baseline that is."""
     said = dict(throughput_predicted=(1 + off) * row["throughput"], bound_predicted=bound)
     said |= dict(throughput_baseline=(1 + baseline) * row["throughput"])
-    return row | dict(schema_version=3, source="measured") | said
+    return row | dict(schema_version=4, source="measured") | said
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> Path:

@@ -17,6 +17,7 @@ import made_up
 from matplotlib.figure import Figure
 from occbench_tools import plot
 from occbench_tools.analysis import OUTSIDE
+from occbench_tools.plot.occupancy import PARTS
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
 VARIANTS = dict(  # the second of each computes, the others read and write
@@ -32,7 +33,7 @@ EXPERIMENTS += ["an_unknown_one"]
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
     variants = VARIANTS.get(experiment, ("v=1", "v=2", "v=3"))
     time_s = 1e-3 / (point + line)
-    row = dict(schema_version=3, experiment=experiment, variant=variants[line - 1], status="valid", ilp=line)
+    row = dict(schema_version=4, experiment=experiment, variant=variants[line - 1], status="valid", ilp=line)
     row |= dict(case_id=f"{experiment}.{line}.{point}", data_type="f32", carveout_percent=100, local_bytes=0)
     row |= dict(
         family="fma_chain" if line == 2 else "stream", register_route="free" if line == 3 else "maxnreg"
@@ -47,7 +48,7 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [case(e, line, point) for e in EXPERIMENTS for line in (1, 2, 3) for point in (4, 1, 2, 8)]
-    rows.append(dict(schema_version=3, experiment="never_ran", status="skipped", reason="no time"))
+    rows.append(dict(schema_version=4, experiment="never_ran", status="skipped", reason="no time"))
     with (tmp_path / "cases.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
@@ -210,6 +211,27 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
     assert words_of(plot.predictions(*plot.read_folder(few))).count("not in this run") == 4
 
 
+def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
+    """The worst case of an experiment, and the grids of waves; not those whose blocks left no records."""
+    def row(experiment: str, name: str, tail: float) -> dict[str, object]:
+        parts = dict.fromkeys(PARTS, 0.0) | dict(occupancy_launch=0.5 - tail, lost_to_tail=tail)
+        made = made_up.case(experiment, "fma_chain", "two-operand-ilp1", 1e13, warps=32, kind="fp32")
+        return made | parts | dict(case_id=name, occupancy_resident=0.5 - tail)
+
+    rows = [row("waves", f"waves.r1.g{grid}", 0.01 * grid) | dict(grid_size=grid) for grid in (20, 10)]
+    rows += [row("energy", "light", 0.01), row("energy", "heavy", 0.3), made_up.cases()[0]]
+    folder = made_up.write(tmp_path / "parts", rows)
+    assert plot.main([str(folder), "--experiment", "occupancy"]) == 0
+    assert [path.name for path in folder.glob("*.png")] == ["occupancy.png"]
+    figure = plot.occupancy(*plot.read_folder(folder))
+    assert "15.2 points in the mean of 4 cases" in figure.get_suptitle()
+    worst, grids = figure.axes
+    assert [label.get_text() for label in worst.get_yticklabels()] == ["energy", "waves"]
+    assert [label.get_text() for label in grids.get_yticklabels()] == ["10", "20"]
+    achieved, tail = ([bar.get_width() for bar in grids.containers[at]] for at in (0, 4))
+    assert (achieved, tail) == (pytest.approx([40, 30]), pytest.approx([10, 20]))
+
+
 @pytest.mark.parametrize("words", [["--experiment", "never_ran"], ["--output", "x.png"], ["--colour"]])
 def test_usage(folder: Path, words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -223,7 +245,7 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 def test_another_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "cases.csv").read_text()
-    (folder / "cases.csv").write_text(text.replace("\n3,", "\n1,"))
+    (folder / "cases.csv").write_text(text.replace("\n4,", "\n1,"))
     assert plot.main([str(folder)]) == 4
     assert "schema_version 1, and this tool reads 2 or 3 or 4" in capsys.readouterr().err
 

@@ -24,7 +24,7 @@ def rows_of(experiment: str, errors: list[float | None], baseline: float = 0.5) 
         made_up.case(experiment, "stream", "read", 1e12, marks=f".r{place}") for place in range(len(errors))
     ]
     return [
-        row | dict(schema_version=3, source="measured") if off is None else
+        row | dict(schema_version=4, source="measured") if off is None else
         made_up.foretold(row, off, "DRAM", baseline)
         for row, off in zip(cases, errors, strict=True)
     ]  # fmt: skip

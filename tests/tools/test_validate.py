@@ -32,6 +32,8 @@ CASE = dict(
     blocks_per_sm="8", warps_per_sm="64",
     occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
     blocks_per_sm_resident="8", clusters_api="", clusters_resident="", idle_sms="0", block_size_api="1024",
+    occupancy_resident="0.95", occupancy_launch="0.9", lost_to_ramp="0.01", lost_to_turnover="-0.01",
+    lost_to_tail="0.07", lost_to_imbalance="0.02", lost_to_unused_places="0.01",
     occupancy_achieved="0.98", issue_active="0.5", fma_active="0.9", tensor_active="0", dram_read_bytes="3e6",
     dram_write_bytes="", l2_bytes="4e6", l1_bytes="5e6", stalls="long_scoreboard 4.10; wait 1.90",
     counter_status="GX100 has no dram__bytes_write.sum", iterations="100", bytes_per_launch="",
@@ -136,6 +138,7 @@ def of_a_model() -> Folder:
         row["source"] = "model"
     columns = SCHEMA["files"]["cases.csv"]["columns"]
     measured = [c["name"] for c in columns if c.get("required_when") == "measured"]
+    measured += [c["name"] for c in columns if c.get("since") == 4]
     folder.cases[0] |= dict.fromkeys(measured, "") | dict(samples="0", discarded="0", stop_reason="model")
     folder.cases[0] |= dict(throughput_predicted="4e13", bound_predicted="register port")
     folder.cases[0] |= dict(throughput_baseline="5e13", idle_sms="", block_size_api="")
@@ -151,6 +154,7 @@ BAD_MODELS = {
     "reason to stop": (dict(stop_reason="bound"), "stop_reason: bound, and source is model"),
     "samples": (dict(samples="4"), "samples: 4, and source is model"),
     "interval": (dict(time_ci95_low_s="0.001"), "time_ci95_low_s: 0.001, and source is model"),
+    "achieved": (dict(occupancy_launch="0.9"), "occupancy_launch: 0.9, and source is model"),
     "residency": (dict(blocks_per_sm_resident="8"), "blocks_per_sm_resident: 8, and source is model"),
     "throughput": (dict(throughput_predicted="5e13"), "in a row of the model, which predicts 5e+13"),
     "bound": (dict(bound_predicted="luck"), "bound_predicted: 'luck' is not one of latency, "),
@@ -205,6 +209,10 @@ BAD_CASES = {
     "limiter": (dict(limiters="warps+luck"), "limiters: 'warps+luck' does not match"),
     "negative": (dict(grid_size="-1"), "grid_size: -1 is below 1"),
     "occupancy": (dict(occupancy_theoretical="0.5"), "occupancy_theoretical: 0.5, but 64 warps of 64 are 1"),
+    "parts": (
+        dict(lost_to_tail="0.08"),
+        "occupancy_theoretical: 1, but launch and parts add up to 1.01",
+    ),
     "api": (dict(blocks_per_sm_api="7"), "theory 8, API 7 and residency 8 differ"),
     "residency": (dict(blocks_per_sm_resident="7"), "theory 8, API 8 and residency 7 differ"),
     "interval": (

@@ -240,6 +240,11 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
         expected = got[1] / max_warps
         if not close(got[0], expected, absolute=1e-4):
             yield f"occupancy_theoretical: {got[0]:g}, but {got[1]:g} warps of {max_warps} are {expected:g}"
+    if modelled and row.get("occupancy_launch"):
+        yield f"occupancy_launch: {row['occupancy_launch']}, and source is model"
+    parts = [name for name in row if name == "occupancy_launch" or name.startswith("lost_to_")]
+    if (got := numbers("occupancy_theoretical", *parts)) and parts and not close(got[0], sum(got[1:])):
+        yield f"occupancy_theoretical: {got[0]:g}, but launch and parts add up to {sum(got[1:]):g}"
     if (got := numbers("time_ci95_low_s", "time_median_s", "time_ci95_high_s")) and sorted(got) != got:
         yield f"time_median_s: {got[1]:g} is outside its interval [{got[0]:g}, {got[2]:g}]"
     if (got := numbers("time_p10_s", "time_median_s", "time_p90_s")) and sorted(got) != got:

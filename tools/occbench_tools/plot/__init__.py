@@ -2,7 +2,8 @@
 """occbench-plot DIR: one PNG per experiment of a folder of results, from cases.csv and env.json alone.
 
 Where the model said beforehand how fast the cases would be, thin grey lines show it, and predictions.png
-holds it against what was measured.
+holds it against what was measured. Where the blocks said when they began and ended, occupancy.png shows what
+became of the theoretical occupancy.
 Exit 0 drawn, 1 nothing valid to draw, 2 the words of the call, 4 a file could not be read or written.
 """
 
@@ -22,6 +23,7 @@ from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.plot import blocks, latency, limits, memory
+from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
 from occbench_tools.plot.sheet import COLOURS, MODEL, as_predicted, curve, sheet
 
@@ -54,6 +56,7 @@ FIGURES = {
         blocks.barriers, blocks.divergence, blocks.waves, blocks.energy,
     )
 }  # fmt: skip
+OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # experiments in one
 
 
 def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
@@ -92,6 +95,8 @@ def main(arguments: list[str] | None = None) -> int:
         found = sorted(cases["experiment"].unique())
         if as_predicted(cases).notna().any():
             found.append(predictions.__name__)
+        if len(accounted(cases)):
+            found.append(occupancy.__name__)
         wanted = [options.experiment] if options.experiment else found
         if options.experiment and options.experiment not in found:
             parser.error(
@@ -101,9 +106,9 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"--output takes one experiment; name it with --experiment: {', '.join(found)}")
         for experiment in wanted:
             path = options.output or options.folder / f"{experiment}.png"
-            whole = experiment == predictions.__name__
             rows = cases[cases["experiment"] == experiment]
-            save(predictions(cases, env) if whole else draw(experiment, rows, env), path)
+            whole = OF_ALL.get(experiment)
+            save(whole(cases, env) if whole else draw(experiment, rows, env), path)
             print(path)
     except OSError as error:
         print(f"occbench-plot: {error.filename}: {error.strerror}", file=sys.stderr)
