@@ -201,6 +201,20 @@ def memory() -> Iterator[dict[str, Any]]:
             more |= dict(register_route="maxnreg" if cap else "free")
             rate = (0.7 - 0.005 * cap) * PEAK * min(1, warps * bodies / 32)
             yield case("nbody", "nbody", name, rate, **more)
+        for block in (128, 256, 512):
+            for width, ilp in ((4, 1), (4, 4), (16, 1), (16, 4)):
+                more = dict(block=block, bytes_per_access=width, ilp=ilp, warps=warps)
+                rate = (1 - block / 5120) * read(warps, width * ilp)
+                yield case("reduction", "reduction", f"row{block}-{width}B-ilp{ilp}", rate, **more)
+        for options, cap in ((1, 0), (2, 0), (4, 0), (4, 40)):
+            name = f"options{options}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(ilp=options, warps=warps, registers_per_thread=cap or 32)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = 0.9 * read(warps, (16 if cap else 12) * options)
+            yield case("black_scholes", "black_scholes", name, rate, marks=f".r{warps // 4}", **more)
+            if not cap:
+                more |= dict(block=256, marks=f".r{warps // 8}")
+                yield case("black_scholes", "black_scholes", name, 0.98 * rate, **more)
     for percent in (2, 14, 44, 72, 100):
         more = dict(block=1024, warps=64, carveout_percent=percent)
         rate = 1.4e13 if percent < 60 else 9e12

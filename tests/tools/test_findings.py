@@ -249,6 +249,25 @@ def test_bodies_per_thread(run: Path) -> None:
     assert "`tile128-bodies4-maxnreg40`: costs 28.6 % (40 registers instead of 48)" in words
 
 
+def test_row_sums(run: Path) -> None:
+    """Larger blocks lose 2.5 % per 128 threads by the made-up law: those of 512 need more warps for it."""
+    words = said(rows_of(run, "reduction"), "reduction")
+    assert words.startswith("`row128-16B-ilp4` is fastest, 4,303 GB/s at 100 % occupancy.")
+    assert "1 x 4 B in flight per thread: at most 25 % of that." in words
+    assert words.endswith(
+        "4 x 16 B in flight per thread: 90 % of that from 32 warps in blocks of 128, 32 warps in blocks of "
+        "256, 64 warps in blocks of 512."
+    )
+
+
+def test_prices_by_options_and_registers(run: Path) -> None:
+    words = said(rows_of(run, "black_scholes"), "black_scholes")
+    assert words.startswith("`options4-maxnreg40` is fastest, ")
+    assert "`options1` (32 registers): at most 64 % of that." in words
+    assert "`options4` (32 registers): 90 % of that from 32 warps." in words
+    assert words.endswith("Blocks of 256 instead of 128 at equal warps: 0.98 to 0.98 x.")
+
+
 def test_every_experiment_of_the_pictures_has_a_finding() -> None:
     plot = pytest.importorskip("occbench_tools.plot")
     assert sorted(NAMES) == sorted(plot.FIGURES)

@@ -178,6 +178,44 @@ def nbody(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         )
 
 
+def reduction(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The best, the warps that each load in flight takes to come near it, and the blocks that do so best."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    for (width, ilp), part in rows.groupby(["bytes_per_access", "ilp"]):
+        near = part[part["rate"] >= 0.9 * top["rate"]].groupby("block_size")["warps_per_sm"].min()
+        words = f"{ilp:g} x {width:g} B in flight per thread: "
+        if near.empty:
+            words += f"at most {100 * best(part)['rate'] / top['rate']:.0f} % of that"
+        else:
+            words += "90 % of that from " + ", ".join(
+                f"{many(count, 'warp')} in blocks of {threads:g}" for threads, count in near.items()
+            )
+        yield words
+
+
+def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The fastest, the warps that options per thread stand in for, caps on registers, larger blocks."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    usual = rows[rows["block_size"] == rows["block_size"].min()]
+    for variant, line in usual.groupby("variant"):
+        near = line[line["rate"] >= 0.9 * top["rate"]]["warps_per_sm"]
+        words = f"90 % of that from {many(near.min(), 'warp')}"
+        if near.empty:
+            words = f"at most {100 * best(line)['rate'] / top['rate']:.0f} % of that"
+        yield f"`{variant}` ({line['registers_per_thread'].max():.0f} registers): {words}"
+    same = ["variant", "warps_per_sm"]
+    for block, larger in rows[rows["block_size"] > rows["block_size"].min()].groupby("block_size"):
+        pairs = larger.merge(usual, on=same, suffixes=("", "_usual"))
+        if len(pairs):
+            ratio = pairs["rate"] / pairs["rate_usual"]
+            yield (
+                f"blocks of {block:g} instead of {usual['block_size'].iloc[0]:g} at equal warps: "
+                f"{ratio.min():.2f} to {ratio.max():.2f} x"
+            )
+
+
 def latency_hiding(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """The best read and FMA rates, and the least warps that come within 10 % of them, by work per warp."""
     for part, words, forms in (
@@ -625,8 +663,9 @@ def sustained(row: pd.Series) -> pd.Series:
 
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
-    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, carveout, cache_reuse, bulk_copy,
-    pointer_chase, shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
+    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, black_scholes, carveout,
+    cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves, clusters,
+    energy,
 )  # fmt: skip
 
 

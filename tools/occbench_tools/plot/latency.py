@@ -142,6 +142,41 @@ def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the prices over warps: by options per thread, and by register caps."""
+    x = "warps_per_sm"
+    title = "Black-Scholes: warps, options per thread and registers keep DRAM busy"
+    if len(rows):
+        top = best(rows)
+        options, percent = many(top["ilp"], "option"), 100 * top["occupancy_theoretical"]
+        title = f"Black-Scholes: fastest with {options} per thread, at {percent:.3g} % occupancy"
+    figure, (left, right) = sheet(title, env, 2)
+    small = rows["block_size"] == rows["block_size"].min()
+    free = rows["register_route"] == "free"
+    capped = rows["ilp"].isin(rows.loc[small & ~free, "ilp"])
+    for axes, part, by, words, name in (
+        (left, rows[small & free], "ilp", "By options per thread; thin: larger blocks", "{:g}".format),
+        (
+            right,
+            rows[small & capped],
+            "variant",
+            "Register caps, beside the compiler's choice",
+            lambda variant: variant.removeprefix("options").replace("-maxnreg", ", cap "),
+        ),
+    ):
+        if not panel(axes, part, words, WARPS):
+            continue
+        if axes is left:
+            for _, line in rows[free & ~small].groupby(["variant", "block_size"]):
+                curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
+        ends = curves(axes, part, by, x, name=name)
+        full = (part[x] / part["occupancy_theoretical"]).max()
+        ceiling(axes, part, "theoretical DRAM rate", full)
+        occupancy_on_top(axes, full)
+        name_ends(axes, ends, x)
+    return figure
+
+
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Read rate over bytes in flight per SM, by the warps that share them, beside ordinary loads."""
     copies = rows[rows["bytes_in_flight"].notna()]

@@ -79,6 +79,35 @@ def transpose(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the rows' sums over warps: by bytes in flight per thread, and by block size."""
+    x = "warps_per_sm"
+    title = "Row sums: bytes in flight and other blocks hide the barriers"
+    if len(rows):
+        top = best(rows)
+        percent = 100 * top["occupancy_theoretical"]
+        title = f"Row sums: fastest in blocks of {top['block_size']:g}, at {percent:.3g} % occupancy"
+    figure, (left, right) = sheet(title, env, 2)
+    rows = rows.assign(
+        load=[f"{n:g} x {b:g} B" for n, b in zip(rows["ilp"], rows["bytes_per_access"], strict=True)]
+    )
+    rows = rows.assign(line=rows["block_size"].map("{:g}, ".format) + rows["load"])
+    bytes_ = rows["ilp"] * rows["bytes_per_access"]
+    ends_only = rows[bytes_.isin([bytes_.min(), bytes_.max()])]  # the others are like them, and in the way
+    for axes, part, by, words in (
+        (left, rows[rows["block_size"] == 256], "load", "Blocks of 256, by loads in flight per thread"),
+        (right, ends_only, "line", "By block size: the least and the most in flight"),
+    ):
+        if not panel(axes, part, words, "Resident warps per SM"):
+            continue
+        ends = curves(axes, part, by, x)
+        full = (part[x] / part["occupancy_theoretical"]).max()
+        ceiling(axes, part, "theoretical DRAM rate", full)
+        occupancy_on_top(axes, full)
+        name_ends(axes, ends, x)
+    return figure
+
+
 def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Speed over the share of the L1 that is asked for as shared memory, at equal warps."""
     reuse = rows[rows["family"] == "cache_reuse"]
