@@ -49,6 +49,7 @@ __global__ void stay_kernel(std::uint64_t least_ns, Census census) {
     const std::uint64_t stay_ns = least_ns + blockIdx.x * 2654435761U % least_ns;
     while (device::global_timer_ns() - begin < stay_ns) __nanosleep(100);
   }
+  __syncthreads();  // warps that end early make room: the next block would begin before this one is gone
   device::census_end(census);
 }
 

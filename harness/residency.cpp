@@ -79,9 +79,11 @@ Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm) {
   constexpr double most = 0.9;
   Dispatch found;
   const auto a = account_of(std::move(records), blocks_per_sm, found);
-  if (a && !a->ramps.empty()) found.ramp_ns = static_cast<std::int64_t>(statistics::quantile(a->ramps, most));
-  if (a && !a->turnovers.empty())
-    found.turnover_ns = static_cast<std::int64_t>(statistics::quantile(a->turnovers, most));
+  const auto usual = [](const std::vector<double>& waits) {
+    return static_cast<std::int64_t>(std::max(0.0, statistics::quantile(waits, most)));
+  };
+  if (a && !a->ramps.empty()) found.ramp_ns = usual(a->ramps);
+  if (a && !a->turnovers.empty()) found.turnover_ns = usual(a->turnovers);
   return found;
 }
 

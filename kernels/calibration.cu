@@ -456,6 +456,7 @@ struct Form {
   Pass pass = {};
   Instructions instructions = {};
   int hot_loops = 1;
+  bool may_spill = false;
   Ceiling ceiling = Ceiling::none;
   double bytes = 0;       ///< that a thread loads (Spill: stores) in a pass
   double operations = 0;  ///< of whatever is counted, of a thread in a pass
@@ -480,6 +481,7 @@ void add(const Form& f) {
       .pass = f.pass,
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
+      .may_spill = f.may_spill,
       .fixed_block_size = f.fixed_block_size,
       .least_cc = f.least_cc,
       .only_this_cc = f.only_this_cc,
@@ -684,6 +686,7 @@ void add_spill() {
   add({.name = "spill",
        .pass = {.latency_cycles = 50.0 * kept_slots, .pipe_cycles_per_warp = 8.0 * kept_slots},
        .instructions = {{"LDL", kept_slots}, {"STL", kept_slots}},
+       .may_spill = true,
        .bytes = sizeof(unsigned) * kept_slots,
        .operations = kept_slots,
        .reference =

@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             kernel = sass.kernel_name(variant["entry_offset"], names, functions, arch)
             code = functions[kernel]
-            spilled = (LOCAL if variant["may_spill"] else set()) | (
+            spilled = (LOCAL - variant["instructions"].keys() if variant["may_spill"] else set()) | (
                 SHARED if variant["spills_to_shared"] else set()
             )
             counts, around = audit(code, variant["instructions"], spilled, variant["hot_loops"])
