@@ -25,7 +25,7 @@ double textbook_on(const char* device, const Footprint& footprint) {
   return textbook_occupancy(sm_of(device), footprint);
 }
 
-// --- The course text (PMPP 4.7, 5.5) and what the hardware makes of it
+// --- The course text (PMPP 4.7, 5.6) and what the hardware makes of it
 
 TEST(CourseText, A100BlockSizes) {
   const std::pair<int, double> table[] = {{32, 0.5},  {64, 1.0},   {128, 1.0}, {256, 1.0},

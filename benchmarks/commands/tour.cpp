@@ -16,7 +16,7 @@ struct Stop {
   const char* why;
 };
 
-// PMPP: Hwu, Kirk, El Hajj, 'Programming Massively Parallel Processors', 4th ed., sections 4.7 and 5.5.
+// PMPP: Hwu, Kirk, El Hajj, 'Programming Massively Parallel Processors', 4th ed., sections 4.7 and 5.6.
 constexpr Stop stops[] = {
     {"32 threads per block",
      "a100",
@@ -85,7 +85,7 @@ void print_tour(std::ostream& out) {
                   blocks.c_str());
     out << cells << why << '\n';
   };
-  out << "Occupancy by the course text's plain division (PMPP 4.7, 5.5) and as the hardware allocates:\n\n";
+  out << "Occupancy by the course text's plain division (PMPP 4.7, 5.6) and as the hardware allocates:\n\n";
   line("footprint", "device", "text", "exact", "blocks", "why");
   for (const Stop& stop : stops) {
     const theory::SmLimits sm = theory::find_device(stop.device).sm;
