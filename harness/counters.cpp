@@ -133,10 +133,11 @@ void Counters::open_profiler() {
     else
       lacking_ += (lacking_.empty() ? "" : ", ") + std::string(metric.name);
   }
-  if (groups_.stalls)
-    for (const char* reason : stall_reasons)
-      if (std::string name = stall_metric(reason); profiler_->knows(name))
-        metrics_.push_back(std::move(name));
+  if (!groups_.stalls) return;
+  const std::size_t others = metrics_.size();
+  for (const char* reason : stall_reasons)
+    if (std::string name = stall_metric(reason); profiler_->knows(name)) metrics_.push_back(std::move(name));
+  if (metrics_.size() == others) lacking_ += (lacking_.empty() ? "" : ", ") + stall_metric("*");
 }
 
 void Counters::attach() {

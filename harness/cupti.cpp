@@ -110,8 +110,10 @@ class Cupti : public Profiler {
     } catch (const Error& error) {
       known = false;
       if (error.result() != CUPTI_ERROR_INVALID_PARAMETER &&
-          error.result() != CUPTI_ERROR_INVALID_METRIC_NAME)
+          error.result() != CUPTI_ERROR_INVALID_METRIC_NAME) {
+        free_host(trial);
         throw;
+      }
     }
     free_host(trial);
     return known;

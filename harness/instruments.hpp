@@ -34,7 +34,7 @@ void nothing(cudaStream_t stream);
 const void* nothing_entry();
 
 /// Host stub of a kernel whose blocks stay for one to two times its argument (std::uint64_t, ns, above 0), each for
-/// another time, and compete for nothing meanwhile: all their warps but one end at once, and that one sleeps.
+/// another time, and compete for nothing meanwhile: one warp sleeps, and the others wait for it at a barrier.
 const void* stay_entry();
 
 }  // namespace occbench::instruments

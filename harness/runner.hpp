@@ -23,8 +23,6 @@ struct Precision {
   /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is low
   /// throughout is no dip; the row's sm_clock_hz tells of it.
   double clock_tolerance = 0.02;
-  /// Where more than this share of the samples would go, the clock wanders with the load, and all of them count.
-  double most_dips = 0.1;
 };
 
 /// What is measured of a device beside the cases.

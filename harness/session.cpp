@@ -4,7 +4,6 @@
 #include <cuda_profiler_api.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -222,7 +221,11 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
   std::vector<Course> courses;
   for (const Case& c : group) courses.push_back({.result = {.planned = c, .repetition = repetition}});
 
+  // Once per case: after that its row stands.
   const bool counted = counters_.wanted() && repetition == 0;
+  const auto wants_energy = [&](const Course& course) {
+    return course.result.planned.spec.energy && repetition == 0;
+  };
   const auto close = [&](Course& course) {
     course.done = true;
     course.waits = false;
@@ -234,6 +237,8 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       course.result.planned.reason = e.what();
       course.samples.clear();
       course.result.samples = course.result.discarded = 0;
+      course.result.slot_time.reset();  // of a launch that no time vouches for
+      course.result.counts = {};
       close(course);
     };
     try {
@@ -269,7 +274,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
         if (!finish_if_done(*course, round)) return;
         if (repetition == 0) course->result.slot_time = slot_time_of(*course);
         // Energy heats the device for the others, and counters slow their launches.
-        if (counted || course->result.planned.spec.energy)
+        if (counted || wants_energy(*course))
           course->done = course->waits = true;
         else
           close(*course);
@@ -285,7 +290,10 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
     if (!course.waits || (counted && course.result.counts.status == "off"))
       continue;  // stopped before its turn
     guarded(course, [&] {
-      if (course.result.planned.spec.energy && !stop) course.result.energy = energy_of(course, stop);
+      if (wants_energy(course)) {
+        if (!stop) course.result.energy = energy_of(course, stop);
+        if (stop && !course.result.energy) return;  // without a row, --resume measures it
+      }
       close(course);
     });
   }
@@ -297,14 +305,20 @@ Counts Session::count(const Course& course) {
     launch_kernel(c.launch, course.timed, Census{}, stream_);
     stream_.synchronize();
   };
-  configure(c.launch);
-  launch();  // where the L2 is to be warm, this warms it
-  return counters_.count(
-      [&] {
-        timer_.set_l2(c.spec.variant->l2_before);
-        stream_.synchronize();
-      },
-      launch);
+  try {
+    configure(c.launch);
+    launch();  // where the L2 is to be warm, this warms it
+    return counters_.count(
+        [&] {
+          timer_.set_l2(c.spec.variant->l2_before);
+          stream_.synchronize();
+        },
+        launch);
+  } catch (const CudaError& e) {
+    if (e.context_lost()) throw;
+    counters_.rest();
+    return {.status = std::string("its launch failed: ") + e.what()};  // the case's time stands all the same
+  }
 }
 
 std::optional<Energy> Session::energy_of(const Course& course, const std::atomic<bool>& stop) {
@@ -372,10 +386,12 @@ std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_
   if (mark_for_tools) window.emplace();
   for (int i = 0; i < launches; ++i) {
     timer_.set_l2(variant.l2_before);
-    start.record(stream_);
-    const observe::CaseRange range(c);
-    launch_kernel(c.launch, problem, Census{}, stream_);
-    end.record(stream_);
+    {
+      const observe::CaseRange range(c);  // begun before the first event: a tool takes its time over it
+      start.record(stream_);
+      launch_kernel(c.launch, problem, Census{}, stream_);
+      end.record(stream_);
+    }
     stream_.synchronize();
     times.push_back(end.seconds_since(start));
   }

@@ -23,7 +23,8 @@ class Session : public Runner {
 
   /// Measures a group of cases together, visiting them in a new random order each round. A CUDA error makes its case
   /// invalid; when it cost the context, throws UserError(Exit::some_case_failed) after that case's row. Stops between
-  /// visits. Counters are read when all of the group is timed, and its rows wait for them.
+  /// visits. Counters and energy are measured when all of the group is timed, and rows wait for them; a case that `stop`
+  /// kept from either has no row. Repetitions beyond 0 measure neither.
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 

@@ -542,6 +542,9 @@ class ProfilerCalls(unittest.TestCase):
                 if tool == "ncu":
                     self.assertEqual(words[words.index("--nvtx-include") + 1], f"occbench@{case}/")
                 self.assertEqual(words[words.index("--case") + 1], case)
+            named = occbench("list", "--preset", "quick", "--device", "h200", flag)
+            words = shlex.split(named.stdout.splitlines()[0])
+            self.assertEqual(words[words.index("--device") + 1], "h200")
             words = shlex.split(lines[0])
             refused = occbench(*words[words.index(str(OCCBENCH)) + 1 :], "--device", "model:h200")
             self.assertEqual(refused.returncode, 2)

@@ -160,6 +160,17 @@ TEST_F(CountersOfADevice, AChipWithoutAnyOfThemIsNotProfiled) {
   EXPECT_EQ(device_.held, 0);
 }
 
+TEST_F(CountersOfADevice, AChipWithoutAnyStallReasonSaysSo) {
+  for (const char* reason :
+       {"barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "membar",
+        "mio_throttle", "misc", "long_scoreboard", "math_pipe_throttle", "no_instruction", "not_selected",
+        "short_scoreboard", "sleeping", "tex_throttle", "wait"})
+    device_.unknown.insert(stalled(reason));
+  Counters c = counters({.stalls = true});
+  EXPECT_EQ(count(c).status, "GX100 has no " + stalled("*"));
+  EXPECT_EQ(device_.held, 0);
+}
+
 TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
   {
     Counters c = counters();

@@ -240,6 +240,13 @@ TEST_F(SessionOnDevice, StopsBetweenVisits) {
   EXPECT_EQ(measure({planned("right", 64), planned("right", 128), planned("right", 256)}).size(), 1u);
 }
 
+TEST_F(SessionOnDevice, AStopBeforeItsEnergyLeavesACaseWithoutARow) {
+  stop_after_first_ = true;
+  std::vector<Case> group{planned("right", 64), planned("right", 128)};
+  for (Case& c : group) c.spec.energy = true;
+  EXPECT_EQ(measure(group).size(), 1u);
+}
+
 TEST_F(SessionOnDevice, CountersComeAfterTheTimeOrSayWhyNot) {
   Session counting(session_->device(), session_->precision(), 1, {.occupancy = true, .stalls = true});
   const std::vector<Case> group{planned("right", 1024), planned("wrong", 256), planned("right", 64, 4)};

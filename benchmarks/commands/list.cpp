@@ -105,18 +105,20 @@ void print_variants(const Options& o) {
   std::cout << all.dump(1) << '\n';
 }
 
-/// This program as a shell takes it.
-std::string program_quoted() {
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+/// One word for a shell, whatever is in it.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 /// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a case_id need no
 /// quotes there, and none of them is an operator of ncu's filter.
 void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) {
-  const std::string run = program_quoted() + " run --preset " + o.preset + " --profile --case ";
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string device =
+      o.device.empty() ? "" : " --device " + quoted(o.device);  // whose cases these are
+  const std::string run = quoted(program) + " run --preset " + o.preset + device + " --profile --case ";
   for (const CaseSpec& c : cases) {
     const std::string id = c.id();
     if (o.show_ncu)

@@ -325,7 +325,8 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000));
   command
       ->add_flag("--profile", o->profile,
-                 "Marks them by cudaProfilerStart and cudaProfilerStop as well (nsys -c cudaProfilerApi)")
+                 "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
+                 "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
       ->needs(these);
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
