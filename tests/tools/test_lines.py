@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from occbench_tools import lines  # noqa: E402
+from occbench_tools import lines
 
 
 def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,8 +93,10 @@ def pictures(runs: list[Run], target: Path) -> None:
     """The gallery's PNGs, by occbench-plot: one run's into `target`, of several each into a folder there."""
     from occbench_tools import plot  # matplotlib takes a second
 
-    for run in runs:
-        into = target if len(runs) == 1 else target / run.folder.resolve().name
+    names = [run.folder.resolve().name for run in runs]
+    for place, (run, name) in enumerate(zip(runs, names, strict=True), 1):
+        own = name if names.count(name) == 1 else f"{place}-{name}"
+        into = target if len(runs) == 1 else target / own
         try:
             into.mkdir(parents=True, exist_ok=True)
         except OSError as error:
