@@ -93,7 +93,7 @@ def other_header(lines: list[str]) -> list[str]:
         ("samples.csv", other_header, "samples.csv: header lacks time_s and has extra seconds"),
         ("cases.csv", lambda lines: [*lines, lines[1]], "cases.csv:42: case_id: "),
         ("cases.csv", lambda lines: [lines[0], *(f"9{line[1:]}" for line in lines[1:])],
-         "cases.csv has schema_version 9, and this tool reads 2, 3 or 4"),
+         "cases.csv has schema_version 9, and this tool reads 2 or 3 or 4"),
         ("cases.csv", lambda lines: [*lines[:5], "\udc80", *lines[6:]], "cases.csv"),
         ("cases.csv", lambda lines: [lines[0], lines[1].replace("\n", ",1,2,3\n"), *lines[2:]], "cases.csv"),
         ("env.json", lambda lines: lines[:-1], "env.json: not JSON"),

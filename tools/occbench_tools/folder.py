@@ -98,7 +98,7 @@ def read_env(path: Path) -> dict[str, Any]:
 def check_version(name: str, version: object) -> None:
     """Raises ValueError for a schema version that is not read."""
     if version not in SCHEMA_VERSIONS:
-        known = f"{', '.join(map(str, SCHEMA_VERSIONS[:-1]))} or {SCHEMA_VERSIONS[-1]}"
+        known = " or ".join(map(str, SCHEMA_VERSIONS))
         raise ValueError(f"{name} has schema_version {version}, and this tool reads {known}")
 
 
