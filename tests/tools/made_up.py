@@ -85,6 +85,8 @@ def limits() -> Iterator[dict[str, Any]]:
         yield case("shared_memory", "fma_chain", "two-operand-ilp4", fma(warps, 4), kind="fp32", **bytes_)
     for registers in (16, 24, 31, 32, 33, 40, 48, 64, 96, 128, 168, 255):
         warps = min(64, 65536 // (-(-registers // 8) * 8 * 512) * 16)
+        if not warps:  # no block fits
+            continue
         dials = dict(block=512, warps=warps, registers_per_thread=registers, register_route="maxnreg")
         for kernel, kind, rate in (("load", "dram", read(warps, 4)), ("fma", "fp32", fma(warps, 4))):
             name = f"{kernel}-live9-maxnreg{registers}"

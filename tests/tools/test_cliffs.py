@@ -21,6 +21,7 @@ import pandas as pd
 from occbench_tools import cliffs
 from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
+from occbench_tools.cliffs.find import loss_or_gain
 from occbench_tools.cliffs.steps import find_steps
 
 SWEEPS = 240
@@ -166,7 +167,13 @@ def test_verdict_absent_is_explained() -> None:
     assert "the other way, unexplained" in only(rows)["note"]
     for row, said in zip(rows, (1e12, 1e12, 1.3e12), strict=True):
         row |= dict(throughput_predicted=said, bound_predicted="latency")
-    assert "the model's drop -30.0 %; it goes the other way, as the model expects" in only(rows)["note"]
+    assert "the model: -30.0 %; it goes the other way, as the model expects" in only(rows)["note"]
+
+
+def test_a_gain_is_not_told_as_a_negative_drop_of_a_thousand_percent() -> None:
+    assert loss_or_gain(-12.007) == "gain x 13"
+    assert loss_or_gain(-1.31, -1.4, -1.2) == "gain x 2.31 (2.2 to 2.4)"
+    assert loss_or_gain(0.125, 0.121, 0.129) == "12.5 % (12.1 to 12.9)" and loss_or_gain(-0.3) == "-30.0 %"
 
 
 def test_p_value_of_samples() -> None:
@@ -281,16 +288,17 @@ def test_table_leaves_out_the_absent(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = dict(variant='a|b[red]\x1b[31m,"', experiment="x[/]\x1b[2J")
+    names = dict(variant='a|b[red]\x1b[31m,"', experiment="x[/]<img>\x1b[2J")
     rows = [row | names for row in pair("read", 1e12, 0.9e12)]
     folder = made_up.write(tmp_path / "run", rows)
     assert command.main([str(folder)]) == 0
     printed = capsys.readouterr().out
-    assert "a|b[red]?[31m" in printed and "\x1b" not in printed
+    assert "a|b[red] [31m" in printed and "\x1b" not in printed
     (row,) = csv_module.DictReader(io.StringIO((folder / "cliffs.csv").read_text(encoding="utf-8")))
     assert row["variant"] == 'a|b[red]\x1b[31m,"'
     assert command.main([str(folder), "--format", "markdown"]) == 0
-    assert r"a\|b[red]" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert r"a\|b[red]" in printed and "&lt;img>" in printed and "<img" not in printed
 
 
 def spoiled(folder: Path, change: Callable[[str], str]) -> Path:
@@ -304,7 +312,9 @@ BAD = {
     "finite number": lambda text: text.replace("1000000000000.0", "inf"),
     "above zero": lambda text: text.replace("1000000000000.0", "0"),
     "stands there twice": lambda text: text + text.splitlines(keepends=True)[-1],
-    "schema_version 9": lambda text: text.replace("\n3,", "\n9,"),
+    "schema_version 9": lambda text: text.replace("\n4,", "\n9,"),
+    "lacks limiters": lambda text: text.replace(",limiters,", ",limits,"),
+    "lacks status": lambda text: text.replace(",status,", ",state,"),
     "lacks family": lambda text: text.replace(",family,", ",kin,"),
     "empty": lambda _: "",
 }

@@ -194,6 +194,20 @@ def test_folders_that_cannot_be_read(base: Path, tmp_path: Path, capsys: pytest.
     assert compare.main([str(base), str(broken)]) == 4
     error = capsys.readouterr().err
     assert f"{broken}: samples.csv:2: time_s: zero" in error and error.count("\n") == 1
+    assert compare.main([str(base), str(base), "--export-bencher", str(tmp_path / "no" / "bmf.json")]) == 4
+    assert capsys.readouterr().err.endswith("no/bmf.json: No such file or directory\n")
+
+
+def test_samples_of_no_case(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    other = shutil.copytree(base, tmp_path / "other")
+    samples = pd.read_csv(other / "samples.csv", dtype=str)
+    samples.assign(case_id="another").to_csv(other / "samples.csv", index=False, lineterminator="\n")
+    assert compare.main([str(base), str(other)]) == 0
+    out = capsys.readouterr().out
+    assert "0 SAME" in out and "no samples" in out
+    assert not [str(warning.message) for warning in recwarn]
 
 
 def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("pandas")
 
 import made_up
-from occbench_tools.folder import read_folder
+from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, check_rows, read_folder
 
 RESULTS = made_up.REPOSITORY / "results/nvidia-h200"
 FOLDERS = sorted(path for path in RESULTS.iterdir() if (path / "samples.csv").is_file())
@@ -92,13 +93,15 @@ def other_header(lines: list[str]) -> list[str]:
         ("samples.csv", other_header, "samples.csv: header lacks time_s and has extra seconds"),
         ("cases.csv", lambda lines: [*lines, lines[1]], "cases.csv:42: case_id: "),
         ("cases.csv", lambda lines: [lines[0], *(f"9{line[1:]}" for line in lines[1:])],
-         "cases.csv has schema_version 9, and this tool reads 2 or 3"),
+         "cases.csv has schema_version 9, and this tool reads 2 or 3 or 4"),
         ("cases.csv", lambda lines: [*lines[:5], "\udc80", *lines[6:]], "cases.csv"),
         ("cases.csv", lambda lines: [lines[0], lines[1].replace("\n", ",1,2,3\n"), *lines[2:]], "cases.csv"),
         ("env.json", lambda lines: lines[:-1], "env.json: not JSON"),
         ("env.json", lambda _: ["[]"], "env.json: not an object"),
+        ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: many"),
+        ("env.json", lambda _: ['{"schema_version": 3, "source": "guess", "gpu": {}}'], "source: guess"),
         ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: NaN"),
-        ("env.json", lambda _: ['{"schema_version": 4, "gpu": {}}'], "env.json has schema_version 4"),
+        ("env.json", lambda _: ['{"schema_version": 5, "gpu": {}}'], "env.json has schema_version 5"),
         ("env.json", lambda _: ['{"schema_version": [3], "gpu": {}}'], "env.json has schema_version [3]"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "model", "gpu": {}}'],
          "cases.csv: source measured, and env.json says model"),
@@ -117,6 +120,24 @@ def test_a_time_is_a_number(run: Path, value: str) -> None:
     cell(run / "samples.csv", 5, "time_s", value)
     with pytest.raises(ValueError, match=r"^samples\.csv:5: time_s: "):
         read_folder(run)
+
+
+@pytest.mark.parametrize("column", ["throughput", "time_median_s", "warps_per_sm", "sm_clock_hz"])
+def test_a_valid_case_has_no_zero(column: str) -> None:
+    row = dict.fromkeys((*POSITIVE, *POSITIVE_IF_GIVEN), 1.0) | dict(status="valid")
+    rows = [row | dict(case_id="a"), row | {"case_id": "b", column: 0.0}]
+    check_rows(pd.DataFrame([rows[0], rows[1] | dict(status="skipped")]))
+    with pytest.raises(ValueError, match=rf"^cases\.csv:3: {column}: 0\.0 is not above zero"):
+        check_rows(pd.DataFrame(rows))
+
+
+def test_not_strict_is_more_columns_and_not_fewer(run: Path) -> None:
+    edit(run / "cases.csv", lambda lines: [f"{line[:-1]},1\n" for line in lines])
+    edit(run / "cases.csv", lambda lines: [f"{lines[0][:-2]}more\n", *lines[1:]])
+    assert "more" in read_folder(run, samples=False, strict=False).cases
+    edit(run / "cases.csv", lambda lines: [lines[0].replace(",limiters,", ",limits,"), *lines[1:]])
+    with pytest.raises(ValueError, match=r"^cases\.csv: header lacks limiters"):
+        read_folder(run, samples=False, strict=False)
 
 
 def test_an_integer_is_one(run: Path) -> None:

@@ -39,6 +39,7 @@ from occbench_tools.analysis import (
     turnover,
     waited,
 )  # fmt: skip
+from occbench_tools.lines import complain, reason
 
 ABSENT = "not in this run"
 FAR_FROM_BALANCE = 64  # FMAs per 4-byte load from which on a kernel computes, whatever the GPU
@@ -721,13 +722,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print(plain(folder) if options.plain else table(folder, folder.as_posix()), end="")
     except ModelError as error:
-        print(f"occbench-findings: {error}", file=sys.stderr)
+        complain("occbench-findings", error)
         return 2
-    except OSError as error:
-        print(f"occbench-findings: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 4
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"occbench-findings: {folder}: {error!s}; see tools/validate", file=sys.stderr)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-findings", reason(folder, error))
         return 4
     return 0
 

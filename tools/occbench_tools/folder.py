@@ -24,6 +24,9 @@ from occbench_tools.validate import of_version, schema, version_of
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
 REPEATED = {"samples.csv": ("case_id",)}
+# Of a valid case of cases.csv: what a curve is drawn of, and divided by.
+POSITIVE = ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm")
+POSITIVE_IF_GIVEN = ("time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz")
 
 
 @dataclass
@@ -53,16 +56,16 @@ class Folder:
 def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder:
     """Reads env.json, cases.csv and, if asked, samples.csv.
 
-    Not strict, for rows that nobody aligns: other columns, empty cells and cases told twice may pass; text
-    for a number, infinity and another schema may not. OSError where a file cannot be read; ValueError, a line
-    that names file and place, where it does not hold what the schema promises.
+    Not strict, for rows that nobody aligns: more columns, empty cells and cases told twice may pass; text
+    for a number, infinity, a column less and another schema may not. OSError where a file cannot be read;
+    ValueError, a line that names file and place, where it does not hold what the schema promises.
     """
     rules = schema()
     warnings: list[str] = []
     env = read_env(path / "env.json")
     cases = read_csv(path / "cases.csv", rules, warnings, strict)
     if strict:
-        refuse("cases.csv", cases, "case_id", cases["case_id"].duplicated(), "stands there twice")
+        check_rows(cases)
     if strict and "source" in cases and len(other := cases.loc[cases["source"] != env["source"], "source"]):
         raise ValueError(f"cases.csv: source {other.iloc[0]}, and env.json says {env['source']}")
     told = None
@@ -84,7 +87,12 @@ def read_env(path: Path) -> dict[str, Any]:
     if not isinstance(env, dict) or not isinstance(env.get("gpu"), dict):
         raise ValueError("env.json: not an object with an object gpu")
     check_version("env.json", env.get("schema_version"))
-    return {"source": "measured"} | env
+    if not isinstance(env["gpu"].get("sm_count", 0), int | None):
+        raise ValueError(f"env.json: gpu.sm_count: {env['gpu']['sm_count']!s:.60} is not an integer")
+    env = {"source": "measured"} | env
+    if env["source"] not in ("measured", "model"):
+        raise ValueError(f"env.json: source: {env['source']!s:.60} is not one of measured, model")
+    return env
 
 
 def check_version(name: str, version: object) -> None:
@@ -115,8 +123,7 @@ def read_csv(
     if header[:1] == ["schema_version"] and content.count(b"\n", 0, whole) > 1:
         check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]
-    if strict:
-        check_header(name, header, [column["name"] for column in columns])
+    check_header(name, header, [column["name"] for column in columns], strict)
     columns = [column for column in columns if column["name"] in header]
     types = {column["name"]: column["type"] for column in columns}
     numbers = [column for column in types if types[column] != "string"]
@@ -152,12 +159,24 @@ def read_csv(
 def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series, what: str) -> None:
     """Raises ValueError for the first bad cell, if there is one."""
     if len(places := np.flatnonzero(bad)):
-        raise ValueError(f"{name}:{places[0] + 2}: {column}: {rows[column].iloc[places[0]]!s:.60} {what}")
+        cell = rows[column].iloc[places[0]]
+        said = "(empty)" if pd.isna(cell) else f"{cell!s:.60}"
+        raise ValueError(f"{name}:{places[0] + 2}: {column}: {said} {what}")
 
 
-def check_header(name: str, header: list[str], known: list[str]) -> None:
-    """Raises ValueError unless the header has the schema's columns, each once and in order."""
-    if header == known:
+def check_rows(cases: pd.DataFrame) -> None:
+    """Raises ValueError for a case told twice, and for a valid one of no time, rate, warp or clock."""
+    refuse("cases.csv", cases, "case_id", cases["case_id"].duplicated(), "stands there twice")
+    valid = cases["status"] == "valid"
+    for name in POSITIVE:
+        refuse("cases.csv", cases, name, valid & ~(cases[name] > 0), "is not above zero")
+    for name in POSITIVE_IF_GIVEN:
+        refuse("cases.csv", cases, name, valid & (cases[name] <= 0), "is not above zero")
+
+
+def check_header(name: str, header: list[str], known: list[str], strict: bool) -> None:
+    """Raises ValueError unless the header has the schema's columns once; if strict, in order and alone."""
+    if header == known or (not strict and set(known) <= set(header) and len(set(header)) == len(header)):
         return
     lacks = ", ".join(column for column in known if column not in header)
     more = ", ".join(column for column in header if column not in known)
@@ -169,7 +188,7 @@ def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: 
     """Raises ValueError for the first cell that one column may not hold."""
     title, values = column["name"], rows[column["name"]]
     if strict and not column["nullable"]:
-        refuse(name, rows, title, values.isna(), "(empty) may not be")
+        refuse(name, rows, title, values.isna(), "is not allowed")
     if column["type"] == "string":
         return
     refuse(name, rows, title, np.isinf(values), "is not a finite number")

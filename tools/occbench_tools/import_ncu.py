@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import csv
 import importlib
+import io
 import math
 import os
 import re
@@ -34,6 +35,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import read_folder
+from occbench_tools.lines import complain, reason, write_whole
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -190,17 +192,15 @@ def per_case(launches: Iterable[Launch]) -> pd.DataFrame:
 
 
 def write_counters(counters: pd.DataFrame, path: Path) -> None:
-    counters.to_csv(path, index=False, float_format="%.10g", lineterminator="\n")
+    write_whole(path, counters.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
 
 
 def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     """The run of `folder` with the counters in it; the cells of all other columns go over unread."""
     achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
     output.mkdir(parents=True, exist_ok=True)
-    with (
-        (folder / "cases.csv").open(newline="", encoding="utf-8") as source,
-        (output / "cases.csv").open("w", newline="", encoding="utf-8") as joined,
-    ):
+    joined = io.StringIO(newline="")
+    with (folder / "cases.csv").open(newline="", encoding="utf-8") as source:
         rows = csv.DictReader(source)
         writer = csv.DictWriter(joined, rows.fieldnames or [], lineterminator="\n")
         writer.writeheader()
@@ -211,6 +211,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
                     "counter_status": "ok",
                 }
             writer.writerow(row)
+    write_whole(output / "cases.csv", joined.getvalue())
     write_counters(counters, output / "counters.csv")
     for name in ("env.json", "samples.csv"):
         if (folder / name).exists():
@@ -267,21 +268,18 @@ def main(arguments: list[str] | None = None) -> int:
         counters = counters.drop(strangers.index)
         if len(counters):
             write_run(options.folder, counters, output)
-    except OSError as error:
-        print(f"occbench-import-ncu: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 4
     except NotNcu as error:
-        print(f"occbench-import-ncu: {error}", file=sys.stderr)
+        complain("occbench-import-ncu", error)
         return 4
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"occbench-import-ncu: {options.folder}: {error}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-import-ncu", reason(options.folder, error))
         return 4
     for case in strangers["case_id"]:
-        print(f"occbench-import-ncu: {case} is no valid case of {options.folder}", file=sys.stderr)
+        complain("occbench-import-ncu", f"{case} is no valid case of {options.folder}")
     if outside := sum(case is None for case, _ in launches):
         print(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):
-        print("occbench-import-ncu: nothing to join: no launch belongs to a case of the run", file=sys.stderr)
+        complain("occbench-import-ncu", "nothing to join: no launch belongs to a case of the run")
         return 1
     print(*summary(cases, counters), output, sep="\n")
     return 1 if len(strangers) else 0

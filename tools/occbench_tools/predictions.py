@@ -22,6 +22,7 @@ import pandas as pd
 
 from occbench_tools.analysis import OUTSIDE, read_folder
 from occbench_tools.counters import named, read_counters
+from occbench_tools.lines import complain, reason
 
 COLUMNS = ("source", "throughput_predicted", "bound_predicted", "throughput_baseline")
 AIM = {"mean": 0.05, "90 % within": 0.10, "worst": 0.25}
@@ -202,14 +203,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         print(report(options.folder, options.bounds, plain if options.plain else markdown), end="")
-    except OSError as error:
-        print(f"occbench-predictions: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 4
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"occbench-predictions: {options.folder}: {error!s}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-predictions", reason(options.folder, error))
         return 4
     except LookupError as error:
-        print(f"occbench-predictions: {options.folder}: {error!s}", file=sys.stderr)
+        complain("occbench-predictions", f"{options.folder}: {error!s}")
         return 1
     return 0
 

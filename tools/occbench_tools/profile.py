@@ -42,6 +42,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
+from occbench_tools.lines import complain, reason
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -188,13 +189,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         run(options, parser)
     except NoCounters as error:
-        print(f"occbench-profile: {error}", file=sys.stderr)
+        complain("occbench-profile", error)
         return error.code
-    except OSError as error:
-        print(f"occbench-profile: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 4
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"occbench-profile: {options.folder}: {error}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-profile", reason(options.folder, error))
         return 4
     return 0
 

@@ -7,9 +7,7 @@ Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file coul
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -18,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from occbench_tools.cliffs.find import find_cliffs, percent
-from occbench_tools.folder import Folder, read_folder, refuse
+from occbench_tools.cliffs.find import find_cliffs, loss_or_gain
+from occbench_tools.folder import Folder, check_rows, read_folder
+from occbench_tools.lines import complain, printable, reason, write_whole
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -34,14 +33,9 @@ def read(folder: Path) -> Folder:
     Raises OSError, and ValueError for what no run writes; says on stderr what was left out.
     """
     run = read_folder(folder, samples=(folder / "samples.csv").exists(), strict=False)
-    if lacks := {"family", "variant", "experiment"} - set(run.cases):
-        raise ValueError(f"cases.csv lacks {', '.join(sorted(lacks))}")
-    for name in ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm"):
-        bad = (run.cases["status"] == "valid") & ~(run.cases[name] > 0)
-        refuse("cases.csv", run.cases, name, bad, "is not above zero")
-    refuse("cases.csv", run.cases, "case_id", run.cases["case_id"].duplicated(), "stands there twice")
+    check_rows(run.cases)
     for warning in run.warnings:
-        print(f"occbench-cliffs: {printable(warning)}", file=sys.stderr)
+        complain("occbench-cliffs", warning)
     return run
 
 
@@ -51,29 +45,9 @@ def csv(cliffs: pd.DataFrame) -> str:
     return written.to_csv(index=False, lineterminator="\n", float_format="%.8g")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """All of the file or nothing: written beside it, then renamed."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.chmod(beside, 0o644)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def printable(text: object) -> str:
-    """Without what would steer a terminal: names come from files."""
-    return "".join(c if c.isprintable() else "?" for c in str(text))
-
-
 def cells(row: pd.Series) -> list[str]:
     """One cliff for people."""
-    drop = f"{percent(row['drop'])} %"
-    if pd.notna(row["drop_low"]):
-        drop += f" ({percent(row['drop_low'])} to {percent(row['drop_high'])})"
+    drop = loss_or_gain(row["drop"], row["drop_low"], row["drop_high"])
     p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
     step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
     named = [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
@@ -110,10 +84,11 @@ def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
 
 
 def markdown(cliffs: pd.DataFrame) -> str:
-    """One table for all."""
+    """One table for all; what could be a mark-up character is escaped."""
+    escape = str.maketrans({"|": "\\|", "<": "&lt;", "&": "&amp;"})
     lines = [["experiment", *HEAD], ["---"] * (len(HEAD) + 1)]
     lines += [[printable(row["experiment"]), *cells(row)] for _, row in cliffs.iterrows()]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(cell.translate(escape) for cell in line)} |\n" for line in lines)
 
 
 def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
@@ -164,14 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
                 path = Path(options.output) if options.output else folder / "cliffs.csv"
                 write_whole(path, csv(cliffs))
     except NothingFound as error:
-        print(f"occbench-cliffs: {folder}: {error}", file=sys.stderr)
+        complain("occbench-cliffs", f"{folder}: {error}")
         return 1
-    except OSError as error:
-        print(f"occbench-cliffs: {error.filename or folder}: {error.strerror}", file=sys.stderr)
-        return 4
-    except ValueError as error:
-        words = printable(" ".join(str(error).split()))
-        print(f"occbench-cliffs: {folder}: {words}; see tools/validate", file=sys.stderr)
+    except (OSError, ValueError, KeyError) as error:
+        complain("occbench-cliffs", reason(folder, error))
         return 4
     show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)
     return 0

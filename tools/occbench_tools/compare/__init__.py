@@ -21,6 +21,7 @@ from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.summary import across_devices, cliffs_of
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
+from occbench_tools.lines import complain, reason
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,16 +64,22 @@ def names_of(folders: list[Path]) -> list[str]:
     return ["/".join(p[-depth:]) for p in parts]
 
 
+class Unreadable(Exception):
+    """One line that says which folder cannot be read, and why."""
+
+
 def read(path: Path) -> Folder:
-    """Raises OSError, or ValueError with the folder in it."""
+    """Raises Unreadable."""
     try:
         return read_folder(path)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise Unreadable(reason(path, error)) from error
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compares, exports, prints; returns the exit code. Raises OSError, ValueError and LookupError."""
+    """Compares, exports, prints; returns the exit code. Raises Unreadable, OSError, ValueError, and
+    LookupError where the words of the call do not fit the folders.
+    """
     base = read(options.base)
     threshold = None if options.threshold is None else options.threshold / 100
     found: list[Comparison] = []
@@ -128,12 +135,12 @@ def main(arguments: list[str] | None = None) -> int:
         return run(options)
     except BrokenPipeError:
         return 0
-    except OSError as error:
-        print(f"occbench-compare: {error.filename}: {error.strerror}", file=sys.stderr)
+    except Unreadable as error:
+        complain("occbench-compare", error)
         return 4
-    except ValueError as error:
-        print(f"occbench-compare: {show.clean(error)}", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        complain("occbench-compare", reason(options.base, error))
         return 4
     except LookupError as error:
-        print(f"occbench-compare: {error.args[0]}", file=sys.stderr)
+        complain("occbench-compare", error.args[0])
         return 2

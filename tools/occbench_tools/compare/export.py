@@ -11,6 +11,7 @@ import numpy as np
 
 from occbench_tools.compare.verdicts import visits_of
 from occbench_tools.folder import Folder
+from occbench_tools.lines import write_whole
 
 
 def numbered(file: Path, label: str, several: bool) -> Path:
@@ -65,4 +66,4 @@ def bencher_json(run: Folder) -> dict[str, Any]:
 
 def write(file: Path, content: dict[str, Any]) -> None:
     """Raises OSError."""
-    file.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(content, indent=1, allow_nan=False) + "\n")

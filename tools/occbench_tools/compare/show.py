@@ -15,6 +15,7 @@ from rich.text import Text
 
 from occbench_tools.compare.comparison import Comparison
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
+from occbench_tools.lines import printable
 
 MOST = {SLOWER: 20, FASTER: 20, AMBIGUOUS: 10}  # lines of the table of cases, unless all are asked for
 COLOURS = {SLOWER: "red", FASTER: "green", AMBIGUOUS: "yellow", "GONE": "red", "NEW": "red", "MOVED": "red"}
@@ -38,11 +39,6 @@ class Section:
     lines: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-
-def clean(text: object) -> str:
-    """One line without control characters: names of devices and reasons come from files that others wrote."""
-    return "".join(c if c.isprintable() else " " for c in str(text))
 
 
 def percent(value: float, sign: bool = True) -> str:
@@ -188,17 +184,17 @@ def terminal(parts: list[Section], width: int | None) -> str:
     colour = screen.is_terminal
     console = Console(file=stream, force_terminal=colour, width=width or (screen.width if colour else 200))
     for part in parts:
-        console.print(Text(clean(part.title), style="bold"))
+        console.print(Text(printable(part.title), style="bold"))
         for said in part.warnings:
-            console.print(Text(f"! {clean(said)}", style="bold yellow"))
+            console.print(Text(f"! {printable(said)}", style="bold yellow"))
         for said in part.lines:
-            console.print(Text(clean(said)))
+            console.print(Text(printable(said)))
         if part.table:
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
             for name in part.table[0]:
-                table.add_column(Text(clean(name)), overflow="fold", justify="left")
+                table.add_column(Text(printable(name)), overflow="fold", justify="left")
             for row in part.table[1:]:
-                table.add_row(*(Text(clean(cell), style=COLOURS.get(cell, "")) for cell in row))
+                table.add_row(*(Text(printable(cell), style=COLOURS.get(cell, "")) for cell in row))
             console.print(table)
         console.print()
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
@@ -208,7 +204,7 @@ def markdown(parts: list[Section]) -> str:
     """GitHub's tables; what could be a mark-up character is escaped."""
 
     def plain(text: str) -> str:
-        text = html.escape(clean(text), quote=False)
+        text = html.escape(printable(text), quote=False)
         return "".join(f"\\{c}" if c in "|`*_[]\\" else c for c in text)
 
     out = []
@@ -228,13 +224,13 @@ def page(parts: list[Section]) -> str:
 
     def cell(tag: str, text: str) -> str:
         mark = f' class="{text}"' if text in COLOURS else ""
-        return f"<{tag}{mark}>{html.escape(clean(text))}</{tag}>"
+        return f"<{tag}{mark}>{html.escape(printable(text))}</{tag}>"
 
     out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench-compare</title>']
     out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
     for part in parts:
         out.append(cell("h2", part.title))
-        out += [f'<p class="warning">{html.escape(clean(said))}</p>' for said in part.warnings]
+        out += [f'<p class="warning">{html.escape(printable(said))}</p>' for said in part.warnings]
         out += [cell("p", said) for said in part.lines]
         if part.table:
             head, *rows = part.table

@@ -27,7 +27,8 @@ def by_experiment(cases: pd.DataFrame) -> pd.DataFrame:
         worst = known.loc[known["change"].abs().idxmax()] if len(known) else None
         most = (np.nan, "") if worst is None else (worst["change"], worst["case_id"])
         each = (counts.get(verdict, 0) for verdict in (SAME, FASTER, SLOWER, AMBIGUOUS))
-        lines.append((experiment, len(rows), *each, rows["change"].median(), *most))
+        middle = known["change"].median() if len(known) else np.nan
+        lines.append((experiment, len(rows), *each, middle, *most))
     names = [
         "experiment",
         "cases",

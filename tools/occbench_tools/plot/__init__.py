@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.lines import complain, reason
 from occbench_tools.plot import blocks, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
@@ -67,6 +67,16 @@ def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def drawable(cases: pd.DataFrame) -> list[str]:
+    """What there is to draw of these rows: their experiments, then the figures of all of them."""
+    found = sorted(cases["experiment"].unique())
+    if as_predicted(cases).notna().any():
+        found.append(predictions.__name__)
+    if len(accounted(cases)):
+        found.append(occupancy.__name__)
+    return found
+
+
 def save(figure: Figure, path: Path) -> None:
     """A PNG of its 128 commonest colours, so that plain areas keep theirs: a third of the bytes."""
     full = io.BytesIO()
@@ -92,11 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         cases, env = read_folder(options.folder)
-        found = sorted(cases["experiment"].unique())
-        if as_predicted(cases).notna().any():
-            found.append(predictions.__name__)
-        if len(accounted(cases)):
-            found.append(occupancy.__name__)
+        found = drawable(cases)
         wanted = [options.experiment] if options.experiment else found
         if options.experiment and options.experiment not in found:
             parser.error(
@@ -110,13 +116,10 @@ def main(arguments: list[str] | None = None) -> int:
             whole = OF_ALL.get(experiment)
             save(whole(cases, env) if whole else draw(experiment, rows, env), path)
             print(path)
-    except OSError as error:
-        print(f"occbench-plot: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 4
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"occbench-plot: {options.folder}: {error!s}; see tools/validate", file=sys.stderr)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-plot", reason(options.folder, error))
         return 4
     if not wanted:
-        print(f"occbench-plot: {options.folder}: no valid case", file=sys.stderr)
+        complain("occbench-plot", f"{options.folder}: no valid case")
         return 1
     return 0

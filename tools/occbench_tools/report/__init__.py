@@ -10,10 +10,10 @@ could not be read or written.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
 
@@ -32,10 +32,8 @@ def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
     for folder in folders:
         try:
             runs.append(Run(folder))
-        except OSError as error:
-            raise Refused(4, f"{error.filename}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise Refused(4, f"{folder}: {error!s}; see tools/validate") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Refused(4, reason(folder, error)) from error
     if len({run.is_model for run in runs}) > 1 and not allow_model:
         model = next(run.folder for run in runs if run.is_model)
         raise Refused(2, f"{model}: a model's run, beside measured ones; --allow-model shows both, marked")
@@ -49,9 +47,7 @@ def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     try:
         return document(runs, only)
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise Refused(
-            4, f"{runs[0].folder}: {type(error).__name__}: {error!s}; see tools/validate"
-        ) from error
+        raise Refused(4, reason(runs[0].folder, error)) from error
 
 
 def parser_of(program: str, words: str, output: str) -> argparse.ArgumentParser:
@@ -74,9 +70,9 @@ def parser_of(program: str, words: str, output: str) -> argparse.ArgumentParser:
 def write(path: Path, text: str) -> None:
     """Writes the page and says where. Raises Refused."""
     try:
-        path.write_bytes(text.encode("utf-8", "replace"))
+        write_whole(path, text)
     except OSError as error:
-        raise Refused(4, f"{path}: {error.strerror}") from error
+        raise Refused(4, reason(path, error)) from error
     print(path)
 
 
@@ -84,7 +80,7 @@ def warn(program: str, runs: list[Run]) -> int:
     """Names the rows that were left out; the exit code."""
     for run in runs:
         for note in run.notes:
-            print(f"{program}: {run.folder}: {note}; see tools/validate", file=sys.stderr)
+            complain(program, f"{run.folder}: {note}; see tools/validate")
     return 1 if any(run.notes for run in runs) else 0
 
 
@@ -97,15 +93,15 @@ def pictures(runs: list[Run], target: Path) -> None:
     """The gallery's PNGs, by occbench-plot: one run's into `target`, of several each into a folder there."""
     from occbench_tools import plot  # matplotlib takes a second
 
-    for run in runs:
-        into = target if len(runs) == 1 else target / run.folder.resolve().name
+    names = [run.folder.resolve().name for run in runs]
+    for place, (run, name) in enumerate(zip(runs, names, strict=True), 1):
+        own = name if names.count(name) == 1 else f"{place}-{name}"
+        into = target if len(runs) == 1 else target / own
         try:
             into.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Refused(4, f"{into}: {error.strerror}") from error
-        there = sorted(run.cases["experiment"].unique())
-        there += ["predictions"] * bool(plot.as_predicted(run.cases).notna().any())
-        for experiment in there:
+            raise Refused(4, reason(into, error)) from error
+        for experiment in plot.drawable(run.cases):
             path = into / f"{experiment}.png"
             if code := plot.main([str(run.folder), "--experiment", experiment, "--output", str(path)]):
                 raise Refused(code, f"{path}: not drawn")
@@ -122,6 +118,6 @@ def main(arguments: list[str] | None = None) -> int:
         if options.png:
             pictures(runs, options.png)
     except Refused as refused:
-        print(f"occbench-report: {refused}", file=sys.stderr)
+        complain("occbench-report", refused)
         return refused.code
     return warn("occbench-report", runs)

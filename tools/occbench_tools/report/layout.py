@@ -94,6 +94,12 @@ LAYOUTS = {
         "warps_per_sm",
         show=("bodies[124]$",),
     ),
+    "reduction": Layout(
+        "How many warps hide the barriers of a row's sum, in blocks of which size?", "warps_per_sm"
+    ),
+    "black_scholes": Layout(
+        "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
+    ),
     "carveout": Layout(
         "What does shared memory that nobody uses cost, when the warps stay the same?", "carveout_percent"
     ),

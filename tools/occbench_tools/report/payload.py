@@ -11,12 +11,12 @@ import pandas as pd
 
 from occbench_tools import findings, validate
 from occbench_tools.analysis import UNITS, WORK, scaled, with_predictions
-from occbench_tools.folder import read_folder
+from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
 from occbench_tools.report.layout import kernels, layout
 
 # Without these a row has no place on any chart.
 NEEDED = [
-    "throughput", "throughput_unit", "time_median_s", "warps_per_sm", "occupancy_theoretical",
+    *POSITIVE, "throughput_unit", "occupancy_theoretical",
 ]  # fmt: skip
 SHARED_BY_RUN = {"schema_version", "source", "experiment", "status", "reason"}  # said once, not in each row
 
@@ -30,9 +30,10 @@ class Run:
         run = read_folder(folder, samples=False, strict=False)
         cases, self.env = with_predictions(run.valid), run.env
         self.is_model = self.env["source"] == "model"
-        self.gpu = str(self.env["gpu"]["name"])
+        self.gpu = str(self.env["gpu"].get("name") or "a GPU without a name")
         self.notes: list[str] = list(run.warnings)
         cut = cases[NEEDED].isna().any(axis=1)
+        cut |= (cases[[*POSITIVE, *POSITIVE_IF_GIVEN]] <= 0).any(axis=1)
         twice = cases["case_id"].duplicated()
         for bad, words in ((cut, "lack numbers"), (twice, "repeat another's case_id")):
             if bad.any():

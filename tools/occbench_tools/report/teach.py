@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.lines import complain
 from occbench_tools.report import Refused, checked, parser_of, read_runs, warn, write
 from occbench_tools.report.lessons import LESSONS, Answer, Footprint, Lesson, percent, rows_of, share
 from occbench_tools.report.page import render
@@ -138,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
         data["sections"] = [section(lesson, runs, calculator, named) for lesson in LESSONS]
         write(options.output, render(data, TITLE))
     except Refused as refused:
-        print(f"occbench-teach: {refused}", file=sys.stderr)
+        complain("occbench-teach", refused)
         return refused.code
     return warn("occbench-teach", runs)
 
