@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench-findings DIR: what a folder of results says, a few short sentences of numbers per experiment.
+
+A Markdown table, computed from cases.csv and env.json alone, with the pictures that tools/plot draws;
+the README's gallery is this table. Exit 0 printed, 2 the words of the call, 4 a file could not be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.findings.blocks import barriers, divergence, energy, waves
+from occbench_tools.findings.latency import (
+    black_scholes,
+    bulk_copy,
+    intensity,
+    latency_hiding,
+    nbody,
+    pointer_chase,
+    tensor_core,
+)
+from occbench_tools.findings.limits import (
+    block_size,
+    block_size_pick,
+    launch_bounds_roulette,
+    registers,
+    same_occupancy,
+    shared_memory,
+    spilling,
+)
+from occbench_tools.findings.memory import (
+    cache_reuse,
+    carveout,
+    clusters,
+    reduction,
+    shared_latency,
+    tiled_matmul,
+    transpose,
+)
+from occbench_tools.findings.phrases import ABSENT
+from occbench_tools.lines import complain, reason
+
+# Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
+FINDINGS = (
+    latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
+    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, black_scholes, carveout,
+    cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves, clusters,
+    energy,
+)  # fmt: skip
+
+
+class ModelError(Exception):
+    """Findings are asked of a run in which nothing was measured."""
+
+
+def sentences(clauses: Iterator[str]) -> str:
+    """Each clause as a sentence."""
+    return " ".join(f"{words[0].upper()}{words[1:]}." for words in list(clauses) or [ABSENT])
+
+
+def findings(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each experiment and what its rows say, empty where it has none. Raises as read_folder does.
+
+    Nor does it speak of a model's run, where nothing was found: ModelError.
+    """
+    cases, env = read_folder(folder)
+    if env["source"] == "model":
+        raise ModelError(f"{folder}: a run of the {env['gpu']['name']}: nothing in it was measured or found")
+    for finding in FINDINGS:
+        rows = cases[cases["experiment"] == finding.__name__]
+        yield finding.__name__, sentences(finding(scaled(rows), env)) if len(rows) else ""
+
+
+def table(folder: Path, link: str) -> str:
+    """The Markdown table of one folder, whose pictures are found at `link`."""
+    lines = ["| experiment | picture | what this run says |", "|---|---|---|"]
+    for name, words in findings(folder):
+        picture = f"![{name}]({link}/{name}.png)" if words else ""
+        lines.append(f"| {name} | {picture} | {words or sentences(iter(()))} |")
+    return "\n".join(lines) + "\n"
+
+
+def plain(folder: Path) -> str:
+    """The same for a terminal: a paragraph for each experiment that has rows."""
+    return "\n".join(
+        f"{name}\n{textwrap.indent(textwrap.fill(words.replace('`', ''), 112), '  ')}\n"
+        for name, words in findings(folder)
+        if words
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="occbench-findings", description="Say in a table what each experiment of a results folder found."
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv, env.json and the pictures")
+    parser.add_argument("--plain", action="store_true", help="paragraphs for a terminal, not Markdown")
+    options = parser.parse_args(arguments)
+    folder = options.folder
+    try:
+        print(plain(folder) if options.plain else table(folder, folder.as_posix()), end="")
+    except ModelError as error:
+        complain("occbench-findings", error)
+        return 2
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain("occbench-findings", reason(folder, error))
+        return 4
+    return 0

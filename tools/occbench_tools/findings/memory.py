@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences on the memory within an SM and its neighbours': tiles, L1, shared memory, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from occbench_tools.analysis import best, l1_kib, least, many
+from occbench_tools.findings.phrases import ABSENT, cost, occupancy, span, speed
+
+
+def tiled_matmul(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The fastest form against the best of the textbook's."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    if len(text := rows[rows["variant"].str.startswith("textbook")]):
+        row = best(text)
+        yield (
+            f"the textbook's best, `{row['variant']}`, has {speed(row)} at {occupancy(row)}, "
+            f"{100 * row['rate'] / top['rate']:.0f} % of that"
+        )
+
+
+def transpose(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The best rate with each conflict, and the warps that come near it."""
+    for lanes, part in rows.groupby("bank_conflict"):
+        top = best(part)
+        words = f"{lanes:g} lanes on one bank" if lanes > 1 else "without bank conflicts"
+        words += f": best {speed(top)} at {occupancy(top)} with {top['ilp']:g} elements per thread, "
+        words += "90 % of it from "
+        near = part[part["rate"] >= 0.9 * top["rate"]].groupby("ilp")["warps_per_sm"].min()
+        yield words + ", ".join(
+            f"{many(count, 'warp')} with {elements:g}" for elements, count in near.items()
+        )
+
+
+def reduction(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The best, the warps that each load in flight takes to come near it, and the blocks that do so best."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    for (width, ilp), part in rows.groupby(["bytes_per_access", "ilp"]):
+        near = part[part["rate"] >= 0.9 * top["rate"]].groupby("block_size")["warps_per_sm"].min()
+        words = f"{ilp:g} x {width:g} B in flight per thread: "
+        if near.empty:
+            words += f"at most {100 * best(part)['rate'] / top['rate']:.0f} % of that"
+        else:
+            words += "90 % of that from " + ", ".join(
+                f"{many(count, 'warp')} in blocks of {threads:g}" for threads, count in near.items()
+            )
+        yield words
+
+
+def carveout(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """From the smallest carve-out to the largest, at the same warps."""
+    for (family, variant), line in rows.groupby(["family", "variant"]):
+        line = line.sort_values("carveout_percent")
+        low, high = line.iloc[0], line.iloc[-1]
+        kib = low["working_set_bytes"] / 1024
+        yield (
+            f"{f'a sweep of {kib:g} KiB per block' if family == 'cache_reuse' else f'`{variant}`'}, "
+            f"{low['carveout_percent']:.0f} -> {high['carveout_percent']:.0f} % carve-out: "
+            f"{cost(high['rate'], low['rate'])} ({speed(low, False)} -> {speed(high)})"
+        )
+
+
+def cache_reuse(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """The best residency of each working set, and what full occupancy costs against it."""
+    rows = rows.assign(fill=rows["blocks_per_sm"] * rows["working_set_bytes"] / 1024 / l1_kib(rows, env))
+    for _, line in rows.groupby(["working_set_bytes", "ilp"]):
+        top, full = best(line), line.loc[line["warps_per_sm"].idxmax()]
+        words = f"{top['working_set_bytes'] / 1024:g} KiB per block"
+        words += f", ILP {top['ilp']:g}" if top["ilp"] > 1 else ""
+        words += f": best {speed(top)} at {many(top['warps_per_sm'], 'warp')}"
+        if full["warps_per_sm"] > top["warps_per_sm"]:
+            words += f", at {full['warps_per_sm']:g} {cost(full['rate'], top['rate'])}"
+        over = line.loc[line["fill"] > 1, "warps_per_sm"]
+        yield words + (f" (past the L1 from {over.min():g} on)" if len(over) else "")
+
+
+def shared_latency(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """A load's latency by two methods, the warps that fill the pipe, and what conflicts leave."""
+    by = rows.drop_duplicates("variant").set_index("variant")
+    if {"chain", "chain-timed"} <= set(by.index):
+        events, clock = by.loc["chain", "cycles_per_pass"], by.loc["chain-timed", "own_cycles_per_pass"]
+        yield f"a load takes {events:.1f} cycles by events, {clock:.1f} by the clock around single ones"
+    reads = rows[rows["variant"].str.startswith("read-ilp")]
+    for ilp, line in reads[reads["bank_conflict"] == 1].groupby("ilp"):
+        if ilp in (1, 4):
+            top, full = best(line), best(line, "warps_per_sm")
+            words = (
+                f"ILP {ilp:g}: at best {top['percent_of_ceiling']:.1f} % of the shared memory's rate, at "
+                f"{many(top['warps_per_sm'], 'warp')} per SM (90 % of that from "
+                f"{least(line, 'warps_per_sm', 0.9):g} on)"
+            )
+            if full["rate"] < 0.95 * top["rate"]:
+                words += f", and {full['warps_per_sm']:g} {cost(full['rate'], top['rate'])}"
+            yield words
+    if len(reads) and (lanes := reads["bank_conflict"].max()) > 1:
+        most = best(reads[reads["bank_conflict"] == lanes])
+        left = most["percent_of_ceiling"]
+        yield f"{lanes:g} lanes on one bank leave {left:.1f} % (1/{lanes:g} is {100 / lanes:.1f})"
+
+
+def clusters(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """Own shared memory against a neighbour's, its latency, and idle SMs."""
+    lone = rows[rows["blocks_per_sm"] == 1]
+    own, far = (lone[lone["variant"] == name] for name in ("smem-read", "dsmem-read"))
+    far = far[far["cluster_size"] > 1].sort_values("cluster_size")
+    if own.empty or far.empty:
+        yield f"a neighbour's shared memory: {ABSENT}"
+    else:
+        mine = best(own)
+        shares = ", ".join(
+            f"{speed(row, False)} in clusters of {row['cluster_size']:.0f} "
+            f"({100 * row['rate'] / mine['rate']:.0f} %)"
+            for row in (far.iloc[0], far.iloc[-1])
+        )
+        yield f"own shared memory {speed(mine)}, a neighbour's {shares}"
+        each = far["rate"] / far["grid_size"]  # one block per SM: of the SMs that take part
+        if len(far) > 2:
+            rest = each.iloc[1:]
+            words = "it does not fall further" if rest.max() / rest.min() < 1.05 else "it falls"
+            sizes = far["cluster_size"].iloc[1:]
+            yield (
+                f"per SM that works {each.iloc[0]:.1f}, then {rest.min():.1f} to {rest.max():.1f} from "
+                f"{sizes.iloc[0]:.0f} to {sizes.iloc[-1]:.0f} blocks: {words}"
+            )
+    chase = rows[(rows["variant"] == "dsmem-latency") & (rows["cluster_size"] > 1)]
+    if len(chase):
+        loads = chase["operations_per_launch"] / chase["grid_size"] / chase["iterations"]
+        cycles = chase["own_cycles_per_pass"] / loads
+        events = chase["cycles_per_pass"] / loads
+        yield (
+            f"a dependent load of it takes {span(cycles)} cycles in the mean of the SMs, {span(events)} by "
+            "events, which wait for the slowest"
+        )
+    idle = rows[(rows["idle_sms"] > 0) & (rows["cluster_size"] > 1) & (rows["blocks_per_sm"] == 1)]
+    if idle.empty:
+        yield "no SM idle at any size"
+        return
+    row = best(idle, "idle_sms")
+    words = f"clusters of {row['cluster_size']:.0f} leave {many(row['idle_sms'], 'SM')} idle"
+    fma = rows[rows["family"] == "fma_chain"].groupby("cluster_size")["rate"].max()
+    if {1, row["cluster_size"]} <= set(fma.index):
+        words += f" (an FMA chain: {cost(fma[row['cluster_size']], fma[1])})"
+    yield words
