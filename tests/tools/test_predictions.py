@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -45,6 +46,17 @@ def known(tmp_path: Path) -> Path:
 def printed(capsys: pytest.CaptureFixture[str], *words: object) -> list[str]:
     assert predictions.main([str(word) for word in words]) == 0
     return capsys.readouterr().out.splitlines()
+
+
+def test_another_model(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its word counts, by case; of a case that it does not know nothing was said."""
+    said = [row | dict(source="model") for row in rows_of("waves", [0.5, 0.5, 0.5])]
+    model = made_up.write(tmp_path / "model", said)
+    (model / "env.json").write_text(json.dumps(made_up.ENV | dict(source="model")), encoding="utf-8")
+    lines = printed(capsys, known, "--model", model)
+    assert any(line.startswith("| waves | 4 | 50.0 % | 50.0 % | +50.0 % |") for line in lines)
+    assert predictions.main([str(known), "--model", str(known)]) == 4
+    assert "not a run of the model" in capsys.readouterr().err
 
 
 def test_table(known: Path, capsys: pytest.CaptureFixture[str]) -> None:

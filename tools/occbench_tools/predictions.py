@@ -6,6 +6,8 @@ predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % wi
 worst: with its sign, the case last in the line; bias: the signed median; the same for the baseline,
 min(latency bound, throughput bounds). Experiments outside the model (analysis.OUTSIDE) follow below the
 total.
+--model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
+place of what was said before the run: today's model against an older measurement.
 --bounds FILE adds how often the hardware counters that tools/profile read name the bound that the model
 names, by the rule of counters.py. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a
 file could not be read, or has no predictions of measured cases.
@@ -30,10 +32,11 @@ HEAD = ["experiment", "cases", "mean", "90 % within", "worst", "bias", "min(): m
         "bias", "not predicted", "worst case"]  # fmt: skip
 
 
-def read_predictions(folder: Path) -> pd.DataFrame:
+def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
     """Valid, measured rows, with `error` and `baseline_error` (fractions; NaN where nothing was said).
 
-    Raises as read_folder does, and ValueError where a run has no such columns or was not measured.
+    `model`: a run of the model, whose word counts instead of the rows' own. Raises as read_folder does, and
+    ValueError where a run has no such columns or was not measured, or `model` was.
     """
     cases, _ = read_folder(folder)
     if lacking := [name for name in COLUMNS if name not in cases]:
@@ -44,6 +47,12 @@ def read_predictions(folder: Path) -> pd.DataFrame:
         )
     if (cases["source"] != "measured").any():
         raise ValueError("a run of the model: nothing in it was measured, and nothing can be compared")
+    if model:
+        said, env = read_folder(model)
+        if env["source"] != "model":
+            raise ValueError(f"--model {model}: measured, not a run of the model")
+        said = said.set_index("case_id")
+        cases = cases.assign(**{name: cases["case_id"].map(said[name]) for name in COLUMNS[1:]})
     errors = {
         name: cases[column].where(cases[column] > 0) / cases["throughput"] - 1
         for name, column in (("error", "throughput_predicted"), ("baseline_error", "throughput_baseline"))
@@ -169,9 +178,11 @@ def plain(head: list[str], *parts: list[list[str]]) -> str:
     return f"\n{rule}\n".join(blocks) + "\n"
 
 
-def report(folder: Path, bounds: Path | None, table: type(markdown) = markdown) -> str:
+def report(
+    folder: Path, bounds: Path | None, table: type(markdown) = markdown, model: Path | None = None
+) -> str:
     """All that the command prints. Raises as read_predictions and read_counters do; LookupError: no case."""
-    rows = read_predictions(folder)
+    rows = read_predictions(folder, model)
     if rows["error"].isna().all():
         raise LookupError(
             "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
@@ -199,10 +210,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--bounds", metavar="FILE", type=Path, help="hardware counters that tools/profile read"
     )
+    parser.add_argument(
+        "--model", metavar="MODEL", type=Path, help="a model's run: its predictions instead of the rows' own"
+    )
     parser.add_argument("--plain", action="store_true", help="columns for a terminal, not Markdown")
     options = parser.parse_args(arguments)
     try:
-        print(report(options.folder, options.bounds, plain if options.plain else markdown), end="")
+        table = plain if options.plain else markdown
+        print(report(options.folder, options.bounds, table, options.model), end="")
     except (OSError, ValueError, KeyError, TypeError) as error:
         complain("occbench-predictions", reason(options.folder, error))
         return 4
