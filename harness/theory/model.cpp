@@ -17,6 +17,7 @@ namespace {
 constexpr double short_run = 12000;
 // Where queues of the memory system decide, chance needs longer to even out.
 constexpr double memory_run = 50000;
+constexpr double memory_turns = 16;
 // Launches of more blocks per SM than this are taken to go on at the pace of the second half of as many.
 constexpr int rounds_simulated = 16;
 // Of the L2's size, what a set read by all SMs can fill before lines are lost: the rest holds copies for the far half.
@@ -187,6 +188,7 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
   const int working = crew.working_warps > 0 ? crew.working_warps : crew.warps_per_block;
 
   const double run = flow.dram_bytes > 0 ? memory_run : short_run;
+  const double fewest = flow.dram_bytes > 0 ? memory_turns : 1;
   Usage usage;
   const auto cycles_at = [&](double clock) {
     const Machine machine = machine_of(chip, p, clock, demand.written, active_sms);
@@ -194,7 +196,7 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
     const auto rounds = [&](int total) {
       crew.total_blocks = total;
       const double instructions = static_cast<double>(program.loop.size()) * working * total;
-      const double some = std::max(1.0, std::ceil(run / instructions));
+      const double some = std::max(fewest, std::ceil(run / instructions));
       if (turns <= 2 * some) {
         const double whole = std::max(1.0, std::round(turns));
         usage = simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(whole));
