@@ -244,11 +244,11 @@ class Sm {
     double& busy = channels_[channel % channels_.size()];
     const double begun = std::max(busy, t);
     busy = begun + lines * line_cycles_;
-    usage_.dram += lines * line_cycles_ / static_cast<double>(channels_.size());
     return begun;
   }
   /// Writes are kept back and drained in batches: turning a channel around costs time.
   void dram_write(double t) {
+    usage_.dram += line_bytes / m_.dram_bytes;
     if (++pending_writes_ >= m_.write_batch) occupy(random_(), t, std::exchange(pending_writes_, 0));
   }
 
@@ -275,6 +275,7 @@ class Sm {
       const double at_l2 = std::max(port_, l2_);
       if (draw < dram_share) {
         const double begun = occupy(channel, at_l2, 1);
+        usage_.dram += line_bytes / m_.dram_bytes;
         last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
         queued = true;
       } else
@@ -334,8 +335,11 @@ class Sm {
         usage_.l1 += busy;
         hold(w, i.read, done);
         write_through(done, bytes, m_.spill_store_bytes);
-        for (double left = bytes; left > 0; left -= line_bytes)  // what the L2 must put out of itself
-          if (random_.uniform() < 1 - t_.local_l2) dram_write(done);
+        for (double left = bytes; left > 0; left -= line_bytes)
+          if (random_.uniform() < 1 - t_.local_l2)  // the L2 must put something out of itself
+            dram_write(done);
+          else if (t_.load_dram > 0)  // into the L2 what DRAM delivers and what spills store go by turns
+            occupy(random_(), done, m_.dram_bytes / m_.spill_store_bytes);
         return;
       }
       case Pipe::global_store: {
