@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,8 @@ constexpr double bank_window = 2;
 // Of the spread of DRAM's latency over single lines, what lines side by side do not have in common: 75 of 170 cycles on
 // an H200, within the 1 KiB that a block of 256 reads at once.
 constexpr double own_share = 0.44;
+// The L2 writes back when it needs the room: not when a line is stored, but up to so many cycles later.
+constexpr double write_back_window = 4096;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
 
 /// SplitMix64 (Steele et al. 2014).
@@ -249,7 +253,14 @@ class Sm {
   /// Writes are kept back and drained in batches: turning a channel around costs time.
   void dram_write(double t) {
     usage_.dram += line_bytes / m_.dram_bytes;
-    if (++pending_writes_ >= m_.write_batch) occupy(random_(), t, std::exchange(pending_writes_, 0));
+    if (++pending_writes_ < m_.write_batch) return;
+    batches_.emplace(t + write_back_window * random_.uniform(), std::exchange(pending_writes_, 0));
+  }
+
+  /// The batches that are due by `t`.
+  void write_back(double t) {
+    for (; !batches_.empty() && batches_.top().first <= t; batches_.pop())
+      occupy(random_(), batches_.top().first, batches_.top().second);
   }
 
   /// When `bytes` are there that left the SM's load/store unit at `t`. `dram_share` and `l2_share` of them by chance.
@@ -274,6 +285,7 @@ class Sm {
       usage_.l2 += part / m_.l2_bytes;
       const double at_l2 = std::max(port_, l2_);
       if (draw < dram_share) {
+        write_back(at_l2);
         const double begun = occupy(channel, at_l2, 1);
         usage_.dram += line_bytes / m_.dram_bytes;
         last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
@@ -529,6 +541,8 @@ class Sm {
   std::vector<std::size_t> meetings_;
   std::vector<double> channels_;
   double pending_writes_ = 0;
+  using Batch = std::pair<double, double>;  // when, and how many lines
+  std::priority_queue<Batch, std::vector<Batch>, std::greater<>> batches_;
   double line_cycles_ = 0;
   double load_store_ = 0, port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0, barrier_ = 0;
   Usage usage_;
