@@ -286,6 +286,25 @@ def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{cliff} (65.9 -> 65.9 TFLOP/s)" in "\n".join(lines)
 
 
+def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A launch of 60 % of the warp slots where theory has 100; two of three counters agree with records."""
+    parts = dict(
+        occupancy_theoretical=1.0, occupancy_resident=0.8, occupancy_launch=0.6, lost_to_ramp=0.05,
+        lost_to_turnover=0.0, lost_to_tail=0.25, lost_to_imbalance=0.1, lost_to_unused_places=0.0,
+    )  # fmt: skip
+    rows = [row | parts for row in made_up.cases() if row["experiment"] == "waves"][:4]
+    for row, counted in zip(rows, (0.8, 0.81, 0.7, None), strict=True):
+        row["occupancy_achieved"] = counted
+    assert findings.main([str(made_up.write(tmp_path / "run", rows))]) == 0
+    words = capsys.readouterr().out.splitlines()[-1]
+    assert words.startswith(
+        "40.0 points of occupancy are lost between theory and the launch, in the mean of 4 cases"
+    )
+    assert "25.0 to the tail, 10.0 to imbalance, 5.0 to the ramp, 0.0 to" in words
+    assert "within 2 points of each other in 2 of 3 cases (66.7 %): 1.00 points apart in the median" in words
+    assert words.endswith(f"most in `{rows[2]['case_id']}`, 80 against 70 %.")
+
+
 def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(
         tmp_path / "few", [row for row in made_up.cases() if row["experiment"] == "waves"][:2]
@@ -331,9 +350,15 @@ def test_usage(words: list[str]) -> None:
 
 
 def test_the_gallery_of_the_readme() -> None:
-    """`<!-- gallery: DIR -->` table `<!-- /gallery -->`: the table is that of the folder."""
+    """`<!-- gallery: DIR -->` table `<!-- /gallery -->`: the table is that of the folder; `achieved` the same."""
     text = (made_up.REPOSITORY / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^<!-- gallery: (\S+) -->\n(.*?)^<!-- /gallery -->$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == text.count("<!-- gallery:"), "a gallery without its end"
-    for folder, block in blocks:
-        assert block == findings.table(made_up.REPOSITORY / folder, folder), f"tools/findings {folder}"
+    says = {
+        "gallery": lambda folder: findings.table(made_up.REPOSITORY / folder, folder),
+        "achieved": lambda folder: findings.of_occupancy(made_up.REPOSITORY / folder) + "\n",
+    }
+    for kind, words in says.items():
+        form = rf"^<!-- {kind}: (\S+) -->\n(.*?)^<!-- /{kind} -->$"
+        blocks = re.findall(form, text, re.MULTILINE | re.DOTALL)
+        assert len(blocks) == text.count(f"<!-- {kind}:"), f"{kind} without its end"
+        for folder, block in blocks:
+            assert block == words(folder), f"tools/findings {folder}"

@@ -2,7 +2,8 @@
 """occbench-findings DIR: what a folder of results says, a few short sentences of numbers per experiment.
 
 A Markdown table, computed from cases.csv and env.json alone, with the pictures that tools/plot draws;
-the README's gallery is this table. Exit 0 printed, 2 the words of the call, 4 a file could not be read.
+the README's gallery is this table. Below it, what all of them together say of achieved occupancy.
+Exit 0 printed, 2 the words of the call, 4 a file could not be read.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.findings.achieved import achieved
 from occbench_tools.findings.blocks import barriers, divergence, energy, waves
 from occbench_tools.findings.latency import (
     black_scholes,
@@ -75,6 +77,12 @@ def findings(folder: Path) -> Iterator[tuple[str, str]]:
         yield finding.__name__, sentences(finding(scaled(rows), env)) if len(rows) else ""
 
 
+def of_occupancy(folder: Path) -> str:
+    """What all rows say of achieved occupancy; empty of a run whose blocks did not say where they were."""
+    clauses = list(achieved(read_folder(folder)[0]))
+    return sentences(iter(clauses)) if clauses else ""
+
+
 def table(folder: Path, link: str) -> str:
     """The Markdown table of one folder, whose pictures are found at `link`."""
     lines = ["| experiment | picture | what this run says |", "|---|---|---|"]
@@ -104,6 +112,12 @@ def main(arguments: list[str] | None = None) -> int:
     folder = options.folder
     try:
         print(plain(folder) if options.plain else table(folder, folder.as_posix()), end="")
+        if words := of_occupancy(folder):
+            print(
+                f"achieved occupancy\n{textwrap.indent(textwrap.fill(words.replace('`', ''), 112), '  ')}"
+                if options.plain
+                else f"\n{words}"
+            )
     except ModelError as error:
         complain("occbench-findings", error)
         return 2

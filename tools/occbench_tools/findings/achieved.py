@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all experiments together say of occupancy: how much of it a launch loses, to what, and who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+# The parts of theory, by column, as a sentence names them.
+LOSSES = {
+    "lost_to_unused_places": "places never used",
+    "lost_to_ramp": "the ramp",
+    "lost_to_turnover": "turnover",
+    "lost_to_tail": "the tail",
+    "lost_to_imbalance": "imbalance",
+}
+POINTS = 0.02  # of occupancy: as far apart as two ways to count it may be
+
+
+def achieved(cases: pd.DataFrame) -> Iterator[str]:
+    """Clauses on the valid rows of a whole run; none where its blocks did not say where they were."""
+    columns = ["occupancy_resident", "occupancy_launch", *LOSSES]
+    if not set(columns) <= set(cases):
+        return
+    rows = cases.dropna(subset=columns)
+    if rows.empty:
+        return
+    gap = (rows["occupancy_theoretical"] - rows["occupancy_launch"]).mean()
+    parts = sorted(((rows[column].mean(), name) for column, name in LOSSES.items()), reverse=True)
+    words = ", ".join(f"{100 * lost:.1f} to {name}" for lost, name in parts)
+    yield (
+        f"{100 * gap:.1f} points of occupancy are lost between theory and the launch, in the mean of "
+        f"{len(rows):,} cases: {words}"
+    )
+    both = rows.dropna(subset=["occupancy_achieved"])
+    if both.empty:
+        return
+    apart = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
+    within = int((apart <= POINTS).sum())
+    worst = both.loc[apart.idxmax()]
+    yield (
+        f"what the blocks' records say is achieved and what the hardware counter says lie within "
+        f"{100 * POINTS:.0f} points of each other in {within:,} of {len(both):,} cases "
+        f"({100 * within / len(both):.1f} %): {100 * apart.median():.2f} points apart in the median, most in "
+        f"`{worst['case_id']}`, {100 * worst['occupancy_resident']:.0f} against "
+        f"{100 * worst['occupancy_achieved']:.0f} %"
+    )
