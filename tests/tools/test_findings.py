@@ -350,7 +350,7 @@ def test_usage(words: list[str]) -> None:
 
 
 def test_the_gallery_of_the_readme() -> None:
-    """`<!-- gallery: DIR -->` table `<!-- /gallery -->`: the table is that of the folder; `achieved` the same."""
+    """`<!-- gallery: DIR -->` table `<!-- /gallery -->` is that of the folder, and so is `achieved`."""
     text = (made_up.REPOSITORY / "README.md").read_text(encoding="utf-8")
     says = {
         "gallery": lambda folder: findings.table(made_up.REPOSITORY / folder, folder),
