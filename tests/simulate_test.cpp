@@ -155,6 +155,34 @@ TEST(Programs, SayWhichLineIsWrong) {
   EXPECT_EQ(complaint("f v 16 0 0 0 1\nFFMA x - - 00 11 11\n"), "line 2: 'x' is no number");
 }
 
+TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
+  // Each warp alone fetches every neighbouring row from the L2, which is then the limit; 16 share them.
+  Parameters p;
+  p.sm_clock_hz = 1e9;
+  p.l1_latency_cycles = 32;
+  p.l1_bytes_per_cycle = 128;
+  p.l2_latency_cycles = 270;
+  p.sm_port_bytes_per_cycle = 64;
+  p.l2_bytes_per_s = 32e9;  // of the one SM
+  p.spill_store_bytes_per_s = 32e9;
+  p.dram_latency_s = 500e-9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
+  const Program rows = chain(10, "LDG.128 1 0 - 00 00 00");
+  // Ten loads of 16 bytes: four rows on either side, and the warp's own twice.
+  const Flow flow{.reused_bytes = 160, .warp_set_bytes = 2048, .halo_rows = 4};
+  const auto cycles = [&](int warps_per_block) {
+    const Shape shape{.grid_size = 16 / warps_per_block,
+                      .warps_per_block = warps_per_block,
+                      .blocks_per_sm = 16 / warps_per_block,
+                      .passes = 200,
+                      .l1_bytes = 128 * 1024};
+    return predict(rows, flow, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / (200 * 16);
+  };
+  EXPECT_NEAR(cycles(1), 8 * 512 / 32.0, 4);
+  EXPECT_NEAR(cycles(2), 4 * 512 / 32.0, 4);
+  EXPECT_NEAR(cycles(16), 10 * 512 / 128.0, 4) << "the L1's own rate";
+}
+
 TEST(Model, NamesTheParameterItLacks) {
   Parameters p;
   p.sm_clock_hz = 2e9;

@@ -74,9 +74,11 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   const double in_l2 = wanted > 0 ? std::min(1.0, l2 / wanted) : 1;
   if (flow.reused_bytes > 0 && loaded > 0) {
     const double share = std::min(1.0, flow.reused_bytes / loaded);
-    // Of the rows 1 to n beyond a block's edge, on average half of n lie with a neighbour, on both sides alike.
-    const double elsewhere =
-        flow.halo_rows > 0 ? std::min(1.0, (flow.halo_rows + 1) / 2 / shape.warps_per_block) : 0;
+    // A warp reads n rows on either side of its own. Of a block's rows and n beyond its edges, the L1 lacks those
+    // beyond, and has them once the first of its warps asked: one in as many of these reads as the block has warps.
+    const double per_load = program.bytes(Pipe::global_load) / std::max(1, program.count(Pipe::global_load));
+    const double neighbours = std::min(1.0, 2 * flow.halo_rows * per_load / flow.reused_bytes);
+    const double elsewhere = neighbours / shape.warps_per_block;
     const double missed = share * (1 - kept(set + spilled, l1) * (1 - elsewhere));
     d.traffic.load_l2 += missed * in_l2;
     d.traffic.load_dram += missed * (1 - in_l2);
