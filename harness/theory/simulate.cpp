@@ -28,7 +28,7 @@ constexpr double load_store_queue = 64;
 // Bytes of stores that an SM has under way before it must wait for DRAM to take them.
 constexpr double stores_under_way = 32768;
 constexpr double constant_latency = 24;
-// Operands are read within three cycles of the issue: a bank may be behind by two (Huerta et al. 2025).
+// Cycles in which an instruction reads its operands; what these do not suffice for delays it.
 constexpr double bank_window = 2;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
 
@@ -158,8 +158,6 @@ class Sm {
     if (w.waits || w.turns == turns_) return never;
     const Instruction& i = program_.loop[w.at];
     double t = std::max(w.ready, s.free);
-    if (i.reads_alone[0] + i.reads_alone[1] > 0)
-      t = std::max({t, s.bank[0] - bank_window, s.bank[1] - bank_window});
     for (unsigned mask = i.wait, n = 0; mask != 0; mask >>= 1, ++n)
       if (mask & 1) t = std::max(t, w.free[n]);
     switch (i.pipe) {
@@ -359,23 +357,30 @@ class Sm {
     }
   }
 
+  /// An instruction whose operands are late stops all behind it: no stall count goes on meanwhile.
+  void hold_up(const Scheduler& s, double cycles) {
+    for (const int index : s.warps) {
+      Warp& w = warps_[static_cast<std::size_t>(index)];
+      if (w.ready > s.next) w.ready += cycles;
+    }
+  }
+
   void issue(Scheduler& s) {
     Warp& w = warps_[static_cast<std::size_t>(s.chosen)];
     const Instruction& i = program_.loop[w.at];
-    const double t = s.next;
-    const bool again = s.last == s.chosen;
-    const std::uint8_t* const reads = again ? i.reads : i.reads_alone;
-    double late = 0;  // a bank that still delivers to another warp holds the result up
-    for (const int bank : {0, 1}) {
-      if (reads[bank] == 0) continue;
-      if (!again && s.bank[bank] > t) late = std::max(late, (reads[bank] - 1) * m_.bank_cycles);
-      s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
-    }
+    const std::uint8_t* const reads = s.last == s.chosen ? i.reads : i.reads_alone;
+    double t = s.next;
+    for (const int bank : {0, 1})
+      if (reads[bank] > 0)
+        t = std::max(t, std::max(s.bank[bank], s.next) + (reads[bank] - bank_window) * m_.bank_cycles);
+    if (t > s.next) hold_up(s, t - s.next);
+    for (const int bank : {0, 1})
+      if (reads[bank] > 0) s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
     usage_.banks += std::max(reads[0], reads[1]) * m_.bank_cycles;
     s.free = t + 1;
-    s.last = s.chosen;
+    if (i.pipe != Pipe::none) s.last = s.chosen;  // what goes to no pipe leaves no trace
     ++usage_.issued;
-    w.ready = t + std::max<double>(i.stall, 1) + late;
+    w.ready = t + std::max<double>(i.stall, 1);
     w.issued = t;
     switch (i.pipe) {
       case Pipe::fma: {
