@@ -142,6 +142,9 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
   };
   EXPECT_NEAR(pace(meeting("BAR"), crowd, {}, m), 32 * (2 + 1), 2);
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), crowd, {}, m), 32 * (2 + 1 + 3), 2);
+  m.barrier_cycles = 20;  // and a warp alone waits until its scheduler has read the register
+  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  EXPECT_NEAR(pace(meeting("BAR.REGISTER"), lone, {}, m) - pace(meeting("BAR"), lone, {}, m), 4, 0.5);
 }
 
 TEST(Simulate, SpilledRegistersGoThroughTheL1) {

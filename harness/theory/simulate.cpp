@@ -473,6 +473,8 @@ class Sm {
           w.groups.erase(w.groups.begin(), w.groups.end() - static_cast<std::ptrdiff_t>(i.count));
         break;
       case Pipe::barrier:
+        if (i.in_register)  // it is read where an access reads its address
+          t = s.address = std::max(s.address, t) + address_cycles_;
         arrive(w, i, t);
         break;
       case Pipe::branch:
