@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 
 #include "harness/theory/model.hpp"
 
@@ -62,6 +63,45 @@ TEST(Simulate, RegistersOfOneBankTakeTurns) {
   EXPECT_GT(both.loop.size(), 12U);
 }
 
+TEST(Simulate, AWaitForABankStopsAllStallCounts) {
+  // Two of three registers in one bank: four warps share it evenly, though two would fill it; a fifth gets nothing.
+  const auto warps = [](int blocks) {
+    return pace(chain(400, "FFMA 4 - - 00 12 12"), {.blocks = blocks, .warps_per_block = 4});
+  };
+  EXPECT_NEAR(warps(3), 3 * 800, 30);
+  EXPECT_NEAR(warps(4), 4 * 800, 40);
+  EXPECT_NEAR(warps(5), 4 * 800 + 1600, 60);
+}
+
+TEST(Simulate, ANopMakesNoWarpTheLast) {
+  // Two warps' pairs fill the tensor cores, and the third must not get a turn by the NOP that ends its own.
+  const Program pairs =
+      parse_programs("f v 16 0 0 0 1\n20*IADD3 2 - - 00 10 10\n" +
+                     [] {
+                       std::string all;
+                       for (int i = 0; i < 32; ++i)
+                         all += "HMMA 6 - - 00 00 00\nHMMA 15 - - 00 00 00\nNOP 3 - - 00 00 00\n";
+                       return all;
+                     }())
+          .at({"f", "v"});
+  Machine machine = quiet_machine();
+  machine.mma_cycles = 6;
+  const auto blocks = [&](int n) { return pace(pairs, {.blocks = n, .warps_per_block = 4}, {}, machine); };
+  EXPECT_GT(blocks(3), 1.8 * blocks(2));
+}
+
+TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
+  const Program chase = parse_programs("f v 16 0 0 0 1\n16*LDS.32 4 0 - 01 00 00\n").at({"f", "v"});
+  const Program wide = parse_programs("f v 16 0 0 0 1\n16*LDS.128 4 0 - 01 00 00\n").at({"f", "v"});
+  const Crew four{.blocks = 1, .warps_per_block = 4};
+  for (const double ways : {1.0, 2.0, 4.0, 8.0})
+    EXPECT_NEAR(pace(chase, four, {.bank_conflict = ways}) / 16, 23 + 2 * (ways - 1), 1) << ways;
+  EXPECT_NEAR(pace(wide, four) / 16, 23 + 2 * 3 + 3, 1) << "four passes, and four registers to write";
+  // However long each access takes, 16 warps of a scheduler wait for it evenly; at one a cycle the last ones starve.
+  EXPECT_NEAR(pace(wide, {.blocks = 16, .warps_per_block = 4}) / 16, 4 * 64, 8);
+  EXPECT_GT(pace(chase, {.blocks = 16, .warps_per_block = 4}) / 16, 1.1 * 64);
+}
+
 TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
@@ -102,6 +142,9 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
   };
   EXPECT_NEAR(pace(meeting("BAR"), crowd, {}, m), 32 * (2 + 1), 2);
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), crowd, {}, m), 32 * (2 + 1 + 3), 2);
+  m.barrier_cycles = 20;  // and a warp alone waits until its scheduler has read the register
+  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  EXPECT_NEAR(pace(meeting("BAR.REGISTER"), lone, {}, m) - pace(meeting("BAR"), lone, {}, m), 4, 0.5);
 }
 
 TEST(Simulate, SpilledRegistersGoThroughTheL1) {

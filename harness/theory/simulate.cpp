@@ -5,9 +5,10 @@
 //   stall count of its last instruction is over and the scoreboards that this one waits for are free: both are in the
 //   machine code.
 // - A pipe takes one warp instruction per so many cycles. Two register banks deliver one register each a cycle; the
-//   operand cache spares the reads that the compiler marked, unless another warp issued in between.
-// - Memory instructions go through one load/store unit. What misses goes to the L2, and on to one of some DRAM channels
-//   at random, each with a queue: loaded latency comes out, it does not go in.
+//   operand cache spares the reads that the compiler marked, unless another warp issued in between. An instruction that
+//   cannot read all of its operands in three cycles holds its scheduler up, stall counts and all.
+// - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes to the
+//   L2, and on to one of some DRAM channels at random, each with a queue: loaded latency comes out, it does not go in.
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
@@ -27,11 +28,19 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double line_bytes = 128;
 // Cycles of work that the load/store unit takes in before the schedulers must wait.
 constexpr double load_store_queue = 64;
+// Memory instructions that may wait for their scheduler's address unit, which takes one every four cycles (Huerta et
+// al. 2025): the four together deliver as fast as shared memory answers. Behind them 64 conflicting accesses still find
+// room, for all warps then go on evenly.
+constexpr double address_queue = 5;
 // Bytes of stores that an SM has under way before it must wait for DRAM to take them.
 constexpr double stores_under_way = 32768;
+// The load/store unit takes an address unit's next pass in the second cycle after one (Huerta et al. 2025); passes of
+// others come between.
+constexpr double pass_interval = 2;
+constexpr double register_bytes = 4;  // of a lane, that come back in a cycle
 constexpr double constant_latency = 24;
-// Operands are read within three cycles of the issue: a bank may be behind by two (Huerta et al. 2025).
-constexpr double bank_window = 2;
+// Cycles in which an instruction reads its operands (Huerta et al. 2025); what these do not suffice for delays it.
+constexpr double bank_window = 3;
 // Of the spread of DRAM's latency over single lines, what lines side by side do not have in common: 75 of 170 cycles on
 // an H200, within the 1 KiB that a block of 256 reads at once.
 constexpr double own_share = 0.44;
@@ -92,7 +101,8 @@ struct Scheduler {
   double fma[2] = {0, 0};
   double bank[2] = {0, 0};  ///< when each register bank has delivered
   double alu = 0, fp64 = 0, special = 0, uniform = 0, tensor = 0;
-  double next = 0;  ///< when it issues again, as far as is known
+  double address = 0;  ///< when the unit that computes addresses takes its next instruction
+  double next = 0;     ///< when it issues again, as far as is known
   int chosen = -1;
 };
 
@@ -111,6 +121,7 @@ class Sm {
     const double dram_bytes = m.dram_bytes > 0 ? m.dram_bytes : 1;
     const double channels = std::max(1.0, m.dram_service * dram_bytes / line_bytes);
     channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
+    address_cycles_ = schedulers * line_bytes / m.shared_bytes;
     line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
@@ -167,8 +178,6 @@ class Sm {
     if (w.waits || w.turns == turns_) return never;
     const Instruction& i = program_.loop[w.at];
     double t = std::max(w.ready, s.free);
-    if (i.reads_alone[0] + i.reads_alone[1] > 0)
-      t = std::max({t, s.bank[0] - bank_window, s.bank[1] - bank_window});
     for (unsigned mask = i.wait, n = 0; mask != 0; mask >>= 1, ++n)
       if (mask & 1) t = std::max(t, w.free[n]);
     switch (i.pipe) {
@@ -200,11 +209,13 @@ class Sm {
         t = std::max({t, load_store_ - load_store_queue, write_ - stores_under_way / m_.spill_store_bytes});
         break;
       case Pipe::global_load:
-      case Pipe::shared_load:
-      case Pipe::shared_store:
       case Pipe::local_load:
       case Pipe::async_load:
         t = std::max(t, load_store_ - load_store_queue);
+        break;
+      case Pipe::shared_load:
+      case Pipe::shared_store:
+        t = std::max(t, s.address - address_queue * address_cycles_);
         break;
       case Pipe::wait_copies:
         if (w.copies.size() > i.count) t = std::max(t, w.copies[w.copies.size() - 1 - i.count]);
@@ -328,8 +339,10 @@ class Sm {
         const double busy = bytes / m_.shared_bytes * t_.bank_conflict;
         const double done = take_in(t, busy);
         usage_.shared += busy;
-        hold(w, i.read, done);
-        hold(w, i.write, done - std::min(busy, 1.0) + m_.shared_latency);
+        hold(w, i.read, t + address_cycles_);  // with the operands read, however long the access then waits
+        const double last = done - busy + pass_interval * (busy - std::min(busy, 1.0));
+        hold(w, i.write,
+             std::max(last, done - 1) + std::max(1.0, i.bytes / register_bytes) - 1 + m_.shared_latency);
         return;
       }
       case Pipe::local_load: {
@@ -379,23 +392,30 @@ class Sm {
     }
   }
 
+  /// An instruction whose operands are late stops all behind it: no stall count goes on meanwhile.
+  void hold_up(const Scheduler& s, double cycles) {
+    for (const int index : s.warps) {
+      Warp& w = warps_[static_cast<std::size_t>(index)];
+      if (w.ready > s.next) w.ready += cycles;
+    }
+  }
+
   void issue(Scheduler& s) {
     Warp& w = warps_[static_cast<std::size_t>(s.chosen)];
     const Instruction& i = program_.loop[w.at];
-    const double t = s.next;
-    const bool again = s.last == s.chosen;
-    const std::uint8_t* const reads = again ? i.reads : i.reads_alone;
-    double late = 0;  // a bank that still delivers to another warp holds the result up
-    for (const int bank : {0, 1}) {
-      if (reads[bank] == 0) continue;
-      if (!again && s.bank[bank] > t) late = std::max(late, (reads[bank] - 1) * m_.bank_cycles);
-      s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
-    }
+    const std::uint8_t* const reads = s.last == s.chosen ? i.reads : i.reads_alone;
+    double t = s.next;
+    for (const int bank : {0, 1})
+      if (reads[bank] > 0)
+        t = std::max(t, std::max(s.bank[bank], s.next) + (reads[bank] - bank_window) * m_.bank_cycles);
+    if (t > s.next) hold_up(s, t - s.next);
+    for (const int bank : {0, 1})
+      if (reads[bank] > 0) s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
     usage_.banks += std::max(reads[0], reads[1]) * m_.bank_cycles;
     s.free = t + 1;
-    s.last = s.chosen;
+    if (i.pipe != Pipe::none) s.last = s.chosen;  // what goes to no pipe leaves no trace
     ++usage_.issued;
-    w.ready = t + std::max<double>(i.stall, 1) + late;
+    w.ready = t + std::max<double>(i.stall, 1);
     w.issued = t;
     switch (i.pipe) {
       case Pipe::fma: {
@@ -444,7 +464,8 @@ class Sm {
       case Pipe::local_load:
       case Pipe::local_store:
       case Pipe::async_load:
-        memory(w, i, t);
+        s.address = std::max(s.address, t) + address_cycles_;
+        memory(w, i, s.address - address_cycles_);
         break;
       case Pipe::bulk_load:
         w.copies.push_back(copy(t));
@@ -472,6 +493,8 @@ class Sm {
           w.groups.erase(w.groups.begin(), w.groups.end() - static_cast<std::ptrdiff_t>(i.count));
         break;
       case Pipe::barrier:
+        if (i.in_register)  // it is read where an access reads its address
+          t = s.address = std::max(s.address, t) + address_cycles_;
         arrive(w, i, t);
         break;
       case Pipe::branch:
@@ -544,6 +567,7 @@ class Sm {
   using Batch = std::pair<double, double>;  // when, and how many lines
   std::priority_queue<Batch, std::vector<Batch>, std::greater<>> batches_;
   double line_cycles_ = 0;
+  double address_cycles_ = 0;  ///< of a memory instruction
   double load_store_ = 0, port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0, barrier_ = 0;
   Usage usage_;
 };
