@@ -176,6 +176,9 @@ struct Form {
 void add(const Form& f) {
   const std::size_t tile_bytes = std::size_t{4} * f.tile * f.depth;  // of A's tile, and of B's
   const double flop_per_pass = 2.0 * f.depth * f.elements;
+  // Half of the loads are A's, whose rows of the tile are a part of a line: the rest of it, which DRAM has brought with
+  // it, is what the next passes ask for. Of B every pass reads other rows.
+  const double new_lines = (1 + std::min(1.0, 4.0 * f.depth / 128)) / 2;
   add_variant({
       .family = "tiled_matmul",
       .name = f.name,
@@ -186,7 +189,8 @@ void add(const Form& f) {
                .latency_cycles = 800.0 + 8 * f.depth,
                .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
       .flow = {.loop_trips = f.loop_trips,
-               .shared_bytes = f.bytes_per_pass,
+               .l2_bytes = (1 - new_lines) * f.bytes_per_pass,
+               .shared_bytes = new_lines * f.bytes_per_pass,
                .lines = f.lines,
                .bank_conflict = f.bank_conflict},
       .instructions = f.instructions,
@@ -279,7 +283,7 @@ const Registration registered{[] {
                           {"BAR", 2}},
          .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
          .bytes_per_pass = 32.0 * Body::loads,
-         .lines = 1,
+         .lines = 1.5,  // B's lanes fill theirs, A's half of theirs
          // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to four rows at
          // once, in one bank all four.
          .bank_conflict =
