@@ -295,6 +295,10 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
            "4 words a thread and pass stored to local memory, and as many reloaded: the best of 3 numbers "
            "of warps",
        .value = most_bytes_per_s},
+      {.parameter = "spill_store_bandwidth_8_warps",
+       .cases = {of("spill", {.block_size = 128, .resident_blocks = 2})},
+       .method = "the same in 8 warps: 128 lines of each SM, stored to again and again",
+       .value = most_bytes_per_s},
       {.parameter = "sm_port_bandwidth",
        .cases = {of("l2-sweep-2MiB", {.grid_size = 1})},
        .method =
@@ -346,6 +350,10 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
       {.parameter = "dram_write_bandwidth",
        .cases = some_warps("dram-write", 256, many),
        .method = "8-byte stores, 3 a pass: the best of 3 numbers of warps",
+       .value = most_bytes_per_s},
+      {.parameter = "dram_narrow_write_bandwidth",
+       .cases = {of("dram-write-narrow", full)},
+       .method = "4-byte stores of all warps, each to four places far apart by turns",
        .value = most_bytes_per_s},
       {.parameter = "dram_mixed_bandwidth",
        .cases = some_warps("dram-copy", 256, many),

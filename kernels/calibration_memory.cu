@@ -256,6 +256,30 @@ struct Dram {
   }
 };
 
+constexpr int narrow_streams = 4;
+
+struct NarrowParameters {
+  float* output;  ///< `streams` parts of passes x threads
+  int passes;
+};
+
+/// Each warp stores 128 bytes at a time, and every time to another of four places far apart: what it leaves in a page
+/// of DRAM before it goes to another is a line, where Dram leaves a block's whole row.
+struct NarrowWrites {
+  using Parameters = NarrowParameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t threads = device::thread_count();
+    float* at = p.output + device::thread_index();
+    const std::int64_t part = threads * p.passes;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass, at += threads) {
+#pragma unroll
+      for (int j = 0; j < narrow_streams; ++j) at[j * part] = static_cast<float>(j);
+    }
+  }
+};
+
 constexpr unsigned bulk_bytes = 2048;  // of a copy
 
 struct BulkParameters {
@@ -630,6 +654,40 @@ void add_dram(const std::string& name) {
   });
 }
 
+void add_narrow_writes() {
+  const auto words = [](const Shape& shape) {
+    return static_cast<std::size_t>(shape.threads() * shape.iterations) * narrow_streams;
+  };
+  add_variant({
+      .family = "calibration",
+      .name = "dram-write-narrow",
+      .dials = {.ilp = narrow_streams, .bytes_per_access = 4},
+      .ceiling = Ceiling::dram,
+      .pass = {.dram_bytes = 4.0 * narrow_streams, .latency_cycles = 8 * narrow_streams},
+      .instructions = {{"STG.32", narrow_streams}},
+      .l2_before = L2::dirty,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            return static_cast<std::int64_t>(arena.output_bytes()) / (shape.threads() * 4 * narrow_streams);
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(
+                NarrowParameters{arena.output<float>(), static_cast<int>(shape.iterations)});
+            problem.work.bytes = 4.0 * static_cast<double>(words(shape));
+            problem.poison = [=, &arena] { arena.poison_output(4 * words(shape)); };
+            problem.mismatch = [=, &arena] {
+              const std::size_t part = words(shape) / narrow_streams;
+              return arena.first_mismatch<float>(
+                  words(shape), 0, [=](std::size_t i) { return static_cast<double>(i / part); });
+            };
+            return problem;
+          },
+      .entry = reinterpret_cast<const void*>(free_entry<NarrowWrites>),
+  });
+}
+
 void add_bulk() {
   Dials dials;
   dials.bytes_per_access = bulk_bytes;
@@ -704,6 +762,7 @@ const Registration registered{[] {
   add_dram<Op::read>("dram-read");
   add_dram<Op::write>("dram-write");
   add_dram<Op::copy>("dram-copy");
+  add_narrow_writes();
   add_bulk();
 }};
 

@@ -20,14 +20,20 @@ constexpr double memory_run = 50000;
 constexpr double memory_turns = 16;
 // Launches of more blocks per SM than this are taken to go on at the pace of the second half of as many.
 constexpr int rounds_simulated = 16;
+// Pages that DRAM keeps open, one a bank: of six stacks of HBM3, with 32 pseudo-channels of 16 banks each (JESD238).
+constexpr double open_pages = 6 * 32 * 16;
 // Of the L2's size, what a set read by all SMs can fill before lines are lost: the rest holds copies for the far half.
 constexpr double l2_share = 0.72;
 
-/// Cycles of one SM per byte, when this share of the bytes is written: turning the bus around costs.
-double dram_bytes_per_s(const Parameters& p, double written) {
+/// When this share of the bytes is written, and this share of that in single lines: turning the bus around costs, and
+/// so does a page of DRAM that is opened for one line.
+double dram_bytes_per_s(const Parameters& p, double written, double narrow) {
   const double read = 1 / p.dram_read_bytes_per_s;
-  const double write = 1 / p.dram_write_bytes_per_s;
-  const double turning = std::max(0.0, 2 / p.dram_mixed_bytes_per_s - read - write);
+  const double wide = 1 / p.dram_write_bytes_per_s;
+  const double turning = std::max(0.0, 2 / p.dram_mixed_bytes_per_s - read - wide);
+  const double write = p.dram_narrow_write_bytes_per_s > 0
+                           ? wide + narrow * (1 / p.dram_narrow_write_bytes_per_s - wide)
+                           : wide;
   return 1 / ((1 - written) * read + written * write + std::min(written, 1 - written) * turning);
 }
 
@@ -39,9 +45,22 @@ double kept(double set_bytes, double cache_bytes) {
   return hit;
 }
 
+/// What all SMs together can store of spilled registers when each stores to so many lines again and again. Lines lie in
+/// the L2's banks as chance has it, and the fullest bank sets the pace: by the square root of the lines fuller than the
+/// others, if they are many. Measured at 128 lines and at 1,024.
+double spill_store_bytes_per_s(const Parameters& p, double lines) {
+  const double many = 1 / p.spill_store_bytes_per_s;
+  if (p.spill_store_8_warps_bytes_per_s == 0 || lines == 0) return p.spill_store_bytes_per_s;
+  const double few = 1 / p.spill_store_8_warps_bytes_per_s;
+  const double slope = std::max(0.0, few - many) / (1 / std::sqrt(128.0) - 1 / std::sqrt(1024.0));
+  return 1 / (many + slope * (1 / std::sqrt(lines) - 1 / std::sqrt(1024.0)));
+}
+
 struct Demand {
   Traffic traffic;
-  double written = 0;  ///< share of DRAM's bytes
+  double written = 0;      ///< share of DRAM's bytes
+  double narrow = 0;       ///< share of these that go to more pages than stay open, a line to each
+  double spill_lines = 0;  ///< of an SM
 };
 
 Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, const Chip& chip,
@@ -84,6 +103,10 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
     d.traffic.load_dram += missed * (1 - in_l2);
   }
   // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
+  d.spill_lines = spilled / 128;
+  const double pieces = warps * program.count(Pipe::global_store);
+  if (stored > 0 && program.bytes(Pipe::global_store) <= 4.0 * program.count(Pipe::global_store))
+    d.narrow = std::max(0.0, 1 - open_pages / (pieces * chip.sm_count));
   if (spilled > 0) d.traffic.local_l1 = set > 0 ? kept(set + spilled, l1) : std::min(1.0, l1 / spilled);
   d.traffic.local_l2 = in_l2;
   d.traffic.barrier_groups = flow.barrier_groups;
@@ -97,7 +120,8 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   return d;
 }
 
-Machine machine_of(const Chip& chip, const Parameters& p, double clock, double written, int active_sms) {
+Machine machine_of(const Chip& chip, const Parameters& p, double clock, const Demand& demand,
+                   int active_sms) {
   const auto per_cycle = [&](double per_s) { return per_s / clock / active_sms; };
   Machine m;
   m.fma_halves = std::max(1, chip.fp32_lanes_per_sm / 64);
@@ -120,10 +144,13 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, double w
   m.port_bytes = p.sm_port_bytes_per_cycle;
   m.l2_latency = p.l2_latency_cycles;
   m.l2_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(p.l2_bytes_per_s));
-  m.spill_store_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(p.spill_store_bytes_per_s));
+  m.spill_store_bytes =
+      std::min(p.sm_port_bytes_per_cycle, per_cycle(spill_store_bytes_per_s(p, demand.spill_lines)));
+  if (p.spill_store_bytes_per_s > 0) m.spill_fill_bytes = per_cycle(p.spill_store_bytes_per_s);
   m.dram_latency = p.dram_latency_s * clock;
   m.dram_spread = p.dram_spread_s * clock;
-  m.dram_bytes = std::min(p.sm_port_bytes_per_cycle, per_cycle(dram_bytes_per_s(p, written)));
+  m.dram_bytes =
+      std::min(p.sm_port_bytes_per_cycle, per_cycle(dram_bytes_per_s(p, demand.written, demand.narrow)));
   // A queue of constant service time s at half load makes a request wait s / 2 (Pollaczek and Khinchine).
   m.dram_service = 2 * std::max(0.0, p.dram_loaded_latency_s - p.dram_latency_s) * clock;
   // With writes in batches of n, half as many requests as all, it waits s (1 + n) / 4; s grows as the bandwidth falls.
@@ -193,7 +220,7 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
   const double fewest = flow.dram_bytes > 0 ? memory_turns : 1;
   Usage usage;
   const auto cycles_at = [&](double clock) {
-    const Machine machine = machine_of(chip, p, clock, demand.written, active_sms);
+    const Machine machine = machine_of(chip, p, clock, demand, active_sms);
     /// Cycles of so many rounds of blocks, linear in the turns beyond what is simulated.
     const auto rounds = [&](int total) {
       crew.total_blocks = total;
@@ -227,7 +254,7 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
   prediction.time_s = p.launch_s + cycles / prediction.sm_clock_hz;
 
   // The baseline: one warp alone, and every resource alone, each as if the other did not exist.
-  const Machine machine = machine_of(chip, p, p.sm_clock_hz, demand.written, active_sms);
+  const Machine machine = machine_of(chip, p, p.sm_clock_hz, demand, active_sms);
   const Crew lone{.blocks = 1, .warps_per_block = 1, .working_warps = 1};
   const double alone = simulate(program, machine, demand.traffic, lone, 8).cycles / 8;
   const Busiest busy = busiest(usage);

@@ -32,7 +32,8 @@ struct Parameters {
   double l2_latency_cycles = 0;
   double l2_bytes_per_s = 0;           ///< of all SMs together
   double spill_store_bytes_per_s = 0;  ///< of spilled registers, that all SMs together write through to it
-  double sm_port_bytes_per_cycle = 0;  ///< one SM alone, from the L2
+  double spill_store_8_warps_bytes_per_s = 0;  ///< the same, to 128 lines of each SM
+  double sm_port_bytes_per_cycle = 0;          ///< one SM alone, from the L2
   // DRAM
   double dram_latency_s = 0;
   double dram_spread_s = 0;                ///< standard deviation of the latency of single loads
@@ -40,7 +41,8 @@ struct Parameters {
   double dram_mixed_loaded_latency_s = 0;  ///< the same while as much is written as read
   double dram_read_bytes_per_s = 0;
   double dram_write_bytes_per_s = 0;
-  double dram_mixed_bytes_per_s = 0;  ///< as much written as read
+  double dram_narrow_write_bytes_per_s = 0;  ///< of all warps, a line here and a line there
+  double dram_mixed_bytes_per_s = 0;         ///< as much written as read
   // Launch
   double bulk_copy_latency_s = 0;    ///< of cp.async.bulk from DRAM, with the wait for its mbarrier
   double block_turnover_cycles = 0;  ///< from a block's end to its successor's first instruction

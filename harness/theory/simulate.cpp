@@ -364,7 +364,7 @@ class Sm {
           if (random_.uniform() < 1 - t_.local_l2)  // the L2 must put something out of itself
             dram_write(done);
           else if (t_.load_dram > 0)  // into the L2 what DRAM delivers and what spills store go by turns
-            occupy(random_(), done, m_.dram_bytes / m_.spill_store_bytes);
+            occupy(random_(), done, m_.dram_bytes / m_.spill_fill_bytes);
         return;
       }
       case Pipe::global_store: {

@@ -32,7 +32,8 @@ struct Machine {
   double port_bytes = 64;  ///< from the L2
   double l2_latency = 0;
   double l2_bytes = 0;           ///< this SM's share of what the L2 delivers
-  double spill_store_bytes = 0;  ///< of local memory, that the SM writes through to the L2
+  double spill_store_bytes = 0;  ///< of local memory, that the SM writes through to the L2 ...
+  double spill_fill_bytes = 1;   ///< ... where its banks are evenly in use
   double dram_latency = 0;
   double dram_spread = 0;
   double dram_bytes = 0;    ///< this SM's share, for this mix of reads and writes
