@@ -7,17 +7,16 @@
 // - A pipe takes one warp instruction per so many cycles. Two register banks deliver one register each a cycle; the
 //   operand cache spares the reads that the compiler marked, unless another warp issued in between. An instruction that
 //   cannot read all of its operands in three cycles holds its scheduler up, stall counts and all.
-// - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes to the
-//   L2, and on to one of some DRAM channels at random, each with a queue: loaded latency comes out, it does not go in.
+// - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes on to
+//   memory.cpp's L2 and DRAM, whose channels have queues: loaded latency comes out, it does not go in.
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <utility>
 #include <vector>
+
+#include "harness/theory/memory.hpp"
 
 namespace occbench::theory {
 
@@ -25,15 +24,12 @@ namespace {
 
 constexpr int schedulers = 4;
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double line_bytes = 128;
 // Cycles of work that the load/store unit takes in before the schedulers must wait.
 constexpr double load_store_queue = 64;
 // Memory instructions that may wait for their scheduler's address unit, which takes one every four cycles (Huerta et
 // al. 2025): the four together deliver as fast as shared memory answers. Behind them 64 conflicting accesses still find
 // room, for all warps then go on evenly.
 constexpr double address_queue = 5;
-// Bytes of stores that an SM has under way before it must wait for DRAM to take them.
-constexpr double stores_under_way = 32768;
 // The load/store unit takes an address unit's next pass in the second cycle after one (Huerta et al. 2025); passes of
 // others come between.
 constexpr double pass_interval = 2;
@@ -41,30 +37,7 @@ constexpr double register_bytes = 4;  // of a lane, that come back in a cycle
 constexpr double constant_latency = 24;
 // Cycles in which an instruction reads its operands (Huerta et al. 2025); what these do not suffice for delays it.
 constexpr double bank_window = 3;
-// Of the spread of DRAM's latency over single lines, what lines side by side do not have in common: 75 of 170 cycles on
-// an H200, within the 1 KiB that a block of 256 reads at once.
-constexpr double own_share = 0.44;
-// The L2 writes back when it needs the room: not when a line is stored, but up to so many cycles later.
-constexpr double write_back_window = 4096;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
-
-/// SplitMix64 (Steele et al. 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed = 1) : state_(seed) {}
-  std::uint64_t operator()() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
-  double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
-  /// Mean 0, standard deviation 1; four uniforms are near enough to a bell.
-  double bell() { return (uniform() + uniform() + uniform() + uniform() - 2) * 1.7320508; }
-
- private:
-  std::uint64_t state_;
-};
 
 struct Warp {
   int block = 0;
@@ -118,11 +91,7 @@ class Sm {
         if (program.loop[i].pipe == Pipe::barrier && ++met % 2 == 0) meetings_.push_back(i + 1);
     }
     crew_ = crew;
-    const double dram_bytes = m.dram_bytes > 0 ? m.dram_bytes : 1;
-    const double channels = std::max(1.0, m.dram_service * dram_bytes / line_bytes);
-    channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
-    address_cycles_ = schedulers * line_bytes / m.shared_bytes;
-    line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
+    address_cycles_ = schedulers * 128 / m.shared_bytes;
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
   }
@@ -161,7 +130,7 @@ class Sm {
       warp.start = warp.at;
       ++blocks_.back().groups[warp.group].alive;
       warp.ready = t + launch_interval * w + 2 * launch_interval * random_.uniform();
-      for (int c = 0; c < t_.copies_ahead; ++c) warp.copies.push_back(copy(warp.ready));
+      for (int c = 0; c < t_.copies_ahead; ++c) warp.copies.push_back(memory_.copy(warp.ready));
       schedulers_[static_cast<std::size_t>(slot_ % schedulers)].warps.push_back(
           static_cast<int>(warps_.size()));
       warps_.push_back(std::move(warp));
@@ -203,10 +172,10 @@ class Sm {
         t = std::max(t, s.tensor);
         break;
       case Pipe::global_store:
-        t = std::max({t, load_store_ - load_store_queue, dram_write_ - stores_under_way / m_.dram_bytes});
+        t = std::max({t, load_store_ - load_store_queue, memory_.takes_stores()});
         break;
       case Pipe::local_store:
-        t = std::max({t, load_store_ - load_store_queue, write_ - stores_under_way / m_.spill_store_bytes});
+        t = std::max({t, load_store_ - load_store_queue, memory_.takes_spilled()});
         break;
       case Pipe::global_load:
       case Pipe::local_load:
@@ -254,66 +223,6 @@ class Sm {
     }
   }
 
-  /// Gives a channel so many lines at `t`; returns when it begins with them.
-  double occupy(std::uint64_t channel, double t, double lines) {
-    double& busy = channels_[channel % channels_.size()];
-    const double begun = std::max(busy, t);
-    busy = begun + lines * line_cycles_;
-    return begun;
-  }
-  /// Writes are kept back and drained in batches: turning a channel around costs time.
-  void dram_write(double t) {
-    usage_.dram += line_bytes / m_.dram_bytes;
-    if (++pending_writes_ < m_.write_batch) return;
-    batches_.emplace(t + write_back_window * random_.uniform(), std::exchange(pending_writes_, 0));
-  }
-
-  /// The batches that are due by `t`.
-  void write_back(double t) {
-    for (; !batches_.empty() && batches_.top().first <= t; batches_.pop())
-      occupy(random_(), batches_.top().first, batches_.top().second);
-  }
-
-  /// When `bytes` are there that left the SM's load/store unit at `t`. `dram_share` and `l2_share` of them by chance.
-  /// What the warps of a block read at one place of the loop lies side by side: on the same side of the chip and in the
-  /// same pages, so that most of what chance adds to the latency they have in common; and on one channel after the
-  /// other, so that they do not queue behind themselves.
-  double beyond(const Warp& w, double t, double bytes, double dram_share, double l2_share) {
-    Random row(static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.turns) << 16 ^ w.at);
-    const double common = std::sqrt(1 - own_share * own_share) * row.bell();
-    std::uint64_t channel = row() + static_cast<std::uint64_t>(w.place * std::ceil(bytes / line_bytes));
-    double last = t;
-    bool queued = false;  // its lines go one way: they wait in one queue, once
-    for (double left = bytes; left > 0; left -= line_bytes, ++channel) {
-      const double part = std::min(left, line_bytes);
-      const double draw = random_.uniform();
-      const bool late = t_.late_l2 > 0 && random_.uniform() * l2_share < t_.late_l2;
-      if (draw >= dram_share + l2_share) continue;
-      const double dram = m_.dram_latency + m_.dram_spread * (common + own_share * random_.bell());
-      port_ = std::max(port_, t) + part / m_.port_bytes;
-      usage_.port += part / m_.port_bytes;
-      l2_ = std::max(l2_, t) + part / m_.l2_bytes;
-      usage_.l2 += part / m_.l2_bytes;
-      const double at_l2 = std::max(port_, l2_);
-      if (draw < dram_share) {
-        write_back(at_l2);
-        const double begun = occupy(channel, at_l2, 1);
-        usage_.dram += line_bytes / m_.dram_bytes;
-        last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
-        queued = true;
-      } else
-        last = std::max(last, at_l2 + (late ? dram : m_.l2_latency) - m_.l1_latency);
-    }
-    return last + m_.l1_latency;
-  }
-
-  /// A bulk copy is spread over all channels, and evenly: it waits for the bandwidth alone.
-  double copy(double t) {
-    bulk_ = std::max(bulk_, t) + t_.bulk_bytes / m_.dram_bytes;
-    usage_.dram += t_.bulk_bytes / m_.dram_bytes;
-    return bulk_ + m_.dram_latency + m_.bulk_extra;
-  }
-
   void hold(Warp& w, std::int8_t scoreboard, double until) {
     if (scoreboard < 0) return;
     double& free = w.free[static_cast<std::size_t>(scoreboard)];
@@ -326,12 +235,13 @@ class Sm {
     return load_store_;
   }
 
-  void write_through(double t, double bytes, double bytes_per_cycle) {
-    write_ = std::max(write_, t) + bytes / bytes_per_cycle;
-    usage_.l2_write += bytes / bytes_per_cycle;
+  double load(const Warp& w, double t, double bytes, double dram_share, double l2_share) {
+    const std::uint64_t row =
+        static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.turns) << 16 ^ w.at;
+    return memory_.load({row, w.place, bytes, dram_share, l2_share}, t);
   }
 
-  void memory(Warp& w, const Instruction& i, double t) {
+  void access(Warp& w, const Instruction& i, double t) {
     const double bytes = static_cast<double>(i.bytes) * t_.lanes;
     switch (i.pipe) {
       case Pipe::shared_load:
@@ -351,7 +261,7 @@ class Sm {
         usage_.l1 += busy;
         hold(w, i.read, done);
         const double missed = 1 - t_.local_l1;
-        hold(w, i.write, beyond(w, done, bytes, missed * (1 - t_.local_l2), missed * t_.local_l2));
+        hold(w, i.write, load(w, done, bytes, missed * (1 - t_.local_l2), missed * t_.local_l2));
         return;
       }
       case Pipe::local_store: {  // the L1 writes through
@@ -359,23 +269,14 @@ class Sm {
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        write_through(done, bytes, m_.spill_store_bytes);
-        for (double left = bytes; left > 0; left -= line_bytes)
-          if (random_.uniform() < 1 - t_.local_l2)  // the L2 must put something out of itself
-            dram_write(done);
-          else if (t_.load_dram > 0)  // into the L2 what DRAM delivers and what spills store go by turns
-            occupy(random_(), done, m_.dram_bytes / m_.spill_fill_bytes);
+        memory_.store_spilled(done, bytes);
         return;
       }
       case Pipe::global_store: {
         const double done = take_in(t, std::max(1.0, bytes / m_.l1_bytes) * t_.lines);
         usage_.l1 += bytes / m_.l1_bytes * t_.lines;
         hold(w, i.read, done);
-        write_through(done, bytes, m_.port_bytes);
-        if (t_.store_dram > 0)
-          dram_write_ = std::max(dram_write_, done) + bytes * t_.store_dram / m_.dram_bytes;
-        for (double left = bytes; left > 0; left -= line_bytes)
-          if (random_.uniform() < t_.store_dram * std::min(1.0, left / line_bytes)) dram_write(done);
+        memory_.store(done, bytes);
         return;
       }
       default: {
@@ -383,7 +284,7 @@ class Sm {
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        const double there = beyond(w, done - 1, bytes, t_.load_dram, t_.load_l2);
+        const double there = load(w, done - 1, bytes, t_.load_dram, t_.load_l2);
         if (i.pipe == Pipe::async_load)
           w.group_end = std::max(w.group_end, there);
         else
@@ -465,10 +366,10 @@ class Sm {
       case Pipe::local_store:
       case Pipe::async_load:
         s.address = std::max(s.address, t) + address_cycles_;
-        memory(w, i, s.address - address_cycles_);
+        access(w, i, s.address - address_cycles_);
         break;
       case Pipe::bulk_load:
-        w.copies.push_back(copy(t));
+        w.copies.push_back(memory_.copy(t));
         hold(w, i.read, t + m_.shared_latency);
         break;
       case Pipe::shared_unit:
@@ -558,18 +459,14 @@ class Sm {
   int slot_ = 0;     ///< of the next warp
   double due_ = 0;   ///< warps that should be at work
   Random random_;
+  Usage usage_;
+  Memory memory_{m_, t_, random_, usage_};
   std::array<Scheduler, schedulers> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<std::size_t> meetings_;
-  std::vector<double> channels_;
-  double pending_writes_ = 0;
-  using Batch = std::pair<double, double>;  // when, and how many lines
-  std::priority_queue<Batch, std::vector<Batch>, std::greater<>> batches_;
-  double line_cycles_ = 0;
   double address_cycles_ = 0;  ///< of a memory instruction
-  double load_store_ = 0, port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0, barrier_ = 0;
-  Usage usage_;
+  double load_store_ = 0, barrier_ = 0;
 };
 
 }  // namespace

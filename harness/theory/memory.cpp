@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/theory/memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace occbench::theory {
+
+namespace {
+
+constexpr double line_bytes = 128;
+// Bytes of stores that an SM has under way before it must wait for DRAM to take them.
+constexpr double stores_under_way = 32768;
+// Of the spread of DRAM's latency over single lines, what lines side by side do not have in common: 75 of 170 cycles on
+// an H200, within the 1 KiB that a block of 256 reads at once.
+constexpr double own_share = 0.44;
+// The L2 writes back when it needs the room: not when a line is stored, but up to so many cycles later.
+constexpr double write_back_window = 4096;
+
+}  // namespace
+
+std::uint64_t Random::operator()() {
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+Memory::Memory(const Machine& machine, const Traffic& traffic, Random& random, Usage& usage)
+    : m_(machine), t_(traffic), random_(random), usage_(usage) {
+  const double dram_bytes = m_.dram_bytes > 0 ? m_.dram_bytes : 1;
+  const double channels = std::max(1.0, m_.dram_service * dram_bytes / line_bytes);
+  channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
+  line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
+}
+
+/// Gives a channel so many lines at `t`; returns when it begins with them.
+double Memory::occupy(std::uint64_t channel, double t, double lines) {
+  double& busy = channels_[channel % channels_.size()];
+  const double begun = std::max(busy, t);
+  busy = begun + lines * line_cycles_;
+  return begun;
+}
+
+/// A line for DRAM. Writes are kept back and drained in batches: turning a channel around costs time.
+void Memory::write(double t) {
+  usage_.dram += line_bytes / m_.dram_bytes;
+  if (++pending_writes_ < m_.write_batch) return;
+  batches_.emplace(t + write_back_window * random_.uniform(), std::exchange(pending_writes_, 0));
+}
+
+/// The batches that are due by `t`.
+void Memory::write_back(double t) {
+  for (; !batches_.empty() && batches_.top().first <= t; batches_.pop())
+    occupy(random_(), batches_.top().first, batches_.top().second);
+}
+
+/// What the warps of a block read at one place of the loop lies side by side: on the same side of the chip and in the
+/// same pages, so that most of what chance adds to the latency they have in common; and on one channel after the other,
+/// so that they do not queue behind themselves.
+double Memory::load(const Load& load, double t) {
+  Random row(load.row);
+  const double common = std::sqrt(1 - own_share * own_share) * row.bell();
+  std::uint64_t channel = row() + static_cast<std::uint64_t>(load.place * std::ceil(load.bytes / line_bytes));
+  double last = t;
+  bool queued = false;  // its lines go one way: they wait in one queue, once
+  for (double left = load.bytes; left > 0; left -= line_bytes, ++channel) {
+    const double part = std::min(left, line_bytes);
+    const double draw = random_.uniform();
+    const bool late = t_.late_l2 > 0 && random_.uniform() * load.l2_share < t_.late_l2;
+    if (draw >= load.dram_share + load.l2_share) continue;
+    const double dram = m_.dram_latency + m_.dram_spread * (common + own_share * random_.bell());
+    port_ = std::max(port_, t) + part / m_.port_bytes;
+    usage_.port += part / m_.port_bytes;
+    l2_ = std::max(l2_, t) + part / m_.l2_bytes;
+    usage_.l2 += part / m_.l2_bytes;
+    const double at_l2 = std::max(port_, l2_);
+    if (draw < load.dram_share) {
+      write_back(at_l2);
+      const double begun = occupy(channel, at_l2, 1);
+      usage_.dram += line_bytes / m_.dram_bytes;
+      last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
+      queued = true;
+    } else
+      last = std::max(last, at_l2 + (late ? dram : m_.l2_latency) - m_.l1_latency);
+  }
+  return last + m_.l1_latency;
+}
+
+double Memory::copy(double t) {
+  bulk_ = std::max(bulk_, t) + t_.bulk_bytes / m_.dram_bytes;
+  usage_.dram += t_.bulk_bytes / m_.dram_bytes;
+  return bulk_ + m_.dram_latency + m_.bulk_extra;
+}
+
+void Memory::write_through(double t, double bytes, double bytes_per_cycle) {
+  write_ = std::max(write_, t) + bytes / bytes_per_cycle;
+  usage_.l2_write += bytes / bytes_per_cycle;
+}
+
+void Memory::store(double t, double bytes) {
+  write_through(t, bytes, m_.port_bytes);
+  if (t_.store_dram > 0) dram_write_ = std::max(dram_write_, t) + bytes * t_.store_dram / m_.dram_bytes;
+  for (double left = bytes; left > 0; left -= line_bytes)
+    if (random_.uniform() < t_.store_dram * std::min(1.0, left / line_bytes)) write(t);
+}
+
+void Memory::store_spilled(double t, double bytes) {
+  write_through(t, bytes, m_.spill_store_bytes);
+  for (double left = bytes; left > 0; left -= line_bytes)
+    if (random_.uniform() < 1 - t_.local_l2)  // the L2 must put something out of itself
+      write(t);
+    else if (t_.load_dram > 0)  // into the L2 what DRAM delivers and what spills store go by turns
+      occupy(random_(), t, m_.dram_bytes / m_.spill_fill_bytes);
+}
+
+double Memory::takes_stores() const { return dram_write_ - stores_under_way / m_.dram_bytes; }
+double Memory::takes_spilled() const { return write_ - stores_under_way / m_.spill_store_bytes; }
+
+}  // namespace occbench::theory
