@@ -198,6 +198,76 @@ TEST(Programs, SayWhichLineIsWrong) {
   EXPECT_EQ(complaint("f v 16 0 0 0 1\nFFMA x - - 00 11 11\n"), "line 2: 'x' is no number");
 }
 
+TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
+  // Warps that meet wait for the last of their loads: chance that they have in common costs them nothing.
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  m.barrier_cycles = 0;
+  const Program row =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
+          .at({"f", "v"});
+  const double alone = pace(row, {.blocks = 1, .warps_per_block = 1}, {}, m);
+  EXPECT_NEAR(alone, 700, 30);
+  // The largest of 16 would be 1.8 deviations above the mean were each by chance of its own: 270 cycles.
+  EXPECT_NEAR(pace(row, {.blocks = 1, .warps_per_block = 16}, {}, m) - alone, 1.77 * 0.44 * 150, 50);
+}
+
+TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
+  Parameters p;
+  p.sm_clock_hz = 1e9;
+  p.l1_latency_cycles = 32;
+  p.l1_bytes_per_cycle = 128;
+  p.l2_latency_cycles = 270;
+  p.sm_port_bytes_per_cycle = 64;
+  p.l2_bytes_per_s = 64e9;  // of the one SM
+  p.spill_store_bytes_per_s = 16e9;
+  p.spill_store_8_warps_bytes_per_s = 8e9;
+  p.dram_latency_s = 500e-9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
+  const auto bytes_per_cycle = [&](int slots) {  // of 8 warps
+    std::string text = "f v 16 " + std::to_string(4 * slots) + " 0 0 1\n";
+    text += std::to_string(slots) + "*STL.32 1 - - 00 00 00\n";
+    const Shape shape{
+        .grid_size = 1, .warps_per_block = 8, .blocks_per_sm = 1, .passes = 400, .l1_bytes = 1 << 18};
+    const double time_s =
+        predict(parse_programs(text).at({"f", "v"}), {}, shape, {.sm_count = 1, .l2_bytes = 1 << 22}, p)
+            .time_s;
+    return 400.0 * 8 * 128 * slots / (time_s * p.sm_clock_hz);
+  };
+  EXPECT_NEAR(bytes_per_cycle(16), 8, 0.1) << "128 lines, as measured";
+  EXPECT_NEAR(bytes_per_cycle(128), 16, 0.2) << "1,024";
+  EXPECT_NEAR(bytes_per_cycle(32), 10.5, 0.3) << "256: by the root of the lines between the two";
+  p.spill_store_8_warps_bytes_per_s = 0;
+  EXPECT_NEAR(bytes_per_cycle(16), 16, 0.2) << "nobody measured it";
+}
+
+TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
+  Parameters p;
+  p.sm_clock_hz = 1e9;
+  p.l1_latency_cycles = 32;
+  p.l1_bytes_per_cycle = 128;
+  p.l2_latency_cycles = 270;
+  p.sm_port_bytes_per_cycle = 64;
+  p.l2_bytes_per_s = 6400e9;  // of 100 SMs
+  p.dram_latency_s = 500e-9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
+  p.dram_narrow_write_bytes_per_s = 1200e9;
+  const auto bytes_per_cycle = [&](const std::string& store, int bytes, int warps) {
+    const Shape shape{.grid_size = 100, .warps_per_block = warps, .blocks_per_sm = 1, .passes = 400};
+    const Program program = parse_programs("f v 16 0 0 0 1\n4*" + store + " 1 - - 00 00 00\n").at({"f", "v"});
+    const double time_s =
+        predict(program, {.dram_bytes = 4.0 * bytes}, shape, {.sm_count = 100, .l2_bytes = 1 << 22}, p)
+            .time_s;
+    return 400.0 * warps * 32 * 4 * bytes / (time_s * p.sm_clock_hz);
+  };
+  EXPECT_NEAR(bytes_per_cycle("STG.128", 16, 32), 16, 0.3) << "wide";
+  EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 7), 16, 0.5)
+      << "2,800 pieces at a time, below the banks that DRAM has";
+  EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 32), 12.7, 0.3) << "12,800: three in four beyond them";
+}
+
 TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   // Each warp alone fetches every neighbouring row from the L2, which is then the limit; 16 share them.
   Parameters p;
