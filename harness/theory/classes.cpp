@@ -143,10 +143,12 @@ Program shared_memory(const KernelClass& k) {
   return p;
 }
 
-/// The loop unrolled without a change, so that one turn of `warps` warps is long enough to tell their pace.
+/// The loop unrolled without a change, so that one turn of `warps` warps is long enough to tell their pace; of what loads
+/// from DRAM the model simulates several turns anyway.
 Program unrolled(const Program& p, int warps) {
   const double size = static_cast<double>(p.loop.size()) * warps;
-  const int copies = static_cast<int>(std::ceil(instructions_per_turn / size));
+  const double enough = p.count(Pipe::global_load) > 0 ? instructions_per_turn / 16 : instructions_per_turn;
+  const int copies = static_cast<int>(std::ceil(enough / size));
   Program longer = p;
   longer.passes *= copies;
   for (int n = 1; n < copies; ++n) longer.loop.insert(longer.loop.end(), p.loop.begin(), p.loop.end());
