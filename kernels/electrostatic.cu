@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: thread coarsening against occupancy: several grid points per thread share each atom's read and dy^2 + dz^2.
+// Expected: one point per thread is bound by the issue slots, two and more by the square roots' pipe, about a tenth
+//   faster; there the gain ends, but more points get there with fewer warps, for their roots overlap in each.
+// Published: Stone et al., J. Comput. Chem. 28 (2007); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 18.
+#include <cmath>
+
+#include "kernels/family.cuh"
+
+namespace occbench::electrostatic {
+
+constexpr int atoms = 128;   // that shared memory holds, as the original's constant memory held its chunk
+constexpr int unrolled = 4;  // atoms per turn of the inner loop
+
+// Positions of atoms are random in [-1, 1) along each axis, and the planes of the grid lie above all of them: no
+// point is at an atom, nor so near that float32 could not tell.
+constexpr float spacing = 1.0F / 128;
+constexpr float lowest_plane = 1.25F;
+
+// Blocks with the same index modulo this sum for the same row of a plane, so that the reference takes moments.
+constexpr int rows = 4;
+
+constexpr int flop_per_atom = 5;  // dy^2 + dz^2
+constexpr int flop_per_pair = 6;  // dx, its square added, the root, and charge / distance added
+
+struct Parameters {
+  const float4* atoms;  ///< x, y, z, charge
+  float* potential;     ///< planes one after the other, each with a row of block x points for every block
+  int planes;
+};
+
+/// 1 / sqrt(x). Not rsqrtf, which is made ready for denormal numbers: `lowest_plane` keeps x from them.
+__device__ __forceinline__ float inverse_root(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// Each block sums a row of the grid, plane after plane; thread t its points t, t + block, t + 2 block ..., so that
+/// neighbours store neighbours.
+template <int block, int points>
+struct Body {
+  using Parameters = electrostatic::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    __shared__ float4 atom[atoms];
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int first = 0; first < atoms; first += block)
+      if (block <= atoms || thread < atoms) atom[first + thread] = p.atoms[first + thread];
+    __syncthreads();
+    // __fmul_rn: else these products are made again with each atom, in an FFMA
+    const float x = __fmul_rn(static_cast<float>(thread), spacing);
+    const float y = __fmul_rn(static_cast<float>(blockIdx.x % rows), spacing);
+    float z = lowest_plane;
+    float* output = p.potential + std::int64_t{blockIdx.x} * (block * points) + thread;
+    const std::int64_t plane_points = std::int64_t{gridDim.x} * (block * points);
+#pragma unroll 1
+    for (int plane = 0; plane < p.planes; ++plane, z += spacing, output += plane_points) {
+      float sum[points] = {};
+#pragma unroll 1
+      for (int first = 0; first < atoms; first += unrolled) {
+#pragma unroll
+        for (int i = 0; i < unrolled; ++i) {
+          const float4 a = atom[first + i];
+          const float dx = x - a.x;
+          const float dy = y - a.y;
+          const float dz = z - a.z;
+          const float beside = fmaf(dz, dz, dy * dy);
+#pragma unroll
+          for (int j = 0; j < points; ++j) {
+            const float along = j == 0 ? dx : dx + static_cast<float>(j * block) * spacing;
+            sum[j] = fmaf(a.w, inverse_root(fmaf(along, along, beside)), sum[j]);
+          }
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < points; ++j) output[j * block] = sum[j];
+    }
+  }
+};
+
+namespace {
+
+/// The potential at the points of all different rows, planes outermost; `input` is the arena's, on the CPU.
+std::vector<double> reference(std::span<const float> input, std::size_t planes, std::size_t row_points) {
+  std::vector<double> potential;
+  potential.reserve(planes * rows * row_points);
+  for (std::size_t plane = 0; plane < planes; ++plane)
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t point = 0; point < row_points; ++point) {
+        double sum = 0;
+        for (std::size_t atom = 0; atom < atoms; ++atom) {
+          const float* const a = &input[4 * atom];
+          const double dx = static_cast<double>(point) * spacing - a[0];
+          const double dy = static_cast<double>(row) * spacing - a[1];
+          const double dz = lowest_plane + static_cast<double>(plane) * spacing - a[2];
+          sum += a[3] / std::sqrt(dx * dx + dy * dy + dz * dz);
+        }
+        potential.push_back(sum);
+      }
+  return potential;
+}
+
+std::optional<std::string> mismatch(Arena& arena, const Shape& shape, std::size_t row_points) {
+  const auto blocks = static_cast<std::size_t>(shape.grid_size);
+  const auto planes = static_cast<std::size_t>(shape.iterations);
+  const auto potential = reference(arena.reference_input<float>(std::size_t{4} * atoms), planes, row_points);
+  return arena.first_mismatch<float>(planes * blocks * row_points, 1e-4, [&](std::size_t i) {
+    const std::size_t row = i / row_points % blocks % rows;
+    return potential[(i / (row_points * blocks) * rows + row) * row_points + i % row_points];
+  });
+}
+
+template <int block, int points>
+void add(const void* entry, int register_cap = 0) {
+  constexpr double flop_per_pass = double{atoms} * (flop_per_atom + flop_per_pair * points);
+  // a scheduler issues an instruction a cycle and a square root every eight
+  constexpr double issue_cycles = atoms * std::max(6.0 + 4.0 * points, 8.0 * points);
+  const std::string series = "block" + std::to_string(block) + "-points" + std::to_string(points);
+  const auto output_bytes = [](const Shape& shape) {
+    return static_cast<std::size_t>(shape.threads() * shape.iterations) * points * sizeof(float);
+  };
+  add_variant({
+      .family = "electrostatic",
+      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
+      .series = series,
+      .dials = {.ilp = points,
+                .bytes_per_access = sizeof(float),
+                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
+                .register_cap = register_cap,
+                .tile_width = atoms},
+      .ceiling = Ceiling::fp32,
+      // a turn's dependent chain behind the warp's own instructions
+      .pass = {.dram_bytes = double{sizeof(float)} * points,
+               .flop = flop_per_pass,
+               .latency_cycles = atoms / unrolled * 90.0 + issue_cycles,
+               .pipe_cycles_per_warp = issue_cycles / 4},
+      .flow = {.loop_trips = {1, double{atoms} / unrolled}},
+      .instructions = {{"LDS.128", unrolled},
+                       {"FADD", (2 + points) * unrolled},
+                       {"FFMA", (1 + 2 * points) * unrolled},
+                       {"FMUL", unrolled},
+                       {"MUFU", points * unrolled}},
+      .fixed_block_size = block,
+      .l2_before = L2::dirty,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            const auto plane_bytes = static_cast<std::size_t>(shape.threads()) * points * sizeof(float);
+            return static_cast<std::int64_t>(arena.output_bytes() / plane_bytes);
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(Parameters{.atoms = reinterpret_cast<const float4*>(arena.input<float>()),
+                                              .potential = arena.output<float>(),
+                                              .planes = static_cast<int>(shape.iterations)});
+            const std::size_t bytes = output_bytes(shape);
+            problem.work = {.bytes = static_cast<double>(bytes),
+                            .flop = static_cast<double>(shape.threads()) *
+                                    static_cast<double>(shape.iterations) * flop_per_pass};
+            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            problem.mismatch = [=, &arena] { return mismatch(arena, shape, std::size_t{block} * points); };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+template <int block, int points>
+void add_free() {
+  add<block, points>(reinterpret_cast<const void*>(free_entry<Body<block, points>>));
+}
+template <int block, int points, int cap>
+void add_capped() {
+  add<block, points>(reinterpret_cast<const void*>(capped_entry<Body<block, points>, cap>), cap);
+}
+
+const Registration registered{[] {
+  for_each_value<1, 2, 4, 8>([]<int points>(std::integral_constant<int, points>) {
+    add_free<128, points>();
+    add_free<64, points>();
+    add_free<256, points>();
+  });
+  // left free, nvcc 13 does eight points in 31 registers: 40 let it have more roots under way, 24 fewer
+  add_capped<128, 8, 40>();
+  add_capped<128, 8, 24>();
+}};
+
+}  // namespace
+
+}  // namespace occbench::electrostatic
