@@ -134,8 +134,12 @@ def all_pairs(
     figure, (left, right) = sheet(title, env, 2)
     prefix = f"{shape}128-"
     usual = rows["variant"].str.fullmatch(rf"{prefix}{several}\d+")
-    beside = rows["ilp"].isin(rows.loc[~usual, "ilp"])  # of what there is more than one block or cap
-    names = {v: v.removeprefix(prefix).replace("-maxnreg", ", cap ") for v in rows["variant"].unique()}
+    # those of which there is more than one block or cap; with one sum per thread they crowd the panel
+    beside = rows["ilp"].isin(rows.loc[~usual, "ilp"]) & (rows["ilp"] > 1)
+    names = {
+        v: v.removeprefix(prefix).removeprefix(shape).replace("-maxnreg", ", cap ")
+        for v in rows["variant"].unique()
+    }
     for axes, part, by, words, name in (
         (left, rows[usual], "ilp", f"Blocks of 128, by {several} per thread", "{:g}".format),
         (right, rows[beside], "variant", f"Register caps, and {shape}s of other sizes", names.get),
