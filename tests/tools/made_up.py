@@ -208,6 +208,20 @@ def memory() -> Iterator[dict[str, Any]]:
                 more = dict(block=block, bytes_per_access=width, ilp=ilp, warps=warps)
                 rate = (1 - block / 5120) * read(warps, width * ilp)
                 yield case("reduction", "reduction", f"row{block}-{width}B-ilp{ilp}", rate, **more)
+        for points, cap in ((1, 0), (2, 0), (8, 0), (8, 24)):
+            name = f"block128-points{points}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(kind="fp32", ilp=points, warps=warps, registers_per_thread=cap or 31)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = (0.5 if points > 1 else 0.4) * (0.9 if cap else 1) * PEAK * min(1, warps * points / 32)
+            yield case("electrostatic", "electrostatic", name, rate, **more)
+        for block in (128, 256):
+            for width, ilp in ((4, 1), (16, 1), (16, 4)):
+                if (registers := 56 if width * ilp == 64 else 32) * 32 * warps > 65536:
+                    continue
+                more = dict(block=block, bytes_per_access=width, ilp=ilp, warps=warps)
+                more |= dict(registers_per_thread=registers)
+                rate = read(warps, width * ilp)
+                yield case("gemv", "gemv", f"block{block}-{width}B-ilp{ilp}", rate, **more)
         for options, cap in ((1, 0), (2, 0), (4, 0), (4, 40)):
             name = f"options{options}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=options, warps=warps, registers_per_thread=cap or 32)

@@ -268,6 +268,22 @@ def test_prices_by_options_and_registers(run: Path) -> None:
     assert words.endswith("Blocks of 256 instead of 128 at equal warps: 0.98 to 0.98 x.")
 
 
+def test_points_per_thread(run: Path) -> None:
+    """By the made-up law several points are worth a quarter more, and at 8 warps five times one point."""
+    words = said(rows_of(run, "electrostatic"), "electrostatic")
+    assert words.startswith("`block128-points8` is fastest, ")
+    assert "With 1 to a thread takes more warps than were tried" in words.replace("90 % of that with", "With")
+    assert "`block128-points8-maxnreg24`: costs 10.0 % (24 registers instead of 31)" in words
+    assert words.endswith("8 points to a thread instead of 1: 5.00 x at 8 warps, 1.25 x at 64.")
+
+
+def test_rows_times_vector(run: Path) -> None:
+    words = said(rows_of(run, "gemv"), "gemv")
+    assert words.startswith("`block128-16B-ilp4` is fastest, ")
+    assert "1 x 4 B in flight per thread: at most " in words
+    assert words.endswith("With 4 x 16 B, 56 registers per thread, 32 warps are the most of these that fit.")
+
+
 def test_every_experiment_of_the_pictures_has_a_finding() -> None:
     plot = pytest.importorskip("occbench_tools.plot")
     assert sorted(NAMES) == sorted(plot.FIGURES)

@@ -19,6 +19,7 @@ from occbench_tools.findings.blocks import barriers, divergence, energy, waves
 from occbench_tools.findings.latency import (
     black_scholes,
     bulk_copy,
+    electrostatic,
     intensity,
     latency_hiding,
     nbody,
@@ -38,6 +39,7 @@ from occbench_tools.findings.memory import (
     cache_reuse,
     carveout,
     clusters,
+    gemv,
     reduction,
     shared_latency,
     tiled_matmul,
@@ -49,9 +51,9 @@ from occbench_tools.lines import complain, reason
 # Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
-    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, black_scholes, carveout,
-    cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves, clusters,
-    energy,
+    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, black_scholes,
+    electrostatic, gemv, carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core,
+    barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
 
 

@@ -90,6 +90,21 @@ def nbody(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         )
 
 
+def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `nbody`, and what coarsening gains at the fewest warps and at the most, in blocks of one size."""
+    yield from nbody(rows, env)
+    free = rows[(rows["register_route"] == "free") & (rows["block_size"] == 128)]
+    one, most = (free[free["ilp"] == points] for points in (1, free["ilp"].max()))
+    pairs = most.merge(one, on="warps_per_sm", suffixes=("", "_of_one")).sort_values("warps_per_sm")
+    if len(pairs) > 1 and free["ilp"].max() > 1:
+        gains = pairs["rate"] / pairs["rate_of_one"]
+        yield (
+            f"{free['ilp'].max():g} points to a thread instead of 1: {gains.iloc[0]:.2f} x at "
+            f"{many(pairs['warps_per_sm'].iloc[0], 'warp')}, {gains.iloc[-1]:.2f} x at "
+            f"{pairs['warps_per_sm'].iloc[-1]:g}"
+        )
+
+
 def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """The fastest, the warps that options per thread stand in for, caps on registers, larger blocks."""
     top = best(rows)

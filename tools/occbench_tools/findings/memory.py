@@ -53,6 +53,17 @@ def reduction(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         yield words
 
 
+def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `reduction`, and what the registers of the loads in flight leave of the warps."""
+    yield from reduction(rows, env)
+    fit = rows.groupby(["bytes_per_access", "ilp"])[["warps_per_sm", "registers_per_thread"]].max()
+    for (width, ilp), line in fit[fit["warps_per_sm"] < fit["warps_per_sm"].max()].iterrows():
+        yield (
+            f"with {ilp:g} x {width:g} B, {line['registers_per_thread']:.0f} registers per thread, "
+            f"{many(line['warps_per_sm'], 'warp')} are the most of these that fit"
+        )
+
+
 def carveout(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """From the smallest carve-out to the largest, at the same warps."""
     for (family, variant), line in rows.groupby(["family", "variant"]):

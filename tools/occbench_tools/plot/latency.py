@@ -117,22 +117,32 @@ def intensity(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """All pairs over warps: by bodies per thread; and by register caps and block sizes."""
+def all_pairs(
+    rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, several: str, shape: str
+) -> Figure:
+    """Pairs over warps: by sums per thread, each over `one`, in blocks of 128; and by caps and block sizes.
+
+    Variants are named `shape``block size`-`several``number`, and behind it the cap on registers.
+    """
     x = "warps_per_sm"
-    title = "All pairs of gravity: warps and bodies per thread hide the same latencies"
+    title = f"{subject}: warps and {several} per thread hide the same latencies"
     if len(rows):
         top = best(rows)
-        bodies = f"{top['ilp']:g} {'body' if top['ilp'] == 1 else 'bodies'} per thread"
+        sums = f"{top['ilp']:g} {one if top['ilp'] == 1 else several} per thread"
         percent = 100 * top["occupancy_theoretical"]
-        title = f"All pairs of gravity: fastest with {bodies}, at {percent:.3g} % occupancy"
+        title = f"{subject}: fastest with {sums}, at {percent:.3g} % occupancy"
     figure, (left, right) = sheet(title, env, 2)
-    usual = rows["variant"].str.fullmatch(r"tile128-bodies\d+")
-    others = rows[~usual | rows["variant"].isin(["tile128-bodies2", "tile128-bodies4"])]
-    names = {v: v.removeprefix("tile128-").replace("-maxnreg", ", cap ") for v in others["variant"].unique()}
+    prefix = f"{shape}128-"
+    usual = rows["variant"].str.fullmatch(rf"{prefix}{several}\d+")
+    # those of which there is more than one block or cap; with one sum per thread they crowd the panel
+    beside = rows["ilp"].isin(rows.loc[~usual, "ilp"]) & (rows["ilp"] > 1)
+    names = {
+        v: v.removeprefix(prefix).removeprefix(shape).replace("-maxnreg", ", cap ")
+        for v in rows["variant"].unique()
+    }
     for axes, part, by, words, name in (
-        (left, rows[usual], "ilp", "Blocks of 128, by bodies per thread", "{:g}".format),
-        (right, others, "variant", "Register caps, and tiles of other sizes", names.get),
+        (left, rows[usual], "ilp", f"Blocks of 128, by {several} per thread", "{:g}".format),
+        (right, rows[beside], "variant", f"Register caps, and {shape}s of other sizes", names.get),
     ):
         if panel(axes, part, words, WARPS):
             ends = curves(axes, part, by, x, name=name)
@@ -140,6 +150,16 @@ def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             shared_axis(axes, part)
             name_ends(axes, ends, x)
     return figure
+
+
+def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """All pairs over warps: by bodies per thread; and by register caps and block sizes."""
+    return all_pairs(rows, env, "All pairs of gravity", "body", "bodies", "tile")
+
+
+def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """A map's pairs of atoms and points over warps: by points per thread; and by caps and block sizes."""
+    return all_pairs(rows, env, "Potential map", "point", "points", "block")
 
 
 def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

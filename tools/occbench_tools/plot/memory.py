@@ -79,14 +79,14 @@ def transpose(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of the rows' sums over warps: by bytes in flight per thread, and by block size."""
+def rows_read(rows: pd.DataFrame, env: dict[str, Any], subject: str, hidden: str) -> Figure:
+    """Rate of a matrix's rows over warps: by bytes in flight per thread, and by block size."""
     x = "warps_per_sm"
-    title = "Row sums: bytes in flight and other blocks hide the barriers"
+    title = f"{subject}: {hidden}"
     if len(rows):
         top = best(rows)
         percent = 100 * top["occupancy_theoretical"]
-        title = f"Row sums: fastest in blocks of {top['block_size']:g}, at {percent:.3g} % occupancy"
+        title = f"{subject}: fastest in blocks of {top['block_size']:g}, at {percent:.3g} % occupancy"
     figure, (left, right) = sheet(title, env, 2)
     rows = rows.assign(
         load=[f"{n:g} x {b:g} B" for n, b in zip(rows["ilp"], rows["bytes_per_access"], strict=True)]
@@ -106,6 +106,16 @@ def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         occupancy_on_top(axes, full)
         name_ends(axes, ends, x)
     return figure
+
+
+def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the rows' sums over warps: by bytes in flight per thread, and by block size."""
+    return rows_read(rows, env, "Row sums", "bytes in flight and other blocks hide the barriers")
+
+
+def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the matrix's rows over warps: by bytes in flight per thread, and by block size."""
+    return rows_read(rows, env, "Matrix times vector", "bytes in flight hide DRAM's latency")
 
 
 def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

@@ -100,6 +100,16 @@ LAYOUTS = {
     "black_scholes": Layout(
         "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
     ),
+    "electrostatic": Layout(
+        "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
+        "warps_per_sm",
+        show=("^block128-points[148]$",),
+    ),
+    "gemv": Layout(
+        "How many warps does a matrix times a vector take, with loads of which width and number?",
+        "warps_per_sm",
+        show=("^block256-",),
+    ),
     "carveout": Layout(
         "What does shared memory that nobody uses cost, when the warps stay the same?", "carveout_percent"
     ),
