@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 
 import pytest
@@ -216,56 +215,38 @@ def test_files_that_are_not_there_or_in_the_way(folder: Path, capsys: pytest.Cap
     assert stop.value.code == 2 and "is there already" in capsys.readouterr().err
 
 
-MODULE = """
-class Metric:
-    def __init__(self, value, unit): self._value, self._unit = value, unit
-    def value(self): return self._value
-    def unit(self): return self._unit
-class Domain:
-    def __init__(self, name, ranges): self._name, self._ranges = name, ranges
-    def name(self): return self._name
-    def push_pop_ranges(self): return self._ranges
-class State:
-    def __init__(self, *domains): self._domains = domains
-    def domains(self): return range(len(self._domains))
-    def domain_by_id(self, i): return self._domains[i]
-class Action:
-    def __init__(self, state, **metrics): self._state, self._metrics = state, metrics
-    def nvtx_state(self): return self._state
-    def metric_names(self): return list(self._metrics)
-    def metric_by_name(self, name): return self._metrics[name]
-class Part:
-    def __init__(self, *actions): self._actions = actions
-    def num_actions(self): return len(self._actions)
-    def action_by_idx(self, i): return self._actions[i]
-class Report:
-    def num_ranges(self): return 1
-    def range_by_idx(self, i):
-        metrics = {"OCCUPANCY": Metric(75.0, "%"), "launch__func_cache_config": Metric("none", ""),
-                   "dram__bytes_read.sum": Metric(2.0, "Gbyte"), "device__attribute_clock": Metric(1, "")}
-        state = State(Domain("<default domain>", ["x"]), Domain("occbench", ("CASE",)))
-        return Part(Action(state, **metrics), Action(None, **metrics))
-def load_report(path):
-    if "broken" in open(path).read(): raise RuntimeError("Unknown file format")
-    return Report()
-"""
-
-
-def test_report_by_nvidias_module(
+def test_report_as_ncu_prints_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ncu_report", raising=False)
     monkeypatch.setattr(import_ncu, "find_ncu", lambda: None)
     assert run(folder, "report", name="a.ncu-rep") == 4
     error = capsys.readouterr().err
-    assert "ncu_report reads it" in error and "ncu --import" in error and error.count("\n") == 1
-    module = folder.parent / "cuda" / "nsight-compute-2025.3.1" / "extras" / "python" / "ncu_report.py"
-    module.parent.mkdir(parents=True)
-    module.write_text(MODULE.replace("OCCUPANCY", OCCUPANCY).replace("CASE", STREAM["case_id"]))
-    monkeypatch.setattr(import_ncu, "find_ncu", lambda: str(folder.parent / "cuda" / "bin" / "ncu"))
+    assert "put it on PATH" in error and "ncu --import" in error and error.count("\n") == 1
+    page = raw(
+        ["%", "byte", "byte", ""],
+        (STREAM["case_id"], ["75", "2e9", "1", "none"]),
+        (None, ["1", "1", "1", "none"]),
+    )
+    (folder.parent / "page.csv").write_text(page)
+    ncu = folder.parent / "ncu"
+    ncu.write_text(
+        f"""#!/bin/sh
+test "$1 $3 $4 $5 $6 $7" = "--import --csv --page raw --print-units base" || exit 9
+grep -q broken "$2" && echo "==ERROR== Failed to load report" && exit 1
+cat {folder.parent / "page.csv"}
+"""
+    )
+    ncu.chmod(0o755)
+    monkeypatch.setattr(import_ncu, "find_ncu", lambda: str(ncu))
     assert run(folder, "broken", name="a.ncu-rep") == 4
-    assert "ncu_report cannot read it: Unknown file format" in capsys.readouterr().err
+    assert "a.ncu-rep: ncu cannot read it: Failed to load report" in capsys.readouterr().err
     assert run(folder, "report", name="a.ncu-rep") == 0
     assert "1 of 2 launches lie in no case's range" in capsys.readouterr().out
     row = rows(folder.parent / "run-ncu" / "counters.csv")[STREAM["case_id"]]
-    assert row == {"case_id": STREAM["case_id"], "launches": "1", OCCUPANCY: "75", READ: "2000000000"}
+    assert row == {
+        "case_id": STREAM["case_id"],
+        "launches": "1",
+        OCCUPANCY: "75",
+        READ: "2000000000",
+        WRITTEN: "1",
+    }

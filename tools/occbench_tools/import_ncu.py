@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench-import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
 
-FILE is what `ncu --csv --nvtx` printed (page raw or details, any units) or an .ncu-rep, which NVIDIA's module
-ncu_report reads. A launch belongs to the case whose range `occbench@CASE_ID/` it lies in; those in no such
+FILE is what `ncu --csv --nvtx` printed (page raw or details, any units) or an .ncu-rep, which ncu reads.
+A launch belongs to the case whose range `occbench@CASE_ID/` it lies in; those in no such
 range are counted and left out. Several launches of a case become their median.
 
 DIR stays as it is. A folder beside it (--output, by default DIR-ncu) gets the run with the counters in it:
@@ -21,16 +21,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-import importlib
 import io
-import math
 import os
 import re
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -122,57 +120,34 @@ def find_ncu() -> str | None:
     return shutil.which("ncu") or (str(toolkit) if os.access(toolkit, os.X_OK) else None)
 
 
-def report_module(path: Path) -> Any:  # noqa: ANN401
-    """NVIDIA's ncu_report, from PYTHONPATH or where it is installed. Raises NotNcu where it is in neither."""
-    roots = [Path(ncu).resolve().parents[1]] if (ncu := find_ncu()) else []
-    installed = [
-        folder
-        for root in (*roots, Path("/opt/nvidia"))
-        for pattern in ("nsight-compute*/extras/python", "nsight-compute/*/extras/python")
-        for folder in sorted(root.glob(pattern), reverse=True)
-    ]
-    places = [str(folder) for folder in installed]
-    sys.path += places
-    try:
-        return importlib.import_module("ncu_report")
-    except ImportError:
+def report_launches(path: Path) -> list[Launch]:
+    """The launches of an .ncu-rep, as ncu itself prints them. Raises NotNcu.
+
+    NVIDIA's Python module ncu_report, which comes with ncu, is not used: version 2025.3 ends the program
+    (segmentation fault) where it is asked for the unit of a metric that has none.
+    """
+    ncu = find_ncu()
+    if ncu is None:
         raise NotNcu(
-            "NVIDIA's module ncu_report reads it (extras/python of Nsight Compute), and is not here; put it "
-            f"on PYTHONPATH, or import the CSV that `ncu --import {path} --csv --page raw` prints"
-        ) from None
-    finally:
-        for place in places:
-            sys.path.remove(place)
-
-
-def report_launches(path: Path) -> Iterator[Launch]:
-    """The launches of an .ncu-rep. Raises NotNcu."""
-    module = report_module(path)
-    try:
-        report = module.load_report(str(path))
-    except Exception as error:
-        raise NotNcu(f"ncu_report cannot read it: {error}") from None
-    for part in (report.range_by_idx(i) for i in range(report.num_ranges())):
-        for action in (part.action_by_idx(i) for i in range(part.num_actions())):
-            state, case = action.nvtx_state(), None
-            for domain in (state.domain_by_id(i) for i in state.domains()) if state else ():
-                if domain.name() == DOMAIN and domain.push_pop_ranges():
-                    case = domain.push_pop_ranges()[-1]
-            metrics = {}
-            for name in filter(is_metric, action.metric_names()):
-                metric = action.metric_by_name(name)
-                value = metric.value()
-                if isinstance(value, int | float) and math.isfinite(value):
-                    metrics[name] = value * scale(metric.unit() or "")
-            yield case, metrics
+            "ncu reads it, and is not here; put it on PATH, or import the CSV that "
+            f"`ncu --import {path} --csv --page raw` prints"
+        )
+    words = [ncu, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
+    ran = subprocess.run(words, capture_output=True, text=True, errors="replace")
+    if ran.returncode:
+        said = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
+        raise NotNcu(
+            f"ncu cannot read it: {(said or ['it said nothing'])[0].removeprefix('==ERROR== ').strip()}"
+        )
+    return csv_launches(ran.stdout.splitlines())
 
 
 def read_launches(path: Path) -> list[Launch]:
     """Raises OSError, or NotNcu with the file's name."""
     try:
         if path.suffix == ".ncu-rep":
-            with path.open("rb"):  # a missing file is a missing file, with or without NVIDIA's module
-                return list(report_launches(path))
+            with path.open("rb"):  # a missing file is a missing file, with or without ncu
+                return report_launches(path)
         text = path.read_text(encoding="utf-8", errors="replace")
         if not text.strip():
             raise NotNcu("is empty")
