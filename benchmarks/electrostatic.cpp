@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: work per thread or warps: what brings a map of potentials to full speed? Stone et al. 2007; PMPP, ch. 18.
-// Expected: two and more points per thread share one plateau, the square roots' pipe's, a little above that of one
+// Expected: more points per thread come nearer to the plateau of the square roots' pipe, a third above that of one
 //   point; eight reach it with the fewest warps, and fewer yet where the compiler is let have more registers.
 #include "benchmarks/sweep.hpp"
 

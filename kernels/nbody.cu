@@ -129,7 +129,7 @@ void add(const void* entry, int register_cap = 0) {
                .latency_cycles = 350.0 + tile / unrolled * (100 + issue_cycles),
                .pipe_cycles_per_warp = tile / unrolled * issue_cycles / 4},
       // the few hundred KB of the tiles are in the L2 since the launch before
-      .flow = {.loop_trips = {1, double(tile) / unrolled}, .l2_bytes = sizeof(float4)},
+      .flow = {.loop_trips = {1, double(tile) / unrolled}, .l2_bytes = sizeof(float4), .bank_conflict = 0.5},
       .instructions = {{"LDS.128", unrolled},
                        {"FADD", 3 * own * unrolled},
                        {"FFMA", 6 * own * unrolled},

@@ -67,7 +67,7 @@ double Memory::load(const Load& load, double t) {
   for (double left = load.bytes; left > 0; left -= line_bytes, ++channel) {
     const double part = std::min(left, line_bytes);
     const double draw = random_.uniform();
-    const bool late = t_.late_l2 > 0 && random_.uniform() * load.l2_share < t_.late_l2;
+    const bool late = t_.late_l2 > 0 && random_.uniform() * t_.load_l2 < t_.late_l2;
     if (draw >= load.dram_share + load.l2_share) continue;
     const double dram = m_.dram_latency + m_.dram_spread * (common + own_share * random_.bell());
     port_ = std::max(port_, t) + part / m_.port_bytes;

@@ -17,7 +17,9 @@ namespace {
 constexpr double short_run = 12000;
 // Where queues of the memory system decide, chance needs longer to even out.
 constexpr double memory_run = 50000;
+// And turns, for one turn's chance is one draw for a whole block; but no more than so many instructions' worth.
 constexpr double memory_turns = 16;
+constexpr double memory_turns_run = 400000;
 // Launches of more blocks per SM than this are taken to go on at the pace of the second half of as many.
 constexpr int rounds_simulated = 16;
 // Pages that DRAM keeps open, one a bank: of six stacks of HBM3, with 32 pseudo-channels of 16 banks each (JESD238).
@@ -175,8 +177,8 @@ struct Busiest {
 };
 Busiest busiest(const Usage& u) {
   const double slots = 4 * u.cycles;
-  const double ports = u.banks / slots;
-  const double pipe = std::max({u.fma, u.alu, u.fp64, u.tensor}) / slots;
+  const double ports = std::max(u.banks[0], u.banks[1]) / slots;
+  const double pipe = std::max({u.fma, u.alu, u.fp64, u.special, u.tensor}) / slots;
   Busiest b;
   const auto take = [&](Bound bound, double share) {
     if (share > b.share) b = {bound, share};
@@ -187,7 +189,7 @@ Busiest busiest(const Usage& u) {
   take(Bound::shared_memory, u.shared / u.cycles);
   take(Bound::l1, u.l1 / u.cycles);
   take(Bound::shared_memory, u.barrier / u.cycles);
-  if (u.banks > 1.2 * u.issued || ports > pipe + 0.1) take(Bound::register_port, ports);
+  if (ports > std::max(pipe, u.issued / slots) + 0.1) take(Bound::register_port, ports);
   if (u.issued / slots > b.share + 0.03) take(Bound::issue, u.issued / slots);
   return b;
 }
@@ -225,7 +227,8 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
     const auto rounds = [&](int total) {
       crew.total_blocks = total;
       const double instructions = static_cast<double>(program.loop.size()) * working * total;
-      const double some = std::max(fewest, std::ceil(run / instructions));
+      const double affordable = std::clamp(std::floor(memory_turns_run / instructions), 1.0, fewest);
+      const double some = std::max(affordable, std::ceil(run / instructions));
       if (turns <= 2 * some) {
         const double whole = std::max(1.0, std::round(turns));
         usage = simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(whole));

@@ -35,6 +35,7 @@ constexpr double address_queue = 5;
 constexpr double pass_interval = 2;
 constexpr double register_bytes = 4;  // of a lane, that come back in a cycle
 constexpr double constant_latency = 24;
+constexpr double special_latency = 17;  // of rsqrt, ex2 and lg2 alike, in a chain of them on an H200
 // Cycles in which an instruction reads its operands (Huerta et al. 2025); what these do not suffice for delays it.
 constexpr double bank_window = 3;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
@@ -92,6 +93,7 @@ class Sm {
     }
     crew_ = crew;
     address_cycles_ = schedulers * 128 / m.shared_bytes;
+    deal_dram();
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
   }
@@ -112,6 +114,24 @@ class Sm {
   }
 
  private:
+  /// Which of the loop's loads bring new data is the same in every turn: as many of them as DRAM's share says, dealt
+  /// evenly, and what is left of one by chance.
+  void deal_dram() {
+    dram_share_.resize(program_.loop.size());
+    const int loads = program_.count(Pipe::global_load) + program_.count(Pipe::async_load);
+    const double due = t_.load_dram * loads;
+    const int whole = static_cast<int>(due + 1e-9);
+    double left = std::max(0.0, due - whole);
+    for (std::size_t i = 0, load = 0; i < program_.loop.size(); ++i) {
+      const Pipe pipe = program_.loop[i].pipe;
+      if (pipe != Pipe::global_load && pipe != Pipe::async_load) continue;
+      const auto before = static_cast<int>(load) * whole / loads;
+      ++load;
+      const bool all = static_cast<int>(load) * whole / loads > before;
+      dram_share_[i] = all ? 1 : std::exchange(left, 0);
+    }
+  }
+
   /// The next block of the grid begins: its warps are dealt to the schedulers where the last block's ended.
   void enter(double t) {
     --waiting_;
@@ -284,7 +304,9 @@ class Sm {
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        const double there = load(w, done - 1, bytes, t_.load_dram, t_.load_l2);
+        const double from_dram = dram_share_[w.at];
+        const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
+        const double there = load(w, done - 1, bytes, from_dram, from_l2);
         if (i.pipe == Pipe::async_load)
           w.group_end = std::max(w.group_end, there);
         else
@@ -311,8 +333,10 @@ class Sm {
         t = std::max(t, std::max(s.bank[bank], s.next) + (reads[bank] - bank_window) * m_.bank_cycles);
     if (t > s.next) hold_up(s, t - s.next);
     for (const int bank : {0, 1})
-      if (reads[bank] > 0) s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
-    usage_.banks += std::max(reads[0], reads[1]) * m_.bank_cycles;
+      if (reads[bank] > 0) {
+        s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
+        usage_.banks[static_cast<std::size_t>(bank)] += reads[bank] * m_.bank_cycles;
+      }
     s.free = t + 1;
     if (i.pipe != Pipe::none) s.last = s.chosen;  // what goes to no pipe leaves no trace
     ++usage_.issued;
@@ -340,7 +364,8 @@ class Sm {
         break;
       case Pipe::special:
         s.special = t + m_.special_cycles;
-        hold(w, i.write, t + 20 + m_.special_cycles);
+        usage_.special += m_.special_cycles;
+        hold(w, i.write, t + special_latency);
         break;
       case Pipe::uniform:
         s.uniform = t + 2;
@@ -465,7 +490,8 @@ class Sm {
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<std::size_t> meetings_;
-  double address_cycles_ = 0;  ///< of a memory instruction
+  std::vector<double> dram_share_;  ///< of each global load of the loop
+  double address_cycles_ = 0;       ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };
 

@@ -72,11 +72,12 @@ struct Crew {
 
 /// What came out, in SM cycles.
 struct Usage {
-  double cycles = 0;                              ///< from the first issue to the last warp's end
-  double issued = 0;                              ///< instructions, of all schedulers
-  double fma = 0, alu = 0, fp64 = 0, tensor = 0;  ///< cycles that a scheduler's pipe was busy, all schedulers
-  double banks = 0;    ///< cycles that the busier register bank was busy, all schedulers
-  double barrier = 0;  ///< cycles that the barrier unit was
+  double cycles = 0;  ///< from the first issue to the last warp's end
+  double issued = 0;  ///< instructions, of all schedulers
+  double fma = 0, alu = 0, fp64 = 0, special = 0,
+         tensor = 0;              ///< cycles that a scheduler's pipe was busy, all schedulers
+  std::array<double, 2> banks{};  ///< cycles that each register bank was busy, all schedulers
+  double barrier = 0;             ///< cycles that the barrier unit was
   double l1 = 0, shared = 0, port = 0, l2 = 0, l2_write = 0,
          dram = 0;  ///< busy cycles of the SM's share
 };
