@@ -55,7 +55,7 @@ double spill_store_bytes_per_s(const Parameters& p, double lines) {
   if (p.spill_store_8_warps_bytes_per_s == 0 || lines == 0) return p.spill_store_bytes_per_s;
   const double few = 1 / p.spill_store_8_warps_bytes_per_s;
   const double slope = std::max(0.0, few - many) / (1 / std::sqrt(128.0) - 1 / std::sqrt(1024.0));
-  return 1 / (many + slope * (1 / std::sqrt(lines) - 1 / std::sqrt(1024.0)));
+  return 1 / std::max(many / 2, many + slope * (1 / std::sqrt(lines) - 1 / std::sqrt(1024.0)));
 }
 
 struct Demand {
