@@ -30,6 +30,18 @@ Machine quiet_machine() {
   return m;
 }
 
+/// At 1 GHz a byte per second is a byte per 10^9 cycles; what moves at which rate each test says.
+Parameters quiet_parameters() {
+  Parameters p;
+  p.sm_clock_hz = 1e9;
+  p.l1_latency_cycles = 32;
+  p.l1_bytes_per_cycle = 128;
+  p.l2_latency_cycles = 270;
+  p.sm_port_bytes_per_cycle = 64;
+  p.dram_latency_s = 500e-9;
+  return p;
+}
+
 /// Cycles per turn, without what starting and ending costs.
 double pace(const Program& program, const Crew& crew, const Traffic& traffic = {},
             const Machine& machine = quiet_machine(), std::int64_t turns = 40) {
@@ -215,16 +227,10 @@ TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
 }
 
 TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
-  Parameters p;
-  p.sm_clock_hz = 1e9;
-  p.l1_latency_cycles = 32;
-  p.l1_bytes_per_cycle = 128;
-  p.l2_latency_cycles = 270;
-  p.sm_port_bytes_per_cycle = 64;
+  Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 64e9;  // of the one SM
   p.spill_store_bytes_per_s = 16e9;
   p.spill_store_8_warps_bytes_per_s = 8e9;
-  p.dram_latency_s = 500e-9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
   const auto bytes_per_cycle = [&](int slots) {  // of 8 warps
     std::string text = "f v 16 " + std::to_string(4 * slots) + " 0 0 1\n";
@@ -244,14 +250,8 @@ TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
 }
 
 TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
-  Parameters p;
-  p.sm_clock_hz = 1e9;
-  p.l1_latency_cycles = 32;
-  p.l1_bytes_per_cycle = 128;
-  p.l2_latency_cycles = 270;
-  p.sm_port_bytes_per_cycle = 64;
+  Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
-  p.dram_latency_s = 500e-9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
   p.dram_narrow_write_bytes_per_s = 1200e9;
   const auto bytes_per_cycle = [&](const std::string& store, int bytes, int warps) {
@@ -270,15 +270,9 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
 
 TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   // Each warp alone fetches every neighbouring row from the L2, which is then the limit; 16 share them.
-  Parameters p;
-  p.sm_clock_hz = 1e9;
-  p.l1_latency_cycles = 32;
-  p.l1_bytes_per_cycle = 128;
-  p.l2_latency_cycles = 270;
-  p.sm_port_bytes_per_cycle = 64;
+  Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 32e9;  // of the one SM
   p.spill_store_bytes_per_s = 32e9;
-  p.dram_latency_s = 500e-9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
   const Program rows = chain(10, "LDG.128 1 0 - 00 00 00");
   // Ten loads of 16 bytes: four rows on either side, and the warp's own twice.
