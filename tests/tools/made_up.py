@@ -222,6 +222,19 @@ def memory() -> Iterator[dict[str, Any]]:
                 more |= dict(registers_per_thread=registers)
                 rate = read(warps, width * ilp)
                 yield case("gemv", "gemv", f"block{block}-{width}B-ilp{ilp}", rate, **more)
+        for team, length, width, registers, cap in (
+            ("warp", 256, 4, 30, 0), ("warp", 256, 16, 26, 0), ("warp", 1024, 16, 54, 0),
+            ("warp", 1024, 16, 40, 40), ("block128", 1024, 16, 26, 0),
+        ):  # fmt: skip
+            if -(-registers // 8) * 8 * 32 * warps > 65536:
+                continue
+            elements = length // (32 if team == "warp" else 128)
+            more = dict(ilp=elements * 4 // width, bytes_per_access=width, tile_width=length, warps=warps)
+            more |= dict(registers_per_thread=registers, local_bytes=32 if cap else 0)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = (0.5 if cap else 0.8) * (1 - 0.4 / width) * read(warps, 4 * elements)
+            name = f"{team}-row{length}-{width}B" + (f"-maxnreg{cap}" if cap else "")
+            yield case("softmax", "softmax", name, rate, marks=f".r{warps // 4}", **more)
         for options, cap in ((1, 0), (2, 0), (4, 0), (4, 40)):
             name = f"options{options}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=options, warps=warps, registers_per_thread=cap or 32)

@@ -284,6 +284,16 @@ def test_rows_times_vector(run: Path) -> None:
     assert words.endswith("With 4 x 16 B, 56 registers per thread, 32 warps are the most of these that fit.")
 
 
+def test_rows_in_registers(run: Path) -> None:
+    """By the made-up law a cap costs three eighths, and narrow accesses 1 - 0.9 / 0.975."""
+    words = said(rows_of(run, "softmax"), "softmax")
+    assert words.startswith("`warp-row1024-16B` is fastest, ")
+    assert "warp-row1024-16B`: 90 % of that from 16 warps, of up to 32 with 54 registers per thread." in words
+    assert "`warp-row256-16B`: 90 % of that from 64 warps, of up to 64 with 26 registers per thread." in words
+    assert "4 B instead of 16 at equal warps: -7.7 to -7.7 %." in words
+    assert words.endswith("-maxnreg40`, 32 B spilled: costs 37.5 % (32 warps instead of 32).")
+
+
 def test_every_experiment_of_the_pictures_has_a_finding() -> None:
     plot = pytest.importorskip("occbench_tools.plot")
     assert sorted(NAMES) == sorted(plot.FIGURES)

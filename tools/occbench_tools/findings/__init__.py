@@ -42,6 +42,7 @@ from occbench_tools.findings.memory import (
     gemv,
     reduction,
     shared_latency,
+    softmax,
     tiled_matmul,
     transpose,
 )
@@ -51,9 +52,9 @@ from occbench_tools.lines import complain, reason
 # Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
-    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, black_scholes,
-    electrostatic, gemv, carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core,
-    barriers, divergence, waves, clusters, energy,
+    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
+    black_scholes, electrostatic, gemv, carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency,
+    tensor_core, barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
 
 

@@ -53,6 +53,37 @@ def reduction(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         yield words
 
 
+def softmax(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The fastest, the warps that each row takes to come near it, narrow accesses, and the caps."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    free = rows[rows["register_route"] == "free"]
+    free = free.assign(held=free["variant"].str.replace(r"-\d+B$", "", regex=True))
+    wide = free["bytes_per_access"] == 16
+    for variant, line in free[wide].groupby("variant"):
+        words = f"at most {100 * best(line)['rate'] / top['rate']:.0f} % of that"
+        if (near := line[line["rate"] >= 0.9 * top["rate"]]["warps_per_sm"]).size:
+            words = f"90 % of that from {many(near.min(), 'warp')}"
+        most = best(line, "warps_per_sm")
+        yield (
+            f"`{variant}`: {words}, of up to {most['warps_per_sm']:g} with "
+            f"{most['registers_per_thread']:.0f} registers per thread"
+        )
+    pairs = free[~wide].merge(free[wide], on=["held", "warps_per_sm"], suffixes=("", "_wide"))
+    if len(pairs):
+        ratio = pairs["rate"] / pairs["rate_wide"]
+        low, high = 100 * (ratio.min() - 1), 100 * (ratio.max() - 1)
+        yield f"accesses of 4 B instead of 16 at equal warps: {low:+.1f} to {high:+.1f} %"
+    for variant, line in rows[rows["register_route"] != "free"].groupby("variant"):
+        usual, capped = free[free["variant"] == variant.rpartition("-maxnreg")[0]], best(line)
+        if len(usual):
+            yield (
+                f"`{variant}`, {line['local_bytes'].max():.0f} B spilled: "
+                f"{cost(capped['rate'], best(usual)['rate'])} "
+                f"({many(line['warps_per_sm'].max(), 'warp')} instead of {usual['warps_per_sm'].max():g})"
+            )
+
+
 def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """As of `reduction`, and what the registers of the loads in flight leave of the warps."""
     yield from reduction(rows, env)

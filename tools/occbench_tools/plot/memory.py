@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,42 @@ def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of the matrix's rows over warps: by bytes in flight per thread, and by block size."""
     return rows_read(rows, env, "Matrix times vector", "bytes in flight hide DRAM's latency")
+
+
+def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the rows' softmax over warps: by a row's length, and by who holds a row of one length, how."""
+    x = "warps_per_sm"
+    rows = rows.assign(team=rows["variant"].str.split("-").str[0])
+    title = "Softmax: each row waits in registers, and more warps hide the wait"
+    if len(rows):
+        top = best(rows)
+        held = f"rows of {top['tile_width']:g} per {top['team'].rstrip('0123456789')}"
+        title = f"Softmax: fastest with {held}, at {100 * top['occupancy_theoretical']:.3g} % occupancy"
+    figure, (left, right) = sheet(title, env, 2)
+    wide = rows["bytes_per_access"] == 16
+    free = (rows["team"] == "warp") & (rows["register_route"] == "free")
+    shared = rows.loc[rows["team"] != "warp", "tile_width"]  # the length that blocks and warps hold alike
+    for axes, part, by, words, name in (
+        (left, rows[free & wide], "tile_width", "A warp per row, by elements; thin: 4 B", "{:g}".format),
+        (
+            right,
+            rows[wide & rows["tile_width"].isin(shared)],
+            "variant",
+            f"Rows of {shared.max():g} elements, by who holds them" if len(shared) else "By who holds a row",
+            lambda variant: re.sub(r"-row\d+-16B", "", variant).replace("-maxnreg", ", cap "),
+        ),
+    ):
+        if not panel(axes, part, words, "Resident warps per SM"):
+            continue
+        if axes is left:
+            for _, line in rows[free & ~wide].groupby("variant"):
+                curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
+        ends = curves(axes, part, by, x, name=name)
+        full = (part[x] / part["occupancy_theoretical"]).max()
+        ceiling(axes, part, "theoretical DRAM rate", full)
+        occupancy_on_top(axes, full)
+        name_ends(axes, ends, x)
+    return figure
 
 
 def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

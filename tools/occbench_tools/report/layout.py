@@ -97,6 +97,11 @@ LAYOUTS = {
     "reduction": Layout(
         "How many warps hide the barriers of a row's sum, in blocks of which size?", "warps_per_sm"
     ),
+    "softmax": Layout(
+        "How many warps does a softmax take, whose rows wait in the registers of a warp or a block?",
+        "warps_per_sm",
+        show=("-16B$",),
+    ),
     "black_scholes": Layout(
         "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
     ),
