@@ -222,6 +222,13 @@ def memory() -> Iterator[dict[str, Any]]:
                 more |= dict(registers_per_thread=registers)
                 rate = read(warps, width * ilp)
                 yield case("gemv", "gemv", f"block{block}-{width}B-ilp{ilp}", rate, **more)
+        for radius, points, cap in ((1, 1, 0), (1, 4, 0), (2, 4, 0), (3, 1, 0), (3, 4, 0), (3, 4, 24)):
+            name = f"radius{radius}-rows4-points{points}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(ilp=points, warps=warps, registers_per_thread=cap or 32)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            reads = (2 * radius + 1) * (2 * radius + points) / points  # of shared memory, by an output
+            rate = (0.9 if cap else 1) * min(read(warps, 8 * points), 6.6e13 / reads)
+            yield case("convolution", "convolution", name, rate, **more)
         for options, cap in ((1, 0), (2, 0), (4, 0), (4, 40)):
             name = f"options{options}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=options, warps=warps, registers_per_thread=cap or 32)
