@@ -235,6 +235,13 @@ def memory() -> Iterator[dict[str, Any]]:
             rate = (0.5 if cap else 0.8) * (1 - 0.4 / width) * read(warps, 4 * elements)
             name = f"{team}-row{length}-{width}B" + (f"-maxnreg{cap}" if cap else "")
             yield case("softmax", "softmax", name, rate, marks=f".r{warps // 4}", **more)
+        for radius, points, cap in ((1, 1, 0), (1, 4, 0), (2, 4, 0), (3, 1, 0), (3, 4, 0), (3, 4, 24)):
+            name = f"radius{radius}-rows4-points{points}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(ilp=points, warps=warps, registers_per_thread=cap or 32)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            reads = (2 * radius + 1) * (2 * radius + points) / points  # of shared memory, by an output
+            rate = (0.9 if cap else 1) * min(read(warps, 8 * points), 6.6e13 / reads)
+            yield case("convolution", "convolution", name, rate, **more)
         for options, cap in ((1, 0), (2, 0), (4, 0), (4, 40)):
             name = f"options{options}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=options, warps=warps, registers_per_thread=cap or 32)

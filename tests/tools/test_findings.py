@@ -294,6 +294,14 @@ def test_rows_in_registers(run: Path) -> None:
     assert words.endswith("-maxnreg40`, 32 B spilled: costs 37.5 % (32 warps instead of 32).")
 
 
+def test_outputs_per_thread(run: Path) -> None:
+    """By the made-up law 7 x 7 wait for reads of shared memory, of which four outputs spare 9 in 14."""
+    words = said(rows_of(run, "convolution"), "convolution")
+    assert words.startswith("3 x 3: best ") and ". 5 x 5: best " in words
+    assert "7 x 7 with 4 per thread instead of 1: 3.92 x at 8 warps, 2.80 x at 64. " in words
+    assert words.endswith("7 x 7 with 24 registers instead of 32: 0.90 x at 8 warps, 0.90 x at 64.")
+
+
 def test_every_experiment_of_the_pictures_has_a_finding() -> None:
     plot = pytest.importorskip("occbench_tools.plot")
     assert sorted(NAMES) == sorted(plot.FIGURES)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import best, cusp, has_cusp, in_flight, least, many, reached
-from occbench_tools.findings.phrases import ABSENT, cost, occupancy, span, speed, warps_of
+from occbench_tools.findings.phrases import ABSENT, cost, gains, occupancy, span, speed, warps_of
 
 FAR_FROM_BALANCE = 64  # FMAs per 4-byte load from which on a kernel computes, whatever the GPU
 
@@ -95,14 +95,8 @@ def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     yield from nbody(rows, env)
     free = rows[(rows["register_route"] == "free") & (rows["block_size"] == 128)]
     one, most = (free[free["ilp"] == points] for points in (1, free["ilp"].max()))
-    pairs = most.merge(one, on="warps_per_sm", suffixes=("", "_of_one")).sort_values("warps_per_sm")
-    if len(pairs) > 1 and free["ilp"].max() > 1:
-        gains = pairs["rate"] / pairs["rate_of_one"]
-        yield (
-            f"{free['ilp'].max():g} points to a thread instead of 1: {gains.iloc[0]:.2f} x at "
-            f"{many(pairs['warps_per_sm'].iloc[0], 'warp')}, {gains.iloc[-1]:.2f} x at "
-            f"{pairs['warps_per_sm'].iloc[-1]:g}"
-        )
+    if free["ilp"].max() > 1 and (words := gains(most, one)):
+        yield f"{free['ilp'].max():g} points to a thread instead of 1: {words}"
 
 
 def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import best, l1_kib, least, many
-from occbench_tools.findings.phrases import ABSENT, cost, occupancy, span, speed
+from occbench_tools.findings.phrases import ABSENT, cost, gains, occupancy, span, speed
 
 
 def tiled_matmul(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
@@ -93,6 +93,24 @@ def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
             f"with {ilp:g} x {width:g} B, {line['registers_per_thread']:.0f} registers per thread, "
             f"{many(line['warps_per_sm'], 'warp')} are the most of these that fit"
         )
+
+
+def convolution(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """Each filter's best, what outputs per thread are worth to it, and what register caps, at equal warps."""
+    rows = rows.assign(radius=rows["variant"].str.extract(r"^radius(\d)", expand=False).astype(float))
+    for radius, part in rows.groupby("radius"):
+        side = 1 + 2 * radius
+        name, top = f"{side:g} x {side:g}", best(part)
+        yield f"{name}: best {speed(top)} at {occupancy(top)} with {many(top['ilp'], 'output')} per thread"
+        free = part[(part["register_route"] == "free") & (part["block_size"] == 128)]
+        most = free["ilp"].max()
+        if most > 1 and (words := gains(free[free["ilp"] == most], free[free["ilp"] == 1])):
+            yield f"{name} with {most:g} per thread instead of 1: {words}"
+        for _, line in part[part["register_route"] != "free"].groupby("variant"):
+            usual = free[free["ilp"] == line["ilp"].iloc[0]]
+            if words := gains(line, usual):
+                registers = [f"{each['registers_per_thread'].iloc[0]:g}" for each in (line, usual)]
+                yield f"{name} with {registers[0]} registers instead of {registers[1]}: {words}"
 
 
 def carveout(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from occbench_tools.analysis import many
+
 ABSENT = "not in this run"
 NOTHING = 0.005  # a change below the precision of a case is none
 
@@ -36,3 +38,18 @@ def cost(after: float, before: float) -> str:
     if abs(loss) < NOTHING:
         return "no cost"
     return f"costs {100 * loss:.1f} %" if loss > 0 else f"gains {-100 * loss:.1f} %"
+
+
+def gains(rows: pd.DataFrame, usual: pd.DataFrame) -> str:
+    """'5.00 x at 8 warps, 1.25 x at 64': `rows` over `usual` at their fewest warps in common and most.
+
+    Empty where they have fewer than two numbers of warps in common.
+    """
+    pairs = rows.merge(usual, on="warps_per_sm", suffixes=("", "_usual")).sort_values("warps_per_sm")
+    if len(pairs) < 2:
+        return ""
+    ratios, warps = pairs["rate"] / pairs["rate_usual"], pairs["warps_per_sm"]
+    return (
+        f"{ratios.iloc[0]:.2f} x at {many(warps.iloc[0], 'warp')}, {ratios.iloc[-1]:.2f} x at "
+        f"{warps.iloc[-1]:g}"
+    )

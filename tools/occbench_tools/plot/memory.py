@@ -155,6 +155,39 @@ def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def convolution(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of each filter over warps, by outputs per thread; of the largest by caps and blocks too."""
+    x = "warps_per_sm"
+    title = "A filter over an image: outputs per thread spare reads of shared memory, as warps do not"
+    free = rows["register_route"] == "free"
+    usual = rows[free & (rows["block_size"] == 128)]
+    tops = usual[usual["variant"].str.startswith("radius3")].groupby("ilp")["rate"].max()
+    if len(tops) > 1 and 1 in tops:
+        ratio = tops.iloc[-1] / tops.iloc[0]
+        title = f"Filter of 7 x 7: {tops.index[-1]:g} outputs per thread reach {ratio:.2f} x the rate of 1"
+    figure, panels = sheet(title, env, ["ab", "cd"])
+    four = rows[rows["variant"].str.match("radius3-.*points4")]
+    names = {
+        v: f"cap {v.rpartition('maxnreg')[2]}" if "maxnreg" in v else f"32 x {v[len('radius3-rows')]}"
+        for v in four["variant"].unique()
+    }
+    plan = [
+        (usual[usual["variant"].str.startswith(f"radius{radius}")], "ilp",
+         f"{2 * radius + 1} x {2 * radius + 1}, by outputs per thread", "{:g}".format)
+        for radius in (1, 2, 3)
+    ]  # fmt: skip
+    plan.append((four, "variant", "7 x 7, 4 outputs per thread, by block and register cap", names.get))
+    for axes, (part, by, words, name) in zip(panels, plan, strict=True):
+        if not panel(axes, part, words, "Resident warps per SM"):
+            continue
+        ends = curves(axes, part, by, x, name=name)
+        full = (part[x] / part["occupancy_theoretical"]).max()
+        ceiling(axes, part, "theoretical DRAM rate", full)
+        occupancy_on_top(axes, full)
+        name_ends(axes, ends, x)
+    return figure
+
+
 def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Speed over the share of the L1 that is asked for as shared memory, at equal warps."""
     reuse = rows[rows["family"] == "cache_reuse"]

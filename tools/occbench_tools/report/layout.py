@@ -115,6 +115,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^block256-",),
     ),
+    "convolution": Layout(
+        "More outputs per thread or more warps: what brings a filter over an image to full speed?",
+        "warps_per_sm",
+        show=("^radius[13]-rows4-points[14]$",),
+    ),
     "carveout": Layout(
         "What does shared memory that nobody uses cost, when the warps stay the same?", "carveout_percent"
     ),
