@@ -85,10 +85,11 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
                std::max(program.bytes(Pipe::local_load), program.bytes(Pipe::local_store))) *
       32 * warps;
   const double l1 = std::max(1.0, static_cast<double>(shape.l1_bytes) - p.l1_reserved_bytes);
-  const double l2 = l2_share * static_cast<double>(chip.l2_bytes);
   const double set = flow.warp_set_bytes > 0 ? warps * static_cast<double>(flow.warp_set_bytes)
                                              : (flow.own_working_set ? shape.blocks_per_sm : 1) *
                                                    static_cast<double>(flow.working_set_bytes);
+  // Copies are of what many SMs read; spilled registers beside nothing of that kind have all of the L2.
+  const double l2 = (set > 0 || flow.reused_bytes > 0 ? l2_share : 1) * static_cast<double>(chip.l2_bytes);
   // What all SMs together want the L2 to hold: own sets are sized to fit it.
   const double wanted = flow.warp_set_bytes > 0 ? (set + spilled) * chip.sm_count
                                                 : (flow.own_working_set ? 0 : set) + spilled * chip.sm_count;
@@ -127,21 +128,21 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, const De
   const auto per_cycle = [&](double per_s) { return per_s / clock / active_sms; };
   Machine m;
   m.fma_halves = std::max(1, chip.fp32_lanes_per_sm / 64);
-  m.alu_cycles = p.alu_interval_cycles;
+  m.alu_cycles = std::round(p.alu_interval_cycles);
   m.fp64_cycles = chip.fp64_lanes_per_sm > 0 ? 128.0 / chip.fp64_lanes_per_sm : 64;
   m.mma_cycles = p.mma_interval_cycles;
   m.warpgroup_cycles_per_column = chip.tensor_bf16_fma_per_sm > 0 ? 1024.0 / chip.tensor_bf16_fma_per_sm : 1;
   // Three registers of two banks take one and a half times as long as one of one bank.
-  m.bank_cycles = p.operand_interval_cycles / 1.5;
-  m.branch_cycles = p.branch_cycles;
-  m.barrier_cycles = p.barrier_cycles;
+  m.bank_cycles = std::round(p.operand_interval_cycles / 1.5);
+  m.branch_cycles = std::round(p.branch_cycles);
+  m.barrier_cycles = std::round(p.barrier_cycles);
   m.arrival_cycles = p.barrier_arrival_cycles;
   m.release_cycles = p.barrier_release_cycles;
   m.register_release_cycles = p.barrier_register_cycles;
-  m.shared_latency = p.shared_latency_cycles;
+  m.shared_latency = std::round(p.shared_latency_cycles);
   m.shared_bytes = p.shared_bytes_per_cycle;
 
-  m.l1_latency = p.l1_latency_cycles;
+  m.l1_latency = std::round(p.l1_latency_cycles);
   m.l1_bytes = p.l1_bytes_per_cycle;
   m.port_bytes = p.sm_port_bytes_per_cycle;
   m.l2_latency = p.l2_latency_cycles;

@@ -12,6 +12,7 @@
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ constexpr double register_bytes = 4;  // of a lane, that come back in a cycle
 constexpr double constant_latency = 24;
 constexpr double special_latency = 17;  // of rsqrt, ex2 and lg2 alike, in a chain of them on an H200
 // Cycles in which an instruction reads its operands (Huerta et al. 2025); what these do not suffice for delays it.
-constexpr double bank_window = 3;
+constexpr double bank_window = 2;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
 
 struct Warp {
@@ -92,7 +93,7 @@ class Sm {
         if (program.loop[i].pipe == Pipe::barrier && ++met % 2 == 0) meetings_.push_back(i + 1);
     }
     crew_ = crew;
-    address_cycles_ = schedulers * 128 / m.shared_bytes;
+    address_cycles_ = std::round(schedulers * 128 / m.shared_bytes);
     deal_dram();
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
@@ -189,7 +190,7 @@ class Sm {
         t = std::max(t, s.uniform);
         break;
       case Pipe::tensor:
-        t = std::max(t, s.tensor);
+        t = std::max(t, std::floor(s.tensor));  // whose interval need not be whole
         break;
       case Pipe::global_store:
         t = std::max({t, load_store_ - load_store_queue, memory_.takes_stores()});
@@ -221,7 +222,7 @@ class Sm {
       default:
         break;
     }
-    return t;
+    return std::round(t);  // a scheduler issues on its clock: how two warps stand to each other stays as it is
   }
 
   void choose(Scheduler& s) {
@@ -266,7 +267,7 @@ class Sm {
     switch (i.pipe) {
       case Pipe::shared_load:
       case Pipe::shared_store: {
-        const double busy = bytes / m_.shared_bytes * t_.bank_conflict;
+        const double busy = std::max(1.0, std::round(bytes / m_.shared_bytes)) * t_.bank_conflict;
         const double done = take_in(t, busy);
         usage_.shared += busy;
         hold(w, i.read, t + address_cycles_);  // with the operands read, however long the access then waits
@@ -372,7 +373,7 @@ class Sm {
         hold(w, i.write, t + 12);
         break;
       case Pipe::tensor:
-        s.tensor = t + m_.mma_cycles;
+        s.tensor = std::max(s.tensor, t) + m_.mma_cycles;
         usage_.tensor += m_.mma_cycles;
         hold(w, i.write, t + 33);
         break;
