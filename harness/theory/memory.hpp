@@ -31,13 +31,15 @@ class Memory {
   /// Holds all four by reference; what it moves is added to `usage`.
   Memory(const Machine& machine, const Traffic& traffic, Random& random, Usage& usage);
 
-  /// A warp's load at one place of the loop. `row`: the same for all warps of the block; `place`: the warp's in it.
+  /// A warp's load at one place of the loop. `row`: the same for what the block's warps read side by side; `line`: where
+  /// in it this load begins.
   struct Load {
     std::uint64_t row = 0;
-    int place = 0;
+    int line = 0;
     double bytes = 0;
     double dram_share = 0;  ///< of its bytes, by chance
     double l2_share = 0;
+    double lines = 1;  ///< that they lie in, over the least
   };
   /// When all of it is there that left the load/store unit at `t`.
   double load(const Load& load, double t);

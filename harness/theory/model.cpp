@@ -107,9 +107,9 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   }
   // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
   d.spill_lines = spilled / 128;
-  const double pieces = warps * program.count(Pipe::global_store);
-  if (stored > 0 && program.bytes(Pipe::global_store) <= 4.0 * program.count(Pipe::global_store))
-    d.narrow = std::max(0.0, 1 - open_pages / (pieces * chip.sm_count));
+  const double places = warps * program.places();
+  if (stored > 0 && program.bytes(Pipe::global_store) <= 4.0 * program.places())
+    d.narrow = std::max(0.0, 1 - open_pages / (places * chip.sm_count));
   if (spilled > 0) d.traffic.local_l1 = set > 0 ? kept(set + spilled, l1) : std::min(1.0, l1 / spilled);
   d.traffic.local_l2 = in_l2;
   d.traffic.barrier_groups = flow.barrier_groups;

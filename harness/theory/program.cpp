@@ -120,6 +120,9 @@ Instruction instruction(std::string_view name, const Words& w) {
   switch (i.pipe) {
     case Pipe::global_load:
     case Pipe::global_store:
+      i.next = rest.ends_with(".NEXT");
+      i.bytes = static_cast<std::uint16_t>(number<int>(rest.substr(0, rest.find('.'))) / 8);
+      break;
     case Pipe::shared_load:
     case Pipe::shared_store:
     case Pipe::local_load:
@@ -159,6 +162,11 @@ Instruction instruction(std::string_view name, const Words& w) {
 
 int Program::count(Pipe pipe) const {
   return static_cast<int>(std::ranges::count(loop, pipe, &Instruction::pipe));
+}
+
+int Program::places() const {
+  return static_cast<int>(
+      std::ranges::count_if(loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.next; }));
 }
 
 double Program::bytes(Pipe pipe) const {

@@ -45,6 +45,7 @@ struct Instruction {
   Pipe pipe = Pipe::none;
   bool taken = false;        ///< a branch that is
   bool in_register = false;  ///< a barrier's id or number of threads
+  bool next = false;         ///< an access to global memory that begins where the warp's last one ended
   std::uint8_t stall = 1;    ///< cycles before the warp's next may issue
   std::int8_t write = -1;    ///< held until the result is there
   std::int8_t read = -1;     ///< held until the operands have been read
@@ -68,6 +69,8 @@ struct Program {
   std::vector<Instruction> loop;
 
   [[nodiscard]] int count(Pipe pipe) const;
+  /// Places apart that a warp stores to in global memory.
+  [[nodiscard]] int places() const;
   /// Bytes per lane of all accesses of this pipe.
   [[nodiscard]] double bytes(Pipe pipe) const;
 };

@@ -95,6 +95,7 @@ class Sm {
     crew_ = crew;
     address_cycles_ = std::round(schedulers * 128 / m.shared_bytes);
     deal_dram();
+    find_runs();
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
   }
@@ -131,6 +132,29 @@ class Sm {
       const bool all = static_cast<int>(load) * whole / loads > before;
       dram_share_[i] = all ? 1 : std::exchange(left, 0);
     }
+  }
+
+  /// Which of the loop's loads follow each other through memory.
+  void find_runs() {
+    runs_.resize(program_.loop.size());
+    Run run;
+    std::vector<std::size_t> members;
+    const auto close = [&] {
+      for (const std::size_t i : members) runs_[i].lines = run.line;
+      members.clear();
+    };
+    for (std::size_t i = 0; i < program_.loop.size(); ++i) {
+      const Instruction& load = program_.loop[i];
+      if (load.bytes == 0 || load.pipe == Pipe::global_store) continue;
+      if (!load.next) {
+        close();
+        run = {.first = i};
+      }
+      runs_[i] = run;
+      members.push_back(i);
+      run.line += std::max(1, load.bytes / 4);
+    }
+    close();
   }
 
   /// The next block of the grid begins: its warps are dealt to the schedulers where the last block's ended.
@@ -256,10 +280,11 @@ class Sm {
     return load_store_;
   }
 
-  double load(const Warp& w, double t, double bytes, double dram_share, double l2_share) {
+  double load(const Warp& w, double t, double bytes, double dram_share, double l2_share, double lines = 1) {
+    const Run& run = runs_[w.at];
     const std::uint64_t row =
-        static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.turns) << 16 ^ w.at;
-    return memory_.load({row, w.place, bytes, dram_share, l2_share}, t);
+        static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.turns) << 16 ^ run.first;
+    return memory_.load({row, w.place * run.lines + run.line, bytes, dram_share, l2_share, lines}, t);
   }
 
   void access(Warp& w, const Instruction& i, double t) {
@@ -307,7 +332,7 @@ class Sm {
         hold(w, i.read, done);
         const double from_dram = dram_share_[w.at];
         const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
-        const double there = load(w, done - 1, bytes, from_dram, from_l2);
+        const double there = load(w, done - 1, bytes, from_dram, from_l2, t_.lines);
         if (i.pipe == Pipe::async_load)
           w.group_end = std::max(w.group_end, there);
         else
@@ -492,6 +517,13 @@ class Sm {
   std::vector<Block> blocks_;
   std::vector<std::size_t> meetings_;
   std::vector<double> dram_share_;  ///< of each global load of the loop
+  /// Loads of the loop that a warp makes of memory without a gap.
+  struct Run {
+    std::size_t first = 0;  ///< instruction
+    int line = 0;           ///< at which this load begins
+    int lines = 1;          ///< of all of them
+  };
+  std::vector<Run> runs_;
   double address_cycles_ = 0;       ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };

@@ -10,7 +10,8 @@ per instruction, in the order in which a warp meets them:
 STALL is the number of cycles before the warp's next instruction may issue; WRITE and READ the scoreboard
 (0-5, or -) that is held until the result is there or the operands have been read; WAIT the scoreboards, as
 a hexadecimal mask, that must be free. The compiler wrote all of these into the instruction (Jia et al.
-2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). PORTS is two digits: how many registers the even
+2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). A load or store of global memory that begins
+where the one before it ended is a NEXT: 'STG.32.NEXT'. PORTS is two digits: how many registers the even
 and the odd bank of the register file must deliver, less those that the operand cache kept from the
 instruction before; PORTS_ALONE the same when another warp came between. `00` is an instruction that reads
 none, or one of memory, tensor cores or control, whose reads are not counted.
@@ -45,6 +46,7 @@ TWO_BANKS = ARITHMETIC | INTEGER | MOVES | COMPARISONS
 PAIRS = {"DFMA", "DADD", "DMUL", "DSETP", "FFMA2", "FADD2", "FMUL2"}  # their operands are 64 bits wide
 SECOND_SLOT = {"MOV", "IABS"}  # their one operand comes as the second of three
 REGISTER = re.compile(r"[-|~!]*R(\d+)")
+PLACE = re.compile(r"\[(R\d+[.\w]*)(?:\+(-?0x[0-9a-f]+))?\]$")
 PREDICATE = re.compile(r"!?U?P[\dT]$")
 
 SECTION = re.compile(r"\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s.*NOBITS.*\s\.nv\.shared\.(\S+)$")
@@ -154,6 +156,16 @@ def opcode(instruction: Instruction) -> str:
     return base if base in TWO_BANKS else instruction.audited_class or base
 
 
+def place(instruction: Instruction) -> tuple[str, int, int] | None:
+    """Where an access to global memory goes: the register that its address is in, and the offsets (byte) at
+    which a warp's 32 lanes side by side begin and end. None for all else."""
+    operand = {"LDG": 1, "STG": 0}.get(instruction.base)
+    if operand is None or not (match := PLACE.search(instruction.operands[operand])):
+        return None
+    begin = int(match[2] or "0", 16)
+    return match[1], begin, begin + 32 * int((instruction.audited_class or ".32").split(".")[-1]) // 8
+
+
 def whole(turns: float) -> int:
     """Raises Failure when it is none."""
     if turns != round(turns):
@@ -232,9 +244,13 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     walked = [(instruction, taken) for instruction, taken in walked if instruction.guard != "!PT"]
     before = walked[-1][0]  # the loop turns
     lines = []
+    last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
     for instruction, taken in walked:
         stall, write, read, wait = scheduling(instruction)
         name = opcode(instruction) + (".TAKEN" if taken else "")
+        if here := place(instruction):
+            name += ".NEXT" if here[:2] == last.get(instruction.base) else ""
+            last[instruction.base] = here[0], here[2]
         lines.append(" ".join([name, f"{stall} {write} {read} {wait:02x}", *ports(instruction, before)]))
         before = instruction
     a = attributes
