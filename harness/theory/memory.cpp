@@ -34,6 +34,7 @@ Memory::Memory(const Machine& machine, const Traffic& traffic, Random& random, U
   const double dram_bytes = m_.dram_bytes > 0 ? m_.dram_bytes : 1;
   const double channels = std::max(1.0, m_.dram_service * dram_bytes / line_bytes);
   channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
+  for (std::size_t i = 0; i < channels_.size(); ++i) kept_.push_back(std::floor(m_.write_batch * random_.uniform()));
   line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
 }
 
@@ -45,17 +46,21 @@ double Memory::occupy(std::uint64_t channel, double t, double lines) {
   return begun;
 }
 
-/// A line for DRAM. Writes are kept back and drained in batches: turning a channel around costs time.
+/// A line for DRAM, some time after it was stored.
 void Memory::write(double t) {
   usage_.dram += line_bytes / m_.dram_bytes;
-  if (++pending_writes_ < m_.write_batch) return;
-  batches_.emplace(t + write_back_window * random_.uniform(), std::exchange(pending_writes_, 0));
+  written_.push(t + write_back_window * random_.uniform());
 }
 
-/// The batches that are due by `t`.
+/// The lines that are due by `t`. A channel keeps writes back and drains them in batches, for turning it around costs
+/// time; the more, the less often it has nothing to read. `write_batch` is theirs at half load.
 void Memory::write_back(double t) {
-  for (; !batches_.empty() && batches_.top().first <= t; batches_.pop())
-    occupy(random_(), batches_.top().first, batches_.top().second);
+  for (; !written_.empty() && written_.top() <= t; written_.pop()) {
+    const std::uint64_t channel = next_written_++ % channels_.size();
+    double& kept = kept_[channel];
+    const double load = std::min(1.0, usage_.dram / written_.top());
+    if (++kept >= m_.write_batch * 2 * load) occupy(channel, written_.top(), std::exchange(kept, 0));
+  }
 }
 
 /// What the warps of a block read at one place of the loop lies side by side: on the same side of the chip and in the

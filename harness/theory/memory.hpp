@@ -65,9 +65,9 @@ class Memory {
   Usage& usage_;
   std::vector<double> channels_;                                            ///< when each is free
   double line_cycles_ = 0;                                                  ///< of a channel, for a line
-  double pending_writes_ = 0;                                               ///< lines
-  using Batch = std::pair<double, double>;                                  // when, and how many lines
-  std::priority_queue<Batch, std::vector<Batch>, std::greater<>> batches_;  ///< to be written back
+  std::vector<double> kept_;                                                ///< lines that each has to write
+  std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
+  std::uint64_t next_written_ = 0;
   double port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0;        ///< when each is free
 };
 

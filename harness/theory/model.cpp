@@ -156,10 +156,11 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, const De
       std::min(p.sm_port_bytes_per_cycle, per_cycle(dram_bytes_per_s(p, demand.written, demand.narrow)));
   // A queue of constant service time s at half load makes a request wait s / 2 (Pollaczek and Khinchine).
   m.dram_service = 2 * std::max(0.0, p.dram_loaded_latency_s - p.dram_latency_s) * clock;
-  // With writes in batches of n, half as many requests as all, it waits s (1 + n) / 4; s grows as the bandwidth falls.
+  // Half of the requests being writes that a channel drains in batches of n at regular times, a read waits s (1 + n) / 6:
+  // those that come during a batch, n s, find it gone after n s / 3 more. s grows as the bandwidth falls.
   const double mixed_service = m.dram_service * p.dram_read_bytes_per_s / p.dram_mixed_bytes_per_s;
   const double mixed_wait = std::max(0.0, p.dram_mixed_loaded_latency_s - p.dram_latency_s) * clock;
-  m.write_batch = mixed_service > 0 ? std::max(1.0, 4 * mixed_wait / mixed_service - 1) : 1;
+  m.write_batch = mixed_service > 0 ? std::max(1.0, 6 * mixed_wait / mixed_service - 1) : 1;
   m.bulk_extra = std::max(0.0, p.bulk_copy_latency_s - p.dram_latency_s) * clock;
   m.turnover_cycles = p.block_turnover_cycles;
   return m;

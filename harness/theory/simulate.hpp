@@ -38,7 +38,7 @@ struct Machine {
   double dram_spread = 0;
   double dram_bytes = 0;    ///< this SM's share, for this mix of reads and writes
   double dram_service = 0;  ///< that one channel takes for a line of 128 bytes
-  double write_batch = 1;   ///< lines that a channel writes before it turns back to reading
+  double write_batch = 1;   ///< lines that a channel at half load writes before it turns back to reading
   double bulk_extra = 0;    ///< latency of a bulk copy beyond a load's
   double turnover_cycles = 0;
 };
