@@ -14,7 +14,7 @@ namespace occbench::theory {
 namespace {
 
 // A simulation's length, in instructions: what is longer goes on at the pace of its second half.
-constexpr double short_run = 12000;
+constexpr double short_run = 48000;
 // Where queues of the memory system decide, chance needs longer to even out.
 constexpr double memory_run = 50000;
 // And turns, for one turn's chance is one draw for a whole block; but no more than so many instructions' worth.

@@ -48,7 +48,8 @@ struct Warp {
   std::size_t start = 0;  ///< instruction at which its turns begin
   std::size_t at = 0;     ///< instruction
   std::int64_t turns = 0;
-  double ready = 0;
+  double ready = 0;                 ///< for the next instruction, as far as the last one's stall count goes ...
+  double next = 0;                  ///< ... and with all that it waits for
   double issued = 0;                ///< when it last did
   std::array<double, 6> free{};     ///< when each scoreboard will be
   bool waits = false;               ///< at a barrier
@@ -178,6 +179,7 @@ class Sm {
       for (int c = 0; c < t_.copies_ahead; ++c) warp.copies.push_back(memory_.copy(warp.ready));
       schedulers_[static_cast<std::size_t>(slot_ % schedulers)].warps.push_back(
           static_cast<int>(warps_.size()));
+      warp.next = ready(warp);
       warps_.push_back(std::move(warp));
       ++blocks_.back().alive;
     }
@@ -187,50 +189,17 @@ class Sm {
     }
   }
 
-  /// Earliest cycle at which this warp's next instruction may issue.
-  double earliest(const Scheduler& s, const Warp& w) const {
+  /// A cycle of the clock, as all issues are: how two warps stand to each other stays as it is.
+  static double whole(double t) { return std::floor(t + 0.5); }
+
+  /// When the warp itself is ready for its next instruction: to be asked anew whenever it has moved on.
+  double ready(const Warp& w) const {
     if (w.waits || w.turns == turns_) return never;
     const Instruction& i = program_.loop[w.at];
-    double t = std::max(w.ready, s.free);
+    double t = w.ready;
     for (unsigned mask = i.wait, n = 0; mask != 0; mask >>= 1, ++n)
       if (mask & 1) t = std::max(t, w.free[n]);
     switch (i.pipe) {
-      case Pipe::fma:
-        t = std::max(t, m_.fma_halves > 1 ? std::min(s.fma[0], s.fma[1]) : s.fma[0]);
-        break;
-      case Pipe::fma_heavy:
-        t = std::max(t, s.fma[0]);
-        break;
-      case Pipe::alu:
-        t = std::max(t, s.alu);
-        break;
-      case Pipe::fp64:
-        t = std::max(t, s.fp64);
-        break;
-      case Pipe::special:
-        t = std::max(t, s.special);
-        break;
-      case Pipe::uniform:
-        t = std::max(t, s.uniform);
-        break;
-      case Pipe::tensor:
-        t = std::max(t, std::floor(s.tensor));  // whose interval need not be whole
-        break;
-      case Pipe::global_store:
-        t = std::max({t, load_store_ - load_store_queue, memory_.takes_stores()});
-        break;
-      case Pipe::local_store:
-        t = std::max({t, load_store_ - load_store_queue, memory_.takes_spilled()});
-        break;
-      case Pipe::global_load:
-      case Pipe::local_load:
-      case Pipe::async_load:
-        t = std::max(t, load_store_ - load_store_queue);
-        break;
-      case Pipe::shared_load:
-      case Pipe::shared_store:
-        t = std::max(t, s.address - address_queue * address_cycles_);
-        break;
       case Pipe::wait_copies:
         if (w.copies.size() > i.count) t = std::max(t, w.copies[w.copies.size() - 1 - i.count]);
         break;
@@ -246,7 +215,40 @@ class Sm {
       default:
         break;
     }
-    return std::round(t);  // a scheduler issues on its clock: how two warps stand to each other stays as it is
+    return whole(t);
+  }
+
+  /// When the scheduler and the SM have room for an instruction of this kind.
+  double room(const Scheduler& s, Pipe pipe) const {
+    switch (pipe) {
+      case Pipe::fma:
+        return m_.fma_halves > 1 ? std::min(s.fma[0], s.fma[1]) : s.fma[0];
+      case Pipe::fma_heavy:
+        return s.fma[0];
+      case Pipe::alu:
+        return s.alu;
+      case Pipe::fp64:
+        return s.fp64;
+      case Pipe::special:
+        return s.special;
+      case Pipe::uniform:
+        return s.uniform;
+      case Pipe::tensor:
+        return std::floor(s.tensor);  // whose interval need not be whole
+      case Pipe::global_store:
+        return std::max(load_store_ - load_store_queue, memory_.takes_stores());
+      case Pipe::local_store:
+        return std::max(load_store_ - load_store_queue, memory_.takes_spilled());
+      case Pipe::global_load:
+      case Pipe::local_load:
+      case Pipe::async_load:
+        return load_store_ - load_store_queue;
+      case Pipe::shared_load:
+      case Pipe::shared_store:
+        return s.address - address_queue * address_cycles_;
+      default:
+        return 0;
+    }
   }
 
   void choose(Scheduler& s) {
@@ -254,8 +256,9 @@ class Sm {
     s.chosen = -1;
     for (const int index : s.warps) {
       const Warp& w = warps_[static_cast<std::size_t>(index)];
-      const double t = earliest(s, w);
-      if (t > s.next || t == never) continue;
+      if (w.next > s.next || w.next == never) continue;
+      const double t = std::max({w.next, s.free, whole(room(s, program_.loop[w.at].pipe))});
+      if (t > s.next) continue;
       if (t == s.next && s.chosen >= 0) {
         const Warp& other = warps_[static_cast<std::size_t>(s.chosen)];
         if (s.chosen == s.last) continue;
@@ -345,7 +348,9 @@ class Sm {
   void hold_up(const Scheduler& s, double cycles) {
     for (const int index : s.warps) {
       Warp& w = warps_[static_cast<std::size_t>(index)];
-      if (w.ready > s.next) w.ready += cycles;
+      if (w.ready <= s.next) continue;
+      w.ready += cycles;
+      w.next = ready(w);
     }
   }
 
@@ -461,7 +466,9 @@ class Sm {
         break;
     }
     if (++w.at == program_.loop.size()) w.at = 0;
-    if (w.at == w.start && ++w.turns == turns_) leave(w, t);  // which may move the warps
+    const bool done = w.at == w.start && ++w.turns == turns_;
+    w.next = ready(w);
+    if (done) leave(w, t);  // which may move the warps
   }
 
   void arrive(Warp& w, const Instruction& i, double t) {
@@ -484,6 +491,7 @@ class Sm {
       if (other.block == number && other.group == which && other.waits) {
         other.waits = false;
         other.ready = std::max(other.ready, open);
+        other.next = ready(other);
       }
     for (Scheduler& s : schedulers_) choose(s);
   }
