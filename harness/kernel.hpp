@@ -72,11 +72,13 @@ struct Flow {
   bool own_working_set = false;    ///< each block has one of its own
   std::size_t warp_set_bytes = 0;  ///< or each warp, of this size
   double halo_rows = 0;  ///< rows, one a warp, that a block reads of its neighbours in each direction
-  double lines = 1;      ///< of the L1 that a global access touches, over the least that so many bytes lie in
+  double lines = 1;      ///< of the L1 that a global load touches, over the least that so many bytes lie in
+  bool apart = false;    ///< the warps of a block load rows far apart, not what lies side by side
 
   int barrier_groups = 1;       ///< parts of a block whose warps meet only each other
   bool uneven = false;          ///< the warps come to a barrier from different turns of its loop
   double bank_conflict = 1;     ///< cycles of shared memory per cycle that as many bytes need
+  double store_conflict = 0;    ///< of the stores to it, where theirs is another
   std::size_t stage_bytes = 0;  ///< of one bulk copy
 };
 

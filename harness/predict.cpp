@@ -22,12 +22,13 @@ theory::Flow flow_of(const Variant& v) {
           .working_set_bytes = v.dials.working_set_bytes,
           .own_working_set = f.own_working_set,
           .lines = f.lines,
-
+          .apart = f.apart,
           .warp_set_bytes = f.warp_set_bytes,
           .halo_rows = f.halo_rows,
           .barrier_groups = f.barrier_groups,
           .uneven = f.uneven,
           .bank_conflict = f.bank_conflict,
+          .store_conflict = f.store_conflict,
           .lanes = f.lanes,
           .stage_bytes = f.stage_bytes,
           .stages = f.stage_bytes > 0 ? v.dials.stages : 0};

@@ -81,8 +81,8 @@ struct Body {
     }
   }
 
-  /// Lines of 128 bytes that the warps' loads and stores of a pass lie in, per access.
-  static constexpr double lines_per_access() {
+  /// Lines of 128 bytes that the warps' loads of a pass lie in, per load.
+  static constexpr double lines_per_load() {
     int lines = 0;
     for (int first = 0; first < loads * threads; first += columns) {
       int last = -1;
@@ -93,7 +93,7 @@ struct Body {
         last = line;
       }
     }
-    return static_cast<double>(lines + output_rows) / (rows * (loads + points));
+    return static_cast<double>(lines) / (rows * loads);
   }
 };
 
@@ -156,7 +156,9 @@ void add(const void* entry, int register_cap = 0) {
                .dram_waits = 1,
                .pipe_cycles_per_warp = double(reads + loads)},
       // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same time
-      .flow = {.shared_bytes = double{sizeof(float)} * (loads - points), .lines = Kernel::lines_per_access()},
+      .flow = {.shared_bytes = double{sizeof(float)} * (loads - points),
+               .lines = Kernel::lines_per_load(),
+               .apart = true},
       .instructions = {{"LDG.32", loads},
                        {"STS.32", loads},
                        {"LDS.32", reads},

@@ -169,6 +169,7 @@ struct Form {
   double bytes_per_pass;  ///< that a thread loads
   double lines;           ///< that a warp's load lies in: its rows of the tile
   double bank_conflict = 1;
+  double store_conflict = 0;
   std::vector<double> loop_trips = {};
   const void* entry = nullptr;
 };
@@ -192,7 +193,8 @@ void add(const Form& f) {
                .l2_bytes = (1 - new_lines) * f.bytes_per_pass,
                .shared_bytes = new_lines * f.bytes_per_pass,
                .lines = f.lines,
-               .bank_conflict = f.bank_conflict},
+               .bank_conflict = f.bank_conflict,
+               .store_conflict = f.store_conflict},
       .instructions = f.instructions,
       .fixed_block_size = f.threads,
       .l2_before = L2::clean,
@@ -249,7 +251,8 @@ void add_textbook() {
        .bytes_per_pass = 8,
        .lines = 32.0 / tile,
        // A 16-byte load whose lanes ask for at most 256 different bytes takes two cycles instead of four.
-       .bank_conflict = (1.5 * tile + 2) / (2.0 * tile + 2),
+       .bank_conflict = 0.75,
+       .store_conflict = 1,
        .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
 }
 
@@ -286,8 +289,8 @@ const Registration registered{[] {
          .lines = 1.5,  // B's lanes fill theirs, A's half of theirs
          // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to four rows at
          // once, in one bank all four.
-         .bank_conflict =
-             (1.5 * Body::depth * span + 20.0 * Body::loads) / (2.0 * Body::depth * span + 8.0 * Body::loads),
+         .bank_conflict = 0.75,
+         .store_conflict = 2.5,
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});
   });
 }};

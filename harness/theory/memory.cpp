@@ -34,9 +34,13 @@ Memory::Memory(const Machine& machine, const Traffic& traffic, Random& random, U
   const double dram_bytes = m_.dram_bytes > 0 ? m_.dram_bytes : 1;
   const double channels = std::max(1.0, m_.dram_service * dram_bytes / line_bytes);
   channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
-  for (std::size_t i = 0; i < channels_.size(); ++i) kept_.push_back(std::floor(m_.write_batch * random_.uniform()));
+  for (std::size_t i = 0; i < channels_.size(); ++i)
+    kept_.push_back(std::floor(m_.write_batch * random_.uniform()));
   line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
 }
+
+/// Of the time up to `t`, that DRAM was at work.
+double Memory::busy_share(double t) const { return t > 0 ? std::min(1.0, usage_.dram / t) : 0; }
 
 /// Gives a channel so many lines at `t`; returns when it begins with them.
 double Memory::occupy(std::uint64_t channel, double t, double lines) {
@@ -58,8 +62,8 @@ void Memory::write_back(double t) {
   for (; !written_.empty() && written_.top() <= t; written_.pop()) {
     const std::uint64_t channel = next_written_++ % channels_.size();
     double& kept = kept_[channel];
-    const double load = std::min(1.0, usage_.dram / written_.top());
-    if (++kept >= m_.write_batch * 2 * load) occupy(channel, written_.top(), std::exchange(kept, 0));
+    if (++kept >= m_.write_batch * 2 * busy_share(written_.top()))
+      occupy(channel, written_.top(), std::exchange(kept, 0));
   }
 }
 
@@ -68,10 +72,11 @@ void Memory::write_back(double t) {
 /// so that they do not queue behind themselves.
 ///
 /// Where a warp's bytes lie in more lines than they need, each of these is a request. Of those who ask for a line one
-/// fetches all that the others want; half of the others, on average, came before.
+/// fetches all that the others want; half of the others, on average, came before. But while DRAM is not busy blocks side
+/// by side run side by side, and their requests meet in the L2.
 double Memory::load(const Load& load, double t) {
   const double l2_part = 1 + request_share * (load.lines - 1);
-  const double dram_part = (1 + load.lines) / 2;
+  const double dram_part = 1 + (load.lines - 1) / 2 * busy_share(t);
   Random row(load.row);
   const double common = std::sqrt(1 - own_share * own_share) * row.bell();
   std::uint64_t channel = row() + static_cast<std::uint64_t>(load.line);

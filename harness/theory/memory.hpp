@@ -54,6 +54,7 @@ class Memory {
   [[nodiscard]] double takes_spilled() const;
 
  private:
+  [[nodiscard]] double busy_share(double t) const;
   double occupy(std::uint64_t channel, double t, double lines);
   void write(double t);
   void write_back(double t);
@@ -63,12 +64,12 @@ class Memory {
   const Traffic& t_;
   Random& random_;
   Usage& usage_;
-  std::vector<double> channels_;                                            ///< when each is free
-  double line_cycles_ = 0;                                                  ///< of a channel, for a line
-  std::vector<double> kept_;                                                ///< lines that each has to write
+  std::vector<double> channels_;  ///< when each is free
+  double line_cycles_ = 0;        ///< of a channel, for a line
+  std::vector<double> kept_;      ///< lines that each has to write
   std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
   std::uint64_t next_written_ = 0;
-  double port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0;        ///< when each is free
+  double port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0;  ///< when each is free
 };
 
 }  // namespace occbench::theory

@@ -115,8 +115,9 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   d.traffic.barrier_groups = flow.barrier_groups;
   d.traffic.uneven = flow.uneven;
   d.traffic.bank_conflict = flow.bank_conflict;
+  d.traffic.store_conflict = flow.store_conflict > 0 ? flow.store_conflict : flow.bank_conflict;
   d.traffic.lines = flow.lines;
-
+  d.traffic.apart = flow.apart;
   d.traffic.lanes = flow.lanes;
   d.traffic.bulk_bytes = static_cast<double>(flow.stage_bytes);
   d.traffic.copies_ahead = flow.stages;

@@ -165,8 +165,8 @@ int Program::count(Pipe pipe) const {
 }
 
 int Program::places() const {
-  return static_cast<int>(
-      std::ranges::count_if(loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.next; }));
+  return static_cast<int>(std::ranges::count_if(
+      loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.next; }));
 }
 
 double Program::bytes(Pipe pipe) const {

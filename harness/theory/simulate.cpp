@@ -48,11 +48,11 @@ struct Warp {
   std::size_t start = 0;  ///< instruction at which its turns begin
   std::size_t at = 0;     ///< instruction
   std::int64_t turns = 0;
-  double ready = 0;                 ///< for the next instruction, as far as the last one's stall count goes ...
-  double next = 0;                  ///< ... and with all that it waits for
-  double issued = 0;                ///< when it last did
-  std::array<double, 6> free{};     ///< when each scoreboard will be
-  bool waits = false;               ///< at a barrier
+  double ready = 0;              ///< for the next instruction, as far as the last one's stall count goes ...
+  double next = 0;               ///< ... and with all that it waits for
+  double issued = 0;             ///< when it last did
+  std::array<double, 6> free{};  ///< when each scoreboard will be
+  bool waits = false;            ///< at a barrier
   std::vector<double> copies = {};  ///< ends of those under way, oldest first
   double group_end = 0;             ///< of the cp.async not yet in a group
   double group_of_mma_end = 0;      ///< of the wgmma since the last wait
@@ -285,9 +285,11 @@ class Sm {
 
   double load(const Warp& w, double t, double bytes, double dram_share, double l2_share, double lines = 1) {
     const Run& run = runs_[w.at];
-    const std::uint64_t row =
+    std::uint64_t row =
         static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.turns) << 16 ^ run.first;
-    return memory_.load({row, w.place * run.lines + run.line, bytes, dram_share, l2_share, lines}, t);
+    if (t_.apart) row ^= static_cast<std::uint64_t>(w.place + 1) << 56;
+    return memory_.load(
+        {row, (t_.apart ? 0 : w.place * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
   }
 
   void access(Warp& w, const Instruction& i, double t) {
@@ -295,7 +297,8 @@ class Sm {
     switch (i.pipe) {
       case Pipe::shared_load:
       case Pipe::shared_store: {
-        const double busy = std::max(1.0, std::round(bytes / m_.shared_bytes)) * t_.bank_conflict;
+        const double busy = std::max(1.0, std::round(bytes / m_.shared_bytes)) *
+                            (i.pipe == Pipe::shared_store ? t_.store_conflict : t_.bank_conflict);
         const double done = take_in(t, busy);
         usage_.shared += busy;
         hold(w, i.read, t + address_cycles_);  // with the operands read, however long the access then waits
@@ -322,8 +325,8 @@ class Sm {
         return;
       }
       case Pipe::global_store: {
-        const double done = take_in(t, std::max(1.0, bytes / m_.l1_bytes) * t_.lines);
-        usage_.l1 += bytes / m_.l1_bytes * t_.lines;
+        const double done = take_in(t, std::max(1.0, bytes / m_.l1_bytes));
+        usage_.l1 += bytes / m_.l1_bytes;
         hold(w, i.read, done);
         memory_.store(done, bytes);
         return;
@@ -359,15 +362,14 @@ class Sm {
     const Instruction& i = program_.loop[w.at];
     const std::uint8_t* const reads = s.last == s.chosen ? i.reads : i.reads_alone;
     double t = s.next;
-    for (const int bank : {0, 1})
-      if (reads[bank] > 0)
-        t = std::max(t, std::max(s.bank[bank], s.next) + (reads[bank] - bank_window) * m_.bank_cycles);
-    if (t > s.next) hold_up(s, t - s.next);
-    for (const int bank : {0, 1})
+    for (const std::size_t bank : {0, 1})
       if (reads[bank] > 0) {
-        s.bank[bank] = std::max(s.bank[bank], t) + reads[bank] * m_.bank_cycles;
-        usage_.banks[static_cast<std::size_t>(bank)] += reads[bank] * m_.bank_cycles;
+        const double cycles = reads[bank] * m_.bank_cycles;
+        s.bank[bank] = std::max(s.bank[bank], s.next) + cycles;
+        usage_.banks[bank] += cycles;
+        t = std::max(t, s.bank[bank] - bank_window * m_.bank_cycles);
       }
+    if (t > s.next) hold_up(s, t - s.next);
     s.free = t + 1;
     if (i.pipe != Pipe::none) s.last = s.chosen;  // what goes to no pipe leaves no trace
     ++usage_.issued;
@@ -532,7 +534,7 @@ class Sm {
     int lines = 1;          ///< of all of them
   };
   std::vector<Run> runs_;
-  double address_cycles_ = 0;       ///< of a memory instruction
+  double address_cycles_ = 0;  ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };
 

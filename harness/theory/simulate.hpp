@@ -53,8 +53,10 @@ struct Traffic {
   int barrier_groups = 1;  ///< parts of a block that meet only each other
   double local_l2 = 1;     ///< of the spilled registers that the L1 lacks, those that the L2 holds
   double late_l2 = 0;  ///< share of the loads' bytes that the L2 has, once DRAM has brought them for somebody
-  double bank_conflict = 1;  ///< passes that a shared-memory access takes beyond its width
-  double lines = 1;          ///< of the L1 that a global access touches, over the least
+  double bank_conflict = 1;   ///< passes that a load from shared memory takes beyond its width ...
+  double store_conflict = 1;  ///< ... and a store to it
+  double lines = 1;           ///< of the L1 that a global load touches, over the least
+  bool apart = false;         ///< what the warps of a block load does not lie side by side
 
   int lanes = 32;         ///< of a warp that ask
   double bulk_bytes = 0;  ///< of one bulk copy
