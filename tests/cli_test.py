@@ -29,7 +29,7 @@ OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench"
 HAS_GPU = subprocess.run([OCCBENCH, "devices"], capture_output=True).returncode == 0
 on_device = unittest.skipUnless(HAS_GPU, "needs a GPU")
 NO_DEVICE = "answers without one"
-KNOWN_EXPERIMENTS = "there are barriers, black_scholes, block_size, "
+KNOWN_EXPERIMENTS = "there are adam, barriers, black_scholes, block_size, "
 HEADER = "device,block_size,registers_per_thread,static_smem_bytes,dynamic_smem_bytes"
 NEEDS = "it needs device, block_size, registers_per_thread, static_smem_bytes, dynamic_smem_bytes"
 CALC = "calc --device h200 --block-size 256 --registers 32"
