@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how many warps, or generators per thread, overlap a simulation's integers with its special functions?
+//   Glasserman 2003; Volkov 2010.
+// Expected: one plateau for all, near the special functions' rate, from half of the warps or fewer; generators that
+//   are interleaved come to it with the fewest, four in turn with as many as one, and the block's size does not matter.
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment monte_carlo{{
+    .name = "monte_carlo",
+    .question =
+        "How many warps, or paths per thread, overlap a simulation's integers with its special functions?",
+    .dial = "warps_per_sm",
+    .define =
+        [](Sweep& sweep) {
+          std::vector<int> warps{4, 8, 16, 32, 64};
+          if (sweep.quick()) warps = {4, 16};
+          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
+          for (const Variant* v : sweep.variants("monte_carlo")) {
+            const bool end = v->dials.register_cap == 0 && v->dials.ilp != 2;
+            if (!sweep.quick() || end) sweep.add_resident_warps(*v, 128, warps);
+            for (const int block_size : {64, 256})
+              if (sweep.at_least(Preset::full))
+                sweep.add_resident_warps(*v, block_size, warps);
+              else if (!sweep.quick() && end)
+                sweep.add_resident_warps(*v, block_size, std::vector{8, 32});
+          }
+        },
+}};
+
+}  // namespace occbench

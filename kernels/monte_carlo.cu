@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: integers, special functions and FP32 in one chain and no memory: generators per thread or warps to overlap them.
+// Expected: no pipe is always busy, the special functions' the most; several generators need fewer warps than one only
+//   where the compiler is let have the registers to interleave them, and at many warps nothing tells them apart.
+// Published: Glasserman, 'Monte Carlo Methods in Financial Engineering' (2003), ch. 3; the numbers: Marsaglia, 'Xorshift
+//   RNGs' (J. Stat. Softw. 8, 2003), Box and Muller (Ann. Math. Stat. 29, 1958); the curve: Volkov 2010.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/family.cuh"
+
+namespace occbench::monte_carlo {
+
+// A call at the money, in units of today's price: a year of geometric Brownian motion in one step.
+constexpr double riskless = 0.02;    // rate of interest, per year
+constexpr double volatility = 0.30;  // per root of a year
+constexpr double strike = 1;
+
+constexpr int draws = 4;  // of a generator per pass: as many as its state has words, which saves moving them
+constexpr int flop_per_pair = 20;  // of two prices from two draws, a special function being one
+
+// The price is 2^(drift + radius cos(angle)): Box and Muller's radius, scaled from the start.
+constexpr double drift = (riskless - 0.5 * volatility * volatility) * std::numbers::log2e;
+constexpr double radius_squared_per_bit =
+    2 * std::numbers::ln2 * (volatility * volatility) * (std::numbers::log2e * std::numbers::log2e);
+
+struct Parameters {
+  float* sums;  ///< of the payoffs of each thread
+  int passes;
+};
+
+/// Marsaglia's xorshift128.
+struct Generator {
+  std::uint32_t x, y, z, w;
+
+  /// The one of this number, anywhere in the sequence of 2^128 - 1: mix keeps apart what is, and only 0 is mixed to 0.
+  static OCCBENCH_HOST_DEVICE Generator numbered(std::uint32_t number) {
+    return {mix(4 * number + 1), mix(4 * number + 2), mix(4 * number + 3), mix(4 * number + 4)};
+  }
+  OCCBENCH_HOST_DEVICE std::uint32_t draw() {
+    const std::uint32_t t = x ^ (x << 11);
+    x = y;
+    y = z;
+    z = w;
+    w = w ^ (w >> 19) ^ t ^ (t >> 8);
+    return w;
+  }
+};
+
+// Not __logf and the rest, which are made ready for denormal numbers: none occur.
+__device__ __forceinline__ float log2_of(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float exp2_of(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float root_of(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// Uniform in [1, 2), from the upper 23 of the random bits.
+__device__ __forceinline__ float uniform(std::uint32_t bits) {
+  return __uint_as_float(bits >> 9 | 0x3f800000U);
+}
+
+/// max(price - strike, 0) where the price is 2^exponent.
+__device__ __forceinline__ float payoff(float exponent) {
+  return fmaxf(exp2_of(exponent) - static_cast<float>(strike), 0.0F);
+}
+
+/// Each thread draws from `paths` generators of its own.
+template <int paths>
+struct Body {
+  using Parameters = monte_carlo::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    Generator generator[paths];
+    float sum[paths] = {};
+#pragma unroll
+    for (int j = 0; j < paths; ++j)
+      generator[j] = Generator::numbered(static_cast<std::uint32_t>(index) * paths + j);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int pair = 0; pair < draws / 2; ++pair) {
+#pragma unroll
+        for (int j = 0; j < paths; ++j) {
+          // (0, 1]; fabsf for a logarithm that is rounded to above 0
+          const float bits = fabsf(log2_of(2.0F - uniform(generator[j].draw())));
+          const float radius = root_of(bits * static_cast<float>(radius_squared_per_bit));
+          // [-pi, pi), where the fast functions are exact enough
+          const float angle = fmaf(uniform(generator[j].draw()), static_cast<float>(2 * std::numbers::pi),
+                                   static_cast<float>(-3 * std::numbers::pi));
+          sum[j] += payoff(fmaf(radius, __cosf(angle), static_cast<float>(drift)));
+          sum[j] += payoff(fmaf(radius, __sinf(angle), static_cast<float>(drift)));
+        }
+      }
+    }
+    float all = sum[0];
+#pragma unroll
+    for (int j = 1; j < paths; ++j) all += sum[j];
+    p.sums[index] = all;
+  }
+};
+
+namespace {
+
+/// What thread `thread` sums in so many passes: the same integers, and Box and Muller's normals as they are written.
+double reference(std::size_t thread, int paths, std::int64_t passes) {
+  double sum = 0;
+  for (int j = 0; j < paths; ++j) {
+    Generator generator =
+        Generator::numbered(static_cast<std::uint32_t>(thread) * static_cast<std::uint32_t>(paths) +
+                            static_cast<std::uint32_t>(j));
+    for (std::int64_t pair = 0; pair < passes * draws / 2; ++pair) {
+      const double u = 1 - (generator.draw() >> 9) * 0x1p-23;
+      const double angle = 2 * std::numbers::pi * ((generator.draw() >> 9) * 0x1p-23) - std::numbers::pi;
+      const double radius = std::sqrt(-2 * std::log(u));
+      for (const double normal : {radius * std::cos(angle), radius * std::sin(angle)}) {
+        const double price = std::exp(riskless - 0.5 * volatility * volatility + volatility * normal);
+        sum += std::max(price - strike, 0.0);
+      }
+    }
+  }
+  return sum;
+}
+
+template <int paths>
+void add(const void* entry, int register_cap = 0) {
+  constexpr int pairs = draws / 2 * paths;
+  constexpr double flop_per_pass = double{flop_per_pair} * pairs;
+  // a scheduler issues an instruction a cycle, a special function every eight, of which a pair takes six
+  constexpr double issue_cycles = 6.0 * 8 * pairs;
+  const std::string series = "paths" + std::to_string(paths);
+  add_variant({
+      .family = "monte_carlo",
+      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
+      .series = series,
+      .dials = {.ilp = paths,
+                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
+                .register_cap = register_cap},
+      .ceiling = Ceiling::fp32,
+      // four draws, each from the one before, and what becomes of the last, behind the warp's own instructions
+      .pass = {.flop = flop_per_pass,
+               .latency_cycles = 200.0 + issue_cycles,
+               .pipe_cycles_per_warp = issue_cycles / 4},
+      .instructions = {{"FADD", 5 * pairs}, {"FFMA", 3 * pairs}, {"FMUL", 2 * pairs}, {"MUFU", 6 * pairs}},
+      .may_spill = paths == 4 && register_cap == 24,
+      .l2_before = L2::warm,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            const bool fits =
+                static_cast<std::size_t>(shape.threads()) * sizeof(float) <= arena.output_bytes();
+            return fits ? std::int64_t{1} << 30 : 0;
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(
+                Parameters{.sums = arena.output<float>(), .passes = static_cast<int>(shape.iterations)});
+            const auto threads = static_cast<double>(shape.threads());
+            problem.work = {.bytes = threads * sizeof(float),
+                            .flop = threads * static_cast<double>(shape.iterations) * flop_per_pass};
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            // a logarithm is exact to 2^-22, its root near 0 to 1e-3; a draw that goes wrong is 0.1 off
+            problem.mismatch = [=, &arena] {
+              return arena.first_mismatch<float>(
+                  static_cast<std::size_t>(shape.threads()), 1e-3,
+                  [=](std::size_t thread) { return reference(thread, paths, shape.iterations); });
+            };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+template <int paths>
+void add_free() {
+  add<paths>(reinterpret_cast<const void*>(free_entry<Body<paths>>));
+}
+template <int paths, int cap>
+void add_capped() {
+  add<paths>(reinterpret_cast<const void*>(capped_entry<Body<paths>, cap>), cap);
+}
+
+const Registration registered{[] {
+  add_free<1>();
+  add_free<2>();
+  add_free<4>();
+  // left free, nvcc 13 has one of four generators after the other in 32 registers: 48 let it interleave them, 24 spill
+  add_capped<4, 48>();
+  add_capped<4, 24>();
+  add_capped<2, 24>();
+}};
+
+}  // namespace
+
+}  // namespace occbench::monte_carlo
