@@ -194,6 +194,79 @@ TEST(Simulate, IsDeterministic) {
             simulate(load, quiet_machine(), {}, crew, 50).cycles);
 }
 
+TEST(Simulate, TwoWarpsContendForABankAsTheyBegan) {
+  // Alone a warp of three-operand FMAs never waits for a bank, two of a scheduler follow each other a cycle apart, and
+  // so they stay: the second waits each time, and holds the first up.
+  const Program three = chain(400, "FFMA 4 - - 00 12 12");
+  EXPECT_NEAR(pace(three, {.blocks = 1, .warps_per_block = 4}) / 400, 4, 0.02);
+  EXPECT_NEAR(pace(three, {.blocks = 1, .warps_per_block = 8}) / 400, 5, 0.05);
+}
+
+TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
+  const Program exchange =
+      parse_programs(
+          "f v 16 0 0 0 1\n4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
+          .at({"f", "v"});
+  const Traffic traffic{.bank_conflict = 2, .store_conflict = 8};
+  EXPECT_NEAR(pace(exchange, {.blocks = 16, .warps_per_block = 4}, traffic) / 64, 4 * 8 + 4 * 2, 1);
+}
+
+TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
+  // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests a line.
+  const Program load =
+      parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Crew full{.blocks = 16, .warps_per_block = 4};
+  EXPECT_NEAR(pace(load, full, {.lines = 2}) / pace(load, full), 1.5, 0.05);
+  // Where DRAM has little to do the neighbours meet in the L2.
+  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  EXPECT_NEAR(pace(load, lone, {.lines = 2}) / pace(load, lone), 1, 0.05);
+}
+
+TEST(Simulate, WritesLeaveNoChannelIdleThatHasReads) {
+  Machine m = quiet_machine();
+  m.write_batch = 12;
+  const Program copy =
+      parse_programs("f v 16 0 0 0 1\n8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n").at({"f", "v"});
+  EXPECT_NEAR(pace(copy, {.blocks = 16, .warps_per_block = 4}, {}, m), 64 * 16 * 128 / 16.0, 300);
+}
+
+TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  const auto row = [&](const std::string& rest) {
+    const Program program = parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\n15*" + rest +
+                                           " 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
+                                .at({"f", "v"});
+    return pace(program, {.blocks = 1, .warps_per_block = 1}, {}, m, 200);
+  };
+  EXPECT_LT(row("LDG.32.NEXT"), row("LDG.32") - 50)
+      << "the last of 16 is late by 0.44 of the spread, not by all";
+}
+
+TEST(Simulate, RowsFarApartAreNot) {
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;
+  m.barrier_cycles = 0;
+  const Program row =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
+          .at({"f", "v"});
+  const Crew block{.blocks = 1, .warps_per_block = 16};
+  EXPECT_GT(pace(row, block, {.apart = true}, m), pace(row, block, {}, m) + 50);
+}
+
+TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
+  const Program program =
+      parse_programs(
+          "f v 16 0 0 0 1\nSTG.32 1 - - 00 00 00\n3*STG.32.NEXT 1 - - 00 00 00\nSTG.128 1 - - 00 00 00\n")
+          .at({"f", "v"});
+  EXPECT_EQ(program.places(), 2);
+  EXPECT_EQ(program.bytes(Pipe::global_store), 4 * 4 + 16);
+}
+
 TEST(Programs, SayWhichLineIsWrong) {
   const auto complaint = [](const std::string& text) {
     try {

@@ -131,6 +131,23 @@ def test_opcode(line: str, expected: str) -> None:
     assert describe.opcode(one(line)) == expected
 
 
+def test_what_follows_in_memory() -> None:
+    """Next to the last access of its kind by the same register; another width, register or gap is not."""
+    lines = describe.describe(
+        {"family": "f", "variant": "v", "loop_trips": []},
+        code(
+            "MOV R0, RZ", "LDG.E R4, desc[UR6][R2.64]", "LDG.E R5, desc[UR6][R2.64+0x80]",
+            "LDG.E R6, desc[UR6][R2.64+0x200]", "LDG.E.128 R8, desc[UR6][R2.64+0x280]",
+            "STG.E desc[UR6][R2.64+0x480], R4", "STG.E desc[UR6][R2.64+0x500], R5",
+            "STG.E desc[UR6][R12.64+0x580], R6", "@P0 BRA 0x10", "EXIT",
+        ),
+        describe.Attributes(),
+    )  # fmt: skip
+    assert [line.split()[0] for line in lines[1:-1]] == [
+        "LDG.32", "LDG.32.NEXT", "LDG.32", "LDG.128.NEXT", "STG.32", "STG.32.NEXT", "STG.32",
+    ]  # fmt: skip
+
+
 def walk(lines: str, trips: list[float]) -> tuple[str, float]:
     """Initials of the instructions on the way, small for a branch that is taken; and the passes."""
     walked, passes = describe.trace(code(*lines.split("; ")), trips)
