@@ -251,6 +251,17 @@ def memory() -> Iterator[dict[str, Any]]:
             if not cap:
                 more |= dict(block=256, marks=f".r{warps // 8}")
                 yield case("black_scholes", "black_scholes", name, 0.98 * rate, **more)
+        for width, ilp, registers, cap in ((4, 1, 28, 0), (16, 1, 40, 0), (16, 4, 72, 0), (16, 4, 80, 80)):
+            if -(-registers // 8) * 8 * 32 * warps > 65536:
+                continue
+            name = f"{width}B-ilp{ilp}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(ilp=ilp, bytes_per_access=width, warps=warps, registers_per_thread=registers)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = 0.9 * read(warps, (4 if cap else 3) * width * ilp)
+            yield case("adam", "adam", name, rate, marks=f".r{warps // 4}", **more)
+            if not cap:
+                more |= dict(block=256, marks=f".r{warps // 8}")
+                yield case("adam", "adam", name, 0.98 * rate, **more)
     for percent in (2, 14, 44, 72, 100):
         more = dict(block=1024, warps=64, carveout_percent=percent)
         rate = 1.4e13 if percent < 60 else 9e12

@@ -268,6 +268,16 @@ def test_prices_by_options_and_registers(run: Path) -> None:
     assert words.endswith("Blocks of 256 instead of 128 at equal warps: 0.98 to 0.98 x.")
 
 
+def test_an_optimizers_step_by_accesses_and_registers(run: Path) -> None:
+    """By the made-up law the cap lets a thread have a third more bytes in flight, of use at few warps."""
+    words = said(rows_of(run, "adam"), "adam")
+    assert words.startswith("`16B-ilp4-maxnreg80` is fastest, ")
+    assert "`16B-ilp4` (72 registers): 90 % of that from 8 warps." in words
+    assert "`4B-ilp1` (28 registers): at most 64 % of that." in words
+    assert "Blocks of 256 instead of 128 at equal warps: 0.98 to 0.98 x." in words
+    assert words.endswith("-maxnreg80`, 80 registers instead of 72: 1.06 x at 8 warps, 1.00 x at 16.")
+
+
 def test_points_per_thread(run: Path) -> None:
     """By the made-up law several points are worth a quarter more, and at 8 warps five times one point."""
     words = said(rows_of(run, "electrostatic"), "electrostatic")

@@ -17,6 +17,7 @@ from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.findings.achieved import achieved
 from occbench_tools.findings.blocks import barriers, divergence, energy, waves
 from occbench_tools.findings.latency import (
+    adam,
     black_scholes,
     bulk_copy,
     electrostatic,
@@ -54,7 +55,7 @@ from occbench_tools.lines import complain, reason
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
     launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
-    black_scholes, electrostatic, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
+    black_scholes, adam, electrostatic, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
     shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
 

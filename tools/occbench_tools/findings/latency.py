@@ -121,6 +121,17 @@ def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             )
 
 
+def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `black_scholes`, and what register caps are worth at equal warps."""
+    yield from black_scholes(rows, env)
+    usual = rows[rows["block_size"] == rows["block_size"].min()]
+    for variant, line in usual[usual["register_route"] != "free"].groupby("variant"):
+        free = usual[usual["variant"] == variant.rpartition("-maxnreg")[0]]
+        if words := gains(line, free):
+            registers = [f"{each['registers_per_thread'].max():.0f}" for each in (line, free)]
+            yield f"`{variant}`, {registers[0]} registers instead of {registers[1]}: {words}"
+
+
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """One warp's best with bulk copies, its knee, and ordinary loads."""
     lone = rows[rows["variant"].str.startswith("bulk") & (rows["warps_per_sm"] == 1)]

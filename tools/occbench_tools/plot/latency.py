@@ -162,39 +162,57 @@ def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return all_pairs(rows, env, "Potential map", "point", "points", "block")
 
 
-def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of the prices over warps: by options per thread, and by register caps."""
+def elements(rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str) -> Figure:
+    """Rate of an elementwise `subject` over warps: by `what` a thread has at once, and by register caps.
+
+    Expects beside a case's columns `series`, a variant's name without its cap, and `dial`, `series` in words.
+    """
     x = "warps_per_sm"
-    title = "Black-Scholes: warps, options per thread and registers keep DRAM busy"
+    title = f"{subject}: warps, {what} per thread and registers keep DRAM busy"
     if len(rows):
         top = best(rows)
-        options, percent = many(top["ilp"], "option"), 100 * top["occupancy_theoretical"]
-        title = f"Black-Scholes: fastest with {options} per thread, at {percent:.3g} % occupancy"
+        percent = 100 * top["occupancy_theoretical"]
+        title = f"{subject}: fastest with {top['dial']} per thread, at {percent:.3g} % occupancy"
     figure, (left, right) = sheet(title, env, 2)
     small = rows["block_size"] == rows["block_size"].min()
     free = rows["register_route"] == "free"
-    capped = rows["ilp"].isin(rows.loc[small & ~free, "ilp"])
-    for axes, part, by, words, name in (
-        (left, rows[small & free], "ilp", "By options per thread; thin: larger blocks", "{:g}".format),
-        (
-            right,
-            rows[small & capped],
-            "variant",
-            "Register caps, beside the compiler's choice",
-            lambda variant: variant.removeprefix("options").replace("-maxnreg", ", cap "),
-        ),
+    capped = rows["series"].isin(rows.loc[small & ~free, "series"])
+    names = dict(zip(rows["variant"], rows["dial"], strict=True))
+    names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
+    for axes, part, words in (
+        (left, rows[small & free], f"By {what} per thread; thin: larger blocks"),
+        (right, rows[small & capped], "Register caps, beside the compiler's choice"),
     ):
         if not panel(axes, part, words, WARPS):
             continue
         if axes is left:
             for _, line in rows[free & ~small].groupby(["variant", "block_size"]):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
-        ends = curves(axes, part, by, x, name=name)
+        ends = curves(axes, part, "variant", x, name=names.get)
         full = (part[x] / part["occupancy_theoretical"]).max()
         ceiling(axes, part, "theoretical DRAM rate", full)
         occupancy_on_top(axes, full)
-        name_ends(axes, ends, x)
+        if axes is left:
+            name_ends(axes, ends, x)
+        else:  # each ends where its registers say, at the same rate: beside their ends the names would meet
+            for _, label, colour in ends:
+                axes.plot([], [], color=colour, label=label)
+            axes.legend(fontsize=9, frameon=False, loc="lower right")
     return figure
+
+
+def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the prices over warps: by options per thread, and by register caps."""
+    series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
+    dial = [many(options, "option") for options in rows["ilp"]]
+    return elements(rows.assign(series=series, dial=dial), env, "Black-Scholes", "options")
+
+
+def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of an optimizer's step over warps: by accesses of each array per thread, and by register caps."""
+    series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
+    dial = [f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)]
+    return elements(rows.assign(series=series, dial=dial), env, "Adam", "accesses of each array")
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

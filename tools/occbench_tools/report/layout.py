@@ -105,6 +105,11 @@ LAYOUTS = {
     "black_scholes": Layout(
         "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
     ),
+    "adam": Layout(
+        "How many warps does an optimizer's step take, which reads four arrays and writes three?",
+        "warps_per_sm",
+        show=("^(4|16)B-ilp[14]$",),
+    ),
     "electrostatic": Layout(
         "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
         "warps_per_sm",
