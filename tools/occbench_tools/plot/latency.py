@@ -162,39 +162,57 @@ def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return all_pairs(rows, env, "Potential map", "point", "points", "block")
 
 
-def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of the prices over warps: by options per thread, and by register caps."""
+def work_per_thread(
+    rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, blocks: str, roof: str = ""
+) -> Figure:
+    """Rate over warps in blocks of 128: by `one`s per thread, thin in `blocks` of other sizes; and by caps.
+
+    Variants are `one`s`number`, and behind it the cap on registers. `roof` names the ceiling, if it is drawn.
+    """
     x = "warps_per_sm"
-    title = "Black-Scholes: warps, options per thread and registers keep DRAM busy"
+    title = f"{subject}: warps and {one}s per thread hide the same latencies"
     if len(rows):
         top = best(rows)
-        options, percent = many(top["ilp"], "option"), 100 * top["occupancy_theoretical"]
-        title = f"Black-Scholes: fastest with {options} per thread, at {percent:.3g} % occupancy"
+        work, percent = many(top["ilp"], one), 100 * top["occupancy_theoretical"]
+        title = f"{subject}: fastest with {work} per thread, at {percent:.3g} % occupancy"
     figure, (left, right) = sheet(title, env, 2)
-    small = rows["block_size"] == rows["block_size"].min()
+    usual = rows["block_size"] == 128
     free = rows["register_route"] == "free"
-    capped = rows["ilp"].isin(rows.loc[small & ~free, "ilp"])
+    capped = rows["ilp"].isin(rows.loc[usual & ~free, "ilp"])
     for axes, part, by, words, name in (
-        (left, rows[small & free], "ilp", "By options per thread; thin: larger blocks", "{:g}".format),
+        (left, rows[usual & free], "ilp", f"By {one}s per thread; thin: {blocks}", "{:g}".format),
         (
             right,
-            rows[small & capped],
+            rows[usual & capped],
             "variant",
             "Register caps, beside the compiler's choice",
-            lambda variant: variant.removeprefix("options").replace("-maxnreg", ", cap "),
+            lambda variant: variant.removeprefix(f"{one}s").replace("-maxnreg", ", cap "),
         ),
     ):
         if not panel(axes, part, words, WARPS):
             continue
         if axes is left:
-            for _, line in rows[free & ~small].groupby(["variant", "block_size"]):
+            for _, line in rows[free & ~usual].groupby(["variant", "block_size"]):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
         ends = curves(axes, part, by, x, name=name)
         full = (part[x] / part["occupancy_theoretical"]).max()
-        ceiling(axes, part, "theoretical DRAM rate", full)
+        if roof:
+            ceiling(axes, part, roof, full)
+        else:
+            axes.set_ylim(0, 1.15 * rows["rate"].max())
         occupancy_on_top(axes, full)
         name_ends(axes, ends, x)
     return figure
+
+
+def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the prices over warps: by options per thread, and by register caps."""
+    return work_per_thread(rows, env, "Black-Scholes", "option", "larger blocks", "theoretical DRAM rate")
+
+
+def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the simulation over warps: by paths per thread, and by register caps."""
+    return work_per_thread(rows, env, "Monte Carlo pricing", "path", "other blocks")
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
