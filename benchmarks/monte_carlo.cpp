@@ -9,8 +9,7 @@ namespace occbench {
 
 const AddExperiment monte_carlo{{
     .name = "monte_carlo",
-    .question =
-        "How many warps, or paths per thread, overlap a simulation's integers with its special functions?",
+    .question = "Warps or paths per thread: what overlaps a simulation's integers and special functions?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {

@@ -214,6 +214,15 @@ def memory() -> Iterator[dict[str, Any]]:
             more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
             rate = (0.5 if points > 1 else 0.4) * (0.9 if cap else 1) * PEAK * min(1, warps * points / 32)
             yield case("electrostatic", "electrostatic", name, rate, **more)
+        for paths, cap in ((1, 0), (2, 0), (4, 0), (2, 24), (4, 24), (4, 48)):
+            name = f"paths{paths}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(kind="fp32", ilp=paths, registers_per_thread=cap or (21 if paths == 1 else 32))
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = (0.15 if cap == 24 else 0.2) * PEAK * min(1, warps * (4 if cap == 48 else 1) / 32)
+            for block in (128,) if cap else (64, 128, 256):
+                shape = dict(block=block, warps=warps, marks=f".r{warps * 32 // block}")
+                if (cap or 32) * 32 * warps <= 65536:
+                    yield case("monte_carlo", "monte_carlo", name, rate, **shape, **more)
         for block in (128, 256):
             for width, ilp in ((4, 1), (16, 1), (16, 4)):
                 if (registers := 56 if width * ilp == 64 else 32) * 32 * warps > 65536:

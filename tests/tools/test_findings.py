@@ -287,6 +287,18 @@ def test_points_per_thread(run: Path) -> None:
     assert words.endswith("8 points to a thread instead of 1: 5.00 x at 8 warps, 1.25 x at 64.")
 
 
+def test_paths_per_thread(run: Path) -> None:
+    """By the made-up law all need 32 warps, but where 48 registers let four be interleaved; 24 cost."""
+    words = said(rows_of(run, "monte_carlo"), "monte_carlo")
+    assert words.startswith("`paths") and " is fastest, 13.4 TFLOP/s at " in words
+    assert "90 % of that with 4 to a thread takes 32 warps." in words
+    assert "`paths4-maxnreg24`: costs 25.0 % (24 registers instead of 32)" in words
+    assert words.endswith("4 to a thread with 48 registers instead of 32: 4.00 x at 8 warps, 1.00 x at 32.")
+    rows = rows_of(run, "monte_carlo")
+    free = said(rows[rows["register_route"] == "free"], "monte_carlo")
+    assert "instead of" not in free
+
+
 def test_rows_times_vector(run: Path) -> None:
     words = said(rows_of(run, "gemv"), "gemv")
     assert words.startswith("`block128-16B-ilp4` is fastest, ")

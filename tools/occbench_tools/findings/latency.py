@@ -99,6 +99,19 @@ def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         yield f"{free['ilp'].max():g} points to a thread instead of 1: {words}"
 
 
+def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `nbody`, and what registers to interleave paths in gain at the fewest warps and at the most."""
+    yield from nbody(rows, env)
+    most = rows[(rows["ilp"] == rows["ilp"].max()) & (rows["block_size"] == 128)]
+    free = most[most["register_route"] == "free"]
+    given = most[most["registers_per_thread"] == most["registers_per_thread"].max()]
+    if free["ilp"].max() > 1 and given["register_route"].ne("free").all() and (words := gains(given, free)):
+        yield (
+            f"{free['ilp'].iloc[0]:g} to a thread with {given['registers_per_thread'].iloc[0]:.0f} registers "
+            f"instead of {free['registers_per_thread'].iloc[0]:.0f}: {words}"
+        )
+
+
 def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """The fastest, the warps that options per thread stand in for, caps on registers, larger blocks."""
     top = best(rows)

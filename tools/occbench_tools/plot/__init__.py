@@ -48,7 +48,8 @@ FIGURES = {
     figure.__name__: figure
     for figure in (
         latency.latency_hiding, latency.intensity, latency.bulk_copy, latency.pointer_chase,
-        latency.tensor_core, latency.nbody, latency.electrostatic, latency.black_scholes, latency.adam,
+        latency.tensor_core, latency.nbody, latency.electrostatic, latency.monte_carlo,
+        latency.black_scholes, latency.adam,
         limits.registers, limits.spilling, limits.launch_bounds_roulette, limits.block_size,
         limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
         memory.tiled_matmul, memory.transpose, memory.reduction, memory.softmax, memory.gemv,

@@ -162,35 +162,49 @@ def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return all_pairs(rows, env, "Potential map", "point", "points", "block")
 
 
-def elements(rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str) -> Figure:
-    """Rate of an elementwise `subject` over warps: by `what` a thread has at once, and by register caps.
+def elements(
+    rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str, one: str, thin: str, roof: str
+) -> Figure:
+    """Rate of `subject`, each element for itself, over warps in blocks of 128: by `what` a thread has at once
+    (in words: `one`s, or where that is empty accesses and their width), and by register caps.
 
-    Expects beside a case's columns `series`, a variant's name without its cap, and `dial`, `series` in words.
+    `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn.
     """
     x = "warps_per_sm"
-    title = f"{subject}: warps, {what} per thread and registers keep DRAM busy"
+    series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
+    if one:
+        dial = [many(number, one) for number in rows["ilp"]]
+    else:
+        dial = [
+            f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)
+        ]
+    rows = rows.assign(series=series, dial=dial)
+    title = f"{subject}: warps, {what} per thread and registers hide the same latencies"
     if len(rows):
         top = best(rows)
         percent = 100 * top["occupancy_theoretical"]
         title = f"{subject}: fastest with {top['dial']} per thread, at {percent:.3g} % occupancy"
     figure, (left, right) = sheet(title, env, 2)
-    small = rows["block_size"] == rows["block_size"].min()
+    usual = rows["block_size"] == 128
     free = rows["register_route"] == "free"
-    capped = rows["series"].isin(rows.loc[small & ~free, "series"])
+    capped = rows["series"].isin(rows.loc[usual & ~free, "series"])
     names = dict(zip(rows["variant"], rows["dial"], strict=True))
     names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
     for axes, part, words in (
-        (left, rows[small & free], f"By {what} per thread; thin: larger blocks"),
-        (right, rows[small & capped], "Register caps, beside the compiler's choice"),
+        (left, rows[usual & free], f"By {what} per thread; thin: {thin} blocks"),
+        (right, rows[usual & capped], "Register caps, beside the compiler's choice"),
     ):
         if not panel(axes, part, words, WARPS):
             continue
         if axes is left:
-            for _, line in rows[free & ~small].groupby(["variant", "block_size"]):
+            for _, line in rows[free & ~usual].groupby(["variant", "block_size"]):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
         ends = curves(axes, part, "variant", x, name=names.get)
         full = (part[x] / part["occupancy_theoretical"]).max()
-        ceiling(axes, part, "theoretical DRAM rate", full)
+        if roof:
+            ceiling(axes, part, roof, full)
+        else:
+            axes.set_ylim(0, 1.15 * rows["rate"].max())
         occupancy_on_top(axes, full)
         if axes is left:
             name_ends(axes, ends, x)
@@ -203,16 +217,17 @@ def elements(rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str) -
 
 def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of the prices over warps: by options per thread, and by register caps."""
-    series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
-    dial = [many(options, "option") for options in rows["ilp"]]
-    return elements(rows.assign(series=series, dial=dial), env, "Black-Scholes", "options")
+    return elements(rows, env, "Black-Scholes", "options", "option", "larger", "theoretical DRAM rate")
 
 
 def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of an optimizer's step over warps: by accesses of each array per thread, and by register caps."""
-    series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
-    dial = [f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)]
-    return elements(rows.assign(series=series, dial=dial), env, "Adam", "accesses of each array")
+    return elements(rows, env, "Adam", "accesses of each array", "", "larger", "theoretical DRAM rate")
+
+
+def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the simulation over warps: by paths per thread, and by register caps."""
+    return elements(rows, env, "Monte Carlo pricing", "paths", "path", "other", "")
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

@@ -115,6 +115,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^block128-points[148]$",),
     ),
+    "monte_carlo": Layout(
+        "Warps or paths per thread: what overlaps a simulation's integers and special functions?",
+        "warps_per_sm",
+        show=("^paths[14](-maxnreg48)?$",),
+    ),
     "gemv": Layout(
         "How many warps does a matrix times a vector take, with loads of which width and number?",
         "warps_per_sm",
