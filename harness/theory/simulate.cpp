@@ -6,7 +6,7 @@
 //   machine code.
 // - A pipe takes one warp instruction per so many cycles. Two register banks deliver one register each a cycle; the
 //   operand cache spares the reads that the compiler marked, unless another warp issued in between. An instruction that
-//   cannot read all of its operands in three cycles holds its scheduler up, stall counts and all.
+//   cannot read all of its operands in two cycles holds its scheduler up, stall counts and all.
 // - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes on to
 //   memory.cpp's L2 and DRAM, whose channels have queues: loaded latency comes out, it does not go in.
 #include "harness/theory/simulate.hpp"
@@ -37,7 +37,8 @@ constexpr double pass_interval = 2;
 constexpr double register_bytes = 4;  // of a lane, that come back in a cycle
 constexpr double constant_latency = 24;
 constexpr double special_latency = 17;  // of rsqrt, ex2 and lg2 alike, in a chain of them on an H200
-// Cycles in which an instruction reads its operands (Huerta et al. 2025); what these do not suffice for delays it.
+// Cycles in which an instruction reads its operands; what these do not suffice for delays it. Huerta et al. 2025 find
+// three on another chip; on an H200 two warps that need two registers of a bank each take five cycles, as with two.
 constexpr double bank_window = 2;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
 
