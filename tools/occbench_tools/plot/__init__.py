@@ -22,7 +22,7 @@ from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.lines import complain, reason
-from occbench_tools.plot import blocks, latency, limits, memory
+from occbench_tools.plot import blocks, elements, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
 from occbench_tools.plot.sheet import COLOURS, MODEL, as_predicted, curve, sheet
@@ -48,8 +48,8 @@ FIGURES = {
     figure.__name__: figure
     for figure in (
         latency.latency_hiding, latency.intensity, latency.bulk_copy, latency.pointer_chase,
-        latency.tensor_core, latency.nbody, latency.electrostatic, latency.monte_carlo,
-        latency.black_scholes, latency.adam,
+        latency.tensor_core, latency.nbody, latency.electrostatic, elements.monte_carlo,
+        elements.black_scholes, elements.adam,
         limits.registers, limits.spilling, limits.launch_bounds_roulette, limits.block_size,
         limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
         memory.tiled_matmul, memory.transpose, memory.reduction, memory.softmax, memory.gemv,
