@@ -11,6 +11,7 @@
 
 #include "benchmarks/sweep.hpp"
 #include "harness/theory/catalogue.hpp"
+#include "harness/theory/l1.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench {
@@ -259,15 +260,14 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .value = most_bytes_per_cycle},
       {.parameter = "l1_reserved",
        .cases = {of("l1-overflow", lone_warp), of("l1-chain", lone_warp), of("l2-chain", lone_warp)},
-       .method =
-           "a chain of 32 KiB at a carve-out of 100 %, by the kernel's own clock: its latency gives the "
-           "share h of "
-           "hits, h = exp(-(1 - h) 32 KiB / c) the L1's size c at random replacement, and that is short of " +
-           std::to_string(l1_kib) + " KiB",
+       .method = "a chain of 32 KiB at a carve-out of 100 %, by the kernel's own clock: its latency gives "
+                 "the share of "
+                 "hits, and that the lines for which the model's L1 has room; they are short of " +
+                 std::to_string(l1_kib) + " KiB",
        .value =
            [l1_kib](Readings r) {
              const double hits = (r[2].own_cycles - r[0].own_cycles) / (r[2].own_cycles - r[1].own_cycles);
-             return 1024 * (l1_kib + 32 * (1 - hits) / std::log(hits));
+             return 1024.0 * l1_kib - 128 * theory::chain_room(32 * 1024 / 128, hits);
            }},
       {.parameter = "l1_latency",
        .cases = {of("l1-chain", lone_warp)},

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/theory/catalogue.hpp"
+#include "harness/theory/l1.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench {
@@ -137,9 +138,10 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
        {{moving(100 * clock_hz * sm_count), moving(127 * clock_hz * sm_count),
          moving(90 * clock_hz * sm_count)},
         127}},
-      // A lone chain in a cache too small for it: 20 % miss the 28 KiB less what is reserved.
+      // A lone chain in a cache too small for it: 70 % miss the 28 KiB less what is reserved.
       {"l1_reserved",
-       {{waiting(0.8 * 32 + 0.2 * 270), waiting(32), waiting(270)}, 1024 * (28 + 32 * 0.2 / std::log(0.8))}},
+       {{waiting(0.3 * 32 + 0.7 * 270), waiting(32), waiting(270)},
+        1024 * 28 - 128 * theory::chain_room(256, 0.3)}},
       {"l1_latency", {{waiting(32)}, 32}},
       {"l1_bandwidth", {{moving(1), moving(2), moving(120 * clock_hz * sm_count)}, 120}},
       {"l2_latency", {{waiting(270)}, 270}},

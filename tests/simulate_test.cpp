@@ -363,6 +363,31 @@ TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   EXPECT_NEAR(cycles(16), 10 * 512 / 128.0, 4) << "the L1's own rate";
 }
 
+TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
+  Parameters p = quiet_parameters();
+  p.l2_bytes_per_s = 32e9;
+  p.spill_store_bytes_per_s = 32e9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
+  const Program sweep =
+      parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Flow flow{.reused_bytes = 16, .working_set_bytes = 4096, .own_working_set = true};
+  const auto cycles =
+      [&](int blocks) {  // of a pass of one block of four warps; 21 KiB have room for five of them
+        const Shape shape{.grid_size = blocks,
+                          .warps_per_block = 4,
+                          .blocks_per_sm = blocks,
+                          .passes = 4000,
+                          .l1_bytes = 21 * 1024};
+        return predict(sweep, flow, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / 4000 /
+               blocks;
+      };
+  EXPECT_NEAR(cycles(5), 4 * 512 / 128.0, 2) << "the L1's own rate";
+  EXPECT_GT(cycles(8), 1.2 * cycles(5));
+  EXPECT_GT(cycles(12), cycles(8));
+  EXPECT_GT(cycles(16), cycles(12));
+  EXPECT_LE(cycles(16), 4 * 512 / 32.0) << "the L2's rate, if nothing were hit any more";
+}
+
 TEST(Model, NamesTheParameterItLacks) {
   Parameters p;
   p.sm_clock_hz = 2e9;

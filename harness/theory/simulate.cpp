@@ -8,15 +8,19 @@
 //   operand cache spares the reads that the compiler marked, unless another warp issued in between. An instruction that
 //   cannot read all of its operands in two cycles holds its scheduler up, stall counts and all.
 // - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes on to
-//   memory.cpp's L2 and DRAM, whose channels have queues: loaded latency comes out, it does not go in.
+//   memory.cpp's L2 and DRAM, whose channels have queues: loaded latency comes out, it does not go in. How much misses
+//   the traffic says; where blocks sweep sets of their own that overflow the L1, l1.cpp says it line by line.
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <utility>
 #include <vector>
 
+#include "harness/theory/l1.hpp"
 #include "harness/theory/memory.hpp"
 
 namespace occbench::theory {
@@ -41,6 +45,10 @@ constexpr double special_latency = 17;  // of rsqrt, ex2 and lg2 alike, in a cha
 // three on another chip; on an H200 two warps that need two registers of a bank each take five cycles, as with two.
 constexpr double bank_window = 2;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
+constexpr std::size_t line_bytes = 128;
+// Lines of the L2 are up to so many cycles nearer to an SM or farther than the mean, each always the same: on an H200 their
+// latencies have a standard deviation of 18, and 4 from one load of a line to the next.
+constexpr double l2_line_spread = 32;
 
 struct Warp {
   int block = 0;
@@ -49,6 +57,7 @@ struct Warp {
   std::size_t start = 0;  ///< instruction at which its turns begin
   std::size_t at = 0;     ///< instruction
   std::int64_t turns = 0;
+  std::size_t loads = 0;         ///< of the block's own set
   double ready = 0;              ///< for the next instruction, as far as the last one's stall count goes ...
   double next = 0;               ///< ... and with all that it waits for
   double issued = 0;             ///< when it last did
@@ -69,6 +78,7 @@ struct Group {
 struct Block {
   std::vector<Group> groups;
   int alive = 0;
+  std::size_t first_line = 0;  ///< of its own set
 };
 
 struct Scheduler {
@@ -86,7 +96,7 @@ struct Scheduler {
 class Sm {
  public:
   Sm(const Program& program, const Machine& m, const Traffic& t, const Crew& crew, std::int64_t turns)
-      : program_(program), m_(m), t_(t), turns_(turns) {
+      : program_(program), m_(m), t_(t), turns_(turns), crew_(crew) {
     const int working = crew.working_warps > 0 ? crew.working_warps : crew.warps_per_block;
     working_ = working;
     if (t.uneven) {  // behind every second barrier: values are exchanged between one and the next
@@ -94,7 +104,6 @@ class Sm {
       for (std::size_t i = 0; i + 1 < program.loop.size(); ++i)
         if (program.loop[i].pipe == Pipe::barrier && ++met % 2 == 0) meetings_.push_back(i + 1);
     }
-    crew_ = crew;
     address_cycles_ = std::round(schedulers * 128 / m.shared_bytes);
     deal_dram();
     find_runs();
@@ -164,6 +173,11 @@ class Sm {
     --waiting_;
     const int number = static_cast<int>(blocks_.size());
     blocks_.emplace_back().groups.resize(static_cast<std::size_t>(t_.barrier_groups));
+    if (t_.set_bytes > 0) {  // blocks are dealt to the SMs a wave at a time, in whatever order
+      const auto sms = static_cast<std::size_t>(crew_.sm_count);
+      blocks_.back().first_line =
+          (static_cast<std::size_t>(number) * sms + random_() % sms) * (t_.set_bytes / line_bytes);
+    }
     due_ += crew_.working_share * working_;
     const int at_work = static_cast<int>(due_ + 1e-9);
     due_ -= at_work;
@@ -293,6 +307,28 @@ class Sm {
         {row, (t_.apart ? 0 : w.place * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
   }
 
+  /// The warp's next load of its block's own set, whose warps take turns; what the L1 lacks the L2 has.
+  double sweep(Warp& w, double t, std::size_t bytes) {
+    for (; !coming_.empty() && coming_.top().first <= t; coming_.pop()) l1_.fill(coming_.top().second);
+    const std::size_t turn =
+        static_cast<std::size_t>(w.place) + w.loads++ * static_cast<std::size_t>(crew_.warps_per_block);
+    const std::size_t first =
+        blocks_[static_cast<std::size_t>(w.block)].first_line + turn * bytes % t_.set_bytes / line_bytes;
+    missed_.clear();
+    for (std::size_t line = first; line < first + (bytes + line_bytes - 1) / line_bytes; ++line)
+      if (!l1_.hits(line)) missed_.push_back(line);
+    if (missed_.empty()) return t + m_.l1_latency;
+    const double mean = load(w, t, static_cast<double>(missed_.size() * line_bytes), 0, 1);
+    double last = t;
+    for (const std::size_t line : missed_) {
+      const double there = mean + l2_line_spread * (2 * Random(line).uniform() - 1);
+      l1_.ask(line);
+      coming_.emplace(there - m_.l1_latency, line);
+      last = std::max(last, there);
+    }
+    return last;
+  }
+
   void access(Warp& w, const Instruction& i, double t) {
     const double bytes = static_cast<double>(i.bytes) * t_.lanes;
     switch (i.pipe) {
@@ -339,7 +375,8 @@ class Sm {
         hold(w, i.read, done);
         const double from_dram = dram_share_[w.at];
         const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
-        const double there = load(w, done - 1, bytes, from_dram, from_l2, t_.lines);
+        const double there = t_.set_bytes > 0 ? sweep(w, done - 1, static_cast<std::size_t>(bytes))
+                                              : load(w, done - 1, bytes, from_dram, from_l2, t_.lines);
         if (i.pipe == Pipe::async_load)
           w.group_end = std::max(w.group_end, there);
         else
@@ -520,7 +557,7 @@ class Sm {
   int waiting_ = 0;  ///< blocks
   int slot_ = 0;     ///< of the next warp
   double due_ = 0;   ///< warps that should be at work
-  Random random_;
+  Random random_{1 + static_cast<std::uint64_t>(crew_.sm)};
   Usage usage_;
   Memory memory_{m_, t_, random_, usage_};
   std::array<Scheduler, schedulers> schedulers_;
@@ -535,6 +572,10 @@ class Sm {
     int lines = 1;          ///< of all of them
   };
   std::vector<Run> runs_;
+  L1 l1_{t_.l1_lines, Random(static_cast<std::uint64_t>(crew_.sm))()};
+  using Coming = std::pair<double, std::size_t>;  // when, and which line
+  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
+  std::vector<std::size_t> missed_;
   double address_cycles_ = 0;  ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };

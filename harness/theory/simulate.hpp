@@ -57,6 +57,9 @@ struct Traffic {
   double store_conflict = 1;  ///< ... and a store to it
   double lines = 1;           ///< of the L1 that a global load touches, over the least
   bool apart = false;         ///< what the warps of a block load does not lie side by side
+  std::size_t set_bytes =
+      0;  ///< that each block sweeps, side by side, if its lines are to be followed one by one ...
+  std::size_t l1_lines = 0;  ///< ... through an L1 with room for so many
 
   int lanes = 32;         ///< of a warp that ask
   double bulk_bytes = 0;  ///< of one bulk copy
@@ -70,6 +73,8 @@ struct Crew {
   int working_warps = 0;     ///< of a block, that run the loop; 0: all
   double working_share = 1;  ///< of those, that do the work; the others go past it
   int total_blocks = 0;  ///< that this SM runs, one after another once `blocks` are resident; 0: those alone
+  int sm = 0;            ///< which of the chip's: chance is another on each
+  int sm_count = 1;      ///< of the chip: an SM's blocks are about as many apart
 };
 
 /// What came out, in SM cycles.
