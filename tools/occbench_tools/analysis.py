@@ -14,8 +14,8 @@ from occbench_tools import folder as folder_reader
 # Experiments whose subject the model does not know, and why: shown, and in no total.
 OUTSIDE = {
     "clusters": "which SMs a cluster gets, and the network between them, no parameter tells",
-    "cache_reuse": "whom an L1 serves whose sets are too large for it: chance decides, on each SM anew, and the "
-    "launch waits for the slowest of all",
+    "cache_reuse": "whom an L1 serves whose sets are too large for it: chance decides, on each SM anew, and "
+    "the launch waits for the slowest of all",
     "launch_bounds_roulette": "its stencil: rows of neighbouring blocks, in an L1 and an L2 that spills push "
     "them out of",
 }
