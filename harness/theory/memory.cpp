@@ -9,8 +9,10 @@ namespace occbench::theory {
 namespace {
 
 constexpr double line_bytes = 128;
-// Bytes of stores that an SM has under way before it must wait for DRAM to take them.
-constexpr double stores_under_way = 32768;
+// Bytes of stores that an SM has under way before the next must wait. On an H200 loads from shared memory, which pass the
+// load/store unit in line with stores, begin to wait when copies have 32 to 47 KB under way, at all widths.
+constexpr double most_under_way = 43008;
+constexpr double spilled_under_way = 32768;  // the same, of spilled registers
 // Of the spread of DRAM's latency over single lines, what lines side by side do not have in common: 75 of 170 cycles on
 // an H200, within the 1 KiB that a block of 256 reads at once.
 constexpr double own_share = 0.44;
@@ -97,6 +99,7 @@ double Memory::load(const Load& load, double t) {
       write_back(at_l2);
       const double begun = occupy(channel, at_l2, dram_part);
       usage_.dram += dram_part * line_bytes / m_.dram_bytes;
+      dram_ = std::max(dram_, at_l2) + dram_part * line_bytes / m_.dram_bytes;
       last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
       queued = true;
     } else
@@ -118,7 +121,14 @@ void Memory::write_through(double t, double bytes, double bytes_per_cycle) {
 
 void Memory::store(double t, double bytes) {
   write_through(t, bytes, m_.port_bytes);
-  if (t_.store_dram > 0) dram_write_ = std::max(dram_write_, t) + bytes * t_.store_dram / m_.dram_bytes;
+  if (t_.store_dram > 0) {  // DRAM takes it after all that was asked for before
+    dram_ = std::max(dram_, t) + bytes * t_.store_dram / m_.dram_bytes;
+    under_way_.push({dram_ + m_.dram_latency, bytes});
+    for (bytes_under_way_ += bytes; bytes_under_way_ > most_under_way; under_way_.pop()) {
+      takes_stores_ = under_way_.front().until;
+      bytes_under_way_ -= under_way_.front().bytes;
+    }
+  }
   for (double left = bytes; left > 0; left -= line_bytes)
     if (random_.uniform() < t_.store_dram * std::min(1.0, left / line_bytes)) write(t);
 }
@@ -132,7 +142,6 @@ void Memory::store_spilled(double t, double bytes) {
       occupy(random_(), t, m_.dram_bytes / m_.spill_fill_bytes);
 }
 
-double Memory::takes_stores() const { return dram_write_ - stores_under_way / m_.dram_bytes; }
-double Memory::takes_spilled() const { return write_ - stores_under_way / m_.spill_store_bytes; }
+double Memory::takes_spilled() const { return write_ - spilled_under_way / m_.spill_store_bytes; }
 
 }  // namespace occbench::theory

@@ -50,7 +50,7 @@ class Memory {
   void store(double t, double bytes);
   void store_spilled(double t, double bytes);
   /// Before this no more stores leave the SM: so many are under way.
-  [[nodiscard]] double takes_stores() const;
+  [[nodiscard]] double takes_stores() const { return takes_stores_; }
   [[nodiscard]] double takes_spilled() const;
 
  private:
@@ -69,7 +69,13 @@ class Memory {
   std::vector<double> kept_;      ///< lines that each has to write
   std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
   std::uint64_t next_written_ = 0;
-  double port_ = 0, l2_ = 0, write_ = 0, dram_write_ = 0, bulk_ = 0;  ///< when each is free
+  double port_ = 0, l2_ = 0, write_ = 0, dram_ = 0, bulk_ = 0;  ///< when each is free
+  struct Store {
+    double until = 0;
+    double bytes = 0;
+  };
+  std::queue<Store> under_way_;
+  double bytes_under_way_ = 0, takes_stores_ = 0;
 };
 
 }  // namespace occbench::theory

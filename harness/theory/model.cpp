@@ -151,7 +151,7 @@ Machine machine_of(const Chip& chip, const Parameters& p, double clock, const De
   m.release_cycles = p.barrier_release_cycles;
   m.register_release_cycles = p.barrier_register_cycles;
   m.shared_latency = std::round(p.shared_latency_cycles);
-  m.shared_bytes = p.shared_bytes_per_cycle;
+  if (p.shared_bytes_per_cycle > 0) m.shared_bytes = p.shared_bytes_per_cycle;
 
   m.l1_latency = std::round(p.l1_latency_cycles);
   m.l1_bytes = p.l1_bytes_per_cycle;

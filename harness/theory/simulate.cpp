@@ -7,9 +7,12 @@
 // - A pipe takes one warp instruction per so many cycles. Two register banks deliver one register each a cycle; the
 //   operand cache spares the reads that the compiler marked, unless another warp issued in between. An instruction that
 //   cannot read all of its operands in two cycles holds its scheduler up, stall counts and all.
-// - Memory instructions go through the scheduler's address unit and the SM's one load/store unit. What misses goes on to
-//   memory.cpp's L2 and DRAM, whose channels have queues: loaded latency comes out, it does not go in. How much misses
-//   the traffic says; where blocks sweep sets of their own that overflow the L1, l1.cpp says it line by line.
+// - Memory instructions go through the scheduler's address unit and the SM's one load/store unit, all kinds in one line:
+//   a store that memory cannot take yet holds up what comes after it. A store takes the unit as long as its way to the L2
+//   is wide (on an H200 128 bytes two cycles, 512 eight, told by the reads of shared memory that they displace), and a
+//   barrier that is complete one cycle (ncu counts it among the wavefronts). What misses goes on to memory.cpp's L2 and
+//   DRAM, whose channels have queues: loaded latency comes out, it does not go in. How much misses the traffic says;
+//   where blocks sweep sets of their own that overflow the L1, l1.cpp says it line by line.
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
@@ -29,12 +32,9 @@ namespace {
 
 constexpr int schedulers = 4;
 constexpr double never = std::numeric_limits<double>::infinity();
-// Cycles of work that the load/store unit takes in before the schedulers must wait.
-constexpr double load_store_queue = 64;
-// Memory instructions that may wait for their scheduler's address unit, which takes one every four cycles (Huerta et
-// al. 2025): the four together deliver as fast as shared memory answers. Behind them 64 conflicting accesses still find
-// room, for all warps then go on evenly.
-constexpr double address_queue = 5;
+// Memory instructions of a scheduler that may wait for the load/store unit (Huerta et al. 2025). Its address unit takes one
+// every four cycles: the four together deliver as fast as shared memory answers.
+constexpr std::size_t memory_queue = 5;
 // The load/store unit takes an address unit's next pass in the second cycle after one (Huerta et al. 2025); passes of
 // others come between.
 constexpr double pass_interval = 2;
@@ -89,7 +89,10 @@ struct Scheduler {
   double bank[2] = {0, 0};  ///< when each register bank has delivered
   double alu = 0, fp64 = 0, special = 0, uniform = 0, tensor = 0;
   double address = 0;  ///< when the unit that computes addresses takes its next instruction
-  double next = 0;     ///< when it issues again, as far as is known
+  std::array<double, memory_queue>
+      taken_in{};  ///< when the load/store unit is done with the last memory instructions
+  std::size_t memory_instructions = 0;
+  double next = 0;  ///< when it issues again, as far as is known
   int chosen = -1;
 };
 
@@ -250,17 +253,14 @@ class Sm {
         return s.uniform;
       case Pipe::tensor:
         return std::floor(s.tensor);  // whose interval need not be whole
-      case Pipe::global_store:
-        return std::max(load_store_ - load_store_queue, memory_.takes_stores());
-      case Pipe::local_store:
-        return std::max(load_store_ - load_store_queue, memory_.takes_spilled());
       case Pipe::global_load:
+      case Pipe::global_store:
       case Pipe::local_load:
+      case Pipe::local_store:
       case Pipe::async_load:
-        return load_store_ - load_store_queue;
       case Pipe::shared_load:
       case Pipe::shared_store:
-        return s.address - address_queue * address_cycles_;
+        return s.taken_in[s.memory_instructions % memory_queue];
       default:
         return 0;
     }
@@ -354,16 +354,17 @@ class Sm {
         return;
       }
       case Pipe::local_store: {  // the L1 writes through
-        const double busy = std::max(1.0, bytes / m_.l1_bytes);
-        const double done = take_in(t, busy);
+        const double busy = std::max(1.0, bytes / m_.port_bytes);
+        const double done = take_in(std::max(t, memory_.takes_spilled()), busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
         memory_.store_spilled(done, bytes);
         return;
       }
       case Pipe::global_store: {
-        const double done = take_in(t, std::max(1.0, bytes / m_.l1_bytes));
-        usage_.l1 += bytes / m_.l1_bytes;
+        const double busy = std::max(1.0, bytes / m_.port_bytes);
+        const double done = take_in(std::max(t, memory_.takes_stores()), busy);
+        usage_.l1 += busy;
         hold(w, i.read, done);
         memory_.store(done, bytes);
         return;
@@ -463,6 +464,7 @@ class Sm {
       case Pipe::async_load:
         s.address = std::max(s.address, t) + address_cycles_;
         access(w, i, s.address - address_cycles_);
+        s.taken_in[s.memory_instructions++ % memory_queue] = load_store_;
         break;
       case Pipe::bulk_load:
         w.copies.push_back(memory_.copy(t));
@@ -526,6 +528,7 @@ class Sm {
     group.waiting = 0;
     barrier_ = std::max(barrier_, t) + group.release_cycles;
     usage_.barrier += group.release_cycles;
+    take_in(t, 1);
     const double open = std::max(t + m_.barrier_cycles, barrier_);
     for (Warp& other : warps_)
       if (other.block == number && other.group == which && other.waits) {
