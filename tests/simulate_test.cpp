@@ -429,9 +429,7 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
   EXPECT_NEAR(cycles(5), 4 * 512 / 128.0, 2) << "the L1's own rate";
   EXPECT_GT(cycles(8), 1.2 * cycles(5));
   EXPECT_GT(cycles(12), cycles(8));
-  EXPECT_GT(cycles(16), cycles(12));
-  EXPECT_LE(cycles(16), 4 * 512 / 32.0 + 0.01)
-      << "the L2's rate, if nothing were hit any more, and the first load's latency";
+  EXPECT_NEAR(cycles(16), 4 * 512 / 32.0, 0.05) << "the L2's rate, for nothing is hit any more";
 }
 
 TEST(Model, NamesTheParameterItLacks) {
