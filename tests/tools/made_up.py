@@ -231,19 +231,25 @@ def memory() -> Iterator[dict[str, Any]]:
                 more |= dict(registers_per_thread=registers)
                 rate = read(warps, width * ilp)
                 yield case("gemv", "gemv", f"block{block}-{width}B-ilp{ilp}", rate, **more)
-        for team, length, width, registers, cap in (
-            ("warp", 256, 4, 30, 0), ("warp", 256, 16, 26, 0), ("warp", 1024, 16, 54, 0),
-            ("warp", 1024, 16, 40, 40), ("block128", 1024, 16, 26, 0),
+        for family, team, length, width, registers, cap in (
+            ("softmax", "warp", 256, 4, 30, 0), ("softmax", "warp", 256, 16, 26, 0),
+            ("softmax", "warp", 1024, 16, 54, 0), ("softmax", "warp", 1024, 16, 40, 40),
+            ("softmax", "block128", 1024, 16, 26, 0),
+            ("layer_norm", "warp", 256, 16, 37, 0), ("layer_norm", "warp", 1024, 4, 56, 0),
+            ("layer_norm", "warp", 1024, 16, 79, 0), ("layer_norm", "warp", 1024, 16, 96, 96),
+            ("layer_norm", "block128", 1024, 16, 40, 0), ("layer_norm", "block256", 8192, 16, 68, 0),
         ):  # fmt: skip
             if -(-registers // 8) * 8 * 32 * warps > 65536:
                 continue
-            elements = length // (32 if team == "warp" else 128)
+            block = int(team.removeprefix("block")) if team != "warp" else 128
+            elements = length // (32 if team == "warp" else block)
+            spilled = 32 if cap and family == "softmax" else 0
             more = dict(ilp=elements * 4 // width, bytes_per_access=width, tile_width=length, warps=warps)
-            more |= dict(registers_per_thread=registers, local_bytes=32 if cap else 0)
+            more |= dict(block=block, registers_per_thread=registers, local_bytes=spilled)
             more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
-            rate = (0.5 if cap else 0.8) * (1 - 0.4 / width) * read(warps, 4 * elements)
+            rate = (0.5 if spilled else 0.8) * (1 - 0.4 / width) * read(warps, 4 * elements)
             name = f"{team}-row{length}-{width}B" + (f"-maxnreg{cap}" if cap else "")
-            yield case("softmax", "softmax", name, rate, marks=f".r{warps // 4}", **more)
+            yield case(family, family, name, rate, marks=f".r{warps * 32 // block}", **more)
         for radius, points, cap in ((1, 1, 0), (1, 4, 0), (2, 4, 0), (3, 1, 0), (3, 4, 0), (3, 4, 24)):
             name = f"radius{radius}-rows4-points{points}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=points, warps=warps, registers_per_thread=cap or 32)

@@ -316,6 +316,16 @@ def test_rows_in_registers(run: Path) -> None:
     assert words.endswith("-maxnreg40`, 32 B spilled: costs 37.5 % (32 warps instead of 32).")
 
 
+def test_rows_of_warps_and_of_blocks(run: Path) -> None:
+    """By the made-up law a thread of a block has a quarter of the bytes in flight that one of a warp has."""
+    words = said(rows_of(run, "layer_norm"), "layer_norm")
+    assert words.startswith("`warp-row1024-16B` is fastest, ")
+    assert "`block256-row8192-16B`: 90 % of that from 16 warps, of up to 16 with 68 registers" in words
+    assert "`warp-row1024-16B-maxnreg96`, 0 B spilled: no cost (16 warps instead of 16)." in words
+    assert words.endswith("Rows of 1024 in blocks of 128 instead of warps: 0.32 x at 8 warps, 0.48 x at 16.")
+    assert "instead of warps" not in said(rows_of(run, "softmax"), "softmax")
+
+
 def test_outputs_per_thread(run: Path) -> None:
     """By the made-up law 7 x 7 wait for reads of shared memory, of which four outputs spare 9 in 14."""
     words = said(rows_of(run, "convolution"), "convolution")

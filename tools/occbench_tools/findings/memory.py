@@ -84,6 +84,17 @@ def softmax(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             )
 
 
+def layer_norm(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `softmax`, and what blocks make of the rows that warps hold too, at equal warps."""
+    yield from softmax(rows, env)
+    free = rows[(rows["register_route"] == "free") & (rows["bytes_per_access"] == 16)]
+    team = free["variant"].str.split("-").str[0]
+    warps = free[(team == "warp") & (free["block_size"] == 128)]
+    for (length, threads), line in free[team != "warp"].groupby(["tile_width", "block_size"]):
+        if words := gains(line, warps[warps["tile_width"] == length]):
+            yield f"rows of {length:g} in blocks of {threads:g} instead of warps: {words}"
+
+
 def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """As of `reduction`, and what the registers of the loads in flight leave of the warps."""
     yield from reduction(rows, env)

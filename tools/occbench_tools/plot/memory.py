@@ -119,32 +119,41 @@ def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return rows_read(rows, env, "Matrix times vector", "bytes in flight hide DRAM's latency")
 
 
-def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of the rows' softmax over warps: by a row's length, and by who holds a row of one length, how."""
+def rows_held(rows: pd.DataFrame, env: dict[str, Any], subject: str) -> Figure:
+    """Rate of `subject`, whose rows wait in registers, over warps: by a row's length, by who holds one
+    length, how; and of longer rows, where blocks hold some.
+    """
     x = "warps_per_sm"
     rows = rows.assign(team=rows["variant"].str.split("-").str[0])
-    title = "Softmax: each row waits in registers, and more warps hide the wait"
+    title = f"{subject}: each row waits in registers, and more warps hide the wait"
     if len(rows):
         top = best(rows)
         held = f"rows of {top['tile_width']:g} per {top['team'].rstrip('0123456789')}"
-        title = f"Softmax: fastest with {held}, at {100 * top['occupancy_theoretical']:.3g} % occupancy"
-    figure, (left, right) = sheet(title, env, 2)
+        title = f"{subject}: fastest with {held}, at {100 * top['occupancy_theoretical']:.3g} % occupancy"
+    warp = rows["team"] == "warp"
+    rows = rows[~warp | (rows["block_size"] == 128)]  # a warp's row knows no block
     wide = rows["bytes_per_access"] == 16
-    free = (rows["team"] == "warp") & (rows["register_route"] == "free")
-    shared = rows.loc[rows["team"] != "warp", "tile_width"]  # the length that blocks and warps hold alike
-    for axes, part, by, words, name in (
-        (left, rows[free & wide], "tile_width", "A warp per row, by elements; thin: 4 B", "{:g}".format),
+    free = warp & (rows["register_route"] == "free")
+    lengths = {who: set(part["tile_width"].dropna()) for who, part in rows.groupby(warp)}
+    both = lengths.get(True, set()) & lengths.get(False, set())
+    alike = rows["tile_width"].isin(both)
+    plan = [
+        (rows[free & wide], "tile_width", "A warp per row, by elements; thin: 4 B", "{:g}".format),
         (
-            right,
-            rows[wide & rows["tile_width"].isin(shared)],
+            rows[wide & alike],
             "variant",
-            f"Rows of {shared.max():g} elements, by who holds them" if len(shared) else "By who holds a row",
+            f"Rows of {max(both):g} elements, by who holds them" if both else "By who holds a row",
             lambda variant: re.sub(r"-row\d+-16B", "", variant).replace("-maxnreg", ", cap "),
         ),
-    ):
+    ]
+    if len(longer := rows[wide & ~warp & ~alike]):
+        words = "A block per row, by elements and threads"
+        plan.append((longer, "variant", words, lambda v: re.sub(r"block(\d+)-row(\d+)-16B", r"\2 / \1", v)))
+    figure, panels = sheet(title, env, len(plan))
+    for axes, (part, by, words, name) in zip(panels, plan, strict=True):
         if not panel(axes, part, words, "Resident warps per SM"):
             continue
-        if axes is left:
+        if by == "tile_width":
             for _, line in rows[free & ~wide].groupby("variant"):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
         ends = curves(axes, part, by, x, name=name)
@@ -153,6 +162,16 @@ def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         occupancy_on_top(axes, full)
         name_ends(axes, ends, x)
     return figure
+
+
+def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the rows' softmax over warps: by a row's length, and by who holds a row of one length, how."""
+    return rows_held(rows, env, "Softmax")
+
+
+def layer_norm(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """As of `softmax`, and of rows that only blocks hold."""
+    return rows_held(rows, env, "Layer normalization")
 
 
 def convolution(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

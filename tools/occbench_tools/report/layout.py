@@ -102,6 +102,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("-16B$",),
     ),
+    "layer_norm": Layout(
+        "Does a layer normalization take fewer warps with a row per warp, or a row per block?",
+        "warps_per_sm",
+        show=("-row1024-16B$", "^warp-.*-16B$"),
+    ),
     "black_scholes": Layout(
         "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
     ),
