@@ -44,6 +44,7 @@ from occbench_tools.findings.memory import (
     convolution,
     gemv,
     reduction,
+    scan,
     shared_latency,
     softmax,
     tiled_matmul,
@@ -55,7 +56,7 @@ from occbench_tools.lines import complain, reason
 # Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
-    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
+    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax, scan,
     black_scholes, adam, electrostatic, monte_carlo, gemv, convolution, carveout, cache_reuse, bulk_copy,
     pointer_chase, shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
