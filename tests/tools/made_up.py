@@ -250,6 +250,17 @@ def memory() -> Iterator[dict[str, Any]]:
             rate = (0.5 if spilled else 0.8) * (1 - 0.4 / width) * read(warps, 4 * elements)
             name = f"{team}-row{length}-{width}B" + (f"-maxnreg{cap}" if cap else "")
             yield case(family, family, name, rate, marks=f".r{warps * 32 // block}", **more)
+        for block in (128, 256, 1024):
+            for way, elements, cap in (
+                ("kogge_stone", 1, 0), ("shuffles", 1, 0), ("shuffles", 8, 0), ("shuffles", 8, 24)
+            ):  # fmt: skip
+                if 32 * warps % block or (cap and block != 256):
+                    continue
+                name = f"{way}-block{block}-elements{elements}" + (f"-maxnreg{cap}" if cap else "")
+                more = dict(block=block, warps=warps, registers_per_thread=cap or 28)
+                more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+                rate = (0.5 if way == "kogge_stone" else 0.8) * (1 - block / 4096) * read(warps, 4 * elements)
+                yield case("scan", "scan", name, rate, marks=f".r{32 * warps // block}", **more)
         for radius, points, cap in ((1, 1, 0), (1, 4, 0), (2, 4, 0), (3, 1, 0), (3, 4, 0), (3, 4, 24)):
             name = f"radius{radius}-rows4-points{points}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(ilp=points, warps=warps, registers_per_thread=cap or 32)

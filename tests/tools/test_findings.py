@@ -326,6 +326,18 @@ def test_rows_of_warps_and_of_blocks(run: Path) -> None:
     assert "instead of warps" not in said(rows_of(run, "softmax"), "softmax")
 
 
+def test_prefix_sums(run: Path) -> None:
+    """By the made-up law a barrier a step costs three eighths, and large blocks a part of 4,096 each."""
+    words = said(rows_of(run, "scan"), "scan")
+    assert words.startswith("`shuffles-block128-elements8` is fastest, ")
+    assert "`kogge_stone-elements1` in blocks of 256: at most " in words
+    assert "`shuffles-elements8` in blocks of 256: 90 % of that from 64 warps." in words
+    assert "Shuffles instead of a barrier a step: 1.60 x at 8 warps, 1.60 x at 64." in words
+    assert "Blocks of 128 instead of 256 at equal warps: 1.03 to 1.03 x." in words
+    assert "Blocks of 1,024 instead of 256 at equal warps: 0.80 to 0.80 x." in words
+    assert words.endswith("-maxnreg24`, 24 registers instead of 28: 1.00 x at 8 warps, 1.00 x at 64.")
+
+
 def test_outputs_per_thread(run: Path) -> None:
     """By the made-up law 7 x 7 wait for reads of shared memory, of which four outputs spare 9 in 14."""
     words = said(rows_of(run, "convolution"), "convolution")

@@ -95,6 +95,40 @@ def layer_norm(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
             yield f"rows of {length:g} in blocks of {threads:g} instead of warps: {words}"
 
 
+def scan(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The fastest, the warps that each form takes to come near it, what shuffles and elements per thread are
+    worth at equal warps, larger and smaller blocks, and the caps."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    rows = rows.assign(form=rows["variant"].str.replace(r"-block\d+", "", regex=True))
+    free = rows[rows["register_route"] == "free"]
+    usual = free[free["block_size"] == 256]
+    for form, line in usual.groupby("form"):
+        words = f"at most {100 * best(line)['rate'] / top['rate']:.0f} % of that"
+        if (near := line[line["rate"] >= 0.9 * top["rate"]]["warps_per_sm"]).size:
+            words = f"90 % of that from {many(near.min(), 'warp')}"
+        yield f"`{form}` in blocks of 256: {words}"
+    steps, one, most = (
+        usual[usual["form"] == form]
+        for form in ("kogge_stone-elements1", "shuffles-elements1", "shuffles-elements8")
+    )
+    if words := gains(one, steps):
+        yield f"shuffles instead of a barrier a step: {words}"
+    if words := gains(most, one):
+        yield f"8 elements to a thread instead of 1: {words}"
+    for block, others in free[free["block_size"] != 256].groupby("block_size"):
+        pairs = others.merge(usual, on=["form", "warps_per_sm"], suffixes=("", "_usual"))
+        if len(pairs):
+            ratio = pairs["rate"] / pairs["rate_usual"]
+            words = f"{ratio.min():.2f} to {ratio.max():.2f} x"
+            yield f"blocks of {block:,g} instead of 256 at equal warps: {words}"
+    for variant, line in rows[rows["register_route"] != "free"].groupby("variant"):
+        uncapped = free[free["variant"] == variant.rpartition("-maxnreg")[0]]
+        if words := gains(line, uncapped):
+            registers = [f"{each['registers_per_thread'].max():.0f}" for each in (line, uncapped)]
+            yield f"`{variant}`, {registers[0]} registers instead of {registers[1]}: {words}"
+
+
 def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """As of `reduction`, and what the registers of the loads in flight leave of the warps."""
     yield from reduction(rows, env)

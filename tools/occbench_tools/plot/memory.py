@@ -174,6 +174,38 @@ def layer_norm(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return rows_held(rows, env, "Layer normalization")
 
 
+def scan(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the prefix sums over warps: by the way that a block scans, and by block size."""
+    x = "warps_per_sm"
+    title = "Prefix sums: shuffles and elements per thread spare the warps that barriers want"
+    form = rows["variant"].str.replace(r"-block\d+", "", regex=True)
+    rows = rows.assign(
+        form=form.str.replace("kogge_stone-elements1", "a barrier a step")
+        .str.replace(r"shuffles-elements(\d+)", r"shuffles, \1 each", regex=True)
+        .str.replace("-maxnreg", ", cap ")
+    )
+    if len(rows):
+        top = best(rows)
+        percent = 100 * top["occupancy_theoretical"]
+        way = top["form"].partition(", cap")[0].replace("each", "per thread")
+        title = f"Prefix sums: fastest with {way}, at {percent:.3g} % occupancy"
+    rows = rows.assign(line=rows["block_size"].map("{:4g}: ".format) + rows["form"])
+    figure, (left, right) = sheet(title, env, 2)
+    by_block = ["a barrier a step", "shuffles, 8 each"]  # all ways would hide each other
+    for axes, part, by, words in (
+        (left, rows[rows["block_size"] == 256], "form", "Blocks of 256, by elements of each thread"),
+        (right, rows[rows["form"].isin(by_block)], "line", "By block size: barriers, and 8 elements each"),
+    ):
+        if not panel(axes, part, words, "Resident warps per SM"):
+            continue
+        ends = curves(axes, part, by, x)
+        full = (part[x] / part["occupancy_theoretical"]).max()
+        ceiling(axes, part, "theoretical DRAM rate", full)
+        occupancy_on_top(axes, full)
+        name_ends(axes, ends, x)
+    return figure
+
+
 def convolution(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of each filter over warps, by outputs per thread; of the largest by caps and blocks too."""
     x = "warps_per_sm"

@@ -107,6 +107,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("-row1024-16B$", "^warp-.*-16B$"),
     ),
+    "scan": Layout(
+        "Barriers, shuffles or elements per thread: how many warps does a prefix sum take?",
+        "warps_per_sm",
+        show=(r"-block256-elements\d$",),
+    ),
     "black_scholes": Layout(
         "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
     ),
