@@ -54,7 +54,8 @@ FIGURES = {
         limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
         memory.tiled_matmul, memory.transpose, memory.reduction, memory.softmax, memory.layer_norm,
         memory.scan, memory.gemv, memory.convolution, memory.carveout, memory.cache_reuse,
-        memory.shared_latency, memory.clusters, blocks.barriers, blocks.divergence, blocks.waves, blocks.energy,
+        memory.shared_latency, memory.clusters, blocks.barriers, blocks.divergence, blocks.waves,
+        blocks.energy,
     )
 }  # fmt: skip
 OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # experiments in one
