@@ -7,8 +7,7 @@
 //   is used up, the slice's sets give a line each, in turn.
 // - Both put out lines that were not hit since they came before those that were, the oldest first; a full set spares the
 //   line that was used last.
-// - A line has its tag from when it comes. On its way there it takes room of the pool, as far as a few
-//   lines do.
+// - A line has its tag from when it comes. On its way there it takes room of the pool, as far as a few lines do.
 #pragma once
 
 #include <array>
