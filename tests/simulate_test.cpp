@@ -344,6 +344,53 @@ TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
   EXPECT_NEAR(turn("BAR 1 - - 00 00 00\n"), 9, 0.1);
 }
 
+/// A turn that streams so many lines, waits for them, and loads as many more as are the same for all warps and turns.
+Program beside_stream(int lines, int same) {
+  return parse_programs("f v 16 0 0 0 1\n" + std::to_string(lines) +
+                        "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(same) +
+                        "*LDG.32.SAME 4 1 - 00 00 00\nFADD 4 - - 02 00 00\n")
+      .at({"f", "v"});
+}
+
+TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
+  // Of the loads of a set that every warp reads once a turn, how many the L1 lacked: by ncu on an H200, eight warps.
+  const auto fetched = [](int lines, int same, std::size_t l1_lines) {
+    Machine machine = quiet_machine();
+    machine.dram_latency = 690;
+    machine.dram_bytes = 17;
+    const Usage usage = simulate(
+        beside_stream(lines, same), machine,
+        {.load_dram = double(lines) / (lines + same), .same_parts = 1, .l1_lines = l1_lines, .l2_bytes = 1e9},
+        {.blocks = 2, .warps_per_block = 4}, 100);
+    const double each = usage.port * machine.port_bytes / 128 / (100 * 8);
+    return (each - lines) / same;
+  };
+  EXPECT_NEAR(fetched(8, 16, 168), 0.027, 0.015);
+  EXPECT_NEAR(fetched(16, 32, 168), 0.073, 0.02);
+  EXPECT_NEAR(fetched(32, 64, 168), 0.216, 0.03);
+  EXPECT_NEAR(fetched(32, 64, 936), 0.007, 0.01);
+}
+
+TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
+  const auto cycles_per_line = [](std::size_t l1_lines) {
+    const Crew crew{.blocks = 4, .warps_per_block = 4};
+    return pace(beside_stream(32, 0), crew, {.l1_lines = l1_lines}) / (16 * 32);
+  };
+  EXPECT_NEAR(cycles_per_line(16), 660 / 16.0, 2) << "as many as there is room for, each for the latency";
+  EXPECT_NEAR(cycles_per_line(512), 8, 0.3) << "the bandwidth of DRAM";
+  EXPECT_NEAR(cycles_per_line(0), 8, 0.3) << "no limit is known";
+}
+
+TEST(Simulate, TheL2LosesLinesThatAllSmsLeaveAloneForLong) {
+  const auto turn = [](double l2_bytes) {
+    const Crew lone{.blocks = 1, .warps_per_block = 1, .sm_count = 10};
+    return pace(beside_stream(8, 8), lone,
+                {.load_dram = 0.5, .same_parts = 1, .l1_lines = 4, .l2_bytes = l2_bytes});
+  };
+  EXPECT_GT(turn(10 * 512), turn(1e9) + 300) << "DRAM's latency in place of the L2's";
+  EXPECT_NEAR(turn(20 * 1024), turn(1e9), 1) << "each turn streams 1 KiB past each of ten SMs";
+}
+
 TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 64e9;  // of the one SM

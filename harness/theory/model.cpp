@@ -91,6 +91,8 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
                std::max(program.bytes(Pipe::local_load), program.bytes(Pipe::local_store))) *
       32 * warps;
   const double l1 = std::max(1.0, static_cast<double>(shape.l1_bytes) - p.l1_reserved_bytes);
+  d.traffic.l1_lines = static_cast<std::size_t>(l1) / 128;
+  d.traffic.l2_bytes = l2_share * static_cast<double>(chip.l2_bytes);
   const double set = flow.warp_set_bytes > 0 ? warps * static_cast<double>(flow.warp_set_bytes)
                                              : (flow.own_working_set ? shape.blocks_per_sm : 1) *
                                                    static_cast<double>(flow.working_set_bytes);
@@ -100,7 +102,11 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   const double wanted = flow.warp_set_bytes > 0 ? (set + spilled) * chip.sm_count
                                                 : (flow.own_working_set ? 0 : set) + spilled * chip.sm_count;
   const double in_l2 = wanted > 0 ? std::min(1.0, l2 / wanted) : 1;
-  if (flow.reused_bytes > 0 && loaded > 0) {
+  if (flow.reused_bytes > 0 && program.same_bytes() > 0 && flow.warp_set_bytes == 0 &&
+      !flow.own_working_set) {
+    const double parts = static_cast<double>(flow.working_set_bytes) / (program.same_bytes() * flow.lanes);
+    d.traffic.same_parts = static_cast<int>(std::clamp<double>(parts, 1, shape.warps_per_block));
+  } else if (flow.reused_bytes > 0 && loaded > 0) {
     const double share = std::min(1.0, flow.reused_bytes / loaded);
     // A warp reads n rows on either side of its own. Of a block's rows and n beyond its edges, the L1 lacks those
     // beyond, and has them once the first of its warps asked: one in as many of these reads as the block has warps.
@@ -113,7 +119,6 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   }
   if (flow.own_working_set && set > l1) {
     d.traffic.set_bytes = flow.working_set_bytes;
-    d.traffic.l1_lines = static_cast<std::size_t>(l1) / 128;
   }
   // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
   d.spill_lines = spilled / 128;

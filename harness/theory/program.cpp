@@ -120,7 +120,8 @@ Instruction instruction(std::string_view name, const Words& w) {
   switch (i.pipe) {
     case Pipe::global_load:
     case Pipe::global_store:
-      i.next = rest.ends_with(".NEXT");
+      i.next = rest.find(".NEXT") != std::string_view::npos;
+      i.same = rest.ends_with(".SAME");
       i.bytes = static_cast<std::uint16_t>(number<int>(rest.substr(0, rest.find('.'))) / 8);
       break;
     case Pipe::shared_load:
@@ -173,6 +174,13 @@ double Program::bytes(Pipe pipe) const {
   double sum = 0;
   for (const Instruction& i : loop)
     if (i.pipe == pipe) sum += i.bytes;
+  return sum;
+}
+
+double Program::same_bytes() const {
+  double sum = 0;
+  for (const Instruction& i : loop)
+    if (i.same) sum += i.bytes;
   return sum;
 }
 

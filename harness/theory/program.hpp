@@ -46,6 +46,7 @@ struct Instruction {
   bool taken = false;        ///< a branch that is
   bool in_register = false;  ///< a barrier's id or number of threads
   bool next = false;         ///< an access to global memory that begins where the warp's last one ended
+  bool same = false;         ///< a load that every turn makes of the same address
   std::uint8_t stall = 1;    ///< cycles before the warp's next may issue
   std::int8_t write = -1;    ///< held until the result is there
   std::int8_t read = -1;     ///< held until the operands have been read
@@ -73,6 +74,8 @@ struct Program {
   [[nodiscard]] int places() const;
   /// Bytes per lane of all accesses of this pipe.
   [[nodiscard]] double bytes(Pipe pipe) const;
+  /// Bytes per lane of the loads that every turn makes of the same addresses.
+  [[nodiscard]] double same_bytes() const;
 };
 
 /// Reads descriptions as `tools/audit --describe` writes them. Throws std::invalid_argument with the line's number.

@@ -12,7 +12,8 @@
 //   is wide (on an H200 128 bytes two cycles, 512 eight, told by the reads of shared memory that they displace), and a
 //   barrier that is complete one cycle (ncu counts it among the wavefronts). What misses goes on to memory.cpp's L2 and
 //   DRAM, whose channels have queues: loaded latency comes out, it does not go in. How much misses the traffic says;
-//   where blocks sweep sets of their own that overflow the L1, l1.cpp says it line by line.
+//   where blocks sweep sets of their own that overflow the L1, and where every turn loads the same lines again, lines.cpp
+//   says it line by line. A load that finds no room in the L1 for what it asks for holds up what comes after it, too.
 #include "harness/theory/simulate.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/theory/l1.hpp"
+#include "harness/theory/lines.hpp"
 #include "harness/theory/memory.hpp"
 
 namespace occbench::theory {
@@ -46,9 +47,6 @@ constexpr double special_latency = 17;  // of rsqrt, ex2 and lg2 alike, in a cha
 constexpr double bank_window = 2;
 constexpr double launch_interval = 4;  // cycles from one warp of a block to the next
 constexpr std::size_t line_bytes = 128;
-// Lines of the L2 are up to so many cycles nearer to an SM or farther than the mean, each always the same: on an H200 their
-// latencies have a standard deviation of 18, and 4 from one load of a line to the next.
-constexpr double l2_line_spread = 32;
 
 struct Warp {
   int block = 0;
@@ -109,6 +107,7 @@ class Sm {
     }
     address_cycles_ = std::round(schedulers * 128 / m.shared_bytes);
     deal_dram();
+    place_same();
     find_runs();
     waiting_ = std::max(crew.total_blocks, crew.blocks);
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
@@ -131,20 +130,41 @@ class Sm {
 
  private:
   /// Which of the loop's loads bring new data is the same in every turn: as many of them as DRAM's share says, dealt
-  /// evenly, and what is left of one by chance.
+  /// evenly over those that are not of the same addresses every time, and what is left of one by chance.
   void deal_dram() {
     dram_share_.resize(program_.loop.size());
-    const int loads = program_.count(Pipe::global_load) + program_.count(Pipe::async_load);
-    const double due = t_.load_dram * loads;
-    const int whole = static_cast<int>(due + 1e-9);
+    const auto may = [&](const Instruction& i) {
+      return (i.pipe == Pipe::global_load || i.pipe == Pipe::async_load) && !again(i);
+    };
+    const auto loads = static_cast<int>(std::ranges::count_if(program_.loop, may));
+    const double due = t_.load_dram * (program_.count(Pipe::global_load) + program_.count(Pipe::async_load));
+    const int whole = std::min(static_cast<int>(due + 1e-9), loads);
     double left = std::max(0.0, due - whole);
     for (std::size_t i = 0, load = 0; i < program_.loop.size(); ++i) {
-      const Pipe pipe = program_.loop[i].pipe;
-      if (pipe != Pipe::global_load && pipe != Pipe::async_load) continue;
+      if (!may(program_.loop[i])) continue;
       const auto before = static_cast<int>(load) * whole / loads;
       ++load;
       const bool all = static_cast<int>(load) * whole / loads > before;
       dram_share_[i] = all ? 1 : std::exchange(left, 0);
+    }
+  }
+
+  /// Whether an instruction loads lines that are followed from turn to turn.
+  bool again(const Instruction& i) const { return t_.same_parts > 0 && i.same; }
+
+  /// Lines that a load touches.
+  std::size_t lines_of(const Instruction& load) const {
+    return std::max<std::size_t>(1, static_cast<std::size_t>(load.bytes * t_.lanes) / line_bytes);
+  }
+
+  /// Where the loads that every turn makes of the same addresses lie: one after the other.
+  void place_same() {
+    same_line_.resize(program_.loop.size());
+    std::size_t line = 0;
+    for (std::size_t i = 0; i < program_.loop.size(); ++i) {
+      if (!again(program_.loop[i])) continue;
+      same_line_[i] = line;
+      line += lines_of(program_.loop[i]) * static_cast<std::size_t>(t_.same_parts);
     }
   }
 
@@ -307,26 +327,38 @@ class Sm {
         {row, (t_.apart ? 0 : w.place * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
   }
 
-  /// The warp's next load of its block's own set, whose warps take turns; what the L1 lacks the L2 has.
-  double sweep(Warp& w, double t, std::size_t bytes) {
-    for (; !coming_.empty() && coming_.top().first <= t; coming_.pop()) l1_.fill(coming_.top().second);
+  /// The first line of the warp's next load of its block's own set, whose warps take turns.
+  std::size_t next_of_set(Warp& w, std::size_t bytes) {
     const std::size_t turn =
         static_cast<std::size_t>(w.place) + w.loads++ * static_cast<std::size_t>(crew_.warps_per_block);
-    const std::size_t first =
-        blocks_[static_cast<std::size_t>(w.block)].first_line + turn * bytes % t_.set_bytes / line_bytes;
-    missed_.clear();
-    for (std::size_t line = first; line < first + (bytes + line_bytes - 1) / line_bytes; ++line)
-      if (!l1_.hits(line)) missed_.push_back(line);
-    if (missed_.empty()) return t + m_.l1_latency;
-    const double mean = load(w, t, static_cast<double>(missed_.size() * line_bytes), 0, 1);
-    double last = t;
-    for (const std::size_t line : missed_) {
-      const double there = mean + l2_line_spread * (2 * Random(line).uniform() - 1);
-      l1_.ask(line);
-      coming_.emplace(there - m_.l1_latency, line);
-      last = std::max(last, there);
+    return blocks_[static_cast<std::size_t>(w.block)].first_line + turn * bytes % t_.set_bytes / line_bytes;
+  }
+
+  /// When lines from `first` on are there that may be in the L1; what it lacks the L2 has.
+  double look_up(const Warp& w, double t, std::size_t first, std::size_t count) {
+    const double held = lines_.held(first, count, t);
+    if (lines_.missed() == 0) return held;
+    return std::max(held, lines_.ask(load(w, t, static_cast<double>(lines_.missed() * line_bytes), 0, 1)));
+  }
+
+  /// When a load from global memory is there that the load/store unit has taken in.
+  double global_load(Warp& w, const Instruction& i, double t, double bytes) {
+    const std::size_t count = lines_of(i);
+    if (t_.set_bytes > 0) return look_up(w, t, next_of_set(w, static_cast<std::size_t>(bytes)), count);
+    if (again(i)) {
+      const auto part = static_cast<std::size_t>(w.place % t_.same_parts);
+      return look_up(w, t, same_line_[w.at] + count * part, count);
     }
-    return last;
+    const double from_dram = dram_share_[w.at];
+    const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
+    const double there = load(w, t, bytes, from_dram, from_l2, t_.lines);
+    lines_.streamed(bytes);
+    if (t_.same_parts > 0)
+      lines_.pass_through_l1(count, there);
+    else if (i.pipe == Pipe::global_load)  // a copy to shared memory needs no room in the L1
+      lines_.pass(static_cast<std::size_t>(std::ceil((from_dram + from_l2) * static_cast<double>(count))),
+                  there);
+    return there;
   }
 
   void access(Warp& w, const Instruction& i, double t) {
@@ -366,18 +398,17 @@ class Sm {
         const double done = take_in(std::max(t, memory_.takes_stores()), busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
+        lines_.streamed(bytes);
         memory_.store(done, bytes);
         return;
       }
       default: {
+        if (i.pipe == Pipe::global_load) t = lines_.room(t, lines_of(i));
         const double busy = std::max(1.0, bytes / m_.l1_bytes) * t_.lines;
         const double done = take_in(t, busy);
         usage_.l1 += busy;
         hold(w, i.read, done);
-        const double from_dram = dram_share_[w.at];
-        const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
-        const double there = t_.set_bytes > 0 ? sweep(w, done - 1, static_cast<std::size_t>(bytes))
-                                              : load(w, done - 1, bytes, from_dram, from_l2, t_.lines);
+        const double there = global_load(w, i, done - 1, bytes);
         if (i.pipe == Pipe::async_load)
           w.group_end = std::max(w.group_end, there);
         else
@@ -575,10 +606,9 @@ class Sm {
     int lines = 1;          ///< of all of them
   };
   std::vector<Run> runs_;
-  L1 l1_{t_.l1_lines, Random(static_cast<std::uint64_t>(crew_.sm))()};
-  using Coming = std::pair<double, std::size_t>;  // when, and which line
-  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
-  std::vector<std::size_t> missed_;
+  Lines lines_{m_, t_, crew_, random_};
+  std::vector<std::size_t>
+      same_line_;              ///< the first of each load that every turn makes of the same addresses
   double address_cycles_ = 0;  ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };

@@ -59,7 +59,11 @@ struct Traffic {
   bool apart = false;         ///< what the warps of a block load does not lie side by side
   std::size_t set_bytes =
       0;  ///< that each block sweeps, side by side, if its lines are to be followed one by one ...
-  std::size_t l1_lines = 0;  ///< ... through an L1 with room for so many
+  int same_parts =
+      0;  ///< or parts of it that a block's warps divide among them, if the loads that every turn makes of the
+          ///< same addresses are, and what streams past them ...
+  std::size_t l1_lines = 0;  ///< ... through an L1 with room for so many; 0: of unknown size
+  double l2_bytes = 0;       ///< that all SMs together may stream before the L2 loses a line
 
   int lanes = 32;         ///< of a warp that ask
   double bulk_bytes = 0;  ///< of one bulk copy

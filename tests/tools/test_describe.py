@@ -139,11 +139,11 @@ def test_what_follows_in_memory() -> None:
             "MOV R0, RZ", "LDG.E R4, desc[UR6][R2.64]", "LDG.E R5, desc[UR6][R2.64+0x80]",
             "LDG.E R6, desc[UR6][R2.64+0x200]", "LDG.E.128 R8, desc[UR6][R2.64+0x280]",
             "STG.E desc[UR6][R2.64+0x480], R4", "STG.E desc[UR6][R2.64+0x500], R5",
-            "STG.E desc[UR6][R12.64+0x580], R6", "@P0 BRA 0x10", "EXIT",
+            "STG.E desc[UR6][R12.64+0x580], R6", "IADD3 R2, R2, 0x800, RZ", "@P0 BRA 0x10", "EXIT",
         ),
         describe.Attributes(),
     )  # fmt: skip
-    assert [line.split()[0] for line in lines[1:-1]] == [
+    assert [line.split()[0] for line in lines[1:-2]] == [
         "LDG.32", "LDG.32.NEXT", "LDG.32", "LDG.128.NEXT", "STG.32", "STG.32.NEXT", "STG.32",
     ]  # fmt: skip
 

@@ -11,10 +11,11 @@ STALL is the number of cycles before the warp's next instruction may issue; WRIT
 (0-5, or -) that is held until the result is there or the operands have been read; WAIT the scoreboards, as
 a hexadecimal mask, that must be free. The compiler wrote all of these into the instruction (Jia et al.
 2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). A load or store of global memory that begins
-where the one before it ended is a NEXT: 'STG.32.NEXT'. PORTS is two digits: how many registers the even
-and the odd bank of the register file must deliver, less those that the operand cache kept from the
-instruction before; PORTS_ALONE the same when another warp came between. `00` is an instruction that reads
-none, or one of memory, tensor cores or control, whose reads are not counted.
+where the one before it ended is a NEXT: 'STG.32.NEXT'; a load that every turn makes of the same address is
+a SAME (repeats.py): 'LDG.32.SAME'. PORTS is two digits: how many registers the even and the odd bank of the
+register file must deliver, less those that the operand cache kept from the instruction before; PORTS_ALONE
+the same when another warp came between. `00` is an instruction that reads none, or one of memory, tensor
+cores or control, whose reads are not counted.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.repeats import repeated
 from occbench_tools.sass import (
     ARITHMETIC,
     INTEGER,
@@ -245,12 +247,14 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     before = walked[-1][0]  # the loop turns
     lines = []
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
-    for instruction, taken in walked:
+    again = repeated([instruction for instruction, _ in walked])
+    for (instruction, taken), same in zip(walked, again, strict=True):
         stall, write, read, wait = scheduling(instruction)
         name = opcode(instruction) + (".TAKEN" if taken else "")
         if here := place(instruction):
             name += ".NEXT" if here[:2] == last.get(instruction.base) else ""
             last[instruction.base] = here[0], here[2]
+        name += ".SAME" if same else ""
         lines.append(" ".join([name, f"{stall} {write} {read} {wait:02x}", *ports(instruction, before)]))
         before = instruction
     a = attributes
