@@ -96,7 +96,8 @@ Forecast predict_one(const Case& c, const Device& device, const theory::Paramete
                           .fp32_lanes_per_sm = device.fp32_lanes_per_sm,
                           .fp64_lanes_per_sm = device.fp64_lanes_per_sm,
                           .tensor_bf16_fma_per_sm = device.tensor_bf16_fma_per_sm,
-                          .l2_bytes = device.l2_bytes};
+                          .l2_bytes = device.l2_bytes,
+                          .dram_bytes_per_s = device.dram_bytes_per_s};
   try {
     return {theory::predict(*program, flow_of(v), shape, chip, parameters), ""};
   } catch (const std::invalid_argument& e) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -188,28 +189,34 @@ void require(bool needed, double value, std::string_view name) {
                                 "', which this kernel needs");
 }
 
-/// The busiest resource, and how busy.
-struct Busiest {
+double pipe_share(const Usage& u) {
+  return std::max({u.fma, u.alu, u.fp64, u.special, u.tensor}) / (4 * u.cycles);
+}
+double port_share(const Usage& u) { return std::max(u.banks[0], u.banks[1]) / (4 * u.cycles); }
+
+/// How busy the busiest resource was, of what it can do for this kernel.
+double busiest(const Usage& u) {
+  const double beyond = std::max({u.port, u.l2, u.l2_write, u.dram, u.barrier, u.l1 + u.shared}) / u.cycles;
+  return std::max({u.issued / (4 * u.cycles), pipe_share(u), port_share(u), beyond});
+}
+
+/// The unit that was used most, if that is above 60 % of its peak: as occbench_tools/counters.py names it by hardware
+/// counters. `dram_share`: of DRAM's peak, what it can do for this kernel.
+std::optional<Bound> most_used(const Usage& u, double dram_share) {
+  constexpr double least = 0.6;
+  const double pipe = pipe_share(u), issue = u.issued / (4 * u.cycles), ports = port_share(u);
   Bound bound = Bound::latency;
-  double share = 0;
-};
-Busiest busiest(const Usage& u) {
-  const double slots = 4 * u.cycles;
-  const double ports = std::max(u.banks[0], u.banks[1]) / slots;
-  const double pipe = std::max({u.fma, u.alu, u.fp64, u.special, u.tensor}) / slots;
-  Busiest b;
-  const auto take = [&](Bound bound, double share) {
-    if (share > b.share) b = {bound, share};
+  double most = least;
+  const auto take = [&](Bound unit, double share) {
+    if (share > most) bound = unit, most = share;
   };
   take(Bound::pipe, pipe);
-  take(Bound::dram, u.dram / u.cycles);
+  take(Bound::dram, dram_share * u.dram / u.cycles);
   take(Bound::l2, std::max({u.port, u.l2, u.l2_write}) / u.cycles);
-  take(Bound::shared_memory, u.shared / u.cycles);
-  take(Bound::l1, u.l1 / u.cycles);
-  take(Bound::shared_memory, u.barrier / u.cycles);
-  if (ports > std::max(pipe, u.issued / slots) + 0.1) take(Bound::register_port, ports);
-  if (u.issued / slots > b.share + 0.03) take(Bound::issue, u.issued / slots);
-  return b;
+  take(u.shared > u.l1 ? Bound::shared_memory : Bound::l1, (u.l1 + u.shared) / u.cycles);
+  if (ports > std::max(pipe, issue) + 0.1) take(Bound::register_port, ports);
+  take(Bound::issue, issue - 0.03);  // an instruction a cycle fills the pipe, too, and that says more
+  return bound == Bound::latency ? std::nullopt : std::optional(bound);
 }
 
 }  // namespace
@@ -294,21 +301,23 @@ Prediction predict(const Program& program, const Flow& flow, const Shape& shape,
   const Machine machine = machine_of(chip, p, p.sm_clock_hz, demand, active_sms);
   const Crew lone{.blocks = 1, .warps_per_block = 1, .working_warps = 1};
   const double alone = simulate(program, machine, demand.traffic, lone, 8).cycles / 8;
-  const Busiest busy = busiest(usage);
   const double loads = std::ceil(static_cast<double>(blocks_here) / crew.blocks);
   const double simulated_warps = static_cast<double>(crew.blocks) * working * crew.working_share;
   double demand_cycles = 0;  // of the busiest resource, per turn of one warp
   if (usage.issued > 0)
-    demand_cycles = busy.share * usage.cycles * static_cast<double>(program.loop.size()) / usage.issued;
+    demand_cycles = busiest(usage) * usage.cycles * static_cast<double>(program.loop.size()) / usage.issued;
   prediction.baseline_time_s =
       p.launch_s + turns * loads * std::max(alone, demand_cycles * simulated_warps) / prediction.sm_clock_hz;
 
+  const double dram_bytes_per_s = machine.dram_bytes * p.sm_clock_hz * active_sms;
+  const double dram_share =
+      chip.dram_bytes_per_s > 0 ? std::min(1.0, dram_bytes_per_s / chip.dram_bytes_per_s) : 1;
   const double waves =
       static_cast<double>(shape.grid_size) / (static_cast<double>(shape.blocks_per_sm) * chip.sm_count);
   if (p.launch_s > 0.3 * prediction.time_s)
     prediction.bound = Bound::launch;
-  else if (busy.share > 0.65)
-    prediction.bound = busy.bound;
+  else if (const auto unit = most_used(usage, dram_share))
+    prediction.bound = *unit;
   else if (std::ceil(waves) / waves > 1.25)
     prediction.bound = Bound::tail;
   else

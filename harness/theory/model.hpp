@@ -23,6 +23,7 @@ struct Chip {
   int fp64_lanes_per_sm = 0;
   int tensor_bf16_fma_per_sm = 0;
   std::size_t l2_bytes = 0;
+  double dram_bytes_per_s = 0;  ///< 0: not known
 };
 
 /// What the loop's accesses meet, per thread and pass of the loop.
