@@ -15,9 +15,9 @@ namespace occbench::theory {
 namespace {
 
 // A simulation's length, in instructions: what is longer goes on at the pace of its second half.
-constexpr double short_run = 48000;
+constexpr double short_run = 96000;
 // Where queues of the memory system decide, chance needs longer to even out.
-constexpr double memory_run = 50000;
+constexpr double memory_run = 100000;
 // And turns, for one turn's chance is one draw for a whole block; but no more than so many instructions' worth.
 constexpr double memory_turns = 16;
 constexpr double memory_turns_run = 400000;
@@ -30,7 +30,7 @@ constexpr double open_pages = 6 * 32 * 16;
 // chance and in their distance from the L2: by an H200 SM's own clock 0.94 to 1.09 of the mean, where all loads of the
 // suite's cache_reuse loop miss.
 constexpr double sweep_run = 0.6e6;
-constexpr std::array l2_distances = {0.96, 1.0, 1.05, 1.09};
+constexpr std::array l2_distances = {0.96, 0.99, 1.0, 1.01, 1.03, 1.05, 1.07, 1.09};
 // Of the L2's size, what a set read by all SMs can fill before lines are lost: the rest holds copies for the far half.
 constexpr double l2_share = 0.72;
 
