@@ -5,7 +5,7 @@
 // Published: Ba, Kiros and Hinton, 'Layer normalization' (2016); Volkov 2010 on what registers may hold.
 #include <cmath>
 
-#include "kernels/family.cuh"
+#include "kernels/rows.cuh"
 
 namespace occbench::layer_norm {
 
@@ -27,44 +27,22 @@ __device__ __forceinline__ float inverse_root(float x) {
   return y;
 }
 
-/// The sum of the values of groups of `lanes` neighbours, in each of them.
-template <int lanes>
-__device__ __forceinline__ float sum_over_lanes(float value) {
-#pragma unroll
-  for (int apart = lanes / 2; apart > 0; apart /= 2) value += __shfl_xor_sync(0xFFFFFFFF, value, apart);
-  return value;
-}
-
-/// Teams of `team` threads, a warp or a whole block: team t of n takes rows t, t + n, t + 2n, ..., one a pass.
+/// A row in its team's registers: see rows::Share.
 template <int team, int row, int lanes>
-struct Body {
+struct Body : rows::Share<team, row, lanes> {
   using Parameters = layer_norm::Parameters;
-  static constexpr int loads = row / (team * lanes);  // of a thread's share of the row, all under way at once
-  static constexpr int elements = loads * lanes;
-  static constexpr int warps = team / 32;
-  static_assert(team * elements == row);
-
-  struct alignas(sizeof(float) * lanes) Pack {
-    float lane[lanes];
-  };
-
-  /// Over the threads of the team. `partial` is read again only behind the next call's barrier, with another `partial`.
-  static __device__ float sum_over_team(float value, float* partial) {
-    value = sum_over_lanes<32>(value);
-    if constexpr (warps > 1) {
-      const int lane = static_cast<int>(threadIdx.x) % 32;
-      if (lane == 0) partial[threadIdx.x / 32] = value;
-      __syncthreads();
-      value = sum_over_lanes<warps>(partial[lane % warps]);
-    }
-    return value;
-  }
+  using Share = rows::Share<team, row, lanes>;
+  using typename Share::Pack;
+  static constexpr int loads = Share::loads;
+  static constexpr int elements = Share::elements;
+  static constexpr int warps = Share::warps;
 
   static __device__ void run(const Parameters& p) {
     __shared__ float sums[warps], squares[warps];
     const int thread = static_cast<int>(threadIdx.x) % team;
     const std::int64_t step = device::thread_count() * loads;
     const std::int64_t at = device::thread_index() / team * (team * loads) + thread;
+    const auto add = [](float a, float b) { return a + b; };
     const auto* const gain = reinterpret_cast<const Pack*>(p.gain) + thread;
     const auto* const bias = reinterpret_cast<const Pack*>(p.bias) + thread;
     const auto* input = reinterpret_cast<const Pack*>(p.input) + at;
@@ -77,7 +55,7 @@ struct Body {
       float sum = x[0].lane[0];
 #pragma unroll
       for (int i = 1; i < elements; ++i) sum += x[i / lanes].lane[i % lanes];
-      const float total = sum_over_team(sum, sums);
+      const float total = Share::over_team(sum, sums, add);
       float square = 0;
 #pragma unroll
       for (int i = 0; i < elements; ++i) {
@@ -85,7 +63,7 @@ struct Body {
         value = fmaf(total, -1.0F / row, value);  // less the mean
         square = i == 0 ? value * value : fmaf(value, value, square);
       }
-      const float squares_total = sum_over_team(square, squares);
+      const float squares_total = Share::over_team(square, squares, add);
       const float scale = inverse_root(fmaf(squares_total, 1.0F / row, static_cast<float>(epsilon)));
       // all before the first store, which no load may pass: it could be to the same place
 #pragma unroll
@@ -102,18 +80,6 @@ struct Body {
 };
 
 namespace {
-
-/// What a variant is made of.
-struct Form {
-  int team;  ///< threads to a row
-  int row;   ///< elements
-  int lanes;
-  int register_cap = 0;
-};
-
-std::size_t rows_of(const Shape& shape, int team) {
-  return static_cast<std::size_t>(shape.threads() / team * shape.iterations);
-}
 
 std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t row) {
   const auto input = arena.reference_input<float>((2 + rows) * row);  // gains, biases, then the rows
@@ -133,50 +99,43 @@ std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t 
   });
 }
 
-void add(const Form& form, const void* entry) {
-  const auto [team, row, lanes, register_cap] = form;
-  const int elements = row / team;
-  const int loads = elements / lanes;
-  const int width = lanes * static_cast<int>(sizeof(float));
-  const int warps = team / 32;
-  const int shuffles = 5 + (warps == 1 ? 0 : warps == 4 ? 2 : 3);  // of the sum, and of the squares' sum
-  const std::size_t row_bytes = static_cast<std::size_t>(row) * sizeof(float);
-  const std::string series = (warps == 1 ? "warp" : "block" + std::to_string(team)) + "-row" +
-                             std::to_string(row) + "-" + std::to_string(width) + "B";
-  Instructions instructions{{"LDG." + std::to_string(8 * width), 3 * loads},
-                            {"STG." + std::to_string(8 * width), loads},
+void add(const rows::Form& form, const void* entry) {
+  const int elements = form.elements();
+  const int shuffles = form.shuffles();  // of the sum, and of the squares' sum
+  const auto row = static_cast<std::size_t>(form.row);
+  Dials dials = form.dials();
+  dials.working_set_bytes = 2 * form.row_bytes();
+  Instructions instructions{{"LDG." + std::to_string(8 * form.width()), 3 * form.loads()},
+                            {"STG." + std::to_string(8 * form.width()), form.loads()},
                             {"FFMA", 3 * elements},
                             {"FADD", elements - 1 + 2 * shuffles},
                             {"FMUL", elements + 1},
                             {"MUFU", 1}};
-  if (warps > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
+  if (form.warps() > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
   add_variant({
       .family = "layer_norm",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = loads,
-                .bytes_per_access = width,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
-                .tile_width = row,
-                .working_set_bytes = 2 * row_bytes},
+      .name = form.name(),
+      .series = form.series(),
+      .dials = dials,
       .ceiling = Ceiling::dram,
       // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier, twice
       .pass = {.dram_bytes = 2.0 * sizeof(float) * elements,
                .flop = double(flop_per_element) * elements,
-               .latency_cycles = 12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (warps > 1 ? 120.0 : 0.0),
+               .latency_cycles =
+                   12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (form.warps() > 1 ? 120.0 : 0.0),
                .dram_waits = 1,
                .pipe_cycles_per_warp = 4.0 * elements},  // of the L1: three loads and a store
       // gains and biases are everybody's. Rows of a block's warps are not apart: the block loads each of them whole,
       // and so what lies side by side
       .flow = {.reused_bytes = 2.0 * sizeof(float) * elements},
       .instructions = instructions,
-      .fixed_block_size = warps > 1 ? team : 0,
+      .fixed_block_size = form.fixed_block_size(),
       .l2_before = L2::dirty,
       .max_iterations =
           [=](const Arena& arena, const Shape& shape) {
-            const std::size_t room = std::min(arena.input_bytes() - 2 * row_bytes, arena.output_bytes());
-            return static_cast<std::int64_t>(room / row_bytes) / (shape.threads() / team);
+            const std::size_t room =
+                std::min(arena.input_bytes() - 2 * form.row_bytes(), arena.output_bytes());
+            return form.max_iterations(room, shape);
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
@@ -187,12 +146,12 @@ void add(const Form& form, const void* entry) {
                                               .input = input + 2 * row,
                                               .output = arena.output<float>(),
                                               .passes = static_cast<int>(shape.iterations)});
-            const std::size_t rows = rows_of(shape, team);
-            const std::size_t bytes = rows * row_bytes;
-            problem.work = {.bytes = 2.0 * static_cast<double>(bytes + row_bytes),
-                            .flop = double(flop_per_element) * static_cast<double>(rows) * row};
+            const std::size_t rows = form.rows(shape);
+            const std::size_t bytes = rows * form.row_bytes();
+            problem.work = {.bytes = 2.0 * static_cast<double>(bytes + form.row_bytes()),
+                            .flop = double(flop_per_element) * static_cast<double>(rows * row)};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            problem.mismatch = [=, &arena] { return mismatch(arena, rows, static_cast<std::size_t>(row)); };
+            problem.mismatch = [=, &arena] { return mismatch(arena, rows, row); };
             return problem;
           },
       .entry = entry,

@@ -5,7 +5,7 @@
 // Published: Milakov and Gimelshein, 'Online normalizer calculation for softmax' (2018), the 'safe' one; Volkov 2010.
 #include <cmath>
 
-#include "kernels/family.cuh"
+#include "kernels/rows.cuh"
 
 namespace occbench::softmax {
 
@@ -34,40 +34,15 @@ __device__ __forceinline__ float reciprocal(float x) {
   return y;
 }
 
-/// What `combine` makes of the values of groups of `lanes` neighbours, in each of them.
-template <int lanes, class Combine>
-__device__ __forceinline__ float over_lanes(float value, Combine combine) {
-#pragma unroll
-  for (int apart = lanes / 2; apart > 0; apart /= 2)
-    value = combine(value, __shfl_xor_sync(0xFFFFFFFF, value, apart));
-  return value;
-}
-
-/// Teams of `team` threads, a warp or a whole block: team t of n takes rows t, t + n, t + 2n, ..., one a pass.
+/// A row in its team's registers: see rows::Share.
 template <int team, int row, int lanes>
-struct Body {
+struct Body : rows::Share<team, row, lanes> {
   using Parameters = softmax::Parameters;
-  static constexpr int loads = row / (team * lanes);  // of a thread, all under way at once
-  static constexpr int elements = loads * lanes;
-  static constexpr int warps = team / 32;
-  static_assert(team * elements == row);
-
-  struct alignas(sizeof(float) * lanes) Pack {
-    float lane[lanes];
-  };
-
-  /// Over the threads of the team. `partial` is read again only behind the next call's barrier, with another `partial`.
-  template <class Combine>
-  static __device__ float over_team(float value, float* partial, Combine combine) {
-    value = over_lanes<32>(value, combine);
-    if constexpr (warps > 1) {
-      const int lane = static_cast<int>(threadIdx.x) % 32;
-      if (lane == 0) partial[threadIdx.x / 32] = value;
-      __syncthreads();
-      value = over_lanes<warps>(partial[lane % warps], combine);
-    }
-    return value;
-  }
+  using Share = rows::Share<team, row, lanes>;
+  using typename Share::Pack;
+  static constexpr int loads = Share::loads;
+  static constexpr int elements = Share::elements;
+  static constexpr int warps = Share::warps;
 
   static __device__ void run(const Parameters& p) {
     __shared__ float maxima[warps], sums[warps];
@@ -85,7 +60,7 @@ struct Body {
       float most = x[0].lane[0];
 #pragma unroll
       for (int i = 1; i < elements; ++i) most = fmaxf(most, x[i / lanes].lane[i % lanes]);
-      most = over_team(most, maxima, greater) * exponent;
+      most = Share::over_team(most, maxima, greater) * exponent;
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < elements; ++i) {
@@ -93,7 +68,7 @@ struct Body {
         value = power_of_2(fmaf(value, exponent, -most));
         sum = i == 0 ? value : sum + value;
       }
-      const float share = reciprocal(over_team(sum, sums, add));
+      const float share = reciprocal(Share::over_team(sum, sums, add));
 #pragma unroll
       for (int j = 0; j < loads; ++j) {
 #pragma unroll
@@ -106,18 +81,6 @@ struct Body {
 
 namespace {
 
-/// What a variant is made of.
-struct Form {
-  int team;  ///< threads to a row
-  int row;   ///< elements
-  int lanes;
-  int register_cap = 0;
-};
-
-std::size_t rows_of(const Shape& shape, int team) {
-  return static_cast<std::size_t>(shape.threads() / team * shape.iterations);
-}
-
 std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t row) {
   const auto input = arena.reference_input<float>(rows * row);
   std::vector<double> sums(rows);  // no maxima: float64 has room for e^8
@@ -128,59 +91,48 @@ std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t 
   });
 }
 
-void add(const Form& form, const void* entry) {
-  const auto [team, row, lanes, register_cap] = form;
-  const int elements = row / team;
-  const int loads = elements / lanes;
-  const int width = lanes * static_cast<int>(sizeof(float));
-  const int warps = team / 32;
-  const int shuffles = 5 + (warps == 1 ? 0 : warps == 4 ? 2 : 3);  // of the maximum, and of the sum
-  const std::size_t row_bytes = static_cast<std::size_t>(row) * sizeof(float);
-  const std::string series = (warps == 1 ? "warp" : "block" + std::to_string(team)) + "-row" +
-                             std::to_string(row) + "-" + std::to_string(width) + "B";
-  Instructions instructions{{"LDG." + std::to_string(8 * width), loads},
-                            {"STG." + std::to_string(8 * width), loads},
+void add(const rows::Form& form, const void* entry) {
+  const int elements = form.elements();
+  const int shuffles = form.shuffles();  // of the maximum, and of the sum
+  const auto row = static_cast<std::size_t>(form.row);
+  Instructions instructions{{"LDG." + std::to_string(8 * form.width()), form.loads()},
+                            {"STG." + std::to_string(8 * form.width()), form.loads()},
                             {"FFMA", elements},
                             {"FADD", elements - 1 + shuffles},
                             {"FMUL", elements + 1},
                             {"MUFU", elements + 1}};
-  if (warps > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
+  if (form.warps() > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
   add_variant({
       .family = "softmax",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = loads,
-                .bytes_per_access = width,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
-                .tile_width = row},
+      .name = form.name(),
+      .series = form.series(),
+      .dials = form.dials(),
       .ceiling = Ceiling::dram,
       // maxima and sums one after the other, shuffles, and in a block shared memory and a barrier, twice
       .pass = {.dram_bytes = 2.0 * sizeof(float) * elements,
                .flop = double(flop_per_element) * elements,
-               .latency_cycles = 12.0 * elements + 2 * 28.0 * shuffles + (warps > 1 ? 120.0 : 0.0),
+               .latency_cycles = 12.0 * elements + 2 * 28.0 * shuffles + (form.warps() > 1 ? 120.0 : 0.0),
                .dram_waits = 1,
                .pipe_cycles_per_warp = 2.0 * (elements + 1)},
       .instructions = instructions,
-      .may_spill = register_cap > 0,
-      .fixed_block_size = warps > 1 ? team : 0,
+      .may_spill = form.register_cap > 0,
+      .fixed_block_size = form.fixed_block_size(),
       .l2_before = L2::dirty,
       .max_iterations =
           [=](const Arena& arena, const Shape& shape) {
-            const std::size_t rows = std::min(arena.input_bytes(), arena.output_bytes()) / row_bytes;
-            return static_cast<std::int64_t>(rows) / (shape.threads() / team);
+            return form.max_iterations(std::min(arena.input_bytes(), arena.output_bytes()), shape);
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
             problem.set_parameters(
                 Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
-            const std::size_t rows = rows_of(shape, team);
-            const std::size_t bytes = rows * row_bytes;
+            const std::size_t rows = form.rows(shape);
+            const std::size_t bytes = rows * form.row_bytes();
             problem.work = {.bytes = 2.0 * static_cast<double>(bytes),
-                            .flop = double(flop_per_element) * static_cast<double>(rows) * row};
+                            .flop = double(flop_per_element) * static_cast<double>(rows * row)};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            problem.mismatch = [=, &arena] { return mismatch(arena, rows, static_cast<std::size_t>(row)); };
+            problem.mismatch = [=, &arena] { return mismatch(arena, rows, row); };
             return problem;
           },
       .entry = entry,
