@@ -288,6 +288,21 @@ def memory() -> Iterator[dict[str, Any]]:
             if not cap:
                 more |= dict(block=256, marks=f".r{warps // 8}")
                 yield case("adam", "adam", name, 0.98 * rate, **more)
+        for width, ilp, registers, cap in (
+            (4, 1, 24, 0), (4, 4, 32, 0), (16, 1, 32, 0), (16, 2, 55, 0), (16, 4, 68, 0),
+            (16, 4, 64, 64), (16, 2, 40, 40),
+        ):  # fmt: skip
+            if -(-registers // 8) * 8 * 32 * warps > 65536:
+                continue
+            name = f"{width}B-ilp{ilp}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(data_type="i8", ilp=ilp, bytes_per_access=width, warps=warps)
+            more |= dict(registers_per_thread=registers, local_bytes=32 if cap == 40 else 0)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = (0.8 if cap == 40 else 0.9) * (1 - 0.4 / width) * read(warps, 2 * width * ilp)
+            yield case("dequantize", "dequantize", name, rate, marks=f".r{warps // 4}", **more)
+            if not cap:
+                more |= dict(block=256, marks=f".r{warps // 8}")
+                yield case("dequantize", "dequantize", name, 0.98 * rate, **more)
     for percent in (2, 14, 44, 72, 100):
         more = dict(block=1024, warps=64, carveout_percent=percent)
         rate = 1.4e13 if percent < 60 else 9e12

@@ -278,6 +278,18 @@ def test_an_optimizers_step_by_accesses_and_registers(run: Path) -> None:
     assert words.endswith("-maxnreg80`, 80 registers instead of 72: 1.06 x at 8 warps, 1.00 x at 16.")
 
 
+def test_weights_by_loads_and_registers(run: Path) -> None:
+    """By the made-up law narrow loads cost 1 - 0.9 / 0.975, and what a cap makes spill costs a ninth."""
+    words = said(rows_of(run, "dequantize"), "dequantize")
+    assert words.startswith("`16B-ilp4-maxnreg64` is fastest, 3,872 GB/s at 50 % occupancy.")
+    assert "`16B-ilp1` (32 registers): 90 % of that from 64 warps." in words
+    assert "`4B-ilp1` (24 registers): at most 43 % of that." in words
+    assert "-maxnreg40`, 32 B spilled, 40 registers instead of 55: 0.89 x at 8 warps, 0.89 x at 32" in words
+    assert words.endswith("1 x 16 B instead of 4 x 4 B: 1.08 x at 8 warps, 1.08 x at 64.")
+    rows = rows_of(run, "dequantize")
+    assert "1 x 16 B" not in said(rows[rows["bytes_per_access"] == 16], "dequantize")
+
+
 def test_points_per_thread(run: Path) -> None:
     """By the made-up law several points are worth a quarter more, and at 8 warps five times one point."""
     words = said(rows_of(run, "electrostatic"), "electrostatic")

@@ -20,6 +20,7 @@ from occbench_tools.findings.latency import (
     adam,
     black_scholes,
     bulk_copy,
+    dequantize,
     electrostatic,
     intensity,
     latency_hiding,
@@ -58,8 +59,8 @@ from occbench_tools.lines import complain, reason
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
     launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
-    layer_norm, scan, black_scholes, adam, electrostatic, monte_carlo, gemv, convolution, carveout,
-    cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves,
+    layer_norm, scan, black_scholes, adam, dequantize, electrostatic, monte_carlo, gemv, convolution,
+    carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves,
     clusters, energy,
 )  # fmt: skip
 

@@ -142,7 +142,23 @@ def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         free = usual[usual["variant"] == variant.rpartition("-maxnreg")[0]]
         if words := gains(line, free):
             registers = [f"{each['registers_per_thread'].max():.0f}" for each in (line, free)]
-            yield f"`{variant}`, {registers[0]} registers instead of {registers[1]}: {words}"
+            spilled = line["local_bytes"].max()
+            yield (
+                f"`{variant}`{f', {spilled:.0f} B spilled' if spilled > 0 else ''}, {registers[0]} registers "
+                f"instead of {registers[1]}: {words}"
+            )
+
+
+def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `adam`, and what one wide load is worth instead of as many bytes in narrow ones."""
+    yield from adam(rows, env)
+    usual = rows[(rows["register_route"] == "free") & (rows["block_size"] == rows["block_size"].min())]
+    wide, narrow = (
+        usual[(usual["bytes_per_access"] == width) & (usual["ilp"] == loads)]
+        for width, loads in ((16, 1), (4, 4))
+    )
+    if words := gains(wide, narrow):
+        yield f"1 x 16 B instead of 4 x 4 B: {words}"
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:

@@ -76,6 +76,11 @@ def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return elements(rows, env, "Adam", "accesses of each array", "", "larger", "theoretical DRAM rate")
 
 
+def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate at which weights become floats over warps: by loads of them per thread, and by register caps."""
+    return elements(rows, env, "Dequantization", "loads of weights", "", "larger", "theoretical DRAM rate")
+
+
 def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of the simulation over warps: by paths per thread, and by register caps."""
     return elements(rows, env, "Monte Carlo pricing", "paths", "path", "other", "")

@@ -120,6 +120,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^(4|16)B-ilp[14]$",),
     ),
+    "dequantize": Layout(
+        "Warps or bytes per thread: what does it take to turn 8-bit weights into floats?",
+        "warps_per_sm",
+        show=("^(4|16)B-ilp[14]$",),
+    ),
     "electrostatic": Layout(
         "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
         "warps_per_sm",

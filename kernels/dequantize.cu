@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: 8-bit weights back to floats, as inference does: a byte in and four out, with a scale and a zero per group.
+// Expected: DRAM's rate, of whose bytes four in five are written: few bytes are under way to a warp with narrow loads,
+//   so that these want many warps or several loads each; wide ones get there with few.
+// Published: Dettmers et al., 'LLM.int8(): 8-bit matrix multiplication for transformers at scale' (NeurIPS 2022); GGML's
+//   Q8_0; Volkov 2010.
+#include "kernels/family.cuh"
+
+namespace occbench::dequantize {
+
+constexpr int warp_size = 32;
+constexpr int word_weights = 4;  // of a word, a byte each: as many as one store takes
+constexpr int group_weights =
+    warp_size * word_weights;       // what a warp stores at once; they share a scale and a zero
+constexpr int flop_per_weight = 2;  // a difference and a product
+constexpr std::size_t most_weights = std::size_t{1} << 30;  // an int counts them
+
+/// What turns weight q of a group into a number: scale * (q - zero).
+struct alignas(8) Group {
+  float scale;
+  float zero;
+};
+constexpr double dram_bytes_per_weight = 1 + sizeof(float) + double{sizeof(Group)} / group_weights;
+
+struct Parameters {
+  const std::uint32_t* weights;  ///< signed bytes, by fours
+  const Group* groups;
+  float* output;
+  int passes;
+};
+
+/// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words` groups, reordered
+/// beforehand, as engines do: word k of each is of group k, so that the warp stores one group after the other, whole.
+template <int words, int ilp>
+struct Body {
+  using Parameters = dequantize::Parameters;
+
+  /// A thread's share of that many groups, loaded as one access.
+  struct alignas(sizeof(std::uint32_t) * words) Pack {
+    std::uint32_t word[words];
+  };
+  /// What belongs to them: the same for all lanes of a warp.
+  struct alignas(words == 1 ? 8 : 16) Groups {
+    Group group[words];
+  };
+
+  static __device__ float4 floats(std::uint32_t word, const Group& group) {
+    const auto value = [&](int i) {
+      const auto weight = static_cast<std::int8_t>(word >> 8 * i);
+      return group.scale * (static_cast<float>(weight) - group.zero);
+    };
+    return {value(0), value(1), value(2), value(3)};
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const auto* const weights = reinterpret_cast<const Pack*>(p.weights);
+    const auto* const groups = reinterpret_cast<const Groups*>(p.groups);
+    auto* const output = reinterpret_cast<float4*>(p.output);
+    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    const auto n = static_cast<int>(device::thread_count() / warp_size);
+    auto at = static_cast<int>(device::thread_index() / warp_size);  // in packs of a whole warp
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+      Pack q[ilp];
+      Groups g[ilp];
+#pragma unroll
+      for (int j = 0; j < ilp; ++j) {
+        q[j] = weights[(at + j * n) * warp_size + lane];
+        g[j] = groups[at + j * n];
+      }
+#pragma unroll
+      for (int j = 0; j < ilp; ++j)
+#pragma unroll
+        for (int k = 0; k < words; ++k)
+          output[((at + j * n) * words + k) * warp_size + lane] = floats(q[j].word[k], g[j].group[k]);
+    }
+  }
+};
+
+namespace {
+
+/// Word i is mix(i).
+__global__ void fill_words(std::uint32_t* words, std::size_t count) {
+  const auto step = static_cast<std::size_t>(device::thread_count());
+  for (auto i = static_cast<std::size_t>(device::thread_index()); i < count; i += step)
+    words[i] = mix(static_cast<std::uint32_t>(i));
+}
+
+/// As many random weights as the output has room for numbers.
+const std::uint32_t* weights_of(Arena& arena) {
+  return arena.table<std::uint32_t>("dequantize", arena.output_bytes() / sizeof(float) / word_weights,
+                                    [](std::uint32_t* words, std::size_t count, cudaStream_t stream) {
+                                      fill_words<<<1024, 256, 0, stream>>>(words, count);
+                                      check(cudaGetLastError(), "filling quantized weights");
+                                    });
+}
+
+/// Element `i` of the output, when packs are of `words` words each.
+double reference(std::size_t i, std::size_t words) {
+  const std::size_t group = i / group_weights;
+  const std::size_t lane = i % group_weights / word_weights;
+  const std::size_t word = (group / words * warp_size + lane) * words + group % words;
+  const auto weight =
+      static_cast<std::int8_t>(mix(static_cast<std::uint32_t>(word)) >> 8 * (i % word_weights));
+  const double scale = random_value<float>(2 * group);
+  const double zero = random_value<float>(2 * group + 1);
+  return scale * (weight - zero);
+}
+
+template <int words, int ilp>
+void add(const void* entry, int register_cap = 0) {
+  constexpr int width = words * static_cast<int>(sizeof(std::uint32_t));
+  constexpr int weights = words * word_weights * ilp;  // of a thread, in a pass
+  const std::string series = std::to_string(width) + "B-ilp" + std::to_string(ilp);
+  const auto weights_in = [](const Shape& shape) {
+    return static_cast<std::size_t>(shape.threads() * shape.iterations) * weights;
+  };
+  // a warp's weights lie in `words` lines of the L1 and what belongs to them in one, read in as many loads as it takes
+  constexpr int group_loads = words == 1 ? 1 : words / 2;
+  constexpr double lines = words + group_loads;
+  constexpr double least_lines = words + 2 * words;  // were all that the lanes load different
+  Instructions instructions{{"STG.128", words * ilp},
+                            {"FADD", weights},
+                            {"FMUL", weights},
+                            {"LDG." + std::to_string(8 * width), ilp}};
+  instructions[words == 1 ? "LDG.64" : "LDG.128"] += group_loads * ilp;
+  add_variant({
+      .family = "dequantize",
+      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
+      .series = series,
+      .dials = {.data_type = "i8",
+                .ilp = ilp,
+                .bytes_per_access = width,
+                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
+                .register_cap = register_cap},
+      .ceiling = Ceiling::dram,
+      // one weight's conversion, difference and product, and what the warp issues for the others
+      .pass = {.dram_bytes = dram_bytes_per_weight * weights,
+               .flop = double{flop_per_weight} * weights,
+               .latency_cycles = 30.0 + 8.0 * weights,
+               .dram_waits = 1,
+               .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
+      .flow = {.lines = lines / least_lines},
+      .instructions = instructions,
+      .may_spill = words == 4 && register_cap == 40,
+      .l2_before = L2::dirty,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            const std::size_t room = std::min(arena.output_bytes() / sizeof(float),
+                                              arena.input_bytes() / sizeof(Group) * group_weights);
+            return static_cast<std::int64_t>(std::min(room, most_weights) / weights) / shape.threads();
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            const std::size_t n = weights_in(shape);
+            Problem problem;
+            problem.set_parameters(Parameters{.weights = weights_of(arena),
+                                              .groups = reinterpret_cast<const Group*>(arena.input<float>()),
+                                              .output = arena.output<float>(),
+                                              .passes = static_cast<int>(shape.iterations)});
+            problem.work = {.bytes = dram_bytes_per_weight * static_cast<double>(n),
+                            .flop = double{flop_per_weight} * static_cast<double>(n)};
+            problem.poison = [=, &arena] { arena.poison_output(n * sizeof(float)); };
+            problem.mismatch = [=, &arena] {
+              return arena.first_mismatch<float>(n, 1e-6, [](std::size_t i) { return reference(i, words); });
+            };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+template <int words, int ilp>
+void add_free() {
+  add<words, ilp>(reinterpret_cast<const void*>(free_entry<Body<words, ilp>>));
+}
+template <int words, int ilp, int cap>
+void add_capped() {
+  add<words, ilp>(reinterpret_cast<const void*>(capped_entry<Body<words, ilp>, cap>), cap);
+}
+
+const Registration registered{[] {
+  for_each_value<1, 2, 4>([]<int ilp>(std::integral_constant<int, ilp>) {
+    add_free<1, ilp>();
+    add_free<4, ilp>();
+  });
+  // left free, nvcc 13 takes 68 and 55 registers: with 64 four more warps reside, with 40 twelve, but values spill
+  add_capped<4, 4, 64>();
+  add_capped<4, 2, 40>();
+}};
+
+}  // namespace
+
+}  // namespace occbench::dequantize
