@@ -223,6 +223,22 @@ def memory() -> Iterator[dict[str, Any]]:
                 shape = dict(block=block, warps=warps, marks=f".r{warps * 32 // block}")
                 if (cap or 32) * 32 * warps <= 65536:
                     yield case("monte_carlo", "monte_carlo", name, rate, **shape, **more)
+        for memory, points, registers, cap, blocks in (
+            ("shared128", 1, 32, 0, (128,)), ("shared128", 4, 48, 0, (128,)),
+            ("shared128", 4, 32, 32, (128,)), ("shared256", 4, 48, 0, (256,)),
+            ("constant", 1, 22, 0, (128, 256)), ("constant", 4, 32, 0, (128, 256)),
+            ("constant", 4, 48, 48, (128,)),
+        ):  # fmt: skip
+            name = f"{memory}-points{points}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(kind="fp32", ilp=points, registers_per_thread=registers, warps=warps)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            more |= dict(local_bytes=48 if cap == 32 else 0)
+            needed = 16 if memory == "constant" else 32
+            rate = (0.2 if cap == 32 else 0.25) * PEAK * min(1, warps / needed)
+            for block in blocks:
+                if registers * 32 * warps <= 65536:
+                    shape = dict(block=block, marks=f".r{warps * 32 // block}")
+                    yield case("mri", "mri", name, rate, **shape, **more)
         for block in (128, 256):
             for width, ilp in ((4, 1), (16, 1), (16, 4)):
                 if (registers := 56 if width * ilp == 64 else 32) * 32 * warps > 65536:

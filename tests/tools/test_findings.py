@@ -311,6 +311,19 @@ def test_paths_per_thread(run: Path) -> None:
     assert "instead of" not in free
 
 
+def test_samples_from_either_memory(run: Path) -> None:
+    """By the made-up law constant memory takes half as many warps, and spills cost a fifth."""
+    words = said(rows_of(run, "mri"), "mri")
+    assert words.startswith("Samples from shared memory: `shared")
+    assert "; 90 % of that with 4 to a thread takes 32 warps; `shared128-points4-maxnreg32`, 48 B " in words
+    assert "spilled: costs 20.0 % (32 registers instead of 48). Samples from constant memory: " in words
+    assert "; 90 % of that with 1 to a thread takes 16 warps; " in words
+    assert words.endswith("instead of shared with 4 to a thread: 2.00 x at 8 warps, 1.00 x at 32.")
+    rows = rows_of(run, "mri")
+    shared = said(rows[rows["variant"].str.startswith("shared")], "mri")
+    assert shared.endswith("Samples from constant memory: not in this run.")
+
+
 def test_rows_times_vector(run: Path) -> None:
     words = said(rows_of(run, "gemv"), "gemv")
     assert words.startswith("`block128-16B-ilp4` is fastest, ")

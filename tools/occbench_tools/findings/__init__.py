@@ -25,6 +25,7 @@ from occbench_tools.findings.latency import (
     intensity,
     latency_hiding,
     monte_carlo,
+    mri,
     nbody,
     pointer_chase,
     tensor_core,
@@ -59,7 +60,7 @@ from occbench_tools.lines import complain, reason
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
     launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
-    layer_norm, scan, black_scholes, adam, dequantize, electrostatic, monte_carlo, gemv, convolution,
+    layer_norm, scan, black_scholes, adam, dequantize, electrostatic, monte_carlo, mri, gemv, convolution,
     carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers, divergence, waves,
     clusters, energy,
 )  # fmt: skip

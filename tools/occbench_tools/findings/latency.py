@@ -112,6 +112,19 @@ def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         )
 
 
+def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `nbody` from either memory, and what constant memory gains over shared in blocks of one size."""
+    memories = {memory: rows[rows["variant"].str.startswith(memory)] for memory in ("shared", "constant")}
+    for memory, part in memories.items():
+        yield f"samples from {memory} memory: {'; '.join(nbody(part, env)) if len(part) else ABSENT}"
+    shared, constant = (
+        part[(part["register_route"] == "free") & (part["block_size"] == 128)] for part in memories.values()
+    )
+    for points in sorted(rows["ilp"].unique()):
+        if words := gains(constant[constant["ilp"] == points], shared[shared["ilp"] == points]):
+            yield f"constant memory instead of shared with {points:g} to a thread: {words}"
+
+
 def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """The fastest, the warps that options per thread stand in for, caps on registers, larger blocks."""
     top = best(rows)

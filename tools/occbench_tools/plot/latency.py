@@ -117,6 +117,16 @@ def intensity(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def fastest(rows: pd.DataFrame, subject: str, one: str, several: str) -> str:
+    """The title of a figure of sums per thread, each over `one`."""
+    if rows.empty:
+        return f"{subject}: warps and {several} per thread hide the same latencies"
+    top = best(rows)
+    sums = f"{top['ilp']:g} {one if top['ilp'] == 1 else several} per thread"
+    percent = 100 * top["occupancy_theoretical"]
+    return f"{subject}: fastest with {sums}, at {percent:.3g} % occupancy"
+
+
 def all_pairs(
     rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, several: str, shape: str
 ) -> Figure:
@@ -125,13 +135,7 @@ def all_pairs(
     Variants are named `shape``block size`-`several``number`, and behind it the cap on registers.
     """
     x = "warps_per_sm"
-    title = f"{subject}: warps and {several} per thread hide the same latencies"
-    if len(rows):
-        top = best(rows)
-        sums = f"{top['ilp']:g} {one if top['ilp'] == 1 else several} per thread"
-        percent = 100 * top["occupancy_theoretical"]
-        title = f"{subject}: fastest with {sums}, at {percent:.3g} % occupancy"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(fastest(rows, subject, one, several), env, 2)
     prefix = f"{shape}128-"
     usual = rows["variant"].str.fullmatch(rf"{prefix}{several}\d+")
     # those of which there is more than one block or cap; with one sum per thread they crowd the panel
@@ -160,6 +164,31 @@ def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """A map's pairs of atoms and points over warps: by points per thread; and by caps and block sizes."""
     return all_pairs(rows, env, "Potential map", "point", "points", "block")
+
+
+def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of a reconstruction over warps, samples from shared and from constant memory: by points per thread
+    and register caps."""
+    x = "warps_per_sm"
+    figure, panels = sheet(fastest(rows, "MRI reconstruction", "point", "points"), env, 2)
+    names = dict(zip(rows["variant"], (many(number, "point") for number in rows["ilp"]), strict=True))
+    names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
+    for axes, memory in zip(panels, ("shared", "constant"), strict=True):
+        part = rows[rows["variant"].str.startswith(memory)]
+        usual = part["block_size"] == 128
+        words = f"Samples from {memory} memory, by points per thread"
+        if panel(axes, part[usual], words, WARPS):
+            for _, line in part[~usual].groupby("variant"):
+                curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
+            ends = curves(axes, part[usual], "variant", x, name=names.get)
+            axes.set_ylim(0, 1.15 * rows["rate"].max())
+            shared_axis(axes, part)
+            for _, label, colour in ends:  # beside their ends, of one rate, the names would meet
+                axes.plot([], [], color=colour, label=label)
+            axes.legend(
+                fontsize=9, frameon=False, loc="lower right", title="thin: blocks of 256", title_fontsize=9
+            )
+    return figure
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

@@ -135,6 +135,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^paths[14](-maxnreg48)?$",),
     ),
+    "mri": Layout(
+        "Warps, points per thread or constant memory: what makes an MRI reconstruction fast?",
+        "warps_per_sm",
+        show=("^(shared128|constant)-points[14]$",),
+    ),
     "gemv": Layout(
         "How many warps does a matrix times a vector take, with loads of which width and number?",
         "warps_per_sm",

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: a sum over samples that all threads share, with a sine and a cosine each: from tiles in shared memory or from
+//   constant memory, for several image points per thread or one.
+// Expected: the special functions' rate, 16 cycles of a scheduler for each sample and point, which the other 14
+//   instructions leave little idle; several points share a sample's loads, and come to that rate with fewer warps.
+// Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 17.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/family.cuh"
+
+namespace occbench::mri {
+
+constexpr int chunk = 1024;      // samples that constant memory holds: a launch that needs more begins again
+constexpr int chunk_tile = 128;  // of them per pass
+constexpr int unrolled = 4;      // samples per turn of the inner loop
+
+// Coordinates of samples are random in [-1, 1), of image points so many times that: phases of up to 48 turns.
+constexpr float half_width = 16;
+
+// Points with the same index modulo this are the same point, so that the reference takes moments.
+constexpr std::int64_t period = 1024;
+
+constexpr int flop_per_pair = 19;  // phase 5, its reduction 4, sine and cosine, 8 to add two products twice
+
+/// A sample is its place in k-space and the real part of what was measured there, and apart from these the imaginary
+/// part. A launch sums over the first passes x tile of them: as much of all as it has time for.
+struct Parameters {
+  const float* x;  ///< of the points of one period; y and z likewise
+  const float* y;
+  const float* z;
+  const float4* sample;
+  const float* imaginary;
+  float2* sums;  ///< real and imaginary part of each point
+  int passes;
+};
+
+struct Chunk {
+  float4 sample[chunk];
+  float4 imaginary[chunk / 4];
+};
+__constant__ Chunk constant_chunk;
+
+/// The whole number nearest to x, which is less than 2^22: rintf would take its turn of the special functions' pipe.
+__device__ __forceinline__ float nearest(float x) {
+  constexpr float no_fraction = 0x1.8p23F;  // near it floats are whole
+  return __fsub_rn(__fadd_rn(x, no_fraction), no_fraction);
+}
+
+/// The points of one thread, and their sums.
+template <int points>
+struct Points {
+  float x[points], y[points], z[points];
+  float real[points] = {}, imaginary[points] = {};
+
+  __device__ explicit Points(const Parameters& p) {
+#pragma unroll
+    for (int j = 0; j < points; ++j) {
+      const std::int64_t point = (device::thread_index() + j * device::thread_count()) % period;
+      x[j] = half_width * p.x[point];
+      y[j] = half_width * p.y[point];
+      z[j] = half_width * p.z[point];
+    }
+  }
+  /// Adds `unrolled` samples, of which `i` are the imaginary parts.
+  __device__ __forceinline__ void add(const float4* sample, float4 i) {
+    const float imaginary_part[unrolled] = {i.x, i.y, i.z, i.w};
+#pragma unroll
+    for (int k = 0; k < unrolled; ++k) {
+      const float4 s = sample[k];
+#pragma unroll
+      for (int j = 0; j < points; ++j) {
+        const float turns = fmaf(s.x, x[j], fmaf(s.y, y[j], s.z * z[j]));
+        // [-pi, pi], where the fast functions are exact enough
+        const float angle = static_cast<float>(2 * std::numbers::pi) * (turns - nearest(turns));
+        const float cosine = __cosf(angle);
+        const float sine = __sinf(angle);
+        real[j] = fmaf(s.w, cosine, real[j]);
+        real[j] = fmaf(-imaginary_part[k], sine, real[j]);
+        imaginary[j] = fmaf(imaginary_part[k], cosine, imaginary[j]);
+        imaginary[j] = fmaf(s.w, sine, imaginary[j]);
+      }
+    }
+  }
+  __device__ void store(const Parameters& p) const {
+#pragma unroll
+    for (int j = 0; j < points; ++j)
+      p.sums[device::thread_index() + j * device::thread_count()] = make_float2(real[j], imaginary[j]);
+  }
+};
+
+/// Each block copies as many samples as it has threads into shared memory, pass after pass.
+template <int tile, int points>
+struct SharedBody {
+  using Parameters = mri::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    __shared__ float4 sample[tile];
+    __shared__ float4 imaginary[tile / 4];
+    Points<points> own(p);
+    const float4* next = p.sample + threadIdx.x;
+    const float* next_imaginary = p.imaginary + threadIdx.x;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass, next += tile, next_imaginary += tile) {
+      sample[threadIdx.x] = *next;
+      reinterpret_cast<float*>(imaginary)[threadIdx.x] = *next_imaginary;
+      __syncthreads();
+#pragma unroll 1
+      for (int first = 0; first < tile; first += unrolled) own.add(sample + first, imaginary[first / 4]);
+      __syncthreads();
+    }
+    own.store(p);
+  }
+};
+
+/// Each pass takes the next samples of constant memory.
+template <int points>
+struct ConstantBody {
+  using Parameters = mri::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    Points<points> own(p);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      const int begin = pass % (chunk / chunk_tile) * chunk_tile;
+#pragma unroll 1
+      for (int first = begin; first < begin + chunk_tile; first += unrolled)
+        own.add(constant_chunk.sample + first, constant_chunk.imaginary[first / 4]);
+    }
+    own.store(p);
+  }
+};
+
+namespace {
+
+// Where the input has what: x, y and z of the points, the samples, and their imaginary parts behind these.
+constexpr std::size_t first_sample = 3 * period;
+constexpr std::size_t words_per_sample = 5;
+
+/// Has constant memory filled with the first samples of the input, which lie as Chunk has them.
+void fill_constant_chunk(Arena& arena) {
+  const float* const samples = arena.input<float>() + first_sample;
+  arena.table<Chunk>("mri-chunk", 1, [samples](Chunk* table, std::size_t, cudaStream_t stream) {
+    check(cudaMemcpyAsync(table, samples, sizeof(Chunk), cudaMemcpyDeviceToDevice, stream));
+    check(cudaMemcpyToSymbolAsync(constant_chunk, table, sizeof(Chunk), 0, cudaMemcpyDeviceToDevice, stream),
+          "filling constant memory");
+  });
+}
+
+/// The real and imaginary sums of the points of one period, over `summed` samples of the `stored`, which come again
+/// after the last; `input` is the arena's, on the CPU.
+std::vector<double> reference(std::span<const float> input, std::size_t stored, std::size_t summed) {
+  std::vector<double> sums(2 * period);
+  for (std::size_t point = 0; point < period; ++point)
+    for (std::size_t i = 0; i < summed; ++i) {
+      const float* const sample = &input[first_sample + 4 * (i % stored)];
+      const double imaginary = input[first_sample + 4 * stored + i % stored];
+      double turns = 0;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        turns += double{sample[axis]} * half_width * input[axis * period + point];
+      const double cosine = std::cos(2 * std::numbers::pi * turns);
+      const double sine = std::sin(2 * std::numbers::pi * turns);
+      sums[2 * point] += sample[3] * cosine - imaginary * sine;
+      sums[2 * point + 1] += imaginary * cosine + sample[3] * sine;
+    }
+  return sums;
+}
+
+/// Adds a variant that sums for `points` to a thread: over tiles in shared memory as large as the block, or over
+/// constant memory (tile 0) with blocks of any size.
+void add(int tile, int points, const void* entry, int register_cap = 0) {
+  const bool shared = tile > 0;
+  const int samples = shared ? tile : chunk_tile;  // of a pass
+  const int turns = samples / unrolled;
+  const int pairs = points * unrolled;  // of a turn
+  const double flop_per_pass = double{flop_per_pair} * points * samples;
+  // a scheduler has a special function every eight cycles, of which a pair takes two
+  const double pipe_cycles = 16.0 * pairs;
+  const std::string series =
+      (shared ? "shared" + std::to_string(tile) : "constant") + "-points" + std::to_string(points);
+  Instructions instructions{
+      {"FADD", 3 * pairs}, {"FFMA", 6 * pairs}, {"FMUL", 3 * pairs}, {"MUFU", 2 * pairs}};
+  if (shared) instructions["LDS.128"] = unrolled + 1;
+  const auto output_bytes = [=](const Shape& shape) {
+    return static_cast<std::size_t>(shape.threads() * points) * sizeof(float2);
+  };
+  const auto stored = [=](const Shape& shape) {
+    return shared ? static_cast<std::size_t>(shape.iterations * tile) : std::size_t{chunk};
+  };
+  add_variant({
+      .family = "mri",
+      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
+      .series = series,
+      .dials = {.ilp = points,
+                .bytes_per_access = shared ? static_cast<int>(sizeof(float4)) : 0,
+                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
+                .register_cap = register_cap,
+                .tile_width = samples},
+      .ceiling = Ceiling::fp32,
+      // the L2 and two barriers; a turn's dependent chain behind the warp's own instructions
+      .pass = {.flop = flop_per_pass,
+               .latency_cycles = (shared ? 350.0 : 50.0) + turns * (100 + pipe_cycles),
+               .pipe_cycles_per_warp = turns * pipe_cycles / 4},
+      // the few hundred KB of the tiles are in the L2 since the launch before
+      .flow = {.loop_trips = {1, double(turns)},
+               .l2_bytes = shared ? words_per_sample * sizeof(float) : 0.0,
+               .bank_conflict = shared ? 0.5 : 1,
+               .store_conflict = shared ? 1.0 : 0},
+      .instructions = std::move(instructions),
+      .may_spill = shared && register_cap == 32,
+      .fixed_block_size = tile,
+      .l2_before = L2::warm,
+      // constant memory's first samples once more after the last
+      .check_iterations = shared ? 2 : chunk / chunk_tile + 1,
+      .max_iterations =
+          [=](const Arena& arena, const Shape& shape) {
+            if (output_bytes(shape) > arena.output_bytes()) return std::int64_t{0};
+            if (!shared) return std::int64_t{1} << 30;
+            const std::size_t words = arena.input_bytes() / sizeof(float) - first_sample;
+            return static_cast<std::int64_t>(words / words_per_sample) / tile;
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            const float* const input = arena.input<float>();
+            if (!shared) fill_constant_chunk(arena);
+            Problem problem;
+            problem.set_parameters(Parameters{.x = input,
+                                              .y = input + period,
+                                              .z = input + 2 * period,
+                                              .sample = reinterpret_cast<const float4*>(input + first_sample),
+                                              .imaginary = input + first_sample + 4 * stored(shape),
+                                              .sums = reinterpret_cast<float2*>(arena.output<float>()),
+                                              .passes = static_cast<int>(shape.iterations)});
+            const std::size_t bytes = output_bytes(shape);
+            problem.work = {.bytes = static_cast<double>(bytes),
+                            .flop = static_cast<double>(shape.threads()) *
+                                    static_cast<double>(shape.iterations) * flop_per_pass};
+            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            // a phase of 48 turns is exact to 3e-5 rad, a sine to 1e-6; a sample that goes wrong is 0.1 off
+            problem.mismatch = [=, &arena] {
+              const std::size_t count = stored(shape);
+              const auto sums =
+                  reference(arena.reference_input<float>(first_sample + words_per_sample * count), count,
+                            static_cast<std::size_t>(shape.iterations * samples));
+              return arena.first_mismatch<float>(bytes / sizeof(float), 1e-3,
+                                                 [&](std::size_t i) { return sums[i % sums.size()]; });
+            };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+template <int tile, int points>
+void add_shared() {
+  add(tile, points, reinterpret_cast<const void*>(free_entry<SharedBody<tile, points>>));
+}
+template <int tile, int points, int cap>
+void add_shared_capped() {
+  add(tile, points, reinterpret_cast<const void*>(capped_entry<SharedBody<tile, points>, cap>), cap);
+}
+
+const Registration registered{[] {
+  for_each_value<1, 2, 4>([]<int points>(std::integral_constant<int, points>) {
+    add_shared<128, points>();
+    add(0, points, reinterpret_cast<const void*>(free_entry<ConstantBody<points>>));
+  });
+  add_shared<256, 1>();
+  add_shared<256, 4>();
+  // left free, nvcc 13 does four points in 48 registers: 64 let it have more of them under way, 32 spill
+  add_shared_capped<128, 4, 64>();
+  add_shared_capped<128, 4, 32>();
+  // and from constant memory in 32, one point after the other: 48 let it interleave them
+  add(0, 4, reinterpret_cast<const void*>(capped_entry<ConstantBody<4>, 48>), 48);
+}};
+
+}  // namespace
+
+}  // namespace occbench::mri
