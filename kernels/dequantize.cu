@@ -117,6 +117,7 @@ void add(const void* entry, int register_cap = 0) {
   };
   // a warp's weights lie in `words` lines of the L1 and what belongs to them in one, read in as many loads as it takes
   constexpr int group_loads = words == 1 ? 1 : words / 2;
+  constexpr int group_load_bytes = words == 1 ? 8 : 16;
   constexpr double lines = words + group_loads;
   constexpr double least_lines = words + 2 * words;  // were all that the lanes load different
   Instructions instructions{{"STG.128", words * ilp},
@@ -140,7 +141,9 @@ void add(const void* entry, int register_cap = 0) {
                .latency_cycles = 30.0 + 8.0 * weights,
                .dram_waits = 1,
                .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
-      .flow = {.lines = lines / least_lines},
+      // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM once, and all
+      // of them wait for it.
+      .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp, .lines = lines / least_lines},
       .instructions = instructions,
       .may_spill = words == 4 && register_cap == 40,
       .l2_before = L2::dirty,

@@ -433,6 +433,29 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 32), 12.7, 0.3) << "12,800: three in four beyond them";
 }
 
+TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
+  Parameters p = quiet_parameters();
+  p.l2_bytes_per_s = 6400e9;  // of 100 SMs
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = 1600e9;
+  p.dram_mixed_bytes_per_s = 1280e9;  // 16 and 12.8 bytes a cycle and SM
+  const auto bytes_per_cycle = [&](int loads, int stores) {
+    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .passes = 400};
+    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
+                             "*LDG.128 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
+                             "*STG.128 4 - - 00 00 00\n";
+    const double bytes = 16.0 * (loads + stores);
+    const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
+                                  {.sm_count = 100, .l2_bytes = 1 << 22}, p)
+                              .time_s;
+    return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
+  };
+  EXPECT_NEAR(bytes_per_cycle(4, 0), 16, 0.4);
+  EXPECT_NEAR(bytes_per_cycle(2, 2), 12.8, 0.3);
+  EXPECT_NEAR(bytes_per_cycle(3, 1), 1 / (1 / 16.0 + 0.25 / 32), 0.3);
+  EXPECT_NEAR(bytes_per_cycle(1, 4), 1 / (1 / 16.0 + 0.8 / 32), 0.3) << "slower than half and half";
+  EXPECT_NEAR(bytes_per_cycle(0, 4), 16, 0.4) << "nothing to turn for";
+}
+
 TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   // Each warp alone fetches every neighbouring row from the L2, which is then the limit; 16 share them.
   Parameters p = quiet_parameters();

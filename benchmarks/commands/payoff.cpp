@@ -24,7 +24,8 @@ theory::Chip chip_of(const theory::CatalogueEntry& device) {
           .fp32_lanes_per_sm = device.fp32_lanes_per_sm,
           .fp64_lanes_per_sm = device.fp64_lanes_per_sm,
           .tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm,
-          .l2_bytes = device.l2_bytes};
+          .l2_bytes = device.l2_bytes,
+          .dram_bytes_per_s = device.dram_bytes_per_s};
 }
 
 std::string kind_of(const theory::KernelClass& kernel) {

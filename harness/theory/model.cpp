@@ -31,11 +31,15 @@ constexpr double open_pages = 6 * 32 * 16;
 // suite's cache_reuse loop miss.
 constexpr double sweep_run = 0.6e6;
 constexpr std::array l2_distances = {0.96, 0.99, 1.0, 1.01, 1.03, 1.05, 1.07, 1.09};
+// Bytes written for one that is read, up to which each of them pays for turning DRAM's bus around.
+constexpr double most_written_per_read = 8;
 // Of the L2's size, what a set read by all SMs can fill before lines are lost: the rest holds copies for the far half.
 constexpr double l2_share = 0.72;
 
 /// When this share of the bytes is written, and this share of that in single lines: turning the bus around costs, and
-/// so does a page of DRAM that is opened for one line.
+/// so does a page of DRAM that is opened for one line. Each written byte costs as much as at half and half, whatever is
+/// read beside it: on an H200 one byte read for each eight written is as slow as that says, and slower than any other mix.
+/// Nothing was measured between there and writes alone, whose bus does not turn.
 double dram_bytes_per_s(const Parameters& p, double written, double narrow) {
   const double read = 1 / p.dram_read_bytes_per_s;
   const double wide = 1 / p.dram_write_bytes_per_s;
@@ -43,7 +47,8 @@ double dram_bytes_per_s(const Parameters& p, double written, double narrow) {
   const double write = p.dram_narrow_write_bytes_per_s > 0
                            ? wide + narrow * (1 / p.dram_narrow_write_bytes_per_s - wide)
                            : wide;
-  return 1 / ((1 - written) * read + written * write + std::min(written, 1 - written) * turning);
+  return 1 / ((1 - written) * read + written * write +
+              std::min(written, most_written_per_read * (1 - written)) * turning);
 }
 
 /// Share of a set that a cache of random replacement keeps while it is swept again and again: h = exp(-(1-h) n / c).
