@@ -2,6 +2,8 @@
 // Rows of a matrix that teams of threads hold in registers, a row a pass: a warp to a row, or a block to a row.
 #pragma once
 
+#include <bit>
+
 #include "kernels/family.cuh"
 
 namespace occbench::rows {
@@ -54,7 +56,7 @@ struct Form {
   [[nodiscard]] int width() const { return lanes * static_cast<int>(sizeof(float)); }  // byte
   [[nodiscard]] int warps() const { return team / 32; }
   /// Of one combination over the team: five steps in a warp, and as many as its warps take.
-  [[nodiscard]] int shuffles() const { return 5 + (warps() == 1 ? 0 : warps() == 4 ? 2 : 3); }
+  [[nodiscard]] int shuffles() const { return 5 + std::countr_zero(static_cast<unsigned>(warps())); }
   [[nodiscard]] std::size_t row_bytes() const { return static_cast<std::size_t>(row) * sizeof(float); }
   [[nodiscard]] std::string series() const {
     return (warps() == 1 ? "warp" : "block" + std::to_string(team)) + "-row" + std::to_string(row) + "-" +

@@ -26,8 +26,8 @@ constexpr std::size_t place_of_line_0 = 8;
 }  // namespace
 
 L1::L1(std::size_t lines, std::uint64_t hands) {
-  for (Slice& slice : slices_) {
-    slice.lines = std::max<std::size_t>(lines / slices, 1);
+  for (std::size_t i = 0; Slice & slice : slices_) {
+    slice.lines = std::max<std::size_t>(lines / slices + (i++ < lines % slices), 1);
     slice.hand = hands % sets;
     hands /= sets;
   }

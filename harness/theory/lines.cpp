@@ -25,7 +25,7 @@ Lines::Lines(const Machine& machine, const Traffic& traffic, const Crew& crew, R
       most_(traffic.same_parts > 0
                 ? static_cast<std::size_t>(room_beside_others * static_cast<double>(traffic.l1_lines))
                 : traffic.l1_lines),
-      l2_bytes_(traffic.l2_bytes / crew.sm_count) {}
+      l2_bytes_(traffic.l2_bytes) {}
 
 double Lines::room(double t, std::size_t count) {
   arrived(t);
@@ -66,7 +66,7 @@ double Lines::ask(double mean) {
     double there = mean + l2_line_spread * (2 * Random(line).uniform() - 1);
     // All SMs come to a line at about the same time: who is first waits for DRAM, and the others with it.
     const auto [before, first] = fetched_.try_emplace(line, streamed_);
-    if (!first && streamed_ - std::exchange(before->second, streamed_) > l2_bytes_)
+    if (!first && l2_bytes_ > 0 && streamed_ - std::exchange(before->second, streamed_) > l2_bytes_)
       there += m_.dram_latency + m_.dram_spread * random_.bell() - m_.l2_latency;
     ask(line, there);
     last = std::max(last, there);

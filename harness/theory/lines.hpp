@@ -21,13 +21,13 @@ class Lines {
   /// Holds `machine` and `random` by reference.
   Lines(const Machine& machine, const Traffic& traffic, const Crew& crew, Random& random);
 
-  /// When there is room for so many more lines on their way: `t`, or later.
+  /// When there is room for so many more lines on their way: `t`, or later. Loads ask before anyone knows what they miss.
   double room(double t, std::size_t count);
   /// So many lines were asked for that no one will ask for again; they are there at `there`.
   void pass(std::size_t count, double there);
   /// The same, of lines that go through an L1 whose lines are followed.
   void pass_through_l1(std::size_t count, double there);
-  /// So many bytes were loaded or stored that push others out of the L2.
+  /// So many bytes went to or came from beyond the L1, and push others out of the L2.
   void streamed(double bytes) { streamed_ += bytes; }
 
   /// When those of the lines from `first` on are there that the L1 has at `t` or that are on their way. The others are
@@ -59,7 +59,7 @@ class Lines {
   std::vector<std::size_t> missed_;
   std::size_t next_line_ = std::size_t{1} << 32;  ///< that has not been asked for
   double streamed_ = 0;                           ///< bytes
-  double l2_bytes_ = 0;                           ///< that an SM may stream before the L2 loses a line
+  double l2_bytes_ = 0;  ///< that this SM may stream before the L2 loses a line; 0: no limit
   std::unordered_map<std::size_t, double>
       fetched_;  ///< what had been streamed when the L2 was last asked for a line
 };

@@ -97,8 +97,9 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
                std::max(program.bytes(Pipe::local_load), program.bytes(Pipe::local_store))) *
       32 * warps;
   const double l1 = std::max(1.0, static_cast<double>(shape.l1_bytes) - p.l1_reserved_bytes);
-  d.traffic.l1_lines = static_cast<std::size_t>(l1) / 128;
-  d.traffic.l2_bytes = l2_share * static_cast<double>(chip.l2_bytes);
+  if (shape.l1_bytes > 0) d.traffic.l1_lines = std::max<std::size_t>(1, std::lround(l1 / 128));
+  d.traffic.l2_bytes =
+      l2_share * static_cast<double>(chip.l2_bytes) / std::min(chip.sm_count, shape.grid_size);
   const double set = flow.warp_set_bytes > 0 ? warps * static_cast<double>(flow.warp_set_bytes)
                                              : (flow.own_working_set ? shape.blocks_per_sm : 1) *
                                                    static_cast<double>(flow.working_set_bytes);
@@ -205,8 +206,8 @@ double busiest(const Usage& u) {
   return std::max({u.issued / (4 * u.cycles), pipe_share(u), port_share(u), beyond});
 }
 
-/// The unit that was used most, if that is above 60 % of its peak: as occbench_tools/counters.py names it by hardware
-/// counters. `dram_share`: of DRAM's peak, what it can do for this kernel.
+/// The unit that was used most, if that is above 60 %, much as occbench_tools/counters.py names it by hardware counters:
+/// DRAM of its peak, all others of what was measured. `dram_share`: of DRAM's peak, what it can do for this kernel.
 std::optional<Bound> most_used(const Usage& u, double dram_share) {
   constexpr double least = 0.6;
   const double pipe = pipe_share(u), issue = u.issued / (4 * u.cycles), ports = port_share(u);

@@ -154,7 +154,7 @@ class Sm {
 
   /// Lines that a load touches.
   std::size_t lines_of(const Instruction& load) const {
-    return std::max<std::size_t>(1, static_cast<std::size_t>(load.bytes * t_.lanes) / line_bytes);
+    return (static_cast<std::size_t>(load.bytes * t_.lanes) + line_bytes - 1) / line_bytes;
   }
 
   /// Where the loads that every turn makes of the same addresses lie: one after the other.
@@ -352,12 +352,16 @@ class Sm {
     const double from_dram = dram_share_[w.at];
     const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
     const double there = load(w, t, bytes, from_dram, from_l2, t_.lines);
-    lines_.streamed(bytes);
+    if (i.pipe != Pipe::global_load) return there;  // a copy to shared memory needs no room in the L1
+    const double missed = from_dram + from_l2;
+    lines_.streamed(missed * bytes);
+    passing_ += missed * static_cast<double>(count);
+    const auto whole_lines = static_cast<std::size_t>(passing_ + 1e-9);
+    passing_ -= static_cast<double>(whole_lines);
     if (t_.same_parts > 0)
-      lines_.pass_through_l1(count, there);
-    else if (i.pipe == Pipe::global_load)  // a copy to shared memory needs no room in the L1
-      lines_.pass(static_cast<std::size_t>(std::ceil((from_dram + from_l2) * static_cast<double>(count))),
-                  there);
+      lines_.pass_through_l1(whole_lines, there);
+    else
+      lines_.pass(whole_lines, there);
     return there;
   }
 
@@ -609,6 +613,7 @@ class Sm {
   Lines lines_{m_, t_, crew_, random_};
   std::vector<std::size_t>
       same_line_;              ///< the first of each load that every turn makes of the same addresses
+  double passing_ = 0;         ///< lines that missed, less the whole ones
   double address_cycles_ = 0;  ///< of a memory instruction
   double load_store_ = 0, barrier_ = 0;
 };

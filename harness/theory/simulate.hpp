@@ -63,7 +63,8 @@ struct Traffic {
       0;  ///< or parts of it that a block's warps divide among them, if the loads that every turn makes of the
           ///< same addresses are, and what streams past them ...
   std::size_t l1_lines = 0;  ///< ... through an L1 with room for so many; 0: of unknown size
-  double l2_bytes = 0;       ///< that all SMs together may stream before the L2 loses a line
+  double l2_bytes =
+      0;  ///< that each SM may stream before the L2 loses a line that all leave alone; 0: no limit
 
   int lanes = 32;         ///< of a warp that ask
   double bulk_bytes = 0;  ///< of one bulk copy

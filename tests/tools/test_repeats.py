@@ -30,6 +30,8 @@ LOAD = "LDG.E R9, desc[UR6][R2.64+0x80]"
         (["LDS R2, [R5]", LOAD], False),  # what memory holds may be another value next time
         (["LDG.E.128 R0, desc[UR6][R12.64]", LOAD], False),  # which writes four registers
         (["@P1 MOV R2, R5", "ISETP.NE.AND P1, PT, R9, RZ, PT", LOAD], False),
+        (["P2R R2, PR, RZ, 0x7f", LOAD], False),  # whichever predicates those are
+        (["@P1 IADD3 R2, R4, 0x80, RZ", "R2P PR, R9, 0x7f", LOAD], False),
         (["MOV R2, R5", LOAD, "MOV R5, R2"], True),
         (["MOV R2, R5", LOAD, "MOV R5, R4", "MOV R4, R2"], False),  # two places in turn
     ],

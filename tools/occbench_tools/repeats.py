@@ -18,7 +18,10 @@ RESULT = re.compile(r"U?R\d")
 PREDICATE = re.compile(r"!?U?P[\dT]$")
 NO_RESULT = {"STG", "STS", "STL", "ST", "RED", "BRA", "BAR", "EXIT"}
 # What these give may be another value next time.
-ANEW = {"LDG", "LDS", "LDSM", "LDL", "LD", "SHFL", "S2R", "S2UR", "CS2R", "ATOMG", "ATOMS", "ATOM", "VOTE"}
+ANEW = {
+    "LDG", "LDS", "LDSM", "LDL", "LD", "LDGSTS", "ATOM", "ATOMG", "ATOMS", "SHFL", "VOTE", "VOTEU", "REDUX",
+    "MATCH", "SYNCS", "S2R", "S2UR", "CS2R", "CS2UR", "P2R",
+}  # fmt: skip
 
 
 def results_and_sources(instruction: Instruction) -> tuple[list[str], list[str]]:
@@ -75,6 +78,10 @@ class Values:
     def run(self, instruction: Instruction, once: Hashable) -> tuple[Any, ...]:
         """Executes it; `once` tells this time from all others. Returns its sources."""
         results, operands = results_and_sources(instruction)
+        if instruction.base == "R2P":  # predicates, which it does not name
+            for name in [name for name in self.held if "P" in name]:
+                self.held[name] = self.number((once, name))
+            return ()
         count = width(instruction)
         sources = tuple(self.read(operand, min(count, 2)) for operand in operands)
         value: Any = (instruction.opcode, *sources, once if instruction.base in ANEW else None)
@@ -90,7 +97,7 @@ class Values:
                     else:  # where the guard says no, it is what it was
                         before = None if always else self.held.get(name, self.number(name))
                         self.held[name] = self.number((value, at, i, guard, before))
-        return sources
+        return *sources, guard
 
 
 def repeated(turn: Iterable[Instruction]) -> list[bool]:
