@@ -12,7 +12,7 @@ namespace {
 // latencies have a standard deviation of 18, and 4 from one load of a line to the next.
 constexpr double l2_line_spread = 32;
 // Lines may be on their way to the L1 until its data is full of them: reads of DRAM that keep more under way wait, and all
-// that comes after them. Where it holds lines that are used again there is less room: best of 0.65, 0.75, 0.85 and 1 in 63
+// that comes after them. Where it holds lines that are used again there is less room: best of 0.65, 0.75, 0.85 and 1 in 56
 // launches of a kernel beside the suite on an H200, which adds 16 to 128 lines of everybody's to what it streams past them.
 constexpr double room_beside_others = 0.75;
 
