@@ -65,6 +65,17 @@ TEST(Simulate, TheOldestBlockGoesFirst) {
   EXPECT_NEAR(pace(chain(100), {.blocks = 1, .warps_per_block = 20}) / four, 1.25, 0.05);
 }
 
+TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
+  const auto cycles = [](const std::string& instruction) {
+    const Program program = parse_programs("f v 16 0 0 0 1\n16*" + instruction + "\n").at({"f", "v"});
+    return pace(program, {.blocks = 1, .warps_per_block = 32}) / 128;  // an instruction of a scheduler
+  };
+  EXPECT_NEAR(cycles("IMAD 1 - - 00 00 00"), 2, 0.1);
+  EXPECT_NEAR(cycles("IMAD.WIDE 1 - - 00 00 00"), 4, 0.1);
+  EXPECT_NEAR(cycles("POPC 1 0 - 00 00 00"), 8, 0.1);
+  EXPECT_NEAR(cycles("LOP3 1 - - 00 00 00"), 2, 0.1);
+}
+
 TEST(Simulate, RegistersOfOneBankTakeTurns) {
   const Crew full{.blocks = 4, .warps_per_block = 16};
   const double free = pace(chain(100, "FFMA 4 - - 00 11 11"), full);
@@ -432,6 +443,29 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 7), 16, 0.5)
       << "2,800 pieces at a time, below the banks that DRAM has";
   EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 32), 12.7, 0.3) << "12,800: three in four beyond them";
+}
+
+TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
+  Parameters p = quiet_parameters();
+  p.l2_bytes_per_s = 6400e9;  // of 100 SMs
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
+  p.dram_narrow_write_bytes_per_s = 1200e9;
+  const auto bytes_per_cycle = [&](int loads, int stores) {
+    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .passes = 400};
+    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
+                             "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
+                             "*STG.32 4 - - 00 00 00\n";
+    const double bytes = 4.0 * (loads + stores);
+    const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
+                                  {.sm_count = 100, .l2_bytes = 1 << 22}, p)
+                              .time_s;
+    return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
+  };
+  // Of 100 x 64 x 16 places 0.97 are beyond the pages that stay open: 1 / 48 of a cycle each.
+  EXPECT_NEAR(bytes_per_cycle(0, 16), 12.1, 0.3);
+  EXPECT_NEAR(bytes_per_cycle(16, 16), 12.1, 0.3) << "each line read opens a page, too";
+  EXPECT_NEAR(bytes_per_cycle(48, 16), 1 / (1 / 16.0 + 0.5 * 0.97 / 48), 0.4) << "one in three of them";
+  EXPECT_NEAR(bytes_per_cycle(16, 0), 16, 0.4);
 }
 
 TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {

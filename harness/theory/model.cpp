@@ -39,7 +39,9 @@ constexpr double l2_share = 0.72;
 /// When this share of the bytes is written, and this share of that in single lines: turning the bus around costs, and
 /// so does a page of DRAM that is opened for one line. Each written byte costs as much as at half and half, whatever is
 /// read beside it: on an H200 one byte read for each eight written is as slow as that says, and slower than any other mix.
-/// Nothing was measured between there and writes alone, whose bus does not turn.
+/// Nothing was measured between there and writes alone, whose bus does not turn. Writes close the pages that single lines
+/// are read from, too: as far as both come by turns, such reads pay for theirs as writes do (one to sixteen arrays in and
+/// as many out, by a kernel beside the suite).
 double dram_bytes_per_s(const Parameters& p, double written, double narrow) {
   const double read = 1 / p.dram_read_bytes_per_s;
   const double wide = 1 / p.dram_write_bytes_per_s;
@@ -47,8 +49,9 @@ double dram_bytes_per_s(const Parameters& p, double written, double narrow) {
   const double write = p.dram_narrow_write_bytes_per_s > 0
                            ? wide + narrow * (1 / p.dram_narrow_write_bytes_per_s - wide)
                            : wide;
-  return 1 / ((1 - written) * read + written * write +
-              std::min(written, most_written_per_read * (1 - written)) * turning);
+  return 1 /
+         ((1 - written) * read + written * write + std::min(written, 1 - written) * narrow * (write - wide) +
+          std::min(written, most_written_per_read * (1 - written)) * turning);
 }
 
 /// Share of a set that a cache of random replacement keeps while it is swept again and again: h = exp(-(1-h) n / c).

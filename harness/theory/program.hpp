@@ -15,10 +15,10 @@ namespace occbench::theory {
 enum class Pipe : std::uint8_t {
   none,       ///< takes an issue slot, and nothing else
   fma,        ///< FP32 multiply, add and FMA: either half of the FMA pipe
-  fma_heavy,  ///< integer multiply-add: one of the halves
+  fma_heavy,  ///< integer multiply-add, sums of halves: one of the halves
   alu,        ///< integer, logic, comparison, selection
   fp64,
-  special,    ///< reciprocals, roots ...
+  special,    ///< reciprocals, roots, conversions, counts of bits ...
   uniform,    ///< the warp-wide integer unit
   tensor,     ///< mma.sync
   warpgroup,  ///< wgmma
@@ -44,6 +44,7 @@ enum class Pipe : std::uint8_t {
 struct Instruction {
   Pipe pipe = Pipe::none;
   bool taken = false;        ///< a branch that is
+  bool wide = false;         ///< an integer multiply-add with the high half of its product, too
   bool in_register = false;  ///< a barrier's id or number of threads
   bool next = false;         ///< an access to global memory that begins where the warp's last one ended
   bool same = false;         ///< a load that every turn makes of the same address

@@ -456,10 +456,12 @@ class Sm {
         usage_.fma += 2.0 / m_.fma_halves;
         break;
       }
-      case Pipe::fma_heavy:
-        s.fma[0] = t + 2;
-        usage_.fma += 2.0 / m_.fma_halves;
+      case Pipe::fma_heavy: {
+        const double busy = i.wide ? 4 : 2;
+        s.fma[0] = t + busy;
+        usage_.fma += busy / m_.fma_halves;
         break;
+      }
       case Pipe::alu:
         s.alu = t + m_.alu_cycles;
         usage_.alu += m_.alu_cycles;

@@ -141,11 +141,13 @@ def ports(instruction: Instruction, before: Instruction) -> tuple[str, str]:
 def opcode(instruction: Instruction) -> str:
     """The opcode with what the model must know: 'LDG.128' (bits per lane), 'LDLU.32' (for the last time),
     'HGMMA.256' (columns), 'SYNCS.ARRIVE', 'DEPBAR.WAIT.1' (groups left pending), 'BAR.REGISTER' (its id or
-    its number of threads is in one); bare for all else."""
+    its number of threads is in one), 'IMAD.WIDE' (more than the low half of a product); bare for all else."""
     base, *suffixes = instruction.opcode.split(".")
     if base in LOCAL:
         base += "U" * ("LU" in suffixes)  # a load that is the last use of its line
         return f"{base}.{next((s for s in suffixes if s in ('64', '128')), '32')}"
+    if base == "IMAD" and suffixes[:1] in (["WIDE"], ["HI"]):
+        return "IMAD.WIDE"
     if base == "HGMMA":
         return f"{base}.{suffixes[0].split('x')[1]}"
     if base == "SYNCS":
