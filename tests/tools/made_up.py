@@ -238,7 +238,10 @@ def memory() -> Iterator[dict[str, Any]]:
             for block in blocks:
                 if registers * 32 * warps <= 65536:
                     shape = dict(block=block, marks=f".r{warps * 32 // block}")
-                    yield case("mri", "mri", name, rate, **shape, **more)
+                    if memory != "constant":
+                        yield case("mri", "mri", name, rate, **shape, **more)
+                    if memory != "shared256" and cap != 32:
+                        yield case("constant_memory", "mri", name, rate, **shape, **more)
         for block in (128, 256):
             for width, ilp in ((4, 1), (16, 1), (16, 4)):
                 if (registers := 56 if width * ilp == 64 else 32) * 32 * warps > 65536:

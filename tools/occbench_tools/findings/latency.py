@@ -113,14 +113,25 @@ def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
 
 
 def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
-    """As of `nbody` from either memory, and what constant memory gains over shared in blocks of one size."""
-    memories = {memory: rows[rows["variant"].str.startswith(memory)] for memory in ("shared", "constant")}
+    """As of `electrostatic`."""
+    yield from electrostatic(rows, env)
+
+
+def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """How each sum fares with the most warps from either memory, and constant memory over shared by warps."""
+    usual = rows[(rows["register_route"] == "free") & (rows["block_size"] == 128)]
+    memories = {memory: usual[usual["variant"].str.startswith(memory)] for memory in ("constant", "shared")}
     for memory, part in memories.items():
-        yield f"samples from {memory} memory: {'; '.join(nbody(part, env)) if len(part) else ABSENT}"
-    shared, constant = (
-        part[(part["register_route"] == "free") & (part["block_size"] == 128)] for part in memories.values()
-    )
-    for points in sorted(rows["ilp"].unique()):
+        if part.empty:
+            yield f"samples from {memory} memory: {ABSENT}"
+        for variant, line in part.groupby("variant"):
+            top, last = best(line), line.loc[line["warps_per_sm"].idxmax()]
+            words = f"`{variant}` is fastest with {many(top['warps_per_sm'], 'warp')}, {speed(top)}"
+            if last["warps_per_sm"] > top["warps_per_sm"]:
+                words += f"; with {last['warps_per_sm']:.0f} it has {last['rate'] / top['rate']:.2f} of that"
+            yield words
+    constant, shared = memories.values()
+    for points in sorted(usual["ilp"].unique()):
         if words := gains(constant[constant["ilp"] == points], shared[shared["ilp"] == points]):
             yield f"constant memory instead of shared with {points:g} to a thread: {words}"
 

@@ -128,11 +128,12 @@ def fastest(rows: pd.DataFrame, subject: str, one: str, several: str) -> str:
 
 
 def all_pairs(
-    rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, several: str, shape: str
+    rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, several: str, shape: str, sized: str
 ) -> Figure:
     """Pairs over warps: by sums per thread, each over `one`, in blocks of 128; and by caps and block sizes.
 
-    Variants are named `shape``block size`-`several``number`, and behind it the cap on registers.
+    Variants are named `shape``block size`-`several``number`, and behind it the cap on registers. `sized`:
+    what the size is of.
     """
     x = "warps_per_sm"
     figure, (left, right) = sheet(fastest(rows, subject, one, several), env, 2)
@@ -146,7 +147,7 @@ def all_pairs(
     }
     for axes, part, by, words, name in (
         (left, rows[usual], "ilp", f"Blocks of 128, by {several} per thread", "{:g}".format),
-        (right, rows[beside], "variant", f"Register caps, and {shape}s of other sizes", names.get),
+        (right, rows[beside], "variant", f"Register caps, and {sized} of other sizes", names.get),
     ):
         if panel(axes, part, words, WARPS):
             ends = curves(axes, part, by, x, name=name)
@@ -158,22 +159,37 @@ def all_pairs(
 
 def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """All pairs over warps: by bodies per thread; and by register caps and block sizes."""
-    return all_pairs(rows, env, "All pairs of gravity", "body", "bodies", "tile")
+    return all_pairs(rows, env, "All pairs of gravity", "body", "bodies", "tile", "tiles")
 
 
 def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """A map's pairs of atoms and points over warps: by points per thread; and by caps and block sizes."""
-    return all_pairs(rows, env, "Potential map", "point", "points", "block")
+    return all_pairs(rows, env, "Potential map", "point", "points", "block", "blocks")
 
 
 def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of a reconstruction over warps, samples from shared and from constant memory: by points per thread
+    """A reconstruction's samples and points over warps: by points per thread; and by caps and tiles."""
+    return all_pairs(rows, env, "MRI reconstruction", "point", "points", "shared", "tiles")
+
+
+def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of a reconstruction over warps, samples from constant and from shared memory: by points per thread
     and register caps."""
     x = "warps_per_sm"
-    figure, panels = sheet(fastest(rows, "MRI reconstruction", "point", "points"), env, 2)
+    constant = rows[rows["variant"].str.startswith("constant")]
+    title = "Samples from constant memory: warps share a small cache"
+    if len(constant):
+        last = constant.loc[constant["warps_per_sm"].idxmax()]
+        top = best(constant[constant["variant"] == last["variant"]])
+        if last["warps_per_sm"] > top["warps_per_sm"]:
+            title = (
+                f"Samples from constant memory: {last['warps_per_sm']:.0f} warps reach "
+                f"{100 * last['rate'] / top['rate']:.0f} % of what {top['warps_per_sm']:.0f} do"
+            )
+    figure, panels = sheet(title, env, 2)
     names = dict(zip(rows["variant"], (many(number, "point") for number in rows["ilp"]), strict=True))
     names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
-    for axes, memory in zip(panels, ("shared", "constant"), strict=True):
+    for axes, memory in zip(panels, ("constant", "shared"), strict=True):
         part = rows[rows["variant"].str.startswith(memory)]
         usual = part["block_size"] == 128
         words = f"Samples from {memory} memory, by points per thread"
@@ -185,9 +201,8 @@ def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             shared_axis(axes, part)
             for _, label, colour in ends:  # beside their ends, of one rate, the names would meet
                 axes.plot([], [], color=colour, label=label)
-            axes.legend(
-                fontsize=9, frameon=False, loc="lower right", title="thin: blocks of 256", title_fontsize=9
-            )
+            thin = "thin: blocks of 256" if (~usual).any() else None
+            axes.legend(fontsize=9, frameon=False, loc="best", title=thin, title_fontsize=9)
     return figure
 
 

@@ -136,7 +136,12 @@ LAYOUTS = {
         show=("^paths[14](-maxnreg48)?$",),
     ),
     "mri": Layout(
-        "Warps, points per thread or constant memory: what makes an MRI reconstruction fast?",
+        "Warps or points per thread: what makes an MRI reconstruction fast?",
+        "warps_per_sm",
+        show=("^shared128-points[14]$",),
+    ),
+    "constant_memory": Layout(
+        "Does constant memory feed warps as well as tiles in shared memory do?",
         "warps_per_sm",
         show=("^(shared128|constant)-points[14]$",),
     ),
