@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/theory/lines.hpp"
 #include "harness/theory/model.hpp"
 
 namespace occbench::theory {
@@ -380,6 +381,21 @@ TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
   EXPECT_NEAR(fetched(16, 32, 168), 0.073, 0.02);
   EXPECT_NEAR(fetched(32, 64, 168), 0.216, 0.03);
   EXPECT_NEAR(fetched(32, 64, 936), 0.007, 0.01);
+}
+
+TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
+  const Machine machine = quiet_machine();
+  const Traffic traffic{.same_parts = 1, .l1_lines = 168};
+  Random random;
+  Lines lines(machine, traffic, {}, random);
+  lines.held(7, 2, 0);
+  ASSERT_EQ(lines.missed(), 2U);
+  const double there = lines.ask(300);
+  EXPECT_NEAR(there, 300, 33) << "lines of the L2 differ by as much";
+  EXPECT_EQ(lines.held(7, 2, 100), there) << "both on their way: the later of them";
+  EXPECT_EQ(lines.missed(), 0U);
+  EXPECT_EQ(lines.held(7, 2, there), there + machine.l1_latency) << "a hit";
+  EXPECT_EQ(lines.missed(), 0U);
 }
 
 TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
