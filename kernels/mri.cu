@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: a sum over samples that all threads share, with a sine and a cosine each: from tiles in shared memory or from
-//   constant memory, for several image points per thread or one.
+//   constant memory, for several image points per thread or one. nvcc loads constants once for the warp (ULDC) where
+//   all lanes want the same; indexed variants hide that from it, and load them by each lane's address (LDC).
 // Expected: the special functions' rate, 16 cycles of a scheduler for each sample and point, which the other 14
 //   instructions leave little idle; several points share a sample's loads, and come to that rate with fewer warps.
 // Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 17.
@@ -33,6 +34,7 @@ struct Parameters {
   const float* imaginary;
   float2* sums;  ///< real and imaginary part of each point
   int passes;
+  unsigned lane_bits;  ///< of a lane, that its samples' place depends on: none, but the compiler cannot know
 };
 
 struct Chunk {
@@ -113,8 +115,8 @@ struct SharedBody {
   }
 };
 
-/// Each pass takes the next samples of constant memory.
-template <int points>
+/// Each pass takes the next samples of constant memory; `indexed`, as if each lane had its own.
+template <int points, bool indexed>
 struct ConstantBody {
   using Parameters = mri::Parameters;
 
@@ -122,7 +124,8 @@ struct ConstantBody {
     Points<points> own(p);
 #pragma unroll 1
     for (int pass = 0; pass < p.passes; ++pass) {
-      const int begin = pass % (chunk / chunk_tile) * chunk_tile;
+      int begin = pass % (chunk / chunk_tile) * chunk_tile;
+      if constexpr (indexed) begin += static_cast<int>(threadIdx.x & p.lane_bits);
 #pragma unroll 1
       for (int first = begin; first < begin + chunk_tile; first += unrolled)
         own.add(constant_chunk.sample + first, constant_chunk.imaginary[first / 4]);
@@ -167,8 +170,8 @@ std::vector<double> reference(std::span<const float> input, std::size_t stored, 
 }
 
 /// Adds a variant that sums for `points` to a thread: over tiles in shared memory as large as the block, or over
-/// constant memory (tile 0) with blocks of any size.
-void add(int tile, int points, const void* entry, int register_cap = 0) {
+/// constant memory (tile 0) with blocks of any size; `indexed` by lanes.
+void add(int tile, int points, const void* entry, int register_cap = 0, bool indexed = false) {
   const bool shared = tile > 0;
   const int samples = shared ? tile : chunk_tile;  // of a pass
   const int turns = samples / unrolled;
@@ -176,8 +179,10 @@ void add(int tile, int points, const void* entry, int register_cap = 0) {
   const double flop_per_pass = double{flop_per_pair} * points * samples;
   // a scheduler has a special function every eight cycles, of which a pair takes two
   const double pipe_cycles = 16.0 * pairs;
-  const std::string series =
-      (shared ? "shared" + std::to_string(tile) : "constant") + "-points" + std::to_string(points);
+  const std::string series = (shared    ? "shared" + std::to_string(tile)
+                              : indexed ? "indexed"
+                                        : "constant") +
+                             "-points" + std::to_string(points);
   Instructions instructions{
       {"FADD", 3 * pairs}, {"FFMA", 6 * pairs}, {"FMUL", 3 * pairs}, {"MUFU", 2 * pairs}};
   if (shared) instructions["LDS.128"] = unrolled + 1;
@@ -230,7 +235,8 @@ void add(int tile, int points, const void* entry, int register_cap = 0) {
                                               .sample = reinterpret_cast<const float4*>(input + first_sample),
                                               .imaginary = input + first_sample + 4 * stored(shape),
                                               .sums = reinterpret_cast<float2*>(arena.output<float>()),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .passes = static_cast<int>(shape.iterations),
+                                              .lane_bits = 0});
             const std::size_t bytes = output_bytes(shape);
             problem.work = {.bytes = static_cast<double>(bytes),
                             .flop = static_cast<double>(shape.threads()) *
@@ -263,7 +269,7 @@ void add_shared_capped() {
 const Registration registered{[] {
   for_each_value<1, 2, 4>([]<int points>(std::integral_constant<int, points>) {
     add_shared<128, points>();
-    add(0, points, reinterpret_cast<const void*>(free_entry<ConstantBody<points>>));
+    add(0, points, reinterpret_cast<const void*>(free_entry<ConstantBody<points, false>>));
   });
   add_shared<256, 1>();
   add_shared<256, 4>();
@@ -271,7 +277,9 @@ const Registration registered{[] {
   add_shared_capped<128, 4, 64>();
   add_shared_capped<128, 4, 32>();
   // and from constant memory in 32, one point after the other: 48 let it interleave them
-  add(0, 4, reinterpret_cast<const void*>(capped_entry<ConstantBody<4>, 48>), 48);
+  add(0, 4, reinterpret_cast<const void*>(capped_entry<ConstantBody<4, false>, 48>), 48);
+  add(0, 1, reinterpret_cast<const void*>(free_entry<ConstantBody<1, true>>), 0, true);
+  add(0, 4, reinterpret_cast<const void*>(free_entry<ConstantBody<4, true>>), 0, true);
 }};
 
 }  // namespace

@@ -227,18 +227,18 @@ def memory() -> Iterator[dict[str, Any]]:
             ("shared128", 1, 32, 0, (128,)), ("shared128", 4, 48, 0, (128,)),
             ("shared128", 4, 32, 32, (128,)), ("shared256", 4, 48, 0, (256,)),
             ("constant", 1, 22, 0, (128, 256)), ("constant", 4, 32, 0, (128, 256)),
-            ("constant", 4, 48, 48, (128,)),
+            ("constant", 4, 48, 48, (128,)), ("indexed", 1, 24, 0, (128,)),
         ):  # fmt: skip
             name = f"{memory}-points{points}" + (f"-maxnreg{cap}" if cap else "")
             more = dict(kind="fp32", ilp=points, registers_per_thread=registers, warps=warps)
             more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
             more |= dict(local_bytes=48 if cap == 32 else 0)
-            needed = 16 if memory == "constant" else 32
+            needed = {"constant": 16, "indexed": 8}.get(memory, 32)
             rate = (0.2 if cap == 32 else 0.25) * PEAK * min(1, warps / needed)
             for block in blocks:
                 if registers * 32 * warps <= 65536:
                     shape = dict(block=block, marks=f".r{warps * 32 // block}")
-                    if memory != "constant":
+                    if memory.startswith("shared"):
                         yield case("mri", "mri", name, rate, **shape, **more)
                     if memory != "shared256" and cap != 32:
                         yield case("constant_memory", "mri", name, rate, **shape, **more)

@@ -327,6 +327,7 @@ def test_samples_from_either_memory(run: Path) -> None:
     assert words.startswith("`constant-points1` is fastest with 16 warps, 16.7 TFLOP/s; with 64 it has 1.00 ")
     assert "`shared128-points4` is fastest with 32 warps, 16.7 TFLOP/s. " in words
     assert words.endswith("instead of shared with 4 to a thread: 2.00 x at 8 warps, 1.00 x at 32.")
+    assert "Each lane's address instead of the warp's with 1 to a thread: 2.00 x at 8 warps, 1.00 x" in words
     most = rows["variant"].str.startswith("constant") & (rows["warps_per_sm"] == 64)
     slow = rows.assign(rate=rows["rate"].where(~most, 0.25 * rows["rate"]))
     assert "16.7 TFLOP/s; with 64 it has 0.25 of that" in said(slow, "constant_memory")

@@ -118,22 +118,27 @@ def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
 
 
 def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
-    """How each sum fares with the most warps from either memory, and constant memory over shared by warps."""
+    """How each fares with the most warps, by the warp's address, by each lane's (indexed) and from shared
+    memory, and what these gain over each other."""
     usual = rows[(rows["register_route"] == "free") & (rows["block_size"] == 128)]
-    memories = {memory: usual[usual["variant"].str.startswith(memory)] for memory in ("constant", "shared")}
-    for memory, part in memories.items():
-        if part.empty:
-            yield f"samples from {memory} memory: {ABSENT}"
+    constant, indexed, shared = parts = [
+        usual[usual["variant"].str.startswith(kind)] for kind in ("constant", "indexed", "shared")
+    ]
+    if constant.empty:
+        yield f"samples from constant memory: {ABSENT}"
+    for part in parts:
         for variant, line in part.groupby("variant"):
             top, last = best(line), line.loc[line["warps_per_sm"].idxmax()]
             words = f"`{variant}` is fastest with {many(top['warps_per_sm'], 'warp')}, {speed(top)}"
             if last["warps_per_sm"] > top["warps_per_sm"]:
                 words += f"; with {last['warps_per_sm']:.0f} it has {last['rate'] / top['rate']:.2f} of that"
             yield words
-    constant, shared = memories.values()
     for points in sorted(usual["ilp"].unique()):
-        if words := gains(constant[constant["ilp"] == points], shared[shared["ilp"] == points]):
+        one, other, tiles = (part[part["ilp"] == points] for part in (constant, indexed, shared))
+        if words := gains(one, tiles):
             yield f"constant memory instead of shared with {points:g} to a thread: {words}"
+        if words := gains(other, one):
+            yield f"each lane's address instead of the warp's with {points:g} to a thread: {words}"
 
 
 def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -173,8 +173,8 @@ def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 
 
 def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of a reconstruction over warps, samples from constant and from shared memory: by points per thread
-    and register caps."""
+    """Rate of a reconstruction over warps, samples from constant memory, by the warp's address or by each
+    lane's, and from shared memory: by points per thread and register caps."""
     x = "warps_per_sm"
     constant = rows[rows["variant"].str.startswith("constant")]
     title = "Samples from constant memory: warps share a small cache"
@@ -189,8 +189,9 @@ def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     figure, panels = sheet(title, env, 2)
     names = dict(zip(rows["variant"], (many(number, "point") for number in rows["ilp"]), strict=True))
     names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
+    names |= {v: f"{names[v]}, each lane's address" for v in names if v.startswith("indexed")}
     for axes, memory in zip(panels, ("constant", "shared"), strict=True):
-        part = rows[rows["variant"].str.startswith(memory)]
+        part = rows[rows["variant"].str.startswith("shared") == (memory == "shared")]
         usual = part["block_size"] == 128
         words = f"Samples from {memory} memory, by points per thread"
         if panel(axes, part[usual], words, WARPS):

@@ -143,7 +143,7 @@ LAYOUTS = {
     "constant_memory": Layout(
         "Does constant memory feed warps as well as tiles in shared memory do?",
         "warps_per_sm",
-        show=("^(shared128|constant)-points[14]$",),
+        show=("^(shared128|constant|indexed)-points[14]$",),
     ),
     "gemv": Layout(
         "How many warps does a matrix times a vector take, with loads of which width and number?",
