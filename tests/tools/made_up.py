@@ -322,6 +322,23 @@ def memory() -> Iterator[dict[str, Any]]:
             if not cap:
                 more |= dict(block=256, marks=f".r{warps // 8}")
                 yield case("dequantize", "dequantize", name, 0.98 * rate, **more)
+        for lattice, sites, registers, cap in (
+            (9, 1, 32, 0), (9, 2, 40, 0), (9, 4, 96, 0), (9, 2, 46, 48), (9, 4, 64, 64),
+            (19, 1, 40, 0), (19, 2, 56, 0), (19, 1, 32, 32),
+        ):  # fmt: skip
+            if -(-registers // 8) * 8 * 32 * warps > 65536:
+                continue
+            name = f"d{3 if lattice == 19 else 2}q{lattice}-sites{sites}" + (f"-maxnreg{cap}" if cap else "")
+            spills = cap in (32, 64)
+            more = dict(ilp=sites, bytes_per_access=4, warps=warps, registers_per_thread=registers)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            more |= dict(local_bytes=4 * cap if spills else 0)
+            in_flight = (4 if cap and not spills else 2) * lattice * sites
+            rate = (0.7 if spills else 0.9) * read(warps, in_flight)
+            yield case("lattice_boltzmann", "lattice_boltzmann", name, rate, marks=f".r{warps // 4}", **more)
+            if not cap:
+                more |= dict(block=256, marks=f".r{warps // 8}")
+                yield case("lattice_boltzmann", "lattice_boltzmann", name, 0.98 * rate, **more)
     for percent in (2, 14, 44, 72, 100):
         more = dict(block=1024, warps=64, carveout_percent=percent)
         rate = 1.4e13 if percent < 60 else 9e12

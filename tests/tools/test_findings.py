@@ -290,6 +290,19 @@ def test_weights_by_loads_and_registers(run: Path) -> None:
     assert "1 x 16 B" not in said(rows[rows["bytes_per_access"] == 16], "dequantize")
 
 
+def test_fluids_by_lattice_sites_and_registers(run: Path) -> None:
+    """By the made-up law arrays, sites or loads at once stand in for warps; spills cost 1 - 0.7 / 0.9."""
+    words = said(rows_of(run, "lattice_boltzmann"), "lattice_boltzmann")
+    assert words.startswith("D2Q9: `d2q9-sites2-maxnreg48` is fastest, 3,888 GB/s at 50 % occupancy; ")
+    assert "`d2q9-sites2-maxnreg48`, 46 registers instead of 40: 1.86 x at 8 warps, 1.21 x at 32; " in words
+    assert "-maxnreg64`, 256 B spilled, 64 registers instead of 96: 0.78 x at 8 warps, 0.78 x at 16." in words
+    assert " D3Q19: `d3q19-sites2` is fastest, 3,907 GB/s at 50 % occupancy; " in words
+    assert words.endswith("instead of 9 with one site to a thread: 2.06 x at 8 warps, 1.63 x at 32.")
+    rows = rows_of(run, "lattice_boltzmann")
+    plane = said(rows[rows["variant"].str.startswith("d2q9")], "lattice_boltzmann")
+    assert plane.endswith("D3Q19: not in this run.")
+
+
 def test_points_per_thread(run: Path) -> None:
     """By the made-up law several points are worth a quarter more, and at 8 warps five times one point."""
     words = said(rows_of(run, "electrostatic"), "electrostatic")

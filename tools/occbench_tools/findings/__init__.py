@@ -25,6 +25,7 @@ from occbench_tools.findings.latency import (
     electrostatic,
     intensity,
     latency_hiding,
+    lattice_boltzmann,
     monte_carlo,
     mri,
     nbody,
@@ -61,9 +62,9 @@ from occbench_tools.lines import complain, reason
 FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
     launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
-    layer_norm, scan, black_scholes, adam, dequantize, electrostatic, monte_carlo, mri, constant_memory, gemv,
-    convolution, carveout, cache_reuse, bulk_copy, pointer_chase, shared_latency, tensor_core, barriers,
-    divergence, waves, clusters, energy,
+    layer_norm, scan, black_scholes, adam, dequantize, lattice_boltzmann, electrostatic, monte_carlo,
+    mri, constant_memory, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
+    shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
 
 

@@ -190,6 +190,23 @@ def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         yield f"1 x 16 B instead of 4 x 4 B: {words}"
 
 
+def lattice_boltzmann(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """As of `adam` on either lattice, and what the larger number of arrays is worth at equal warps."""
+    lattices = {lattice: rows[rows["variant"].str.startswith(f"{lattice}-")] for lattice in ("d2q9", "d3q19")}
+    for lattice, part in lattices.items():
+        yield f"{lattice.upper()}: {'; '.join(adam(part, env)) if len(part) else ABSENT}"
+    plane, space = (
+        part[
+            (part["register_route"] == "free")
+            & (part["ilp"] == 1)
+            & (part["block_size"] == rows["block_size"].min())
+        ]
+        for part in lattices.values()
+    )
+    if words := gains(space, plane):
+        yield f"19 arrays instead of 9 with one site to a thread: {words}"
+
+
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """One warp's best with bulk copies, its knee, and ordinary loads."""
     lone = rows[rows["variant"].str.startswith("bulk") & (rows["warps_per_sm"] == 1)]

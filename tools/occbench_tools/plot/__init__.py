@@ -51,6 +51,7 @@ FIGURES = {
         latency.tensor_core, latency.nbody, latency.electrostatic, latency.mri,
         latency.constant_memory,
         elements.monte_carlo, elements.black_scholes, elements.adam, elements.dequantize,
+        elements.lattice_boltzmann,
         limits.registers, limits.spilling, limits.launch_bounds_roulette, limits.block_size,
         limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
         memory.tiled_matmul, memory.transpose, memory.reduction, memory.softmax, memory.layer_norm,

@@ -13,13 +13,20 @@ from occbench_tools.plot.latency import WARPS
 from occbench_tools.plot.sheet import ceiling, curve, curves, name_ends, occupancy_on_top, panel, sheet
 
 
+def lattice_of(variant: str) -> str:
+    """'D3Q19', of a variant named d3q19-..."""
+    return variant.partition("-")[0].upper()
+
+
 def elements(
-    rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str, one: str, thin: str, roof: str
-) -> Figure:
+    rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str, one: str, thin: str, roof: str,
+    prefix: str = "",
+) -> Figure:  # fmt: skip
     """Rate of `subject`, each element for itself, over warps in blocks of 128: by `what` a thread has at once
     (in words: `one`s, or where that is empty accesses and their width), and by register caps.
 
-    `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn.
+    `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn;
+    `prefix`: the column of what else the variants differ by.
     """
     x = "warps_per_sm"
     series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
@@ -29,6 +36,8 @@ def elements(
         dial = [
             f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)
         ]
+    if prefix:
+        dial = [f"{word}, {words}" for word, words in zip(rows[prefix], dial, strict=True)]
     rows = rows.assign(series=series, dial=dial)
     title = f"{subject}: warps, {what} per thread and registers hide the same latencies"
     if len(rows):
@@ -79,6 +88,13 @@ def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate at which weights become floats over warps: by loads of them per thread, and by register caps."""
     return elements(rows, env, "Dequantization", "loads of weights", "", "larger", "theoretical DRAM rate")
+
+
+def lattice_boltzmann(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of a fluid's time step over warps: by lattice and sites per thread, and by register caps."""
+    rows = rows.assign(lattice=[lattice_of(variant) for variant in rows["variant"]])
+    roof = "theoretical DRAM rate"
+    return elements(rows, env, "Lattice Boltzmann", "sites", "site", "larger", roof, prefix="lattice")
 
 
 def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:

@@ -125,6 +125,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^(4|16)B-ilp[14]$",),
     ),
+    "lattice_boltzmann": Layout(
+        "Registers or warps: what does a step of a lattice-Boltzmann fluid take, of 9 or 19 arrays?",
+        "warps_per_sm",
+        show=(r"^d2q9-sites[14]$", r"^d3q19-sites\d$"),
+    ),
     "electrostatic": Layout(
         "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
         "warps_per_sm",
