@@ -339,6 +339,22 @@ def memory() -> Iterator[dict[str, Any]]:
             if not cap:
                 more |= dict(block=256, marks=f".r{warps // 8}")
                 yield case("lattice_boltzmann", "lattice_boltzmann", name, 0.98 * rate, **more)
+        for chains, rounds, registers, cap in (
+            (1, 16, 32, 0), (2, 16, 56, 0), (4, 16, 128, 0), (1, 64, 32, 0), (2, 64, 56, 0),
+            (1, 16, 46, 64), (2, 16, 48, 48), (2, 16, 32, 32), (4, 16, 96, 96),
+        ):  # fmt: skip
+            if -(-registers // 8) * 8 * 32 * warps > 65536:
+                continue
+            name = f"chains{chains}-rounds{rounds}" + (f"-maxnreg{cap}" if cap else "")
+            more = dict(kind="none", data_type="u32", ilp=chains, warps=warps)
+            more |= dict(registers_per_thread=registers, local_bytes=0 if registers != cap else 80)
+            more |= dict(register_route="maxnreg" if cap else "free", register_cap=cap)
+            rate = (0.8 if more["local_bytes"] else 1) * (1.1 if rounds == 64 else 1)
+            rate *= 16e9 * min(1, warps * chains / 16)
+            yield case("sha256", "sha256", name, rate, marks=f".r{warps // 4}", **more)
+            if not cap and rounds == 16:
+                more |= dict(block=256, marks=f".r{warps // 8}")
+                yield case("sha256", "sha256", name, 0.98 * rate, **more)
     for percent in (2, 14, 44, 72, 100):
         more = dict(block=1024, warps=64, carveout_percent=percent)
         rate = 1.4e13 if percent < 60 else 9e12

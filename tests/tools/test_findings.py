@@ -348,6 +348,21 @@ def test_samples_from_either_memory(run: Path) -> None:
     assert shared.startswith("Samples from constant memory: not in this run. ")
 
 
+def test_chains_of_hashes(run: Path) -> None:
+    """By the made-up law chains stand in for warps, unrolled rounds gain a tenth, and spills cost a fifth."""
+    rows = rows_of(run, "sha256")
+    words = said(rows, "sha256")
+    assert words.startswith("`chains2-rounds64` is fastest, 17.6 G operations/s at 12.5 % occupancy.")
+    assert "takes 16 warps with 1 to a thread, 8 warps with 2 to a thread, 8 warps with 4 " in words
+    assert "All rounds unrolled instead of 16 at equal warps: 1.10 to 1.10 x." in words
+    assert "`chains1-rounds16-maxnreg64`: no cost (46 registers instead of 32)." in words
+    assert "`chains2-rounds16-maxnreg48`, 80 B spilled: costs 20.0 % (48 registers instead of 56)" in words
+    few = said(rows[(rows["warps_per_sm"] == 8) & rows["variant"].ne("chains2-rounds16")], "sha256")
+    assert "takes more warps than were tried with 1 to a thread, 8 warps with 4" in few
+    unrolled = said(rows[rows["variant"] == "chains1-rounds64"], "sha256")
+    assert unrolled.endswith("16 rounds per turn: not in this run.")
+
+
 def test_rows_times_vector(run: Path) -> None:
     words = said(rows_of(run, "gemv"), "gemv")
     assert words.startswith("`block128-16B-ilp4` is fastest, ")

@@ -30,6 +30,7 @@ from occbench_tools.findings.latency import (
     mri,
     nbody,
     pointer_chase,
+    sha256,
     tensor_core,
 )
 from occbench_tools.findings.limits import (
@@ -63,7 +64,7 @@ FINDINGS = (
     latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
     launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
     layer_norm, scan, black_scholes, adam, dequantize, lattice_boltzmann, electrostatic, monte_carlo,
-    mri, constant_memory, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
+    mri, constant_memory, sha256, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
     shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
 )  # fmt: skip
 

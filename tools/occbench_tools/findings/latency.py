@@ -207,6 +207,36 @@ def lattice_boltzmann(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         yield f"19 arrays instead of 9 with one site to a thread: {words}"
 
 
+def sha256(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
+    """The fastest, the warps that each number of chains takes to come near it, unrolled rounds, the caps."""
+    top = best(rows)
+    yield f"`{top['variant']}` is fastest, {speed(top)} at {occupancy(top)}"
+    free = rows[rows["register_route"] == "free"]
+    rolled = free[free["variant"].str.endswith("-rounds16")]
+    needs = []
+    for chains, line in rolled.groupby("ilp"):
+        near = line.loc[line["rate"] >= 0.9 * top["rate"], "warps_per_sm"].min()
+        needs.append(
+            f"{many(near, 'warp') if near > 0 else 'more warps than were tried'} with {chains:g} to a thread"
+        )
+    yield f"90 % of that takes {', '.join(needs)}" if needs else f"16 rounds per turn: {ABSENT}"
+    unrolled = free[free["variant"].str.endswith("-rounds64")]
+    same = ["ilp", "block_size", "warps_per_sm"]
+    pairs = unrolled.merge(rolled, on=same, suffixes=("", "_rolled"))
+    if len(pairs):
+        ratio = pairs["rate"] / pairs["rate_rolled"]
+        yield f"all rounds unrolled instead of 16 at equal warps: {ratio.min():.2f} to {ratio.max():.2f} x"
+    for variant, line in rows[rows["register_route"] != "free"].groupby("variant"):
+        usual = rolled[rolled["variant"] == variant.rpartition("-maxnreg")[0]]
+        if len(usual):
+            spilled, row = line["local_bytes"].max(), best(line)
+            yield (
+                f"`{variant}`{f', {spilled:.0f} B spilled' if spilled > 0 else ''}: "
+                f"{cost(row['rate'], best(usual)['rate'])} ({row['registers_per_thread']:.0f} registers "
+                f"instead of {best(usual)['registers_per_thread']:.0f})"
+            )
+
+
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """One warp's best with bulk copies, its knee, and ordinary loads."""
     lone = rows[rows["variant"].str.startswith("bulk") & (rows["warps_per_sm"] == 1)]

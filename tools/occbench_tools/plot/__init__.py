@@ -49,9 +49,8 @@ FIGURES = {
     for figure in (
         latency.latency_hiding, latency.intensity, latency.bulk_copy, latency.pointer_chase,
         latency.tensor_core, latency.nbody, latency.electrostatic, latency.mri,
-        latency.constant_memory,
-        elements.monte_carlo, elements.black_scholes, elements.adam, elements.dequantize,
-        elements.lattice_boltzmann,
+        latency.constant_memory, elements.monte_carlo, elements.black_scholes, elements.adam,
+        elements.dequantize, elements.lattice_boltzmann, elements.sha256,
         limits.registers, limits.spilling, limits.launch_bounds_roulette, limits.block_size,
         limits.block_size_pick, limits.shared_memory, limits.same_occupancy,
         memory.tiled_matmul, memory.transpose, memory.reduction, memory.softmax, memory.layer_norm,

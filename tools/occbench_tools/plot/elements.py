@@ -10,23 +10,29 @@ from matplotlib.figure import Figure
 
 from occbench_tools.analysis import best, many
 from occbench_tools.plot.latency import WARPS
-from occbench_tools.plot.sheet import ceiling, curve, curves, name_ends, occupancy_on_top, panel, sheet
-
-
-def lattice_of(variant: str) -> str:
-    """'D3Q19', of a variant named d3q19-..."""
-    return variant.partition("-")[0].upper()
+from occbench_tools.plot.sheet import (
+    COLOURS,
+    ceiling,
+    curve,
+    curves,
+    name_ends,
+    occupancy_on_top,
+    panel,
+    shades,
+    sheet,
+)
 
 
 def elements(
     rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str, one: str, thin: str, roof: str,
-    prefix: str = "",
+    marks: dict[str, str] | None = None,
 ) -> Figure:  # fmt: skip
     """Rate of `subject`, each element for itself, over warps in blocks of 128: by `what` a thread has at once
     (in words: `one`s, or where that is empty accesses and their width), and by register caps.
 
-    `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn;
-    `prefix`: the column of what else the variants differ by.
+    `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn; `marks`:
+    what a line's name says besides where a variant's has such a part, for lines that are too many to be named
+    at their ends.
     """
     x = "warps_per_sm"
     series = rows["variant"].str.replace(r"-maxnreg\d+$", "", regex=True)
@@ -36,8 +42,6 @@ def elements(
         dial = [
             f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)
         ]
-    if prefix:
-        dial = [f"{word}, {words}" for word, words in zip(rows[prefix], dial, strict=True)]
     rows = rows.assign(series=series, dial=dial)
     title = f"{subject}: warps, {what} per thread and registers hide the same latencies"
     if len(rows):
@@ -49,6 +53,8 @@ def elements(
     free = rows["register_route"] == "free"
     capped = rows["series"].isin(rows.loc[usual & ~free, "series"])
     names = dict(zip(rows["variant"], rows["dial"], strict=True))
+    for part, words in (marks or {}).items():
+        names |= {v: f"{names[v]}, {words}" for v in names if part in v}
     names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
     for axes, part, words in (
         (left, rows[usual & free], f"By {what} per thread; thin: {thin} blocks"),
@@ -59,14 +65,16 @@ def elements(
         if axes is left:
             for _, line in rows[free & ~usual].groupby(["variant", "block_size"]):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
-        ends = curves(axes, part, "variant", x, name=names.get)
+        lines = part["variant"].nunique()
+        colours = COLOURS if lines <= len(COLOURS) else shades(lines)
+        ends = curves(axes, part, "variant", x, name=names.get, colours=colours)
         full = (part[x] / part["occupancy_theoretical"]).max()
         if roof:
             ceiling(axes, part, roof, full)
         else:
             axes.set_ylim(0, 1.15 * rows["rate"].max())
         occupancy_on_top(axes, full)
-        if axes is left:
+        if axes is left and not marks:
             name_ends(axes, ends, x)
         else:  # each ends where its registers say, at the same rate: beside their ends the names would meet
             for _, label, colour in ends:
@@ -91,12 +99,16 @@ def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 
 
 def lattice_boltzmann(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Rate of a fluid's time step over warps: by lattice and sites per thread, and by register caps."""
-    rows = rows.assign(lattice=[lattice_of(variant) for variant in rows["variant"]])
-    roof = "theoretical DRAM rate"
-    return elements(rows, env, "Lattice Boltzmann", "sites", "site", "larger", roof, prefix="lattice")
+    """Rate of a time step over warps: by sites per thread of either lattice, and by register caps."""
+    roof, marks = "theoretical DRAM rate", {"d2q9": "D2Q9", "d3q19": "D3Q19"}
+    return elements(rows, env, "Lattice Boltzmann", "sites", "site", "larger", roof, marks)
 
 
 def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Rate of the simulation over warps: by paths per thread, and by register caps."""
     return elements(rows, env, "Monte Carlo pricing", "paths", "path", "other", "")
+
+
+def sha256(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Rate of the hashes over warps: by chains per thread and unrolled rounds, and by register caps."""
+    return elements(rows, env, "SHA-256", "chains", "chain", "larger", "", {"-rounds64": "unrolled"})

@@ -150,6 +150,11 @@ LAYOUTS = {
         "warps_per_sm",
         show=("^(shared128|constant|indexed)-points[14]$",),
     ),
+    "sha256": Layout(
+        "Warps, chains per thread or unrolled rounds: what makes SHA-256 fast?",
+        "warps_per_sm",
+        show=("^chains[14]-rounds16$", "^chains1-rounds64$"),
+    ),
     "gemv": Layout(
         "How many warps does a matrix times a vector take, with loads of which width and number?",
         "warps_per_sm",

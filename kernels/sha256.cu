@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: integers alone, in chains that nothing shortens: several chains per thread or warps to overlap them, and what
+//   unrolling and registers add.
+// Expected: the integer pipe's rate for all but the fewest warps: a round is six rotations, four functions of three
+//   words and four additions, a word of the schedule six rotations or shifts, two functions and two additions. Chains
+//   per thread take 24 registers each and gain little; unrolling gains what constants save; spills always cost.
+// Published: FIPS 180-4 (2015), 6.2; PKCS #5 (RFC 8018), 5.2; hashcat's kernels unroll and vectorize likewise.
+#include <array>
+
+#include "kernels/family.cuh"
+
+namespace occbench::sha256 {
+
+constexpr int rounds = 64;
+constexpr int block_words = 16;
+constexpr int digest_words = 8;
+
+// Threads with the same index modulo this hash the same, so that the reference is computed once for all of them.
+constexpr std::int64_t period = 1024;
+
+struct Digest {
+  std::uint32_t word[digest_words];
+};
+struct Block {
+  std::uint32_t word[block_words];
+};
+struct Constants {
+  std::uint32_t of_round[rounds];
+};
+
+// FIPS 180-4, 5.3.3 and 4.2.2: of the square roots of the first primes, and of their cube roots.
+constexpr Digest initial = {
+    {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+constexpr Constants constants = {
+    {0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+     0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+     0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+     0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2}};
+__constant__ constexpr Constants device_constants = constants;
+__constant__ constexpr Digest device_initial = initial;
+
+struct Parameters {
+  std::uint32_t* folded;  ///< of the digests of each thread
+  int passes;
+};
+
+OCCBENCH_HOST_DEVICE constexpr std::uint32_t rotate(std::uint32_t x, int bits) {
+  return x >> bits | x << (32 - bits);
+}
+
+/// The digest from which a chain starts.
+OCCBENCH_HOST_DEVICE constexpr Digest start(std::uint32_t chain) {
+  Digest digest{};
+  for (int i = 0; i < digest_words; ++i)
+    digest.word[i] = mix(digest_words * chain + static_cast<std::uint32_t>(i) + 1);
+  return digest;
+}
+
+/// What a pass hashes, 36 bytes: the last digest and the pass's number, padded as FIPS 180-4, 5.1.1, says.
+OCCBENCH_HOST_DEVICE constexpr Block padded(const Digest& d, std::uint32_t pass) {
+  constexpr std::uint32_t bits = 32 * (digest_words + 1);
+  return {{d.word[0], d.word[1], d.word[2], d.word[3], d.word[4], d.word[5], d.word[6], d.word[7], pass,
+           0x80000000U, 0, 0, 0, 0, 0, bits}};
+}
+
+/// One more word into what a thread puts out, of all words of all its chains.
+OCCBENCH_HOST_DEVICE constexpr std::uint32_t fold(std::uint32_t sum, const Digest& d) {
+  for (const std::uint32_t word : d.word) sum = rotate(sum, 1) ^ word;
+  return sum;
+}
+
+/// Sixteen words of the schedule, and the working variables a to h, which rounds exchange: round i has a at (-i) % 8.
+struct Working {
+  Block schedule;
+  Digest variable;
+
+  /// Word i of the next sixteen takes the place of that of the last.
+  __device__ __forceinline__ void extend(int i) {
+    std::uint32_t* const w = schedule.word;
+    const std::uint32_t x = w[(i + 1) % block_words];
+    const std::uint32_t y = w[(i + 14) % block_words];
+    w[i] += (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) + w[(i + 9) % block_words] +
+            (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
+  }
+  __device__ __forceinline__ void round(int i, std::uint32_t constant) {
+    const auto at = [&](int n) -> std::uint32_t& { return variable.word[(n + 2 * block_words - i) % 8]; };
+    const std::uint32_t a = at(0), b = at(1), c = at(2), e = at(4), f = at(5), g = at(6);
+    const std::uint32_t t = at(7) + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
+                            constant + schedule.word[i];
+    at(3) += t;
+    at(7) = t + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+  }
+};
+
+/// Each thread has `chains` under way, round by round. `unrolled` rounds are one turn of a loop: all 64 of a pass, or
+/// 16, and then the first 16, which extend no schedule, stand before the loop of the others.
+template <int chains, int unrolled>
+struct Body {
+  using Parameters = sha256::Parameters;
+
+  template <bool extends>
+  static __device__ __forceinline__ void sixteen(Working (&w)[chains], int first) {
+#pragma unroll
+    for (int i = 0; i < block_words; ++i) {
+#pragma unroll
+      for (int c = 0; c < chains; ++c) {
+        if (extends) w[c].extend(i);
+        w[c].round(i, device_constants.of_round[first + i]);
+      }
+    }
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    Digest digest[chains];
+#pragma unroll
+    for (int c = 0; c < chains; ++c)
+      digest[c] = start(static_cast<std::uint32_t>(index % period) * chains + static_cast<std::uint32_t>(c));
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      Working w[chains];
+#pragma unroll
+      for (int c = 0; c < chains; ++c)
+        w[c] = {padded(digest[c], static_cast<std::uint32_t>(pass)), device_initial};
+      sixteen<false>(w, 0);
+      if constexpr (unrolled == rounds) {
+#pragma unroll
+        for (int first = block_words; first < rounds; first += block_words) sixteen<true>(w, first);
+      } else {
+#pragma unroll 1
+        for (int first = block_words; first < rounds; first += block_words) sixteen<true>(w, first);
+      }
+#pragma unroll
+      for (int c = 0; c < chains; ++c)
+#pragma unroll
+        for (int i = 0; i < digest_words; ++i)
+          digest[c].word[i] = device_initial.word[i] + w[c].variable.word[i];
+    }
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (int c = 0; c < chains; ++c) sum = fold(sum, digest[c]);
+    p.folded[index] = sum;
+  }
+};
+
+namespace {
+
+/// One block's compression, as FIPS 180-4, 6.2.2, has it: the whole schedule first, then the rounds.
+constexpr Digest compress(const Digest& before, const Block& block) {
+  std::array<std::uint32_t, rounds> w{};
+  for (std::size_t t = 0; t < rounds; ++t)
+    if (t < block_words) {
+      w[t] = block.word[t];
+    } else {
+      const std::uint32_t sigma0 = rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ (w[t - 15] >> 3);
+      const std::uint32_t sigma1 = rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ (w[t - 2] >> 10);
+      w[t] = sigma1 + w[t - 7] + sigma0 + w[t - 16];
+    }
+  Digest working = before;
+  auto& [a, b, c, d, e, f, g, h] = working.word;
+  for (std::size_t t = 0; t < rounds; ++t) {
+    const std::uint32_t sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    const std::uint32_t choice = (e & f) ^ (~e & g);
+    const std::uint32_t t1 = h + sum1 + choice + constants.of_round[t] + w[t];
+    const std::uint32_t sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+    const std::uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
+    const std::uint32_t t2 = sum0 + majority;
+    h = g;
+    g = f;
+    f = e;
+    e = d + t1;
+    d = c;
+    c = b;
+    b = a;
+    a = t1 + t2;
+  }
+  Digest after = before;
+  for (std::size_t i = 0; i < digest_words; ++i) after.word[i] += working.word[i];
+  return after;
+}
+
+constexpr bool same(const Digest& x, const Digest& y) {
+  for (std::size_t i = 0; i < digest_words; ++i)
+    if (x.word[i] != y.word[i]) return false;
+  return true;
+}
+
+// The one-block example that NIST gives with FIPS 180-4: "abc".
+static_assert(same(compress(initial, {{0x61626380, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24}}),
+                   {{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61,
+                     0xf20015ad}}));
+
+/// What the threads of one period put out after so many passes.
+std::vector<double> reference(int chains, std::int64_t passes) {
+  std::vector<double> words;
+  for (std::uint32_t thread = 0; thread < period; ++thread) {
+    std::uint32_t sum = 0;
+    for (int c = 0; c < chains; ++c) {
+      Digest digest = start(thread * static_cast<std::uint32_t>(chains) + static_cast<std::uint32_t>(c));
+      for (std::int64_t pass = 0; pass < passes; ++pass)
+        digest = compress(initial, padded(digest, static_cast<std::uint32_t>(pass)));
+      sum = fold(sum, digest);
+    }
+    words.push_back(sum);
+  }
+  return words;
+}
+
+struct Form {
+  int chains;
+  int unrolled;
+  Instructions instructions;
+  int register_cap = 0;
+  bool may_spill = false;
+};
+
+void add(const Form& f, const void* entry) {
+  // A round: six rotations, four functions of three words, four additions of three. A word of the schedule: six
+  // rotations or shifts, two functions, two additions.
+  constexpr double per_hash = 14.0 * rounds + 10.0 * (rounds - block_words);
+  // a scheduler has an integer instruction every two cycles
+  const double pipe_cycles = 2 * per_hash * f.chains;
+  const int chains = f.chains;
+  const std::string series = "chains" + std::to_string(chains) + "-rounds" + std::to_string(f.unrolled);
+  add_variant({
+      .family = "sha256",
+      .name = series + (f.register_cap > 0 ? "-maxnreg" + std::to_string(f.register_cap) : ""),
+      .series = series,
+      .dials = {.data_type = "u32",
+                .ilp = chains,
+                .route = f.register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
+                .register_cap = f.register_cap},
+      .ceiling = Ceiling::none,  // what counts is hashes: no rate of the hardware is one of these
+      // a round's chain of about five instructions is no longer than what the warp itself issues meanwhile
+      .pass = {.latency_cycles = pipe_cycles, .pipe_cycles_per_warp = pipe_cycles / 4},
+      .flow = {.loop_trips = f.unrolled == rounds ? std::vector<double>{}
+                                                  : std::vector<double>{1, double{rounds} / f.unrolled - 1}},
+      .instructions = f.instructions,
+      .may_spill = f.may_spill,
+      .l2_before = L2::warm,
+      .max_iterations =
+          [](const Arena& arena, const Shape& shape) {
+            const bool fits =
+                static_cast<std::size_t>(shape.threads()) * sizeof(std::uint32_t) <= arena.output_bytes();
+            return fits ? std::int64_t{1} << 30 : 0;
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(Parameters{.folded = arena.output<std::uint32_t>(),
+                                              .passes = static_cast<int>(shape.iterations)});
+            const auto threads = static_cast<double>(shape.threads());
+            problem.work = {.bytes = threads * sizeof(std::uint32_t),
+                            .operations = threads * static_cast<double>(shape.iterations) * chains};
+            problem.poison = poison_one_per_thread<std::uint32_t>(arena, shape);
+            // exact, for a double holds every 32-bit word
+            problem.mismatch = [=, &arena] {
+              const std::vector<double> words = reference(chains, shape.iterations);
+              return arena.first_mismatch<std::uint32_t>(static_cast<std::size_t>(shape.threads()), 0,
+                                                         [&](std::size_t i) { return words[i % period]; });
+            };
+            return problem;
+          },
+      .entry = entry,
+  });
+}
+
+/// Of a turn of sixteen rounds that extend the schedule.
+Instructions of_turn(int chains) {
+  return {{"LOP3", chains * block_words * (4 + 2)}, {"SHF", chains * block_words * (6 + 6)}};
+}
+
+template <int chains>
+void add_rolled() {
+  add({.chains = chains, .unrolled = 16, .instructions = of_turn(chains)},
+      reinterpret_cast<const void*>(free_entry<Body<chains, 16>>));
+}
+template <int chains, int cap>
+void add_capped(bool may_spill) {
+  add({.chains = chains,
+       .unrolled = 16,
+       .instructions = of_turn(chains),
+       .register_cap = cap,
+       .may_spill = may_spill},
+      reinterpret_cast<const void*>(capped_entry<Body<chains, 16>, cap>));
+}
+template <int chains>
+void add_unrolled() {
+  // less what constants save: the digest to begin with, the padding, and a pass's number, the same for the whole warp
+  add({.chains = chains, .unrolled = rounds, .instructions = {{"LOP3", chains * 346}, {"SHF", chains * 636}}},
+      reinterpret_cast<const void*>(free_entry<Body<chains, rounds>>));
+}
+
+const Registration registered{[] {
+  add_rolled<1>();
+  add_rolled<2>();
+  add_rolled<4>();
+  add_unrolled<1>();
+  add_unrolled<2>();
+  // left free, nvcc 13 has one chain in 32 registers: 64 let it take 46, and spill nothing
+  add_capped<1, 64>(false);
+  // two chains' schedules and working variables alone are 48 words, four chains' are 96; and in 32 there is room for
+  // those of one
+  add_capped<2, 48>(true);
+  add_capped<2, 32>(true);
+  add_capped<4, 96>(true);
+}};
+
+}  // namespace
+
+}  // namespace occbench::sha256
