@@ -77,6 +77,31 @@ TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
   EXPECT_NEAR(cycles("LOP3 1 - - 00 00 00"), 2, 0.1);
 }
 
+TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
+  // Cycles per instruction of a scheduler, of a loop of so many on an H200: a kernel beside the suite.
+  const auto cycles = [](int length, int warps) {
+    return pace(chain(length, "FFMA 1 - - 00 00 00"), {.blocks = 1, .warps_per_block = warps}, {},
+                quiet_machine(), 8) *
+           4 / (length * std::max(4, warps));
+  };
+  EXPECT_NEAR(cycles(2000, 4), 1, 0.02);
+  EXPECT_NEAR(cycles(4096, 4), 2.36, 0.05);
+  EXPECT_NEAR(cycles(4096, 8), 1.12, 0.1) << "two warps of a scheduler wait for a line once";
+  EXPECT_NEAR(cycles(12288, 4), 5.76, 0.05);
+}
+
+TEST(Programs, KnowTheLinesOfTheirCode) {
+  const auto lines = [](const std::string& text) {
+    return parse_programs("f v 16 0 0 0 1\n" + text).at({"f", "v"}).code_lines();
+  };
+  EXPECT_EQ(lines("100*FFMA 4 - - 00 00 00\n"), 13U);
+  EXPECT_EQ(lines("31*FFMA 4 - - 00 00 00\nBRA.TAKEN.31 5 - - 00 00 00\n31*FFMA 4 - - 00 00 00\n"
+                  "BRA.TAKEN 5 - - 00 00 00\n8*FFMA 4 - - 00 00 00\n"),
+            5U)
+      << "two turns of a loop, and a line behind it";
+  EXPECT_THROW(lines("FFMA 4 - - 00 00 00\nBRA.TAKEN.2 5 - - 00 00 00\n"), std::invalid_argument);
+}
+
 TEST(Simulate, RegistersOfOneBankTakeTurns) {
   const Crew full{.blocks = 4, .warps_per_block = 16};
   const double free = pace(chain(100, "FFMA 4 - - 00 11 11"), full);
@@ -180,6 +205,30 @@ TEST(Simulate, SpilledRegistersGoThroughTheL1) {
           .at({"f", "v"});
   EXPECT_NEAR(pace(spill, full, {}, m), 64 * 128 / 16.0, 15) << "as fast as stores are written through";
   EXPECT_NEAR(pace(spill, {.blocks = 1, .warps_per_block = 1}, {}, m), 32 + 10, 12) << "a reload hits";
+}
+
+TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
+  Parameters p = quiet_parameters();
+  p.l2_bytes_per_s = 6400e9;  // of 100 SMs
+  p.spill_store_bytes_per_s = 6400e9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 6400e9;
+  const auto cycles =
+      [&](std::size_t lines) {  // of a turn of a lone warp that spills 128 lines and streams 80
+        const Shape shape{.grid_size = 100,
+                          .warps_per_block = 1,
+                          .blocks_per_sm = 1,
+                          .passes = 400,
+                          .l1_bytes = lines * 128};
+        const std::string text =
+            "f v 16 512 0 0 1\n128*STL.32 2 - - 00 00 00\n80*LDG.32 2 0 - 00 00 00\nFADD 4 - - 01 00 00\n"
+            "128*LDL.32 2 1 - 00 00 00\nFADD 4 - - 02 00 00\n";
+        return predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = 320}, shape,
+                       {.sm_count = 100, .l2_bytes = 1 << 26}, p)
+                   .time_s *
+               p.sm_clock_hz / 400;
+      };
+  EXPECT_NEAR(cycles(168), cycles(1000), 5) << "half of the 80 come between a store and its reload";
+  EXPECT_GT(cycles(130), cycles(1000) + 150) << "all spilled lines would fit, but not beside these";
 }
 
 TEST(Simulate, AShuffleTakesTheSharedMemorysTime) {

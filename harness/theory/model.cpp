@@ -130,12 +130,17 @@ Demand demand_of(const Program& program, const Flow& flow, const Shape& shape, c
   if (flow.own_working_set && set > l1) {
     d.traffic.set_bytes = flow.working_set_bytes;
   }
-  // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
   d.spill_lines = spilled / 128;
   const double places = warps * program.places();
   if (stored > 0 && program.bytes(Pipe::global_store) <= 4.0 * program.places())
     d.narrow = std::max(0.0, 1 - open_pages / (places * chip.sm_count));
-  if (spilled > 0) d.traffic.local_l1 = set > 0 ? kept(set + spilled, l1) : std::min(1.0, l1 / spilled);
+  // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays. What streams
+  // through the L1 between a store and its reload, half a turn on average, pushes out as much.
+  if (spilled > 0) {
+    const double streamed = (d.traffic.load_dram + d.traffic.load_l2) * loaded * program.passes * 32 * warps;
+    d.traffic.local_l1 =
+        set > 0 ? kept(set + spilled, l1) : std::clamp((l1 - streamed / 2) / spilled, 0.0, 1.0);
+  }
   d.traffic.local_l2 = in_l2;
   d.traffic.barrier_groups = flow.barrier_groups;
   d.traffic.uneven = flow.uneven;

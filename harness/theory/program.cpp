@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <stdexcept>
 
 namespace occbench::theory {
@@ -65,6 +66,8 @@ constexpr Opcode opcodes[] = {
     {"LDGDEPBAR", Pipe::commit_copies},
     {"EXIT", Pipe::none},
 };
+
+constexpr int line_instructions = 8;  // of code, in a line of the instruction caches
 
 /// Words of a line, at most eight.
 struct Words {
@@ -148,7 +151,8 @@ Instruction instruction(std::string_view name, const Words& w) {
       i.count = number<std::uint16_t>(rest);
       break;
     case Pipe::branch:
-      i.taken = rest == "TAKEN";
+      i.taken = rest.starts_with("TAKEN");
+      if (i.taken && rest.size() > 6) i.count = number<std::uint16_t>(rest.substr(6));
       break;
     case Pipe::barrier:
       i.in_register = rest == "REGISTER";
@@ -189,6 +193,12 @@ double Program::bytes(Pipe pipe) const {
   return sum;
 }
 
+std::size_t Program::code_lines() const {
+  std::set<std::int32_t> lines;
+  for (const Instruction& i : loop) lines.insert(i.line);
+  return lines.size();
+}
+
 double Program::same_bytes() const {
   double sum = 0;
   for (const Instruction& i : loop)
@@ -199,6 +209,7 @@ double Program::same_bytes() const {
 std::map<std::pair<std::string, std::string>, Program> parse_programs(std::string_view text) {
   std::map<std::pair<std::string, std::string>, Program> programs;
   Program* current = nullptr;
+  std::int32_t place = 0;  // of the next instruction
   for (int line_number = 1; !text.empty(); ++line_number) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -219,12 +230,19 @@ std::map<std::pair<std::string, std::string>, Program> parse_programs(std::strin
                     .block_limit = number<int>(w.word[5]),
                     .passes = real(w.word[6]),
                     .loop = {}};
+        place = 0;
       } else {
         if (current == nullptr) throw std::invalid_argument("an instruction before the first variant");
         const auto star = w.word[0].find('*');
         const int copies = star == std::string_view::npos ? 1 : number<int>(w.word[0].substr(0, star));
         const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
-        current->loop.insert(current->loop.end(), static_cast<std::size_t>(copies), instruction(name, w));
+        Instruction i = instruction(name, w);
+        for (int copy = 0; copy < copies; ++copy) {
+          i.line = place / line_instructions;
+          current->loop.push_back(i);
+          place += i.taken && i.count > 0 ? -i.count : 1;
+          if (place < 0) throw std::invalid_argument("a branch goes back to before the loop");
+        }
       }
     } catch (const std::invalid_argument& e) {
       throw std::invalid_argument("line " + std::to_string(line_number) + ": " + e.what());

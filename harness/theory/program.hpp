@@ -56,7 +56,9 @@ struct Instruction {
                            0};  ///< registers of the even and the odd bank, less what the operand cache kept
   std::uint8_t reads_alone[2] = {0, 0};  ///< the same after another warp's instruction
   std::uint16_t bytes = 0;               ///< per lane, of a memory access
-  std::uint16_t count = 0;               ///< columns of a wgmma; copies or groups that a wait leaves pending
+  std::uint16_t count =
+      0;  ///< columns of a wgmma; copies or groups that a wait leaves pending; how far a branch goes back
+  std::int32_t line = 0;  ///< of the code, where it stands: eight instructions
 };
 
 /// A variant's description. Throughout: one turn of its loop.
@@ -75,6 +77,8 @@ struct Program {
   [[nodiscard]] int places() const;
   /// Bytes per lane of all accesses of this pipe.
   [[nodiscard]] double bytes(Pipe pipe) const;
+  /// Lines of code that the loop goes through.
+  [[nodiscard]] std::size_t code_lines() const;
   /// Bytes per lane of the loads that every turn makes of the same addresses.
   [[nodiscard]] double same_bytes() const;
 };

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/theory/code.hpp"
 #include "harness/theory/lines.hpp"
 #include "harness/theory/memory.hpp"
 
@@ -59,6 +60,7 @@ struct Warp {
   double ready = 0;              ///< for the next instruction, as far as the last one's stall count goes ...
   double next = 0;               ///< ... and with all that it waits for
   double issued = 0;             ///< when it last did
+  double fetched = 0;            ///< when its next instruction is there
   std::array<double, 6> free{};  ///< when each scoreboard will be
   bool waits = false;            ///< at a barrier
   std::vector<double> copies = {};  ///< ends of those under way, oldest first
@@ -234,7 +236,7 @@ class Sm {
   double ready(const Warp& w) const {
     if (w.waits || w.turns == turns_) return never;
     const Instruction& i = program_.loop[w.at];
-    double t = w.ready;
+    double t = std::max(w.ready, w.fetched);
     for (unsigned mask = i.wait, n = 0; mask != 0; mask >>= 1, ++n)
       if (mask & 1) t = std::max(t, w.free[n]);
     switch (i.pipe) {
@@ -545,6 +547,11 @@ class Sm {
         break;
     }
     if (++w.at == program_.loop.size()) w.at = 0;
+    if (const std::int32_t line = program_.loop[w.at].line; line != i.line) {
+      const auto scheduler = static_cast<std::size_t>(&s - schedulers_.data());
+      w.fetched = code_.fetch(scheduler, line, t);
+      code_.fetch(scheduler, line + 1, t);
+    }
     const bool done = w.at == w.start && ++w.turns == turns_;
     w.next = ready(w);
     if (done) leave(w, t);  // which may move the warps
@@ -601,6 +608,7 @@ class Sm {
   Usage usage_;
   Memory memory_{m_, t_, random_, usage_};
   std::array<Scheduler, schedulers> schedulers_;
+  Code code_{program_.code_lines()};
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<std::size_t> meetings_;

@@ -229,7 +229,7 @@ def test_description() -> None:
         "ISETP 2 - - 01 00 10",
         "MOV 1 - - 00 10 10",
         "HMMA 6 - - 20 00 00",
-        "BRA.TAKEN 0 0 0 00 00 00",  # its encoding is not in the listing
+        "BRA.TAKEN.13 0 0 0 00 00 00",  # its encoding is not in the listing
     ]
     with pytest.raises(sass.Failure, match="does not name its kernel"):
         describe.describe(variant, loop, None)
@@ -241,7 +241,7 @@ def test_like_instructions_are_counted_and_the_loop_turns() -> None:
     assert describe.describe(variant, plain, ATTRIBUTES) == [
         "f v 24 16 0 256 4",
         "4*FADD 0 0 0 00 20 20",
-        "BRA.TAKEN 0 0 0 00 00 00",
+        "BRA.TAKEN.4 0 0 0 00 00 00",
     ]
 
 

@@ -12,7 +12,8 @@ STALL is the number of cycles before the warp's next instruction may issue; WRIT
 a hexadecimal mask, that must be free. The compiler wrote all of these into the instruction (Jia et al.
 2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). A load or store of global memory that begins
 where the one before it ended is a NEXT: 'STG.32.NEXT'; a load that every turn makes of the same address is
-a SAME (repeats.py): 'LDG.32.SAME'. PORTS is two digits: how many registers the even and the odd bank of the
+a SAME (repeats.py): 'LDG.32.SAME'. A branch that is taken says how many instructions back it goes:
+'BRA.TAKEN.394', or none where the loop has made its turns. PORTS is two digits: how many registers the even and the odd bank of the
 register file must deliver, less those that the operand cache kept from the instruction before; PORTS_ALONE
 the same when another warp came between. `00` is an instruction that reads none, or one of memory, tensor
 cores or control, whose reads are not counted.
@@ -250,9 +251,13 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     lines = []
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
     again = repeated([instruction for instruction, _ in walked])
-    for (instruction, taken), same in zip(walked, again, strict=True):
+    after = [instruction for instruction, _ in [*walked[1:], walked[0]]]
+    for (instruction, taken), following, same in zip(walked, after, again, strict=True):
         stall, write, read, wait = scheduling(instruction)
-        name = opcode(instruction) + (".TAKEN" if taken else "")
+        name = opcode(instruction)
+        if taken:
+            back = (instruction.address - following.address) // 16
+            name += f".TAKEN.{back}" if back > 0 else ".TAKEN"
         if here := place(instruction):
             name += ".NEXT" if here[:2] == last.get(instruction.base) else ""
             last[instruction.base] = here[0], here[2]
