@@ -240,8 +240,8 @@ std::map<std::pair<std::string, std::string>, Program> parse_programs(std::strin
         for (int copy = 0; copy < copies; ++copy) {
           i.line = place / line_instructions;
           current->loop.push_back(i);
-          place += i.taken && i.count > 0 ? -i.count : 1;
-          if (place < 0) throw std::invalid_argument("a branch goes back to before the loop");
+          // a loop that makes no turn is not in the text: what comes behind it stands farther on than is seen
+          place = i.taken && i.count > 0 ? std::max(0, place - i.count) : place + 1;
         }
       }
     } catch (const std::invalid_argument& e) {

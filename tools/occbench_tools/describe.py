@@ -252,11 +252,12 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
     again = repeated([instruction for instruction, _ in walked])
     after = [instruction for instruction, _ in [*walked[1:], walked[0]]]
+    number = {address: n for n, address in enumerate(sorted({i.address for i, _ in walked}))}
     for (instruction, taken), following, same in zip(walked, after, again, strict=True):
         stall, write, read, wait = scheduling(instruction)
         name = opcode(instruction)
         if taken:
-            back = (instruction.address - following.address) // 16
+            back = number[instruction.address] - number[following.address]
             name += f".TAKEN.{back}" if back > 0 else ".TAKEN"
         if here := place(instruction):
             name += ".NEXT" if here[:2] == last.get(instruction.base) else ""
