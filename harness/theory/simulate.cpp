@@ -50,16 +50,17 @@ constexpr double launch_interval = 4;  // cycles from one warp of a block to the
 constexpr std::size_t line_bytes = 128;
 
 struct Warp {
+  double next = 0;          ///< when its next instruction may issue, as far as the warp itself goes
+  double issued = 0;        ///< when its last one did
   int block = 0;
+  Pipe pipe = Pipe::none;   ///< of its next instruction
   int place = 0;          ///< in the block
   std::size_t group = 0;  ///< of the block
   std::size_t start = 0;  ///< instruction at which its turns begin
   std::size_t at = 0;     ///< instruction
   std::int64_t turns = 0;
   std::size_t loads = 0;         ///< of the block's own set
-  double ready = 0;              ///< for the next instruction, as far as the last one's stall count goes ...
-  double next = 0;               ///< ... and with all that it waits for
-  double issued = 0;             ///< when it last did
+  double ready = 0;              ///< for its next instruction, as far as the last one's stall count goes
   double fetched = 0;            ///< when its next instruction is there
   std::array<double, 6> free{};  ///< when each scoreboard will be
   bool waits = false;            ///< at a barrier
@@ -121,9 +122,6 @@ class Sm {
       for (Scheduler& s : schedulers_)
         if (first == nullptr || s.next < first->next) first = &s;
       if (first->next == never) break;
-      const double promised = first->next;
-      choose(*first);  // what others have done since may delay it
-      if (first->next > promised) continue;
       issue(*first);
       choose(*first);
     }
@@ -214,6 +212,7 @@ class Sm {
       warp.group = static_cast<std::size_t>(w * t_.barrier_groups / std::max(at_work, 1));
       if (t_.uneven && !meetings_.empty()) warp.at = meetings_[random_() % meetings_.size()];
       warp.start = warp.at;
+      warp.pipe = program_.loop[warp.at].pipe;
       ++blocks_.back().groups[warp.group].alive;
       warp.ready = t + launch_interval * w + 2 * launch_interval * random_.uniform();
       for (int c = 0; c < t_.copies_ahead; ++c) warp.copies.push_back(memory_.copy(warp.ready));
@@ -294,7 +293,8 @@ class Sm {
     for (const int index : s.warps) {
       const Warp& w = warps_[static_cast<std::size_t>(index)];
       if (w.next > s.next || w.next == never) continue;
-      const double t = std::max({w.next, s.free, whole(room(s, program_.loop[w.at].pipe))});
+      double t = std::max(w.next, s.free);
+      if (const double free = room(s, w.pipe); free > t - 1) t = std::max(t, whole(free));
       if (t > s.next) continue;
       if (t == s.next && s.chosen >= 0) {
         const Warp& other = warps_[static_cast<std::size_t>(s.chosen)];
@@ -547,6 +547,7 @@ class Sm {
         break;
     }
     if (++w.at == program_.loop.size()) w.at = 0;
+    w.pipe = program_.loop[w.at].pipe;
     if (const std::int32_t line = program_.loop[w.at].line; line != i.line) {
       const auto scheduler = static_cast<std::size_t>(&s - schedulers_.data());
       w.fetched = code_.fetch(scheduler, line, t);
