@@ -50,20 +50,20 @@ constexpr double launch_interval = 4;  // cycles from one warp of a block to the
 constexpr std::size_t line_bytes = 128;
 
 struct Warp {
-  double next = 0;          ///< when its next instruction may issue, as far as the warp itself goes
-  double issued = 0;        ///< when its last one did
+  double next = 0;    ///< when its next instruction may issue, as far as the warp itself goes
+  double issued = 0;  ///< when its last one did
   int block = 0;
-  Pipe pipe = Pipe::none;   ///< of its next instruction
-  int place = 0;          ///< in the block
-  std::size_t group = 0;  ///< of the block
-  std::size_t start = 0;  ///< instruction at which its turns begin
-  std::size_t at = 0;     ///< instruction
+  Pipe pipe = Pipe::none;  ///< of its next instruction
+  int place = 0;           ///< in the block
+  std::size_t group = 0;   ///< of the block
+  std::size_t start = 0;   ///< instruction at which its turns begin
+  std::size_t at = 0;      ///< instruction
   std::int64_t turns = 0;
-  std::size_t loads = 0;         ///< of the block's own set
-  double ready = 0;              ///< for its next instruction, as far as the last one's stall count goes
-  double fetched = 0;            ///< when its next instruction is there
-  std::array<double, 6> free{};  ///< when each scoreboard will be
-  bool waits = false;            ///< at a barrier
+  std::size_t loads = 0;            ///< of the block's own set
+  double ready = 0;                 ///< for its next instruction, as far as the last one's stall count goes
+  double fetched = 0;               ///< when its next instruction is there
+  std::array<double, 6> free{};     ///< when each scoreboard will be
+  bool waits = false;               ///< at a barrier
   std::vector<double> copies = {};  ///< ends of those under way, oldest first
   double group_end = 0;             ///< of the cp.async not yet in a group
   double group_of_mma_end = 0;      ///< of the wgmma since the last wait
