@@ -16,8 +16,8 @@ OUTSIDE = {
     "clusters": "which SMs a cluster gets, and the network between them, no parameter tells",
     "cache_reuse": "whom an L1 serves whose sets are too large for it: chance decides, on each SM anew, and "
     "the launch waits for the slowest of all",
-    "constant_memory": "which warps still find a sample where loads of constants look for it: they drift apart "
-    "and push out each other's",
+    "constant_memory": "which warps still find a sample where loads of constants look for it: they drift "
+    "apart and push out each other's",
     "launch_bounds_roulette": "its stencil: rows of neighbouring blocks, in an L1 and an L2 that spills push "
     "them out of",
 }

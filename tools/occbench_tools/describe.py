@@ -13,10 +13,10 @@ a hexadecimal mask, that must be free. The compiler wrote all of these into the 
 2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). A load or store of global memory that begins
 where the one before it ended is a NEXT: 'STG.32.NEXT'; a load that every turn makes of the same address is
 a SAME (repeats.py): 'LDG.32.SAME'. A branch that is taken says how many instructions back it goes:
-'BRA.TAKEN.394', or none where the loop has made its turns. PORTS is two digits: how many registers the even and the odd bank of the
-register file must deliver, less those that the operand cache kept from the instruction before; PORTS_ALONE
-the same when another warp came between. `00` is an instruction that reads none, or one of memory, tensor
-cores or control, whose reads are not counted.
+'BRA.TAKEN.394', or none where the loop has made its turns. PORTS is two digits: how many registers the even
+and the odd bank of the register file must deliver, less those that the operand cache kept from the
+instruction before; PORTS_ALONE the same when another warp came between. `00` is an instruction that reads
+none, or one of memory, tensor cores or control, whose reads are not counted.
 """
 
 from __future__ import annotations
