@@ -79,7 +79,7 @@ def elements(
         else:  # each ends where its registers say, at the same rate: beside their ends the names would meet
             for _, label, colour in ends:
                 axes.plot([], [], color=colour, label=label)
-            axes.legend(fontsize=9, frameon=False, loc="lower right")
+            axes.legend(fontsize=9, frameon=False, loc="lower right", ncols=1 + len(ends) // 8)
     return figure
 
 

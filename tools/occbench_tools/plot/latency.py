@@ -198,12 +198,12 @@ def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             for _, line in part[~usual].groupby("variant"):
                 curve(axes, line, x, color="0.6", linewidth=0.8, marker="")
             ends = curves(axes, part[usual], "variant", x, name=names.get)
-            axes.set_ylim(0, 1.15 * rows["rate"].max())
+            axes.set_ylim(0, 1.6 * rows["rate"].max())
             shared_axis(axes, part)
             for _, label, colour in ends:  # beside their ends, of one rate, the names would meet
                 axes.plot([], [], color=colour, label=label)
             thin = "thin: blocks of 256" if (~usual).any() else None
-            axes.legend(fontsize=9, frameon=False, loc="best", title=thin, title_fontsize=9)
+            axes.legend(fontsize=9, frameon=False, loc="upper right", title=thin, title_fontsize=9, ncols=2)
     return figure
 
 
