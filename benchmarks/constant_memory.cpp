@@ -4,7 +4,7 @@
 // Expected: yes, and without barriers, while warps walk through the samples together. But the first constant cache has
 //   2 KiB (Jia et al. 2018), a tenth of the samples here, and loads of the uniform datapath, which nvcc takes where all
 //   lanes share an address, find even less: warps that drift apart push out what others come for, and more of them are
-//   slower. By each lane's address (indexed) the same loads suffer less.
+//   slower. By each lane's address (indexed) the same loads suffer less, where warps have drifted far apart.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

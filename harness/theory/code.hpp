@@ -15,7 +15,8 @@ namespace occbench::theory {
 /// An SM's instruction cache, and for each scheduler the way to what lies behind it. As an H200 runs straight-line loops
 /// of all lengths (a kernel beside the suite): up to 32 KB nobody waits; beyond it each scheduler has a line of eight
 /// instructions every 19 cycles, and beyond 128 KB every 46, one after the other for all of its warps. Warps that come to
-/// a line together wait for it once. The next line is asked for as one begins.
+/// a line together wait for it once. The next line is asked for as one begins. Nothing was measured between 2,048 and 3,072
+/// instructions: the least recently wanted line gives way, so that a loop a line too long misses as one of twice its length.
 class Code {
  public:
   /// `lines`: that the loop goes through.
