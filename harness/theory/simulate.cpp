@@ -287,14 +287,25 @@ class Sm {
     }
   }
 
+  /// When the scheduler may issue the warp's next instruction.
+  double earliest(const Scheduler& s, const Warp& w) const {
+    const double t = std::max(w.next, s.free);
+    const double free = room(s, w.pipe);
+    return free > t - 1 ? std::max(t, whole(free)) : t;
+  }
+
   void choose(Scheduler& s) {
     s.next = never;
     s.chosen = -1;
+    if (s.last >= 0 && earliest(s, warps_[static_cast<std::size_t>(s.last)]) == s.free) {
+      s.next = s.free;  // nobody can be earlier, and it comes first
+      s.chosen = s.last;
+      return;
+    }
     for (const int index : s.warps) {
       const Warp& w = warps_[static_cast<std::size_t>(index)];
       if (w.next > s.next || w.next == never) continue;
-      double t = std::max(w.next, s.free);
-      if (const double free = room(s, w.pipe); free > t - 1) t = std::max(t, whole(free));
+      const double t = earliest(s, w);
       if (t > s.next) continue;
       if (t == s.next && s.chosen >= 0) {
         const Warp& other = warps_[static_cast<std::size_t>(s.chosen)];
