@@ -525,7 +525,9 @@ TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
                               .time_s;
     return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
   };
-  // Of 100 x 64 x 16 places 0.97 are beyond the pages that stay open: 1 / 48 of a cycle each.
+  EXPECT_NEAR(bytes_per_cycle(1, 1), 1 / (1 / 16.0 + 0.5 * (0.52 + 0.52 * 0.52) / 48), 0.2)
+      << "of 100 x 64 places 0.52 are beyond the pages that stay open: 1 / 48 of a cycle each, the square of "
+         "it for reads";
   EXPECT_NEAR(bytes_per_cycle(0, 16), 12.1, 0.3);
   EXPECT_NEAR(bytes_per_cycle(16, 16), 12.1, 0.3) << "each line read opens a page, too";
   EXPECT_NEAR(bytes_per_cycle(48, 16), 1 / (1 / 16.0 + 0.5 * 0.97 / 48), 0.4) << "one in three of them";

@@ -86,7 +86,8 @@ pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands c
   local stamp
   stamp=build/venv/.$(cat tools/pyproject.toml - <<<"$*" | sha256sum | cut -c1-16)
   if [[ ! -e $stamp ]]; then
-    python3 -m venv build/venv
+    # One that another Python made serves as well, and one whose Python is gone is made anew.
+    build/venv/bin/python -m pip --version &>/dev/null || python3 -m venv --clear build/venv
     build/venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" ||
       die 5 "pip could not install: $*"
     touch "$stamp"
