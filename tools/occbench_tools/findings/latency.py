@@ -67,6 +67,20 @@ def intensity(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def caps(rows: pd.DataFrame, free: pd.DataFrame) -> Iterator[str]:
+    """What each cap on registers costs or gains: its best against that of as many per thread among `free`."""
+    for variant, line in rows[rows["register_route"] != "free"].groupby("variant"):
+        usual = free[free["ilp"] == line["ilp"].iloc[0]]
+        if usual.empty:
+            continue
+        spilled, row = line["local_bytes"].max(), best(line)
+        yield (
+            f"`{variant}`{f', {spilled:.0f} B spilled' if spilled > 0 else ''}: "
+            f"{cost(row['rate'], best(usual)['rate'])} ({row['registers_per_thread']:.0f} registers instead "
+            f"of {best(usual)['registers_per_thread']:.0f})"
+        )
+
+
 def nbody(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """The fastest, the warps that each number of bodies per thread takes to come near it, and the caps."""
     top = best(rows)
@@ -77,17 +91,7 @@ def nbody(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         yield f"90 % of that with {bodies:g} to a thread takes " + (
             many(near[bodies], "warp") if bodies in near else "more warps than were tried"
         )
-    capped = rows[rows["register_route"] != "free"]
-    for variant, line in capped.groupby("variant"):
-        usual = free[free["ilp"] == line["ilp"].iloc[0]]
-        if usual.empty:
-            continue
-        spilled, row = line["local_bytes"].max(), best(line)
-        yield (
-            f"`{variant}`{f', {spilled:.0f} B spilled' if spilled > 0 else ''}: "
-            f"{cost(row['rate'], best(usual)['rate'])} ({row['registers_per_thread']:.0f} registers instead "
-            f"of {best(usual)['registers_per_thread']:.0f})"
-        )
+    yield from caps(rows, free)
 
 
 def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
@@ -226,15 +230,7 @@ def sha256(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     if len(pairs):
         ratio = pairs["rate"] / pairs["rate_rolled"]
         yield f"all rounds unrolled instead of 16 at equal warps: {ratio.min():.2f} to {ratio.max():.2f} x"
-    for variant, line in rows[rows["register_route"] != "free"].groupby("variant"):
-        usual = rolled[rolled["variant"] == variant.rpartition("-maxnreg")[0]]
-        if len(usual):
-            spilled, row = line["local_bytes"].max(), best(line)
-            yield (
-                f"`{variant}`{f', {spilled:.0f} B spilled' if spilled > 0 else ''}: "
-                f"{cost(row['rate'], best(usual)['rate'])} ({row['registers_per_thread']:.0f} registers "
-                f"instead of {best(usual)['registers_per_thread']:.0f})"
-            )
+    yield from caps(rows, rolled)
 
 
 def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
