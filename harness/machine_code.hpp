@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model knows of a variant's machine code, GPU or none: descriptions that `tools/audit --describe` read from a
+// What the model knows of a variant's machine code, GPU or none: descriptions that `occbench audit --describe` read from a
 // build and that kernels/machine_code holds, a file per compute capability.
 #pragma once
 

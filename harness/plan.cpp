@@ -129,7 +129,7 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
         device.is_model ? described_attributes(v, cc) : std::optional(entry_attributes(v.entry));
     if (!attributes)
       return refuse(c, Status::skipped,
-                    "no description of its machine code; `tools/audit --describe` writes it");
+                    "no description of its machine code; `occbench audit --describe` writes it");
     c.attributes = *attributes;
   } catch (const CudaError& e) {
     if (e.context_lost()) throw;

@@ -80,7 +80,7 @@ Forecast predict_one(const Case& c, const Device& device, const theory::Paramete
   if (v.in_clusters) return {{}, "the network between the SMs of a cluster is outside the model"};
   const theory::Program* const program = machine_code(v, 10 * device.sm.cc_major + device.sm.cc_minor);
   if (program == nullptr)
-    return {{}, "no description of its machine code; `tools/audit --describe` writes it"};
+    return {{}, "no description of its machine code; `occbench audit --describe` writes it"};
   if (const auto name = lacking(parameters, *program); !name.empty())
     return {{}, "the device's parameters lack '" + std::string(name) + "', which this kernel needs"};
   const int warps = theory::warps_per_block(device.sm, c.footprint);

@@ -17,6 +17,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -42,6 +43,13 @@ def parameters_but(**changed: object) -> str:
     content["parameters"] |= changed
     content["parameters"] = {k: v for k, v in content["parameters"].items() if v is not None}
     return json.dumps(content)
+
+
+def validated(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """`occbench validate FOLDER`, of this tree."""
+    words = [sys.executable, "-m", "occbench_tools.validate", folder]
+    tools = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+    return subprocess.run(words, text=True, capture_output=True, env=tools)
 
 
 class Refusal(NamedTuple):
@@ -572,7 +580,7 @@ class BadLuck:
         planned = json.loads(occbench("list", *self.LIST, "--format", "json").stdout)["cases"]
         self.assertEqual(set(ids), {case["case_id"] for case in planned})
         self.assertLessEqual(early, set(ids))
-        check = subprocess.run([ROOT / "tools/validate", folder], text=True, capture_output=True)
+        check = validated(folder)
         self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
 
     def run_and_signal(self, folder: Path, number: signal.Signals) -> "tuple[int, str]":
@@ -669,7 +677,7 @@ class ModelRun(unittest.TestCase):
             self.assertEqual(env["parameters"]["file"], str(PARAMETERS))
             self.assertEqual(env["parameters"]["content"], json.loads(PARAMETERS.read_text()))
             self.assertEqual(rows(run / "samples.csv"), [])
-            check = subprocess.run([ROOT / "tools/validate", run], text=True, capture_output=True)
+            check = validated(run)
             self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
             valid = 0
             for row in rows(run / "cases.csv"):

@@ -129,7 +129,7 @@ TEST(ModelSession, SkipsAKernelWhoseMachineCodeNobodyDescribed) {
   const Case c = resolve({.experiment = "test", .variant = &unknown, .block_size = 64}, device,
                          Arena(arena_sizes(device.memory_bytes)), 1e-3);
   EXPECT_EQ(c.status, Status::skipped);
-  EXPECT_EQ(c.reason, "no description of its machine code; `tools/audit --describe` writes it");
+  EXPECT_EQ(c.reason, "no description of its machine code; `occbench audit --describe` writes it");
 }
 
 TEST(Predict, SaysWhichParameterAKernelLacks) {

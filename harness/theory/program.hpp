@@ -83,7 +83,7 @@ struct Program {
   [[nodiscard]] double same_bytes() const;
 };
 
-/// Reads descriptions as `tools/audit --describe` writes them. Throws std::invalid_argument with the line's number.
+/// Reads descriptions as `occbench audit --describe` writes them. Throws std::invalid_argument with the line's number.
 std::map<std::pair<std::string, std::string>, Program> parse_programs(std::string_view text);
 
 }  // namespace occbench::theory

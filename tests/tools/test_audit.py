@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-audit's reading of machine code, on short listings in the form of `cuobjdump -sass`."""
+"""occbench audit's reading of machine code, on short listings in the form of `cuobjdump -sass`."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_no_disassembler(
     monkeypatch.setattr(sass, "symbols", lambda binary: {})
     monkeypatch.setattr(sass, "tool_folders", lambda: iter([program.parent]))
     assert audit.main(["--binary", str(program)]) == audit.SKIPPED == 77
-    assert capsys.readouterr().out.startswith("occbench-audit: skipped: no cuobjdump")
+    assert capsys.readouterr().out.startswith("occbench audit: skipped: no cuobjdump")
 
 
 @pytest.mark.parametrize(

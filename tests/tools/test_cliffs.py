@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-cliffs on planted staircases, on curves without a step, on the H200's runs and on bad files."""
+"""occbench cliffs on planted staircases, on curves without a step, on the H200's runs and on bad files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-compare on real samples: halves of one run, changes planted in them, and runs that do not fit."""
+"""occbench compare on real samples: halves of one run, changes planted in them, and runs that do not fit."""
 
 from __future__ import annotations
 

@@ -311,7 +311,7 @@ DESCRIPTIONS = {f"{f}/{v}": [f"{f} {v} 24 0 0 0 1", *LOOP] for f, v in ("ab", "a
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     file = tmp_path / "new" / "sm_90.txt"
     describe.write(file, DESCRIPTIONS, "13.0.88")
-    assert file.read_text().startswith("# sm_90 machine code of CUDA 13.0.88\n# written by tools/audit")
+    assert file.read_text().startswith("# sm_90 machine code of CUDA 13.0.88\n# written by occbench audit")
     assert describe.read(file) == ("13.0.88", DESCRIPTIONS)
     assert [each.name for each in file.parent.iterdir()] == ["sm_90.txt"]
     describe.compare(file, DESCRIPTIONS, "13.0.88")
@@ -338,7 +338,7 @@ def test_stale(tmp_path: Path, known: dict[str, list[str]], now: dict[str, list[
     describe.write(file, known, "13.0.88")
     with pytest.raises(sass.Failure) as complaint:
         describe.compare(file, now, "13.0.88")
-    mend = f"`tools/audit --describe {tmp_path}` writes it anew"
+    mend = f"`occbench audit --describe {tmp_path}` writes it anew"
     assert str(complaint.value) == f"{file} {why} {mend}"
 
 
@@ -385,7 +385,8 @@ def test_command(
     right.append(right[0] | {"variant": "forgotten"})
     assert audit.main(words) == 1
     assert capsys.readouterr().out.splitlines() == [
-        f"FAIL {folder}/sm_90.txt lacks stream/forgotten; `tools/audit --describe {folder}` writes it anew",
+        f"FAIL {folder}/sm_90.txt lacks stream/forgotten; "
+        f"`occbench audit --describe {folder}` writes it anew",
         "audited 2 variants of 1 families: 1 failures",
     ]
 

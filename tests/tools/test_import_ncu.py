@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-import-ncu on files as Nsight Compute writes them: what is joined where, and what is refused."""
+"""occbench import-ncu on files as Nsight Compute writes them: what is joined where, and what is refused."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_stranger_among_known_cases(folder: Path, capsys: pytest.CaptureFixtur
     numbers = ["50", "1", "1", ""]
     assert run(folder, raw(["%", "", "", ""], ("strange", numbers), (OTHER["case_id"], numbers))) == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"occbench-import-ncu: strange is no valid case of {folder}"
+        f"occbench import-ncu: strange is no valid case of {folder}"
     ]
     assert list(rows(folder.parent / "run-ncu" / "counters.csv")) == [OTHER["case_id"]]
 

@@ -27,8 +27,8 @@ def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) ->
         (FileNotFoundError(2, "No such file", "run/cases.csv"), "run/cases.csv: No such file"),
         (OSError(28, "No space left on device"), "run: No space left on device"),
         (OSError("odd"), "run: odd"),
-        (KeyError("status"), "run: no status; see tools/validate"),
-        (ValueError("cases.csv:2: odd"), "run: cases.csv:2: odd; see tools/validate"),
+        (KeyError("status"), "run: no status; see `occbench validate`"),
+        (ValueError("cases.csv:2: odd"), "run: cases.csv:2: odd; see `occbench validate`"),
     ],
 )
 def test_reasons(error: Exception, said: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-plot on a made-up folder: every experiment gives a picture, and mistakes give their exit code."""
+"""occbench plot on a made-up folder: every experiment gives a picture, and mistakes give their exit code."""
 
 from __future__ import annotations
 

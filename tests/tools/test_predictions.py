@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-predictions on rows whose errors are known, and the README's table against its folder."""
+"""occbench predictions on rows whose errors are known, and the README's table against its folder."""
 
 from __future__ import annotations
 
@@ -200,4 +200,4 @@ def test_the_predictions_of_the_readme(
     assert len(blocks) == text.count("<!-- predictions:"), "a table without its end"
     for words, block in blocks:
         assert predictions.main(shlex.split(words)) == 0
-        assert block == capsys.readouterr().out, f"tools/predictions {words}"
+        assert block == capsys.readouterr().out, f"occbench predictions {words}"

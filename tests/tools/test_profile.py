@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-profile with a made-up ncu: what it is asked, what is read of its answer, and its failures."""
+"""occbench profile with a made-up ncu: what it is asked, what is read of its answer, and its failures."""
 
 from __future__ import annotations
 

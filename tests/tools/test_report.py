@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-report: the document it makes of a folder, what it refuses, and the page itself in a browser."""
+"""occbench report: the document it makes of a folder, what it refuses, and the page itself in a browser."""
 
 from __future__ import annotations
 

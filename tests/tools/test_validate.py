@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-validate on a good folder, on each kind of bad one, and the schema against its README."""
+"""occbench validate on a good folder, on each kind of bad one, and the schema against its README."""
 
 from __future__ import annotations
 

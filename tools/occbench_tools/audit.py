@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-audit: does the built machine code run what each kernel variant declares?
+"""occbench audit: does the built machine code run what each kernel variant declares?
 
 `occbench list --variants --format json` names every variant, its kernel and the instructions that one
 iteration of its hot loop must hold; the disassembled kernel shows what it does hold. Needs no GPU. With
@@ -70,7 +70,7 @@ def list_variants(binary: Path) -> dict[str, Any]:
 def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     """The words of the call. Raises SystemExit(2) on wrong ones."""
     parser = argparse.ArgumentParser(
-        prog="occbench-audit", description="Compare the built machine code with what each variant declares."
+        prog="occbench audit", description="Compare the built machine code with what each variant declares."
     )
     default = REPOSITORY / "build" / "release" / "benchmarks" / "occbench"
     parser.add_argument("--binary", type=Path, default=default, help="the built, unstripped occbench")
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     binary, arch = options.binary.resolve(), options.arch
     if not os.access(binary, os.X_OK) or not binary.is_file():
         print(
-            f"occbench-audit: {options.binary}: no such executable; build it, or name it with --binary",
+            f"occbench audit: {options.binary}: no such executable; build it, or name it with --binary",
             file=sys.stderr,
         )
         return 2
@@ -106,10 +106,10 @@ def main(arguments: list[str] | None = None) -> int:
         functions = sass.disassemble(binary, arch)
         attributes = describe.attributes(binary, arch) if options.describe or options.described else {}
     except Skip as why:
-        print(f"occbench-audit: skipped: {why}")
+        print(f"occbench audit: skipped: {why}")
         return SKIPPED
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        print(f"occbench-audit: {options.binary}: cannot be listed: {error}", file=sys.stderr)
+        print(f"occbench audit: {options.binary}: cannot be listed: {error}", file=sys.stderr)
         return 1
 
     records: list[dict[str, Any]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bound that a case's hardware counters name: for `tools/predictions --bounds`.
+"""The bound that a case's hardware counters name: for `occbench predictions --bounds`.
 
 What the counters name, named(): the utilisations are percent of the unit's peak over the whole launch.
   issue          issue slots
@@ -71,15 +71,15 @@ def named(row: Mapping[str, float]) -> list[str]:
 
 
 def read_counters(path: Path) -> pd.DataFrame:
-    """A counters.csv of tools/profile. Raises OSError, and ValueError where it is another's."""
+    """A counters.csv of occbench profile. Raises OSError, and ValueError where it is another's."""
     try:
         counters = pd.read_csv(path, dtype={"case_id": "string"})
     except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} is empty; tools/profile writes such a file") from None
+        raise ValueError(f"{path} is empty; occbench profile writes such a file") from None
     except pd.errors.ParserError as error:
         raise ValueError(f"{path} is no CSV: {error}") from None
     if lacking := [name for name in ("case_id", *METRICS) if name not in counters]:
-        raise ValueError(f"{path} has no column {lacking[0]}; tools/profile writes it")
+        raise ValueError(f"{path} has no column {lacking[0]}; occbench profile writes it")
     try:
         counters[METRICS] = counters[METRICS].apply(pd.to_numeric)
     except (ValueError, TypeError) as error:

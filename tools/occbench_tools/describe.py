@@ -282,7 +282,7 @@ def write(file: Path, descriptions: dict[str, list[str]], toolkit: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         f"# {file.stem} machine code of CUDA {toolkit}",
-        "# written by tools/audit --describe; occbench_tools/describe.py says how to read it",
+        "# written by occbench audit --describe; occbench_tools/describe.py says how to read it",
         *(line for each in descriptions.values() for line in each),
     ]
     beside = file.with_suffix(".part")
@@ -325,5 +325,5 @@ def compare(file: Path, descriptions: dict[str, list[str]], toolkit: str) -> Non
         if names
     ]
     if complaints:
-        mend = f"`tools/audit --describe {file.parent}` writes it anew"
+        mend = f"`occbench audit --describe {file.parent}` writes it anew"
         raise Failure(f"{file} {'; '.join(complaints)}; {mend}")

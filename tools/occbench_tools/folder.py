@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One folder of results as data frames, typed by results/schema.json, or one line that says why not.
 
-Where occbench-validate lists every violation, this reader refuses at the first that would make a number
+Where occbench validate lists every violation, this reader refuses at the first that would make a number
 wrong: another schema, other columns, text or NaN for a number, an empty cell that may not be empty, a case
 told twice. A last row without its line feed was cut off while it was written: it is left out, with a warning.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
+"""occbench import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
 
 FILE is what `ncu --csv --nvtx` printed (page raw or details, any units) or an .ncu-rep, which ncu reads.
 A launch belongs to the case whose range `occbench@CASE_ID/` it lies in; those in no such
@@ -224,7 +224,7 @@ def output_of(folder: Path, named: Path | None) -> Path:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-import-ncu", description="Join what Nsight Compute counted onto the cases of a run."
+        prog="occbench import-ncu", description="Join what Nsight Compute counted onto the cases of a run."
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
     parser.add_argument(
@@ -244,17 +244,17 @@ def main(arguments: list[str] | None = None) -> int:
         if len(counters):
             write_run(options.folder, counters, output)
     except NotNcu as error:
-        complain("occbench-import-ncu", error)
+        complain("occbench import-ncu", error)
         return 4
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench-import-ncu", reason(options.folder, error))
+        complain("occbench import-ncu", reason(options.folder, error))
         return 4
     for case in strangers["case_id"]:
-        complain("occbench-import-ncu", f"{case} is no valid case of {options.folder}")
+        complain("occbench import-ncu", f"{case} is no valid case of {options.folder}")
     if outside := sum(case is None for case, _ in launches):
         print(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):
-        complain("occbench-import-ncu", "nothing to join: no launch belongs to a case of the run")
+        complain("occbench import-ncu", "nothing to join: no launch belongs to a case of the run")
         return 1
     print(*summary(cases, counters), output, sep="\n")
     return 1 if len(strangers) else 0

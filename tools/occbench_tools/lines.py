@@ -24,7 +24,7 @@ def reason(where: object, error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename or where}: {error.strerror or error}"
     what = f"no {error.args[0]}" if type(error) is KeyError and error.args else error
-    return f"{where}: {what}; see tools/validate"
+    return f"{where}: {what}; see `occbench validate`"
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-predictions DIR: what the model said of each case, against what was measured afterwards.
+"""occbench predictions DIR: what the model said of each case, against what was measured afterwards.
 
 A Markdown table from cases.csv alone, as the README has it: per experiment and in all, the error
 predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % within: its 90th percentile;
@@ -8,7 +8,7 @@ min(latency bound, throughput bounds). Experiments outside the model (analysis.O
 total.
 --model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
 place of what was said before the run: today's model against an older measurement.
---bounds FILE adds how often the hardware counters that tools/profile read name the bound that the model
+--bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
 names, by the rule of counters.py. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a
 file could not be read, or has no predictions of measured cases.
 """
@@ -204,11 +204,11 @@ def report(
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-predictions", description="Hold the model's predictions against what was measured."
+        prog="occbench predictions", description="Hold the model's predictions against what was measured."
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
     parser.add_argument(
-        "--bounds", metavar="FILE", type=Path, help="hardware counters that tools/profile read"
+        "--bounds", metavar="FILE", type=Path, help="hardware counters that occbench profile read"
     )
     parser.add_argument(
         "--model", metavar="MODEL", type=Path, help="a model's run: its predictions instead of the rows' own"
@@ -219,10 +219,10 @@ def main(arguments: list[str] | None = None) -> int:
         table = plain if options.plain else markdown
         print(report(options.folder, options.bounds, table, options.model), end="")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench-predictions", reason(options.folder, error))
+        complain("occbench predictions", reason(options.folder, error))
         return 4
     except LookupError as error:
-        complain("occbench-predictions", f"{options.folder}: {error!s}")
+        complain("occbench predictions", f"{options.folder}: {error!s}")
         return 1
     return 0
 

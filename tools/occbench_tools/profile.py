@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-profile DIR: reads hardware counters of some cases of a run with Nsight Compute's ncu.
+"""occbench profile DIR: reads hardware counters of some cases of a run with Nsight Compute's ncu.
 
 Wants the GPU of the run, and the right to read its counters. What it writes, a folder beside DIR, is
-import_ncu's; counters.csv in it is what `tools/predictions --bounds` reads. Each case is launched alone,
+import_ncu's; counters.csv in it is what `occbench predictions --bounds` reads. Each case is launched alone,
 `occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, with clocks left alone
 and caches flushed before each of its passes. With --as-timed it replays the program instead of the kernel,
 and leaves the caches as a timed launch finds them: what kernels that write leave in the L2 is then made up
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-profile", description="Read hardware counters of some cases of a run with ncu."
+        prog="occbench profile", description="Read hardware counters of some cases of a run with ncu."
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
     parser.add_argument(
@@ -189,10 +189,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         run(options, parser)
     except NoCounters as error:
-        complain("occbench-profile", error)
+        complain("occbench profile", error)
         return error.code
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench-profile", reason(options.folder, error))
+        complain("occbench profile", reason(options.folder, error))
         return 4
     return 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-validate DIR...: does a folder of results keep the promises of results/schema.json?
+"""occbench validate DIR...: does a folder of results keep the promises of results/schema.json?
 
 One line per violation, `file:line: what is wrong`, then a summary. Exit 0 all well, 1 violations,
 2 the words of the call, 4 a file is missing or could not be read. Needs the standard library alone.
@@ -25,7 +25,7 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 
-SCHEMA_FILE = Path(__file__).resolve().parents[2] / "results" / "schema.json"
+SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -435,7 +435,7 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-validate", description="Check folders of results against results/schema.json."
+        prog="occbench validate", description="Check folders of results against results/schema.json."
     )
     parser.add_argument(
         "folder", metavar="DIR", nargs="+", type=Path, help="cases.csv, samples.csv, env.json"
@@ -445,7 +445,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         rules = schema()
     except OSError as error:
-        print(f"occbench-validate: {SCHEMA_FILE}: {error.strerror}; run from a checkout", file=sys.stderr)
+        print(f"occbench validate: {SCHEMA_FILE}: {error.strerror}; run from a checkout", file=sys.stderr)
         return 4
     for folder in folders:
         check_folder(folder, rules, report)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-cliffs DIR...: the cliffs of each sweep, predicted and not, as a table and as DIR/cliffs.csv.
+"""occbench cliffs DIR...: the cliffs of each sweep, predicted and not, as a table and as DIR/cliffs.csv.
 
 Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file could not be read or written.
 """
@@ -35,7 +35,7 @@ def read(folder: Path) -> Folder:
     run = read_folder(folder, samples=(folder / "samples.csv").exists(), strict=False)
     check_rows(run.cases)
     for warning in run.warnings:
-        complain("occbench-cliffs", warning)
+        complain("occbench cliffs", warning)
     return run
 
 
@@ -112,7 +112,7 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-cliffs",
+        prog="occbench cliffs",
         description="Cliffs of every sweep: those that theory predicts, confirmed by the data or not, and "
         "those that nobody predicted. Writes DIR/cliffs.csv.",
     )
@@ -139,10 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
                 path = Path(options.output) if options.output else folder / "cliffs.csv"
                 write_whole(path, csv(cliffs))
     except NothingFound as error:
-        complain("occbench-cliffs", f"{folder}: {error}")
+        complain("occbench cliffs", f"{folder}: {error}")
         return 1
     except (OSError, ValueError, KeyError) as error:
-        complain("occbench-cliffs", reason(folder, error))
+        complain("occbench cliffs", reason(folder, error))
         return 4
     show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)
     return 0

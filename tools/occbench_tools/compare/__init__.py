@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-compare BASE CANDIDATE...: did anything change between two runs, or among many cards?
+"""occbench compare BASE CANDIDATE...: did anything change between two runs, or among many cards?
 
 Each is a folder of results. Says first what differs beside the measurements; then, for every case that both
 have, SAME, FASTER, SLOWER or AMBIGUOUS from the samples (verdicts.py says how), the kernels whose machine
@@ -26,7 +26,7 @@ from occbench_tools.lines import complain, reason
 
 def parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(
-        prog="occbench-compare", description="Hold runs against each other, case by case."
+        prog="occbench compare", description="Hold runs against each other, case by case."
     )
     words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
     words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
@@ -136,11 +136,11 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 0
     except Unreadable as error:
-        complain("occbench-compare", error)
+        complain("occbench compare", error)
         return 4
     except (OSError, ValueError) as error:
-        complain("occbench-compare", reason(options.base, error))
+        complain("occbench compare", reason(options.base, error))
         return 4
     except LookupError as error:
-        complain("occbench-compare", error.args[0])
+        complain("occbench compare", error.args[0])
         return 2

@@ -226,7 +226,7 @@ def page(parts: list[Section]) -> str:
         mark = f' class="{text}"' if text in COLOURS else ""
         return f"<{tag}{mark}>{html.escape(printable(text))}</{tag}>"
 
-    out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench-compare</title>']
+    out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench compare</title>']
     out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
     for part in parts:
         out.append(cell("h2", part.title))

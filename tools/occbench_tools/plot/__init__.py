@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-plot DIR: one PNG per experiment of a folder of results, from cases.csv and env.json alone.
+"""occbench plot DIR: one PNG per experiment of a folder of results, from cases.csv and env.json alone.
 
 Where the model said beforehand how fast the cases would be, thin grey lines show it, and predictions.png
 holds it against what was measured. Where the blocks said when they began and ended, occupancy.png shows what
@@ -97,7 +97,7 @@ def save(figure: Figure, path: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-plot", description="Draw the experiments of a results folder."
+        prog="occbench plot", description="Draw the experiments of a results folder."
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
     parser.add_argument("--experiment", metavar="NAME", help="draw this one only")
@@ -120,9 +120,9 @@ def main(arguments: list[str] | None = None) -> int:
             save(whole(cases, env) if whole else draw(experiment, rows, env), path)
             print(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench-plot", reason(options.folder, error))
+        complain("occbench plot", reason(options.folder, error))
         return 4
     if not wanted:
-        complain("occbench-plot", f"{options.folder}: no valid case")
+        complain("occbench plot", f"{options.folder}: no valid case")
         return 1
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-report DIR...: folders of results as one HTML file that needs nothing else and no network.
+"""occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
 
 Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
 occupancy that suffices; several devices over each other. From cases.csv and env.json alone.
@@ -80,7 +80,7 @@ def warn(program: str, runs: list[Run]) -> int:
     """Names the rows that were left out; the exit code."""
     for run in runs:
         for note in run.notes:
-            complain(program, f"{run.folder}: {note}; see tools/validate")
+            complain(program, f"{run.folder}: {note}; see `occbench validate`")
     return 1 if any(run.notes for run in runs) else 0
 
 
@@ -90,7 +90,7 @@ def title_of(runs: list[Run]) -> str:
 
 
 def pictures(runs: list[Run], target: Path) -> None:
-    """The gallery's PNGs, by occbench-plot: one run's into `target`, of several each into a folder there."""
+    """The gallery's PNGs, by occbench plot: one run's into `target`, of several each into a folder there."""
     from occbench_tools import plot  # matplotlib takes a second
 
     names = [run.folder.resolve().name for run in runs]
@@ -109,8 +109,8 @@ def pictures(runs: list[Run], target: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = parser_of("occbench-report", "Results as one HTML file.", "report.html")
-    parser.add_argument("--png", metavar="DIR", type=Path, help="occbench-plot's pictures as well, into DIR")
+    parser = parser_of("occbench report", "Results as one HTML file.", "report.html")
+    parser.add_argument("--png", metavar="DIR", type=Path, help="occbench plot's pictures as well, into DIR")
     options = parser.parse_args(arguments)
     try:
         runs = read_runs(options.folders, options.allow_model)
@@ -118,6 +118,6 @@ def main(arguments: list[str] | None = None) -> int:
         if options.png:
             pictures(runs, options.png)
     except Refused as refused:
-        complain("occbench-report", refused)
+        complain("occbench report", refused)
         return refused.code
-    return warn("occbench-report", runs)
+    return warn("occbench report", runs)

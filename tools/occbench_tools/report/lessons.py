@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lessons of occbench-teach: what the text says, why the hardware does otherwise, and what to try.
+"""The lessons of occbench teach: what the text says, why the hardware does otherwise, and what to try.
 
 Only what the text prints is quoted; every other number comes from `occbench calc` or from the rows.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from occbench_tools import findings, validate
+from occbench_tools import explain, validate
 from occbench_tools.analysis import UNITS, WORK, scaled, with_predictions
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
 from occbench_tools.report.layout import kernels, layout
@@ -117,10 +117,10 @@ def cliffs_of(run: Run) -> pd.DataFrame:
 
 
 def said(run: Run, experiment: str, rows: pd.DataFrame) -> str:
-    """What occbench-findings says of an experiment; nothing of a model's, where nothing was found."""
-    for finding in findings.FINDINGS:
+    """What occbench explain says of an experiment; nothing of a model's, where nothing was found."""
+    for finding in explain.FINDINGS:
         if finding.__name__ == experiment and len(rows) and not run.is_model:
-            return findings.sentences(finding(scaled(rows), run.env))
+            return explain.sentences(finding(scaled(rows), run.env))
     return ""
 
 
@@ -170,7 +170,7 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
 def order(runs: list[Run]) -> list[str]:
     """The experiments that have rows: the gallery's order, then those that it does not know."""
     there = {name for run in runs for name in run.cases["experiment"].unique()}
-    known = [finding.__name__ for finding in findings.FINDINGS]
+    known = [finding.__name__ for finding in explain.FINDINGS]
     return [name for name in known if name in there] + sorted(there - set(known))
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-teach DIR...: the course text's worked examples of occupancy as a page of lessons.
+"""occbench teach DIR...: the course text's worked examples of occupancy as a page of lessons.
 
 Each has what the text computes, what the hardware does and why, the curve that was measured, and a question
 to try. The text is Hwu, Kirk and El Hajj, 'Programming Massively Parallel Processors' (PMPP), 4th edition,
 sections 4.7 and 5.6; only what it prints is quoted. Every other number is asked of `occbench calc` or
-computed from the rows. Exit codes are occbench-report's; 4 also where there is no occbench to ask.
+computed from the rows. Exit codes are occbench report's; 4 also where there is no occbench to ask.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ TITLE = "Occupancy by the book, and as measured"
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = parser_of(
-        "occbench-teach", "The course text's examples of occupancy as a page of lessons.", "teach.html"
+        "occbench teach", "The course text's examples of occupancy as a page of lessons.", "teach.html"
     )
     parser.add_argument(
         "--occbench", metavar="PATH", type=Path, help="the program (default: on the PATH, or built here)"
@@ -139,9 +139,9 @@ def main(arguments: list[str] | None = None) -> int:
         data["sections"] = [section(lesson, runs, calculator, named) for lesson in LESSONS]
         write(options.output, render(data, TITLE))
     except Refused as refused:
-        complain("occbench-teach", refused)
+        complain("occbench teach", refused)
         return refused.code
-    return warn("occbench-teach", runs)
+    return warn("occbench teach", runs)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-findings DIR: what a folder of results says, a few short sentences of numbers per experiment.
+"""occbench explain DIR: what a folder of results says, a few short sentences of numbers per experiment.
 
-A Markdown table, computed from cases.csv and env.json alone, with the pictures that tools/plot draws;
+A Markdown table, computed from cases.csv and env.json alone, with the pictures that occbench plot draws;
 the README's gallery is this table. Below it, what all of them together say of achieved occupancy.
 Exit 0 printed, 2 the words of the call, 4 a file could not be read.
 """
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from occbench_tools.analysis import read_folder, scaled
-from occbench_tools.findings.achieved import achieved
-from occbench_tools.findings.blocks import barriers, divergence, energy, waves
-from occbench_tools.findings.latency import (
+from occbench_tools.explain.achieved import achieved
+from occbench_tools.explain.blocks import barriers, divergence, energy, waves
+from occbench_tools.explain.latency import (
     adam,
     black_scholes,
     bulk_copy,
@@ -33,7 +33,7 @@ from occbench_tools.findings.latency import (
     sha256,
     tensor_core,
 )
-from occbench_tools.findings.limits import (
+from occbench_tools.explain.limits import (
     block_size,
     block_size_pick,
     launch_bounds_roulette,
@@ -42,7 +42,7 @@ from occbench_tools.findings.limits import (
     shared_memory,
     spilling,
 )
-from occbench_tools.findings.memory import (
+from occbench_tools.explain.memory import (
     cache_reuse,
     carveout,
     clusters,
@@ -56,7 +56,7 @@ from occbench_tools.findings.memory import (
     tiled_matmul,
     transpose,
 )
-from occbench_tools.findings.phrases import ABSENT
+from occbench_tools.explain.phrases import ABSENT
 from occbench_tools.lines import complain, reason
 
 # Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
@@ -118,7 +118,7 @@ def plain(folder: Path) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="occbench-findings", description="Say in a table what each experiment of a results folder found."
+        prog="occbench explain", description="Say in a table what each experiment of a results folder found."
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv, env.json and the pictures")
     parser.add_argument("--plain", action="store_true", help="paragraphs for a terminal, not Markdown")
@@ -133,9 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
                 else f"\n{words}"
             )
     except ModelError as error:
-        complain("occbench-findings", error)
+        complain("occbench explain", error)
         return 2
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench-findings", reason(folder, error))
+        complain("occbench explain", reason(folder, error))
         return 4
     return 0

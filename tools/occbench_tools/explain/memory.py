@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import best, l1_kib, least, many
-from occbench_tools.findings.phrases import ABSENT, cost, gains, occupancy, span, speed
+from occbench_tools.explain.phrases import ABSENT, cost, gains, occupancy, span, speed
 
 
 def tiled_matmul(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import behind_routes, best, picks, routes
-from occbench_tools.findings.phrases import ABSENT, NOTHING, cost, occupancy, speed
+from occbench_tools.explain.phrases import ABSENT, NOTHING, cost, occupancy, speed
 
 
 def registers(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

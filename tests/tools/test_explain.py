@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench-findings on rows made by known laws, and the README's gallery against its folder."""
+"""occbench explain on rows made by known laws, and the README's gallery against its folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import analysis, findings
+from occbench_tools import analysis, explain
 
-NAMES = [finding.__name__ for finding in findings.FINDINGS]
+NAMES = [finding.__name__ for finding in explain.FINDINGS]
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 
 
 def said(rows: pd.DataFrame, experiment: str) -> str:
-    finding = next(f for f in findings.FINDINGS if f.__name__ == experiment)
-    return findings.sentences(finding(rows, made_up.ENV))
+    finding = next(f for f in explain.FINDINGS if f.__name__ == experiment)
+    return explain.sentences(finding(rows, made_up.ENV))
 
 
 def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
@@ -230,8 +230,8 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     limited = slow.assign(power_w=690.0, energy_per_launch_j=0.69 * 1.25)
     env: dict[str, Any] = dict(gpu=dict(power_limit_w=700.0))
     assert not analysis.waited(limited, env).any()
-    assert "65.9 TFLOP/s in single launches, 52.7 TFLOP/s back to back at 690 W" in findings.sentences(
-        findings.energy(limited, env)
+    assert "65.9 TFLOP/s in single launches, 52.7 TFLOP/s back to back at 690 W" in explain.sentences(
+        explain.energy(limited, env)
     )
 
 
@@ -416,13 +416,13 @@ def test_every_experiment_of_the_pictures_has_a_finding() -> None:
 
 
 def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert findings.main([str(run)]) == 0
+    assert explain.main([str(run)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["| experiment | picture | what this run says |", "|---|---|---|"]
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in NAMES]
     for name, line in zip(NAMES, lines[2:], strict=True):
         assert (
-            f"| ![{name}]({run}/{name}.png) |" in line and findings.ABSENT not in line and "nan" not in line
+            f"| ![{name}]({run}/{name}.png) |" in line and explain.ABSENT not in line and "nan" not in line
         )
     cliff = "31 -> 33 registers, 100 -> 75 % occupancy in blocks of 512: no cost in an FMA chain"
     assert f"{cliff} (65.9 -> 65.9 TFLOP/s)" in "\n".join(lines)
@@ -437,7 +437,7 @@ def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     rows = [row | parts for row in made_up.cases() if row["experiment"] == "waves"][:4]
     for row, counted in zip(rows, (0.8, 0.81, 0.7, None), strict=True):
         row["occupancy_achieved"] = counted
-    assert findings.main([str(made_up.write(tmp_path / "run", rows))]) == 0
+    assert explain.main([str(made_up.write(tmp_path / "run", rows))]) == 0
     words = capsys.readouterr().out.splitlines()[-1]
     assert words.startswith(
         "40.0 points of occupancy are lost between theory and the launch, in the mean of 4 cases"
@@ -451,7 +451,7 @@ def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.Capt
     folder = made_up.write(
         tmp_path / "few", [row for row in made_up.cases() if row["experiment"] == "waves"][:2]
     )
-    assert findings.main([str(folder)]) == 0
+    assert explain.main([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     assert [line for line in lines if not line.startswith("| waves")] == [
         f"| {name} |  | Not in this run. |" for name in NAMES if name != "waves"
@@ -469,25 +469,25 @@ def test_a_model_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     folder = made_up.write(tmp_path / "model", made_up.cases()[:1])
     env = (folder / "env.json").read_text()
     (folder / "env.json").write_text(env.replace('"source": "measured"', '"source": "model"'))
-    assert findings.main([str(folder)]) == 2
+    assert explain.main([str(folder)]) == 2
     said = capsys.readouterr()
     assert "nothing in it was measured" in said.err and not said.out
 
 
 def test_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "old", [made_up.cases()[0] | dict(schema_version=1)])
-    assert findings.main([str(folder)]) == 4
+    assert explain.main([str(folder)]) == 4
     assert "schema_version 1, and this tool reads 2 or 3 or 4" in capsys.readouterr().err
 
 
 def test_missing_folder(tmp_path: Path) -> None:
-    assert findings.main([str(tmp_path / "none")]) == 4
+    assert explain.main([str(tmp_path / "none")]) == 4
 
 
 @pytest.mark.parametrize("words", [[], ["--colour"]])
 def test_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        findings.main(words)
+        explain.main(words)
     assert stop.value.code == 2
 
 
@@ -495,12 +495,12 @@ def test_the_gallery_of_the_readme() -> None:
     """`<!-- gallery: DIR -->` table `<!-- /gallery -->` is that of the folder, and so is `achieved`."""
     text = (made_up.REPOSITORY / "README.md").read_text(encoding="utf-8")
     says = {
-        "gallery": lambda folder: findings.table(made_up.REPOSITORY / folder, folder),
-        "achieved": lambda folder: findings.of_occupancy(made_up.REPOSITORY / folder) + "\n",
+        "gallery": lambda folder: explain.table(made_up.REPOSITORY / folder, folder),
+        "achieved": lambda folder: explain.of_occupancy(made_up.REPOSITORY / folder) + "\n",
     }
     for kind, words in says.items():
         form = rf"^<!-- {kind}: (\S+) -->\n(.*?)^<!-- /{kind} -->$"
         blocks = re.findall(form, text, re.MULTILINE | re.DOTALL)
         assert len(blocks) == text.count(f"<!-- {kind}:"), f"{kind} without its end"
         for folder, block in blocks:
-            assert block == words(folder), f"tools/findings {folder}"
+            assert block == words(folder), f"occbench explain {folder}"

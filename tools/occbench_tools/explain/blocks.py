@@ -20,7 +20,7 @@ from occbench_tools.analysis import (
     turnover,
     waited,
 )
-from occbench_tools.findings.phrases import ABSENT, cost, occupancy, speed
+from occbench_tools.explain.phrases import ABSENT, cost, occupancy, speed
 
 
 def barriers(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import best, cusp, has_cusp, in_flight, least, many, reached
-from occbench_tools.findings.phrases import ABSENT, cost, gains, occupancy, span, speed, warps_of
+from occbench_tools.explain.phrases import ABSENT, cost, gains, occupancy, span, speed, warps_of
 
 FAR_FROM_BALANCE = 64  # FMAs per 4-byte load from which on a kernel computes, whatever the GPU
 
