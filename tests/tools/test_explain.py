@@ -33,6 +33,14 @@ def said(rows: pd.DataFrame, experiment: str) -> str:
     return explain.sentences(finding(rows, made_up.ENV))
 
 
+def test_sentences_of_a_folder(run: Path) -> None:
+    """Every experiment that is known, its sentences apart; those without rows have none."""
+    found = explain.sentences_of(run)
+    assert list(found) == NAMES and all(found.values())
+    assert " ".join(found["divergence"]) == said(rows_of(run, "divergence"), "divergence")
+    assert len(found["divergence"]) == 5
+
+
 def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
     """700 cycles, though the long blocks make up to 1 % fewer passes than the short ones together."""
     found = analysis.turnover(rows_of(run, "waves"))

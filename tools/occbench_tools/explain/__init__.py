@@ -73,9 +73,27 @@ class ModelError(Exception):
     """Findings are asked of a run in which nothing was measured."""
 
 
+def sentence(clause: str) -> str:
+    """A clause as a sentence."""
+    return f"{clause[0].upper()}{clause[1:]}."
+
+
 def sentences(clauses: Iterator[str]) -> str:
     """Each clause as a sentence."""
-    return " ".join(f"{words[0].upper()}{words[1:]}." for words in list(clauses) or [ABSENT])
+    return " ".join(map(sentence, list(clauses) or [ABSENT]))
+
+
+def sentences_of(folder: Path) -> dict[str, list[str]]:
+    """What each experiment's rows say, a sentence each, most worth reading first; [] where it has no rows.
+
+    Raises as read_folder does.
+    """
+    cases, env = read_folder(folder)
+    found = {}
+    for finding in FINDINGS:
+        rows = cases[cases["experiment"] == finding.__name__]
+        found[finding.__name__] = [sentence(c) for c in finding(scaled(rows), env)] if len(rows) else []
+    return found
 
 
 def findings(folder: Path) -> Iterator[tuple[str, str]]:
