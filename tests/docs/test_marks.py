@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/docs: marks are filled in, stale ones are named with their line, broken ones are refused."""
+
+from __future__ import annotations
+
+import pytest
+from occbench_docs import DocsError
+from occbench_docs.blocks import block, cut
+from occbench_docs.figures import figure
+from occbench_docs.marks import fill, without_marks
+
+PAGE = """\
+# Page
+
+The best is <!-- =best -->1 GB/s<!-- / -->, not `<!-- =none -->x<!-- / -->`.
+
+<!-- generated: output true -->
+old
+<!-- /generated -->
+
+```markdown
+<!-- generated: output false -->
+as <!-- =none -->x<!-- / -->
+```
+"""
+
+
+def filled(text: str) -> tuple[str, list[str]]:
+    new, stale = fill(text, lambda words: f"[{words}]", lambda name: {"best": "2 GB/s"}[name])
+    return new, [f"{mark.line}: {mark}" for mark in stale]
+
+
+def test_fill() -> None:
+    new, stale = filled(PAGE)
+    assert new == PAGE.replace("1 GB/s", "2 GB/s").replace("\nold\n", "\n[output true]\n")
+    assert stale == [
+        "3: best says '1 GB/s', and should say '2 GB/s'",
+        "5: output true says 'old', and should say '[output true]'",
+    ]
+    assert filled(new) == (new, [])
+
+
+def test_reader_sees_no_marks() -> None:
+    seen = without_marks(PAGE)
+    assert "The best is 1 GB/s, not" in seen
+    assert "old\n" in seen and "/generated" not in seen
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("<!-- generated: output true -->\n", "1: 'output true' has no '<!-- /generated -->'"),
+        (
+            "<!-- generated: a -->\n<!-- generated: b -->\n<!-- /generated -->\n",
+            "1: 'a' has no '<!-- /generated -->'",
+        ),
+        ("\n<!-- /generated -->\n", "2: '<!-- /generated -->' is out of place"),
+        ("<!-- generated output -->\n", "1: '<!-- generated output -->' is out of place"),
+        ("a\n<!-- =best -->1<!-- / --> is best\n", "2: figure 'best' begins a line"),
+        ("is <!-- =best -->1\n", "1: a figure is not closed"),
+    ],
+)
+def test_broken_marks(text: str, complaint: str) -> None:
+    with pytest.raises(DocsError, match="") as error:
+        filled(text)
+    assert str(error.value).startswith(complaint)
+
+
+def test_cut() -> None:
+    text = "a\nb\nc\nd\n"
+    assert cut(text, "1-2") == "a\nb\n..."
+    assert cut(text, "2,4") == "...\nb\n...\nd"
+    assert cut(text, "3-") == "...\nc\nd"
+    for wrong in ("5", "2,1", "x"):
+        with pytest.raises(DocsError, match="lines="):
+            cut(text, wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("nothing", "no kind of block 'nothing'"),
+        ("table nothing", "no table 'nothing'"),
+        ("csv docs/data/none.csv", "there is no docs/data/none.csv"),
+        ("output exit=3 true", "ends with 0, not 3"),
+        ("explain nothing", "says nothing of nothing"),
+        ("explain registers h2", "no committed run of a 'h2'"),
+    ],
+)
+def test_refused(words: str, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCCBENCH", "occbench")
+    with pytest.raises(DocsError, match=complaint):
+        block(words)
+
+
+def test_figures_have_names() -> None:
+    with pytest.raises(DocsError, match="no figure 'nothing'"):
+        figure("nothing")
+    assert figure("gpu").startswith("NVIDIA")

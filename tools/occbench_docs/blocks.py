@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may stand in a block: `<!-- generated: KIND WORDS -->`.
+
+  output [lines=1-12,20] [exit=2] COMMAND    the command and what it prints; {run}, {run@h100} name a committed run
+  file docs/data/NAME.txt [lines=1-12]       a capture that is committed, where a command needs a GPU or shows seconds
+  csv docs/data/NAME.csv                     the file as a table
+  table NAME                                 a table of tables.py
+  explain EXPERIMENT [GPU]                   at most three sentences on what the run says
+  achieved [GPU]                             what all its experiments say of achieved occupancy
+  predictions [GPU]                          the errors of the model in that run
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from occbench_tools import explain
+
+from occbench_docs import ROOT, DocsError
+from occbench_docs.program import output
+from occbench_docs.runs import Run, run_of
+from occbench_docs.tables import TABLES, markdown
+
+SENTENCES = 3  # of an experiment, at most
+OPTION = re.compile(r"(lines|exit)=(\S+) +")
+
+
+def options_of(words: str) -> tuple[dict[str, str], str]:
+    """The options at the begin of a block's words, and the rest."""
+    options = {}
+    while option := OPTION.match(words):
+        options[option[1]] = option[2]
+        words = words[option.end() :]
+    return options, words
+
+
+def cut(text: str, ranges: str) -> str:
+    """Some of its lines, counted from 1, '1-12,20,30-'; '...' stands for what is left out between and after."""
+    lines = text.rstrip("\n").split("\n")
+    kept: list[str] = []
+    last = 0
+    for part in ranges.split(","):
+        found = re.fullmatch(r"(\d+)(-(\d*))?", part)
+        if not found or int(found[1]) <= last or int(found[1]) > len(lines):
+            raise DocsError(f"lines={ranges}: of {len(lines)} lines, '1-12,20,30-' in rising order")
+        first = int(found[1])
+        kept += ["..."] * (first > last + 1)
+        last = min(int(found[3] or len(lines)) if found[2] else first, len(lines))
+        kept += lines[first - 1 : last]
+    return "\n".join(kept + ["..."] * (last < len(lines)))
+
+
+def with_runs(command: str) -> str:
+    """{run} and {run@h100} as folders."""
+    return re.sub(r"\{run(?:@(\w+))?\}", lambda found: run_of(found[1] or "").name, command)
+
+
+def console(command: str, text: str) -> str:
+    return f"```console\n$ {command}\n{text.rstrip()}\n```"
+
+
+def of_output(words: str) -> str:
+    options, command = options_of(words)
+    command = with_runs(command)
+    printed = "\n".join(line.rstrip() for line in output(command, int(options.get("exit", 0))).splitlines())
+    return console(command, cut(printed, options["lines"]) if "lines" in options else printed)
+
+
+def of_file(words: str) -> str:
+    """A capture. Its first line is the command that made it, '$ occbench ...'."""
+    name, _, rest = words.partition(" ")
+    path = ROOT / name
+    if not path.is_file():
+        raise DocsError(f"there is no {name}")
+    first, _, text = path.read_text(encoding="utf-8").partition("\n")
+    if not first.startswith("$ "):
+        raise DocsError(f"{name}: its first line must be the command: '$ occbench ...'")
+    options, _ = options_of(rest + " ")
+    return console(first[2:], cut(text, options["lines"]) if "lines" in options else text)
+
+
+def of_csv(words: str) -> str:
+    """A file of docs/data as a table, its header as it stands there."""
+    path = ROOT / words
+    if not path.is_file():
+        raise DocsError(f"there is no {words}")
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(line for line in file if not line.startswith("#")))
+    return markdown(rows[0], rows[1:])
+
+
+def sentences_of(folder: Path) -> dict[str, list[str]]:
+    if hasattr(explain, "sentences_of"):
+        return explain.sentences_of(folder)
+    return {name: re.split(r"(?<=[.!?]) (?=[A-Z0-9`])", said) for name, said in explain.findings(folder)}
+
+
+def said_of(run: Run, experiment: str) -> list[str]:
+    """What a run says of an experiment, the most telling sentences first."""
+    by_experiment = sentences_of(run.folder)
+    if experiment not in by_experiment:
+        raise DocsError(f"occbench explain says nothing of {experiment} in {run.name}")
+    return by_experiment[experiment][:SENTENCES]
+
+
+def of_explain(words: str) -> str:
+    experiment, _, gpu = words.partition(" ")
+    return " ".join(said_of(run_of(gpu), experiment))
+
+
+def of_achieved(gpu: str) -> str:
+    return explain.of_occupancy(run_of(gpu).folder)
+
+
+def of_predictions(gpu: str) -> str:
+    run = run_of(gpu)
+    bounds = run.folder / "counters.csv"
+    words = ["occbench", "predictions", run.name, *(["--bounds", f"{run.name}/counters.csv"] if bounds.exists() else [])]
+    return output(" ".join(words) + " 2>/dev/null")
+
+
+def of_table(name: str) -> str:
+    if name not in TABLES:
+        raise DocsError(f"no table '{name}'; there are: {', '.join(TABLES)}")
+    return TABLES[name]()
+
+
+KINDS: dict[str, Callable[[str], str]] = {
+    "output": of_output,
+    "file": of_file,
+    "csv": of_csv,
+    "table": of_table,
+    "explain": of_explain,
+    "achieved": of_achieved,
+    "predictions": of_predictions,
+}
+
+
+def block(words: str) -> str:
+    """The lines of one block. DocsError where there is no such kind, or it cannot be made."""
+    kind, _, rest = words.partition(" ")
+    if kind not in KINDS:
+        raise DocsError(f"no kind of block '{kind}'; there are: {', '.join(KINDS)}")
+    return KINDS[kind](rest.strip())

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two marks of a page, and how they are filled in.
+
+A block stands on lines of its own, what is between them is written anew:
+    <!-- generated: KIND WORDS -->
+    ...
+    <!-- /generated -->
+A figure stands in prose, never at the begin of a line (there Markdown would take the line for HTML):
+    the best read is <!-- =read-best -->4,402 GB/s<!-- / -->
+Neither is looked for in a fence that a person wrote, nor in `code`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from occbench_docs import DocsError
+
+BEGIN = re.compile(r"^<!-- generated: (?P<words>.+?) -->$")
+END = "<!-- /generated -->"
+FIGURE = re.compile(r"<!-- =(?P<name>\S+) -->(?P<said>.*?)<!-- / -->")
+CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+
+
+@dataclass(frozen=True)
+class Stale:
+    """A mark whose text is not what it should be."""
+
+    line: int
+    mark: str
+    says: str
+    should_say: str
+
+    def __str__(self) -> str:
+        return f"{self.mark} says '{self.says}', and should say '{self.should_say}'"
+
+
+def first_difference(says: str, should_say: str) -> tuple[str, str]:
+    """The first lines that differ of two texts."""
+    ours, theirs = says.splitlines(), should_say.splitlines()
+    for i in range(max(len(ours), len(theirs))):
+        pair = tuple(lines[i] if i < len(lines) else "(end)" for lines in (ours, theirs))
+        if pair[0] != pair[1]:
+            return pair[0][:100], pair[1][:100]
+    return "", ""
+
+
+def fill(
+    text: str, block: Callable[[str], str], figure: Callable[[str], str]
+) -> tuple[str, list[Stale]]:
+    """The text with every mark filled in, and the marks that said something else.
+
+    `block` gives the lines of a block by its words, `figure` the words of a figure by its name; each raises
+    DocsError, to which the line is added here.
+    """
+    lines, stale, fence = [], [], ""
+    source = iter(enumerate(text.splitlines(), 1))
+    for number, line in source:
+        if fence or (opened := re.match(r" *(```+|~~~+)", line)):
+            if not fence:
+                fence = opened[1]
+            elif line.strip() == fence:
+                fence = ""
+            lines.append(line)
+            continue
+        try:
+            if begun := BEGIN.match(line):
+                says = []
+                for _, inner in source:
+                    if inner == END:
+                        break
+                    if BEGIN.match(inner):
+                        raise DocsError(f"'{begun['words']}' has no '{END}'")
+                    says.append(inner)
+                else:
+                    raise DocsError(f"'{begun['words']}' has no '{END}'")
+                should_say = block(begun["words"]).strip("\n")
+                if "\n".join(says) != should_say:
+                    stale.append(
+                        Stale(number, begun["words"], *first_difference("\n".join(says), should_say))
+                    )
+                lines += [line, should_say, END]
+            elif line == END or line.startswith("<!-- generated"):
+                raise DocsError(f"'{line}' is out of place, or is not '<!-- generated: KIND WORDS -->'")
+            else:
+                lines.append(fill_line(line, number, figure, stale))
+        except DocsError as error:
+            raise DocsError(f"{number}: {error}") from error
+    return "\n".join(lines) + "\n", stale
+
+
+def fill_line(line: str, number: int, figure: Callable[[str], str], stale: list[Stale]) -> str:
+    """One line of prose with its figures."""
+    code = [range(*found.span()) for found in CODE.finditer(line)]
+
+    def said(found: re.Match[str]) -> str:
+        if any(found.start() in span for span in code):
+            return found[0]
+        if not line[: found.start()].strip():
+            raise DocsError(f"figure '{found['name']}' begins a line, which Markdown takes for HTML")
+        should_say = figure(found["name"])
+        if found["said"] != should_say:
+            stale.append(Stale(number, found["name"], found["said"], should_say))
+        return f"<!-- ={found['name']} -->{should_say}<!-- / -->"
+
+    filled = FIGURE.sub(said, line)
+    if "<!-- =" in CODE.sub("", FIGURE.sub("", line)):
+        raise DocsError("a figure is not closed on its line: '<!-- =NAME -->...<!-- / -->'")
+    return filled
+
+
+def without_marks(text: str) -> str:
+    """What a reader sees: the text without the marks."""
+    return FIGURE.sub(lambda found: found["said"], re.sub(r"^<!-- (generated: .+?|/generated) -->\n", "", text, flags=re.M))
