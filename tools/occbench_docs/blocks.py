@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may stand in a block: `<!-- generated: KIND WORDS -->`.
 
-  output [lines=1-12,20] [exit=2] COMMAND    the command and what it prints; {run}, {run@h100} name a committed run
-  file docs/data/NAME.txt [lines=1-12]       a capture that is committed, where a command needs a GPU or shows seconds
-  csv docs/data/NAME.csv                     the file as a table
-  table NAME                                 a table of tables.py
-  explain EXPERIMENT [GPU]                   at most three sentences on what the run says
-  achieved [GPU]                             what all its experiments say of achieved occupancy
-  predictions [GPU]                          the errors of the model in that run
+output [lines=1-12,20] [exit=2] COMMAND    the command and what it prints; {run}, {run@h100}: folders
+file docs/data/NAME.txt [lines=1-12]       a committed capture, of what needs a GPU or shows seconds
+csv docs/data/NAME.csv                     the file as a table
+table NAME                                 a table of tables.py
+explain EXPERIMENT [GPU]                   at most three sentences on what the run says
+achieved [GPU]                             what all its experiments say of achieved occupancy
+predictions [GPU]                          the errors of the model in that run
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from occbench_tools import explain
 
@@ -38,7 +37,7 @@ def options_of(words: str) -> tuple[dict[str, str], str]:
 
 
 def cut(text: str, ranges: str) -> str:
-    """Some of its lines, counted from 1, '1-12,20,30-'; '...' stands for what is left out between and after."""
+    """Some of its lines, counted from 1, '1-12,20,30-'; '...' where some are left out."""
     lines = text.rstrip("\n").split("\n")
     kept: list[str] = []
     last = 0
@@ -92,15 +91,9 @@ def of_csv(words: str) -> str:
     return markdown(rows[0], rows[1:])
 
 
-def sentences_of(folder: Path) -> dict[str, list[str]]:
-    if hasattr(explain, "sentences_of"):
-        return explain.sentences_of(folder)
-    return {name: re.split(r"(?<=[.!?]) (?=[A-Z0-9`])", said) for name, said in explain.findings(folder)}
-
-
 def said_of(run: Run, experiment: str) -> list[str]:
     """What a run says of an experiment, the most telling sentences first."""
-    by_experiment = sentences_of(run.folder)
+    by_experiment = explain.sentences_of(run.folder)
     if experiment not in by_experiment:
         raise DocsError(f"occbench explain says nothing of {experiment} in {run.name}")
     return by_experiment[experiment][:SENTENCES]
@@ -118,8 +111,8 @@ def of_achieved(gpu: str) -> str:
 def of_predictions(gpu: str) -> str:
     run = run_of(gpu)
     bounds = run.folder / "counters.csv"
-    words = ["occbench", "predictions", run.name, *(["--bounds", f"{run.name}/counters.csv"] if bounds.exists() else [])]
-    return output(" ".join(words) + " 2>/dev/null")
+    words = f" --bounds {run.name}/counters.csv" if bounds.exists() else ""
+    return output(f"occbench-predictions {run.name}{words} 2>/dev/null")
 
 
 def of_table(name: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every figure that stands in prose, by its name: `<!-- =NAME -->...<!-- / -->`, NAME@h100 of another GPU's run.
+"""Every figure that stands in prose, by its name: `<!-- =NAME -->...<!-- / -->`, NAME@h100 of another GPU.
 
 One line each. A figure is a function of a run; the helpers below make them:
   throughput(case)              '2,060 GB/s' of one case            throughput(best(experiment, where))
@@ -10,7 +10,7 @@ One line each. A figure is a function of a run; the helpers below make them:
   count(experiment, where)      '2,394' cases
   calc(words, field, form)      of `occbench calc WORDS --format json`; the field's path has dots
   env(field, form)              of env.json
-A case is a case_id, or best() and least() of an experiment; `where` is a pandas query over columns of cases.csv.
+A case is a case_id, or best() and least() of an experiment; `where` is a pandas query over cases.csv.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ FIGURES: dict[str, Figure] = {
 
 
 def figure(name: str) -> str:
-    """The words of one figure: NAME of the default GPU's run, NAME@GPU of another's. DocsError if there is none."""
+    """The words of one figure: NAME of the default GPU's run, NAME@GPU of another's. DocsError if none is."""
     short, _, gpu = name.partition("@")
     if short not in FIGURES:
         raise DocsError(f"no figure '{short}' in tools/occbench_docs/figures.py")

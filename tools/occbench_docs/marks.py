@@ -47,9 +47,7 @@ def first_difference(says: str, should_say: str) -> tuple[str, str]:
     return "", ""
 
 
-def fill(
-    text: str, block: Callable[[str], str], figure: Callable[[str], str]
-) -> tuple[str, list[Stale]]:
+def fill(text: str, block: Callable[[str], str], figure: Callable[[str], str]) -> tuple[str, list[Stale]]:
     """The text with every mark filled in, and the marks that said something else.
 
     `block` gives the lines of a block by its words, `figure` the words of a figure by its name; each raises
@@ -113,4 +111,5 @@ def fill_line(line: str, number: int, figure: Callable[[str], str], stale: list[
 
 def without_marks(text: str) -> str:
     """What a reader sees: the text without the marks."""
-    return FIGURE.sub(lambda found: found["said"], re.sub(r"^<!-- (generated: .+?|/generated) -->\n", "", text, flags=re.M))
+    blocks = re.compile(r"^<!-- (generated: .+?|/generated) -->\n", re.MULTILINE)
+    return FIGURE.sub(lambda found: found["said"], blocks.sub("", text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed runs: the newest folder of each results/<gpu>/, and numbers out of them as people say them."""
+"""The committed runs: the newest folder of each results/<gpu>/, and how numbers are said."""
 
 from __future__ import annotations
 

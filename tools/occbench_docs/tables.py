@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables by name: `<!-- generated: table NAME -->`. What a CSV file of docs/data holds needs none: kind csv."""
+"""Tables by name: `<!-- generated: table NAME -->`. A CSV file of docs/data needs none: kind csv."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from occbench_docs.runs import runs
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; a bar within a cell is escaped."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
 def of_runs() -> str:
