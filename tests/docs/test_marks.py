@@ -83,9 +83,9 @@ def test_cut() -> None:
         ("nothing", "no kind of block 'nothing'"),
         ("table nothing", "no table 'nothing'"),
         ("csv docs/data/none.csv", "there is no docs/data/none.csv"),
-        ("output exit=3 true", "ends with 0, not 3"),
+        ("output true | exit=3", "ends with 0, not 3"),
         ("explain nothing", "says nothing of nothing"),
-        ("explain registers h2", "no committed run of a 'h2'"),
+        ("explain registers@h2", "no committed run of a 'h2'"),
     ],
 )
 def test_refused(words: str, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may stand in a block: `<!-- generated: KIND WORDS -->`.
 
-output [lines=1-12,20] [exit=2] COMMAND    the command and what it prints; {run}, {run@h100}: folders
-file docs/data/NAME.txt [lines=1-12]       a committed capture, of what needs a GPU or shows seconds
-csv docs/data/NAME.csv                     the file as a table
-table NAME                                 a table of tables.py
-explain EXPERIMENT [GPU]                   at most three sentences on what the run says
-achieved [GPU]                             what all its experiments say of achieved occupancy
-predictions [GPU]                          the errors of the model in that run
+output COMMAND [| lines=1-12,20] [| exit=2]   the command and what it prints; {run}, {run@h100}: folders
+file docs/data/NAME.txt [| lines=1-12]        a committed capture, of what needs a GPU or shows seconds
+csv docs/data/NAME.csv                        the file as a table
+table NAME                                    a table of tables.py
+explain EXPERIMENT[@GPU]...                   at most three sentences on what the run says of each
+achieved [@GPU]                               what all experiments say of achieved occupancy
+predictions [@GPU]                            the errors of the model in that run
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from occbench_docs.runs import Run, run_of
 from occbench_docs.tables import TABLES, markdown
 
 SENTENCES = 3  # of an experiment, at most
-OPTION = re.compile(r"(lines|exit)=(\S+) +")
+OPTION = re.compile(r" \| (lines|exit)=(\S+)$")
 
 
 def options_of(words: str) -> tuple[dict[str, str], str]:
-    """The options at the begin of a block's words, and the rest."""
+    """The options at the end of a block's words, and what comes before them."""
     options = {}
-    while option := OPTION.match(words):
+    while option := OPTION.search(words):
         options[option[1]] = option[2]
-        words = words[option.end() :]
+        words = words[: option.start()]
     return options, words
 
 
@@ -70,14 +70,13 @@ def of_output(words: str) -> str:
 
 def of_file(words: str) -> str:
     """A capture. Its first line is the command that made it, '$ occbench ...'."""
-    name, _, rest = words.partition(" ")
+    options, name = options_of(words)
     path = ROOT / name
     if not path.is_file():
         raise DocsError(f"there is no {name}")
     first, _, text = path.read_text(encoding="utf-8").partition("\n")
     if not first.startswith("$ "):
         raise DocsError(f"{name}: its first line must be the command: '$ occbench ...'")
-    options, _ = options_of(rest + " ")
     return console(first[2:], cut(text, options["lines"]) if "lines" in options else text)
 
 
@@ -100,16 +99,22 @@ def said_of(run: Run, experiment: str) -> list[str]:
 
 
 def of_explain(words: str) -> str:
-    experiment, _, gpu = words.partition(" ")
-    return " ".join(said_of(run_of(gpu), experiment))
+    """A paragraph, or a list where there are several."""
+    said = {}
+    for word in words.split():
+        experiment, _, gpu = word.partition("@")
+        said[word] = " ".join(said_of(run_of(gpu), experiment))
+    return "\n".join(
+        said.values() if len(said) == 1 else (f"- {name}: {text}" for name, text in said.items())
+    )
 
 
 def of_achieved(gpu: str) -> str:
-    return explain.of_occupancy(run_of(gpu).folder)
+    return explain.of_occupancy(run_of(gpu.removeprefix("@")).folder)
 
 
 def of_predictions(gpu: str) -> str:
-    run = run_of(gpu)
+    run = run_of(gpu.removeprefix("@"))
     bounds = run.folder / "counters.csv"
     words = f" --bounds {run.name}/counters.csv" if bounds.exists() else ""
     return output(f"occbench-predictions {run.name}{words} 2>/dev/null")
