@@ -82,7 +82,7 @@ def test_cut() -> None:
     [
         ("nothing", "no kind of block 'nothing'"),
         ("table nothing", "no table 'nothing'"),
-        ("csv docs/data/none.csv", "there is no docs/data/none.csv"),
+        ("csv none.csv", "there is no docs/data/none.csv"),
         ("output true | exit=3", "ends with 0, not 3"),
         ("explain nothing", "says nothing of nothing"),
         ("explain registers@h2", "no committed run of a 'h2'"),

@@ -3,7 +3,7 @@
 
 output COMMAND [| lines=1-12,20] [| exit=2]   the command and what it prints; {run}, {run@h100}: folders
 file docs/data/NAME.txt [| lines=1-12]        a committed capture, of what needs a GPU or shows seconds
-csv docs/data/NAME.csv                        the file as a table
+csv NAME.csv                                  a file of docs/data as a table
 table NAME                                    a table of tables.py
 explain EXPERIMENT[@GPU]...                   at most three sentences on what the run says of each
 achieved [@GPU]                               what all experiments say of achieved occupancy
@@ -12,7 +12,6 @@ predictions [@GPU]                            the errors of the model in that ru
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 
@@ -21,7 +20,7 @@ from occbench_tools import explain
 from occbench_docs import ROOT, DocsError
 from occbench_docs.program import output
 from occbench_docs.runs import Run, run_of
-from occbench_docs.tables import TABLES, markdown
+from occbench_docs.tables import TABLES, markdown, rows_of
 
 SENTENCES = 3  # of an experiment, at most
 OPTION = re.compile(r" \| (lines|exit)=(\S+)$")
@@ -82,12 +81,8 @@ def of_file(words: str) -> str:
 
 def of_csv(words: str) -> str:
     """A file of docs/data as a table, its header as it stands there."""
-    path = ROOT / words
-    if not path.is_file():
-        raise DocsError(f"there is no {words}")
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(line for line in file if not line.startswith("#")))
-    return markdown(rows[0], rows[1:])
+    head, *rows = rows_of(words)
+    return markdown(head, rows)
 
 
 def said_of(run: Run, experiment: str) -> list[str]:

@@ -6,7 +6,7 @@ One line each. A figure is a function of a run; the helpers below make them:
   occupancy(case), warps(case), registers(case), spills(case)      '75 %', '48 warps', '33 registers', '176 B'
   cell(case, column, form)      any column, as a format string says
   ratio(a, b), change(a, b)     '1.03', '-21.0 %' of two cases' throughput: a over b, from a to b
-  warps_for(share, experiment, where)   '12 warps': the fewest that reach this share of the best
+  warps_for(share, experiment, where), occupancy_for(...)   the fewest warps that reach this share of the best
   count(experiment, where)      '2,394' cases
   calc(words, field, form)      of `occbench calc WORDS --format json`; the field's path has dots
   env(field, form)              of env.json
@@ -16,6 +16,7 @@ A case is a case_id, or best() and least() of an experiment; `where` is a pandas
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from functools import lru_cache
@@ -26,6 +27,7 @@ import pandas as pd
 from occbench_docs import DocsError
 from occbench_docs.program import output
 from occbench_docs.runs import Run, grouped, percent, rate, run_of
+from occbench_docs.tables import rows_of
 
 Figure = Callable[[Run], str]
 Case = Callable[[Run], pd.Series]
@@ -94,25 +96,33 @@ def change(a: str | Case, b: str | Case, column: str = "throughput", form: str =
 
 def share(a: str | Case, b: str | Case, column: str = "throughput", digits: int = 1) -> Figure:
     """a in percent of b."""
-    return lambda run: percent(quotient(a, b, column)(run), digits)
+    return lambda run: f"{100 * quotient(a, b, column)(run):.{digits}f} %"
 
 
 def of_ceiling(which: str | Case, digits: int = 1) -> Figure:
-    return lambda run: percent(case(which)(run)["percent_of_ceiling"] / 100, digits)
+    return lambda run: f"{case(which)(run)['percent_of_ceiling']:.{digits}f} %"
+
+
+def fewest_warps(part: float, experiment: str, where: str = "", of: Case | None = None) -> Case:
+    """The case of fewest warps whose throughput reaches `part` of these rows' best, or of another case."""
+
+    def find(run: Run) -> pd.Series:
+        rows = run.rows(experiment, where)
+        level = part * (of(run)["throughput"] if of else rows["throughput"].max())
+        reached = rows[rows["throughput"] >= level]
+        if reached.empty:
+            raise DocsError(f"no case of {experiment} with {where} reaches {part} of that")
+        return reached.loc[reached["warps_per_sm"].idxmin()]
+
+    return find
 
 
 def warps_for(part: float, experiment: str, where: str = "", of: Case | None = None) -> Figure:
-    """The fewest warps whose throughput reaches `part` of the best of these rows, or of another case."""
+    return warps(fewest_warps(part, experiment, where, of))
 
-    def say(run: Run) -> str:
-        rows = run.rows(experiment, where)
-        level = part * (of(run)["throughput"] if of else rows["throughput"].max())
-        reached = rows.loc[rows["throughput"] >= level, "warps_per_sm"]
-        if reached.empty:
-            raise DocsError(f"no case of {experiment} with {where} reaches {part} of that")
-        return f"{reached.min():.0f} warps"
 
-    return say
+def occupancy_for(part: float, experiment: str, where: str = "", of: Case | None = None) -> Figure:
+    return occupancy(fewest_warps(part, experiment, where, of))
 
 
 def count(experiment: str = "", where: str = "", thing: str = "") -> Figure:
@@ -146,7 +156,7 @@ def calculated(words: str) -> Any:  # noqa: ANN401
 
 
 def calc(words: str, path: str, form: str = "{:,}") -> Figure:
-    """Needs no run. Fractions say themselves as percent with form='%'."""
+    """Needs no run. A fraction becomes percent with form='%'."""
 
     def say(_: Run) -> str:
         value = value_at(calculated(words), path)
@@ -155,24 +165,106 @@ def calc(words: str, path: str, form: str = "{:,}") -> Figure:
     return say
 
 
+def latency_hiding(variant: str, warps: int) -> str:
+    return f"latency_hiding.{variant}.b128.r{warps // 4}"
+
+
+def in_rows(form: str, value: Callable[[list[list[str]]], float]) -> Figure:
+    """Of docs/data/frozen.csv; needs no run."""
+    return lambda _: form.format(value(rows_of("frozen.csv")[1:]))
+
+
+def last_number(cell: str) -> float:
+    """Of '3.9 to 4.2 %' the last."""
+    return float(re.findall(r"[+-]?[0-9.]+", cell)[-1])
+
+
 READS = "family == 'stream' and variant.str.startswith('read')"
+ANY_READ = best("latency_hiding", READS)
+FMA2, FMA3 = "fma_chain.two-operand-ilp1", "fma_chain.three-operand-ilp1"
+WIDE = "family == 'stream' and variant == 'read-f32-16B-ilp{}'"
+REGISTERS = "registers.register_pressure.{}.b512"
+ONE_WARP = best("bulk_copy", "family == 'bulk_copy' and warps_per_sm == 1")
+STENCIL = "launch_bounds_roulette.launch_bounds_roulette.stencil-free.b256.c14"
+IDLE_SPILLS = "variant.str.startswith('update-live64-hot16')"
+LDS = best("shared_latency", "variant == 'read-ilp1-conflict1'")
+CALC = "--device h200 --block-size 256 --registers 33"
 
 FIGURES: dict[str, Figure] = {
+    # The runs.
     "run": lambda run: f"`{run.name}`",
     "gpu": lambda run: run.gpu,
     "commit": env("git_commit", "`{:.12}`"),
     "cases": count(),
-    "read-best": throughput(best("latency_hiding", READS)),
-    "read-best-occupancy": occupancy(best("latency_hiding", READS)),
-    "loads-31": throughput("registers.register_pressure.load-live17-maxnreg31.b512"),
-    "loads-33": throughput("registers.register_pressure.load-live19-maxnreg33.b512"),
+    "experiments": lambda run: f"{run.cases['experiment'].nunique()}",
+    # What an SM has.
+    "slots": env("gpu.max_threads_per_sm", "{:.0f}", 1 / 32),
+    "slots-half": env("gpu.max_threads_per_sm", "{:.0f} resident warps", 1 / 64),
+    "exact-33x256": calc(CALC, "occupancy", "%"),
+    "textbook-33x256": calc(CALC, "occupancy_textbook", "%"),
+    # Reads.
+    "read-best": throughput(ANY_READ),
+    "read-best-occupancy": occupancy(ANY_READ),
+    "read-4B-best": throughput(best("latency_hiding", "variant == 'read-f32-4B-ilp1'")),
+    **{
+        f"{name}90-16B-{ilp}": say(0.9, "latency_hiding", WIDE.format(ilp), of=ANY_READ)
+        for ilp in (1, 2, 4)
+        for name, say in (("w", warps_for), ("o", occupancy_for))
+    },
+    "bulk-best-1w": throughput(ONE_WARP),
+    "bulk-best-1w-occupancy": occupancy(ONE_WARP),
+    # FMA chains.
+    "fma-best": throughput(best("latency_hiding", "family == 'fma_chain'")),
+    "fma-ilp1-4w": of_ceiling(latency_hiding(FMA2, 4)),
+    "fma-ilp4-4w": of_ceiling(latency_hiding("fma_chain.two-operand-ilp4", 4)),
+    "fma2-best": of_ceiling(best("latency_hiding", "variant == 'two-operand-ilp1'")),
+    "fma3-best": of_ceiling(best("latency_hiding", "variant == 'three-operand-ilp1'")),
+    **{f"fma-{warps}w": of_ceiling(latency_hiding(FMA2, warps)) for warps in (16, 20, 24, 32)},
+    # Registers and spills.
+    "loads-31": throughput(REGISTERS.format("load-live17-maxnreg31")),
+    "loads-33": throughput(REGISTERS.format("load-live19-maxnreg33")),
     "loads-31-33": change(
-        "registers.register_pressure.load-live17-maxnreg31.b512",
-        "registers.register_pressure.load-live19-maxnreg33.b512",
+        REGISTERS.format("load-live17-maxnreg31"), REGISTERS.format("load-live19-maxnreg33")
     ),
-    "bulk-one-warp": throughput(best("bulk_copy", "family == 'bulk_copy' and warps_per_sm == 1")),
-    "exact-33x256": calc("--device h200 --block-size 256 --registers 33", "occupancy", "%"),
-    "textbook-33x256": calc("--device h200 --block-size 256 --registers 33", "occupancy_textbook", "%"),
+    "spill-idle-gain": ratio(
+        best("spilling", IDLE_SPILLS),
+        best("spilling", f"{IDLE_SPILLS} and register_route == 'free'"),
+        form="{:.2f} times",
+    ),
+    "roulette-stencil-gain": change(
+        STENCIL, best("launch_bounds_roulette", "variant.str.startswith('stencil')"), form="{:.0f} %"
+    ),
+    # Blocks.
+    "barrier-b32": cell("barriers.barriers.sync-fma1.b32.r32", "cycles_per_pass", "{:.0f} cycles"),
+    "barrier-b512": cell("barriers.barriers.sync-fma1.b512.r2", "cycles_per_pass", "{:.0f} cycles"),
+    "barrier-runtime-blocks": cell("barriers.barriers.named-runtime.b32", "blocks_per_sm", "{:.0f}"),
+    "barrier-runtime-slower": ratio(
+        "barriers.barriers.exchange.b32", "barriers.barriers.named-runtime.b32", form="{:.1f}"
+    ),
+    **{
+        f"diverge-{lanes}": ratio(
+            "divergence.divergence.split-lane-0.b128.r16",
+            f"divergence.divergence.split-lane-{lanes}.b128.r16",
+        )
+        for lanes in (1, 16)
+    },
+    # Caches, shared memory, tensor cores.
+    "lds-best-warps": warps(LDS),
+    "lds-64w": share("shared_latency.shared_latency.read-ilp1-conflict1.b128.r16", LDS, digits=0),
+    "constant-64w": share(
+        "constant_memory.mri.constant-points1.b128.r16",
+        "constant_memory.mri.constant-points1.b128.r4",
+        digits=0,
+    ),
+    "matmul-textbook-share": share(
+        best("tiled_matmul", "variant.str.startswith('textbook')"),
+        best("tiled_matmul", "variant == 'register-8x8'"),
+        digits=0,
+    ),
+    "tensor-4w": share(best("tensor_core", "warps_per_sm == 4"), best("tensor_core"), digits=0),
+    # The model on kernels that it had not seen.
+    "frozen-mean": in_rows("{:.1f} %", lambda rows: sum(last_number(row[2]) for row in rows) / len(rows)),
+    "frozen-worst": in_rows("{:.0f} %", lambda rows: max(abs(last_number(row[4])) for row in rows)),
 }
 
 

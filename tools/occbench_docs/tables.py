@@ -3,9 +3,22 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Sequence
 
-from occbench_docs.runs import runs
+from occbench_tools.predictions import errors_of, read_predictions
+
+from occbench_docs import DOCS, DocsError
+from occbench_docs.runs import run_of, runs
+
+
+def rows_of(name: str) -> list[list[str]]:
+    """A file of docs/data, its header first."""
+    path = DOCS / "data" / name
+    if not path.is_file():
+        raise DocsError(f"there is no docs/data/{name}")
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -28,4 +41,26 @@ def of_runs() -> str:
     )  # fmt: skip
 
 
-TABLES: dict[str, Callable[[], str]] = {"runs": of_runs}
+def of_frozen() -> str:
+    """What the model, frozen, said of kernels that it had not seen, and today's model of the run."""
+    rows = read_predictions(run_of().folder)
+    today = {name: errors_of(part, "error") for name, part in rows.groupby("experiment")}
+
+    def now(family: str) -> list[str]:
+        errors = today.get(family.split(",")[0])
+        return [f"{100 * errors.mean:.1f} %", f"{100 * errors.worst:+.1f} %"] if errors else ["", ""]
+
+    _, *frozen = rows_of("frozen.csv")
+    return markdown(
+        ["frozen at", "kernels", "mean", "90 % within", "worst", "today: mean", "worst"],
+        [[f"`{commit}`", family, *errors, *now(family)] for commit, family, *errors in frozen],
+    )
+
+
+def of_probes() -> str:
+    """Figures whose runs are not kept."""
+    head, *rows = rows_of("probes.csv")
+    return markdown(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
+
+
+TABLES: dict[str, Callable[[], str]] = {"frozen": of_frozen, "probes": of_probes, "runs": of_runs}
