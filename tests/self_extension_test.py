@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new family and a new experiment cost one file and one line each, as the README says.
+"""A new family and a new experiment cost one file and one line each, as docs/extending.md says.
 
-Follows the README in a copy of the tree: every fenced block under a marker <!-- extension: PATH --> is a
+Follows that page in a copy of the tree: every fenced block under a marker <!-- extension: PATH --> is a
 new file PATH, or the one line to append where PATH is a CMakeLists.txt. Then builds the copy the way
 OCCBENCH_BUILD_DIR was built, so that ccache hands over all that did not change, and asks `occbench list`.
 """
@@ -41,15 +41,15 @@ def left_out(folder: str, names: list[str]) -> list[str]:
 
 
 class SelfExtension(unittest.TestCase):
-    def test_following_the_readme(self) -> None:
-        blocks = dict(BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+    def test_following_the_page(self) -> None:
+        blocks = dict(BLOCK.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
         family = [Path(path).stem for path in blocks if re.fullmatch(r"kernels/\w+\.cu", path)]
         experiment = [Path(path).stem for path in blocks if re.fullmatch(r"benchmarks/\w+\.cpp", path)]
         lists = {"kernels/CMakeLists.txt", "benchmarks/CMakeLists.txt"}
         self.assertEqual(
             (len(family), len(experiment), len(blocks), lists - blocks.keys()),
             (1, 1, 4, set()),
-            "README.md needs '<!-- extension: PATH -->' above the blocks for kernels/NAME.cu, for "
+            "docs/extending.md needs '<!-- extension: PATH -->' above the blocks for kernels/NAME.cu, for "
             f"benchmarks/NAME.cpp, and for one line of each of {sorted(lists)}; it has {sorted(blocks)}",
         )
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench explain on rows made by known laws, and the README's gallery against its folder."""
+"""occbench explain on rows made by known laws."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -497,18 +496,3 @@ def test_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         explain.main(words)
     assert stop.value.code == 2
-
-
-def test_the_gallery_of_the_readme() -> None:
-    """`<!-- gallery: DIR -->` table `<!-- /gallery -->` is that of the folder, and so is `achieved`."""
-    text = (made_up.REPOSITORY / "README.md").read_text(encoding="utf-8")
-    says = {
-        "gallery": lambda folder: explain.table(made_up.REPOSITORY / folder, folder),
-        "achieved": lambda folder: explain.of_occupancy(made_up.REPOSITORY / folder) + "\n",
-    }
-    for kind, words in says.items():
-        form = rf"^<!-- {kind}: (\S+) -->\n(.*?)^<!-- /{kind} -->$"
-        blocks = re.findall(form, text, re.MULTILINE | re.DOTALL)
-        assert len(blocks) == text.count(f"<!-- {kind}:"), f"{kind} without its end"
-        for folder, block in blocks:
-            assert block == words(folder), f"occbench explain {folder}"

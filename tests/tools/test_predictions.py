@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench predictions on rows whose errors are known, and the README's table against its folder."""
+"""occbench predictions on rows whose errors are known."""
 
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -186,18 +184,3 @@ def test_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         predictions.main(words)
     assert stop.value.code == 2
-
-
-def test_the_predictions_of_the_readme(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`<!-- predictions: DIR [--bounds FILE] -->` ... `<!-- /predictions -->`: what the command prints."""
-    monkeypatch.chdir(made_up.REPOSITORY)
-    text = Path("README.md").read_text(encoding="utf-8")
-    blocks = re.findall(
-        r"^<!-- predictions: (.+) -->\n(.*?)^<!-- /predictions -->$", text, re.MULTILINE | re.DOTALL
-    )
-    assert len(blocks) == text.count("<!-- predictions:"), "a table without its end"
-    for words, block in blocks:
-        assert predictions.main(shlex.split(words)) == 0
-        assert block == capsys.readouterr().out, f"occbench predictions {words}"

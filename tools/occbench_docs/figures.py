@@ -226,6 +226,10 @@ FIGURES: dict[str, Figure] = {
     "loads-31-33": change(
         REGISTERS.format("load-live17-maxnreg31"), REGISTERS.format("load-live19-maxnreg33")
     ),
+    "fma-31-33": change(REGISTERS.format("fma-live23-maxnreg31"), REGISTERS.format("fma-live25-maxnreg33")),
+    "occupancy-31": occupancy(REGISTERS.format("load-live17-maxnreg31")),
+    "occupancy-33": occupancy(REGISTERS.format("load-live19-maxnreg33")),
+    "spill-idle-bytes": spills(best("spilling", IDLE_SPILLS)),
     "spill-idle-gain": ratio(
         best("spilling", IDLE_SPILLS),
         best("spilling", f"{IDLE_SPILLS} and register_route == 'free'"),
@@ -237,6 +241,7 @@ FIGURES: dict[str, Figure] = {
     # Blocks.
     "barrier-b32": cell("barriers.barriers.sync-fma1.b32.r32", "cycles_per_pass", "{:.0f} cycles"),
     "barrier-b512": cell("barriers.barriers.sync-fma1.b512.r2", "cycles_per_pass", "{:.0f} cycles"),
+    "barrier-constant-blocks": cell("barriers.barriers.exchange.b32", "blocks_per_sm", "{:.0f}"),
     "barrier-runtime-blocks": cell("barriers.barriers.named-runtime.b32", "blocks_per_sm", "{:.0f}"),
     "barrier-runtime-slower": ratio(
         "barriers.barriers.exchange.b32", "barriers.barriers.named-runtime.b32", form="{:.1f}"
