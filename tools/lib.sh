@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What quickstart and test share: finding, and on Debian and Ubuntu installing, what a build needs.
-# Sourced; goes to the repository root. Exits with 5 where something is missing that it cannot install.
+# What quickstart and test share: finding what a build needs; installing it on Debian and Ubuntu, where one may; and
+# doing without where something else serves. Sourced; goes to the repository root.
+# Exits with 5 where something is missing that nothing here can bring, and says the command that would.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly CMAKE_AT_LEAST=3.25 NVCC_AT_LEAST=12.4
-readonly CMAKE_PIN=cmake==3.31.10
+readonly CMAKE_AT_LEAST=3.25 NVCC_AT_LEAST=12.4 PYTHON_AT_LEAST=3.11
+readonly CMAKE_PIN=cmake==3.31.10 NINJA_PIN=ninja==1.13.0
 
 # The same relative paths in every copy of the tree: one compiler cache serves them all.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-installed=()
+installed=()   # what this call installed, in words
+to_fetch=()    # packages of libraries that are not here: CMake fetches their sources
 
 die() {  # die STATUS SENTENCE
-  printf '%s: %s\n' "${0##*/}" "$2" >&2
+  say "$2"
   exit "$1"
+}
+
+say() {
+  printf '%s: %s\n' "${0##*/}" "$1" >&2
 }
 
 at_least() {  # at_least VERSION WANTED
@@ -26,42 +32,83 @@ has_gpu() {
   [[ $(nvidia-smi -L 2>/dev/null) == "GPU 0"* ]]
 }
 
-need_packages() {  # need_packages [PROBE PACKAGE]...: what a build needs, and these
-  local probe package missing=()
-  while read -r probe package; do  # a command or a file, and the package that brings it
-    if [[ $probe == /* ]]; then [[ -e $probe ]]; else command -v "$probe" >/dev/null; fi ||
-      missing+=("$package")
-  done < <(
-    ((!$#)) || printf '%s %s\n' "$@"
-    cat <<'END'
-g++ g++
-cmake cmake
-ninja ninja-build
-ccache ccache
-git git
-/etc/ssl/certs/ca-certificates.crt ca-certificates
-/usr/include/benchmark/benchmark.h libbenchmark-dev
-/usr/include/CLI/CLI.hpp libcli11-dev
-/usr/include/nlohmann/json.hpp nlohmann-json3-dev
-/usr/include/gtest/gtest.h libgtest-dev
-END
-  )
-  python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-  ((${#missing[@]})) || return 0
+how_to_get() {  # how_to_get PACKAGE...
+  if command -v apt-get >/dev/null; then
+    echo "as root: apt-get install $*"
+  else
+    echo "install, by the names your distribution gives them: $*"
+  fi
+}
 
-  command -v apt-get >/dev/null ||
-    die 5 "install these first, by the names your distribution gives them: ${missing[*]}"
+apt_install() {  # apt_install PACKAGE...; fails where there is no apt-get, or where one may not install
   local as_root=()
+  command -v apt-get >/dev/null || return 1
   if ((EUID)); then
-    { sudo -n true || { [[ -t 0 ]] && command -v sudo; }; } >/dev/null 2>&1 ||
-      die 5 "only root may install packages; ask for: apt-get install ${missing[*]}"
+    { sudo -n true || { [[ -t 0 ]] && command -v sudo; }; } >/dev/null 2>&1 || return 1
     as_root=(sudo)
   fi
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null ||
-    die 5 "apt-get could not install: ${missing[*]}"
-  installed+=("packages: ${missing[*]}")
+  say "installing packages: $*"
+  "${as_root[@]}" apt-get update -qq >&2 &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -qq -y --no-install-recommends "$@" >/dev/null || return 1
+  installed+=("packages $*")
+}
+
+new_enough() {  # new_enough PYTHON
+  "$1" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$PYTHON_AT_LEAST" 2>/dev/null
+}
+
+find_python() {  # sets python to the first that is new enough
+  for python in python3 python3.1{4,3,2,1}; do
+    ! new_enough "$python" || return 0
+  done
+  return 1
+}
+
+python_can_install() {  # has venv with pip, or pip, which fills a venv as well
+  find_python && { "$python" -c 'import ensurepip, venv' || "$python" -m pip --version; } &>/dev/null
+}
+
+need_packages() {  # need_packages [PROBE PACKAGE INSTEAD]...: what a build needs, and these
+  # PROBE is a command or a file, PACKAGE what brings it, INSTEAD what serves without it: the PyPI, CMake's fetch of
+  # the sources, going on as we are, or nothing.
+  local probe package instead missing=() required=()
+  while read -r probe package instead; do
+    if [[ $probe == /* ]]; then [[ -e $probe ]]; else command -v "$probe" >/dev/null; fi && continue
+    missing+=("$package")
+    case $instead in
+      fetch) to_fetch+=("$package") ;;
+      nothing) required+=("$package") ;;
+    esac
+  done < <(
+    cat <<END_OF_LIST
+${CXX:-g++} g++ nothing
+cmake cmake pypi
+ninja ninja-build pypi
+git git fetch
+/etc/ssl/certs/ca-certificates.crt ca-certificates go-on
+/usr/include/benchmark/benchmark.h libbenchmark-dev fetch
+/usr/include/CLI/CLI.hpp libcli11-dev fetch
+/usr/include/nlohmann/json.hpp nlohmann-json3-dev fetch
+END_OF_LIST
+    ((!$#)) || printf '%s %s %s\n' "$@"
+  )
+  if ! python_can_install; then
+    missing+=(python3-venv)
+    required+=(python3-venv)
+  elif ! "$python" -c 'import ensurepip, venv' &>/dev/null; then
+    missing+=(python3-venv)
+  fi
+  if ((${#missing[@]})); then
+    if apt_install "${missing[@]}"; then
+      to_fetch=()
+    elif ((${#required[@]})); then
+      die 5 "${required[*]} cannot be done without; $(how_to_get "${missing[@]}")"
+    fi
+  fi
+  # Ubuntu 22.04's own python3 is 3.10, and the newer one is a package beside it.
+  find_python || { apt_install python3.11-venv && find_python; } ||
+    die 5 "Python $PYTHON_AT_LEAST or newer is needed; $(how_to_get python3.11-venv)"
 }
 
 need_nvcc() {
@@ -79,19 +126,26 @@ need_nvcc() {
     echo "${CUDA_HOME:-}/bin/nvcc"
     find /usr/local -path '/usr/local/cuda*/bin/nvcc' 2>/dev/null | sort --version-sort --reverse
   )
-  die 5 "nvcc $NVCC_AT_LEAST or newer is needed$too_old: install the CUDA toolkit (developer.nvidia.com/cuda-downloads) or name its folder in CUDA_HOME"
+  die 5 "nvcc $NVCC_AT_LEAST or newer is needed$too_old: name its folder in CUDA_HOME, or add the repository of developer.nvidia.com/cuda-downloads and, as root: apt-get install cuda-toolkit"
+}
+
+make_venv() {  # build/venv; one that another Python made serves as well, and one too old or broken is made anew
+  new_enough build/venv/bin/python && build/venv/bin/python -m pip --version &>/dev/null && return
+  "$python" -m venv --clear build/venv &>/dev/null && return
+  # Debian's python3 without python3-venv: pip, where it is, does what ensurepip would.
+  "$python" -m venv --clear --without-pip build/venv &&
+    "$python" -m pip --python build/venv/bin/python install --quiet pip
 }
 
 pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands come first from then on
   local stamp
   stamp=build/venv/.$(cat tools/pyproject.toml - <<<"$*" | sha256sum | cut -c1-16)
   if [[ ! -e $stamp ]]; then
-    # One that another Python made serves as well, and one whose Python is gone is made anew.
-    build/venv/bin/python -m pip --version &>/dev/null || python3 -m venv --clear build/venv
+    find_python && make_venv || die 5 "no Python environment could be made in build/venv; $(how_to_get python3-venv)"
     build/venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" ||
       die 5 "pip could not install: $*"
     touch "$stamp"
-    installed+=("in build/venv: $*")
+    installed+=("$* in build/venv")
   fi
   PATH=$PWD/build/venv/bin:$PATH
 }
@@ -100,8 +154,21 @@ need_cmake() {
   local version
   version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
   at_least "${version:-0}" "$CMAKE_AT_LEAST" || pip_install "$CMAKE_PIN"
+  command -v ninja >/dev/null || pip_install "$NINJA_PIN"
 }
 
-build() {  # build PRESET [--target TARGET]
-  cmake --preset "$1" && cmake --build --preset "$1" --parallel "$(nproc)" "${@:2}"
+configure() {  # configure PRESET [CMAKE'S WORDS]...: quietly, unless it fails
+  local log=build/$1.log
+  mkdir -p build
+  cmake --preset "$@" >"$log" 2>&1 && return
+  # No network and no right to install: one line says the way out.
+  if ((${#to_fetch[@]})) && grep -q -e -subbuild -e 'git.*FetchContent' "$log"; then
+    die 5 "${to_fetch[*]}: neither found nor fetched ($log says why); $(how_to_get "${to_fetch[@]}")"
+  fi
+  cat "$log" >&2
+  return 1
+}
+
+compile() {  # compile PRESET [--target TARGET]
+  cmake --build --preset "$1" --parallel "$(nproc)" "${@:2}"
 }
