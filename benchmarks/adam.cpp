@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: an optimizer's step reads four arrays and writes three: how many warps does it take? Kingma and Ba 2015.
-// Expected: DRAM's rate with half of the warps even of one narrow access to each array; of wide ones, and several, with
-//   fewer yet, but no faster: what they cost in registers buys nothing where warps can be had.
+// Expected: DRAM's rate with half of the warps, even with one narrow access to each array. Wide accesses get there
+//   with fewer warps, but are no faster.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does a cluster cost: in the rate and the latency of a neighbour's shared memory, and in idle SMs?
 //   Luo et al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
-// Expected: reading a neighbour's shared memory runs well below one's own, lower the larger the cluster (Luo); a
-//   dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes that do not divide a
-//   GPC's SMs leave some idle: arithmetic falls by just their share.
+// Expected: Reading a neighbour's shared memory runs well below one's own rate, and lower the larger the cluster. A
+//   dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes that do not divide
+//   a GPC's SMs leave some idle: arithmetic falls by their share.
 // Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16 (blocks of
 //   1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes 189-190 cycles.
 #include "benchmarks/sweep.hpp"

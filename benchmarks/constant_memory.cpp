@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: all threads want the same sample at once. Does constant memory feed them as well as tiles in shared memory?
 //   PMPP, 5.2 and ch. 17.
-// Expected: yes, and without barriers, while warps walk through the samples together. But the first constant cache has
-//   2 KiB (Jia et al. 2018), a tenth of the samples here, and loads of the uniform datapath, which nvcc takes where all
-//   lanes share an address, find even less: warps that drift apart push out what others come for, and more of them are
-//   slower. By each lane's address (indexed) the same loads suffer less, where warps have drifted far apart.
+// Expected: As fast as shared memory while warps walk through the samples together. The constant cache has 2 KiB
+//   (Jia et al. 2018), a tenth of the samples, and uniform loads find even less. Warps that drift apart evict each
+//   other's samples, so more warps are slower. Indexed loads, by each lane's address, suffer less.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

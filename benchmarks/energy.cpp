@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: which occupancy does a unit of work with the least energy?
-// Expected: the fastest, or near it: a board draws much of its power whatever runs, so time is energy; beyond the knee
-//   more warps change neither.
+// Expected: The fastest occupancy, or one near it. A board draws much of its power whatever runs, so time is
+//   energy; beyond the knee more warps change neither.
 #include <set>
 
 #include "benchmarks/sweep.hpp"

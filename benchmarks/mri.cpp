@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what brings an MRI reconstruction's sines and cosines to full speed, warps or points per thread? Stone et
 //   al. 2008; PMPP, ch. 17.
-// Expected: one plateau for all, the special functions'; more points per thread come to it with fewer warps where their
-//   chains are interleaved. Samples from constant memory instead of shared have an experiment of their own.
+// Expected: One plateau for all, that of the special functions. More points per thread reach it with fewer warps
+//   where their chains are interleaved. Samples from constant memory instead of shared memory have an experiment of
+//   their own.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

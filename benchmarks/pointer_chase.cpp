@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how long does one load take, at each level of the memory and under load? Wong 2010, Mei and Chu 2017.
-// Expected: a staircase of about 35, 280 and 600-690 cycles over the working set; the two methods within 5 %; near and
-//   far lines in the L2; under load flat to half of the bandwidth, then 2-4 times the idle latency.
+// Expected: A staircase of about 35, 280 and 600-690 cycles over the working set. Two methods agree within 5 %. The
+//   L2 has near and far lines. Under load, latency is flat to half of the bandwidth, then 2-4 times the idle latency.
 // Found: H200: 32, 282 and 661-669; no step of a TLB's from 32 MiB to 1 GiB; L2 lines at 259-313; loaded up to 1.3
 //   times that at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
 #include "benchmarks/sweep.hpp"

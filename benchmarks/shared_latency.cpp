@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how many loads from shared memory fill its pipe, and how many when banks conflict? PMPP 6, Volkov 2016.
-// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict): at ILP 1 full with about 24 warps, at ILP 4
-//   with 6; a conflict of C divides the rate by C, and then fewer warps reach it.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict). ILP 1 is full with about 24 warps, ILP
+//   4 with 6. A conflict of C divides the rate by C, and then fewer warps reach it.
 // Found: H200: so it is, but for ILP 1 without conflicts: 99 % at 32 warps and 77 % at 64, why is not established.
 #include "benchmarks/sweep.hpp"
 

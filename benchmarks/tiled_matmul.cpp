@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how wide a tile, and how many of them on an SM? PMPP 5.6.
-// Expected: the textbook's kernel gains from wider tiles and from resident blocks; register tiling is several times
+// Expected: The textbook's kernel gains from wider tiles and from resident blocks. Register tiling is several times
 //   faster at a quarter of the occupancy.
 #include <algorithm>
 

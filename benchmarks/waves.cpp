@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does a grid cost that is no whole number of waves, and what a block's end and the next one's begin?
 // PMPP 4.2.
-// Expected: with one block an SM the time is (waves rounded up) x one block's: a sawtooth in throughput, 1 block using one
-//   SM of all. With a full SM, whose blocks share its pipes, the last wave's few run alone, and faster: softer teeth.
-//   Short blocks pay for their turnover, which a persistent grid (one wave that does the same passes) does not.
+// Expected: With one block an SM the time is (waves rounded up) x one block's. That is a sawtooth in throughput; 1
+//   block uses one SM of all. With a full SM, the last wave's few blocks run alone and faster: softer teeth. Short
+//   blocks pay for their turnover, which a persistent grid (one wave that does the same iterations) does not.
 #include <algorithm>
 #include <set>
 #include <vector>
