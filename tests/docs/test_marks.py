@@ -84,7 +84,7 @@ def test_cut() -> None:
         ("table nothing", "no table 'nothing'"),
         ("csv none.csv", "there is no docs/data/none.csv"),
         ("output true | exit=3", "ends with 0, not 3"),
-        ("explain nothing", "says nothing of nothing"),
+        ("explain nothing", "no experiment 'nothing'"),
         ("explain registers@h2", "no committed run of a 'h2'"),
     ],
 )

@@ -6,20 +6,22 @@ from __future__ import annotations
 import argparse
 import sys
 
-from occbench_docs import ROOT, DocsError, pages
+from occbench_docs import ROOT, DocsError, experiments, pages, pictures
 from occbench_docs.blocks import block
 from occbench_docs.figures import figure
 from occbench_docs.marks import fill
 
 
-def main() -> int:
-    """0 all is as it should be, 1 a page is stale, 4 a mark cannot be filled in."""
-    parser = argparse.ArgumentParser(prog="tools/docs", description=__doc__)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--write", action="store_true", help="fill in every mark of README.md and docs/")
-    what.add_argument("--check", action="store_true", help="name the marks that are not as they should be")
-    options = parser.parse_args()
+def refresh_pages(write: bool) -> int:
+    """0 all are as they should be, 1 one is stale, 4 a mark cannot be filled in."""
     status = 0
+    for path, skeleton in experiments.skeletons().items():
+        if not path.exists() and write:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(skeleton, encoding="utf-8")
+        elif not path.exists():
+            complain(f"{path.relative_to(ROOT)}: there is no page of this experiment")
+            status = 1
     for path in pages():
         name = path.relative_to(ROOT)
         text = path.read_text(encoding="utf-8")
@@ -29,14 +31,54 @@ def main() -> int:
             print(f"{name}:{error}", file=sys.stderr)
             status = 4
             continue
-        if options.write and filled != text:
+        if write and filled != text:
             path.write_text(filled, encoding="utf-8")
             print(f"{name}: written")
-        elif stale and options.check:
+        elif not write:
             for mark in stale:
-                print(f"{name}:{mark.line}: {mark}; tools/docs --write mends it", file=sys.stderr)
-            status = status or 1
+                complain(f"{name}:{mark.line}: {mark}")
+                status = status or 1
     return status
+
+
+def refresh_pictures(write: bool) -> int:
+    """0 all are as the run draws them, 1 one is not."""
+    status = 0
+    for path, png in pictures.stale():
+        name = path.relative_to(ROOT)
+        if not write:
+            complain(f"{name}: {'not as the run draws it' if png else 'no experiment of the run'}")
+            status = 1
+        elif png:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(png)
+            print(f"{name}: drawn")
+        else:
+            path.unlink()
+            print(f"{name}: removed")
+    return status
+
+
+def complain(what: str) -> None:
+    print(f"{what}; tools/docs --write mends it", file=sys.stderr)
+
+
+def main() -> int:
+    """The worse of both."""
+    parser = argparse.ArgumentParser(prog="tools/docs", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--write", action="store_true", help="fill in every mark of README.md and docs/, draw pictures"
+    )
+    what.add_argument(
+        "--check", action="store_true", help="name the marks and pictures that are not as they should be"
+    )
+    options = parser.parse_args()
+    try:
+        return max(refresh_pages(options.write), refresh_pictures(options.write))
+    except DocsError as error:
+        print(f"tools/docs: {error}", file=sys.stderr)
+        return 4
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ table NAME                                    a table of tables.py
 explain EXPERIMENT[@GPU]...                   at most three sentences on what the run says of each
 achieved [@GPU]                               what all experiments say of achieved occupancy
 predictions [@GPU]                            the errors of the model in that run
+page EXPERIMENT                               its whole page
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from collections.abc import Callable
 
 from occbench_tools import explain
 
-from occbench_docs import ROOT, DocsError
+from occbench_docs import ROOT, DocsError, experiments
+from occbench_docs.markdown import table
 from occbench_docs.program import output
-from occbench_docs.runs import Run, run_of
-from occbench_docs.tables import TABLES, markdown, rows_of
+from occbench_docs.runs import run_of
+from occbench_docs.tables import TABLES, rows_of
 
-SENTENCES = 3  # of an experiment, at most
 OPTION = re.compile(r" \| (lines|exit)=(\S+)$")
 
 
@@ -82,15 +83,7 @@ def of_file(words: str) -> str:
 def of_csv(words: str) -> str:
     """A file of docs/data as a table, its header as it stands there."""
     head, *rows = rows_of(words)
-    return markdown(head, rows)
-
-
-def said_of(run: Run, experiment: str) -> list[str]:
-    """What a run says of an experiment, the most telling sentences first."""
-    by_experiment = explain.sentences_of(run.folder)
-    if experiment not in by_experiment:
-        raise DocsError(f"occbench explain says nothing of {experiment} in {run.name}")
-    return by_experiment[experiment][:SENTENCES]
+    return table(head, rows)
 
 
 def of_explain(words: str) -> str:
@@ -98,7 +91,9 @@ def of_explain(words: str) -> str:
     said = {}
     for word in words.split():
         experiment, _, gpu = word.partition("@")
-        said[word] = " ".join(said_of(run_of(gpu), experiment))
+        said[word] = " ".join(experiments.sentences(run_of(gpu), experiment))
+        if not said[word]:
+            raise DocsError(f"occbench explain says nothing of {word}")
     return "\n".join(
         said.values() if len(said) == 1 else (f"- {name}: {text}" for name, text in said.items())
     )
@@ -129,6 +124,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "explain": of_explain,
     "achieved": of_achieved,
     "predictions": of_predictions,
+    "page": experiments.page,
 }
 
 

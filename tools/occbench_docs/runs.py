@@ -53,9 +53,13 @@ class Run:
             raise DocsError(f"no valid case {case_id} in {self.name}")
         return found.iloc[0]
 
+    def of(self, experiment: str) -> pd.DataFrame:
+        """The rows of one experiment; none where it was not run."""
+        return self.cases[self.cases["experiment"] == experiment]
+
     def rows(self, experiment: str, where: str = "") -> pd.DataFrame:
         """The rows of one experiment for which the pandas query `where` holds."""
-        found = self.cases[self.cases["experiment"] == experiment]
+        found = self.of(experiment)
         found = found.query(where, engine="python") if where else found
         if found.empty:
             raise DocsError(f"no valid case of {experiment} with {where or 'any dial'} in {self.name}")

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from occbench_tools.predictions import errors_of, read_predictions
 
 from occbench_docs import DOCS, DocsError
+from occbench_docs.experiments import index
+from occbench_docs.markdown import table
 from occbench_docs.runs import run_of, runs
 
 
@@ -21,15 +23,9 @@ def rows_of(name: str) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; a bar within a cell is escaped."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines)
-
-
 def of_runs() -> str:
     """The committed runs."""
-    return markdown(
+    return table(
         ["GPU", "folder", "commit", "driver", "toolkit", "cases"],
         [
             [
@@ -51,7 +47,7 @@ def of_frozen() -> str:
         return [f"{100 * errors.mean:.1f} %", f"{100 * errors.worst:+.1f} %"] if errors else ["", ""]
 
     _, *frozen = rows_of("frozen.csv")
-    return markdown(
+    return table(
         ["frozen at", "kernels", "mean", "90 % within", "worst", "today: mean", "worst"],
         [[f"`{commit}`", family, *errors, *now(family)] for commit, family, *errors in frozen],
     )
@@ -60,7 +56,12 @@ def of_frozen() -> str:
 def of_probes() -> str:
     """Figures whose runs are not kept."""
     head, *rows = rows_of("probes.csv")
-    return markdown(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
+    return table(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
 
 
-TABLES: dict[str, Callable[[], str]] = {"frozen": of_frozen, "probes": of_probes, "runs": of_runs}
+TABLES: dict[str, Callable[[], str]] = {
+    "experiments": index,
+    "frozen": of_frozen,
+    "probes": of_probes,
+    "runs": of_runs,
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MkDocs' hook: readers see no marks, experiments are listed by shelf, links stay within docs/."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from occbench_docs.experiments import SHELVES, experiments
+from occbench_docs.marks import without_marks
+
+# The license's line stands in each file, not on each page.
+SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
+OUTSIDE = re.compile(r"\[([^]]+)\]\(\.\./(?:\.\./)?((?!images/)[\w./-]+)\)")
+
+
+def on_config(config: Any) -> Any:  # noqa: ANN401
+    """Fills in the experiments below the entry that holds their list."""
+    listed = [
+        {
+            title: [
+                {it.name: f"experiments/{it.name}.md"} for it in experiments().values() if it.shelf == shelf
+            ]
+        }
+        for shelf, title in SHELVES.items()
+    ]
+    for entry in config.nav:
+        for pages in entry.values():
+            if pages == ["experiments/index.md"]:
+                pages += listed
+    return config
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
+    """A link to a file of the source tree becomes its name: the site does not hold it."""
+    depth = page.file.src_uri.count("/")
+    markdown = without_marks(SPDX.sub("", markdown, count=1))
+
+    def name(found: re.Match[str]) -> str:
+        leaves = found[0].count("../") > depth
+        return f"{found[1]} (`{found[2]}`)" if leaves else found[0]
+
+    return OUTSIDE.sub(name, markdown)
