@@ -152,7 +152,7 @@ pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands c
 
 need_cmake() {
   local version
-  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+  version=$({ cmake --version 2>/dev/null || true; } | sed -n 's/^cmake version //p')
   at_least "${version:-0}" "$CMAKE_AT_LEAST" || pip_install "$CMAKE_PIN"
   command -v ninja >/dev/null || pip_install "$NINJA_PIN"
 }

@@ -106,8 +106,10 @@ def test_any_other_failure_of_cmake_is_shown_whole(bare: Path) -> None:
     assert done.stderr == "CMake Error: no CUDA compiler\n"
 
 
-def test_cmake_and_ninja_come_from_pypi_where_they_lack(bare: Path) -> None:
-    script(bare, "cmake", "echo 'cmake version 3.22.1'")
+@pytest.mark.parametrize("older", [True, False])
+def test_cmake_and_ninja_come_from_pypi_where_they_lack(bare: Path, older: bool) -> None:
+    if older:
+        script(bare, "cmake", "echo 'cmake version 3.22.1'")
     done = call(bare, 'pip_install() { echo "pip: $*"; }; need_cmake')
     assert re.fullmatch(r"pip: cmake==[\d.]+\npip: ninja==[\d.]+\n", done.stdout)
 
