@@ -198,12 +198,12 @@ def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:
     both = cases.merge(counters, on="case_id")
     lines = [f"{both['launches'].sum()} launches of {len(both)} cases"] if len(both) else []
     if OCCUPANCY in both:
-        both["gap"] = 100 * both["occupancy_theoretical"] - both[OCCUPANCY]
-        gaps = both.dropna(subset="gap").sort_values("gap", ascending=False).head(SHOWN)
+        told = both[["case_id"]].assign(theory=100 * both["occupancy_theoretical"])
+        gaps = told.assign(gap=told["theory"] - both[OCCUPANCY]).dropna(subset="gap")
+        gaps = gaps.sort_values("gap", ascending=False).head(SHOWN)
         lines += ["achieved occupancy, largest gaps to theoretical:"] if len(gaps) else []
         for row in gaps.itertuples():
-            theory = 100 * row.occupancy_theoretical
-            lines.append(f"  {theory:6.2f} % -> {theory - row.gap:6.2f} %  {row.case_id}")
+            lines.append(f"  {row.theory:6.2f} % -> {row.theory - row.gap:6.2f} %  {row.case_id}")
     if set(DRAM_BYTES) <= set(both):
         streams = both[both["ceiling_kind"] == "dram"].dropna(subset=[*DRAM_BYTES, "bytes_per_launch"])
         if len(streams):

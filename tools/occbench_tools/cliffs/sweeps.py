@@ -94,8 +94,9 @@ def sweeps_of(rows: pd.DataFrame, dial: str) -> Iterator[Sweep]:
                 rows = rows.assign(bytes_per_thread=rows["dynamic_smem_bytes"] / rows["block_size"])
                 keys.append("bytes_per_thread")
         named = [key for key in keys if key in DIALS or key == "iterations"]
-        varied = [key for key in named if rows[key].nunique(dropna=False) > 1]
-        for _, part in rows.groupby(keys, dropna=False, sort=True):
+        parting = [key for key in keys if rows[key].nunique(dropna=False) > 1]  # grouping by less is faster
+        varied = [key for key in named if key in parting]
+        for _, part in rows.groupby(parting, dropna=False, sort=True) if parting else [((), rows)]:
             if len(part) < LEAST or part[dial].duplicated().any():
                 continue
             taken.update(part.index)
