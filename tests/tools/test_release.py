@@ -7,16 +7,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "tools/pyproject.toml").read_text())["project"]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
+CONTAINERFILE = (ROOT / "Containerfile").read_text()
 
 
 def test_citation_and_changelog_are_of_this_version() -> None:
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    newest = re.search(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
     assert (cited[1], newest[1]) == (PROJECT["version"], PROJECT["version"])
 
 
 def test_the_changelog_names_every_script_that_moved_and_what_serves_now() -> None:
-    rows = re.findall(r"^\| `tools/(\S+?)[ `].*\| `occbench (\S+?)[ `]", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    rows = re.findall(r"^\| `tools/(\S+?)[ `].*\| `occbench (\S+?)[ `]", CHANGELOG, re.M)
     moved = {link.name for link in (ROOT / "tools").iterdir() if link.is_symlink()}
     assert {old for old, _ in rows} == moved
     assert {f"occbench-{new}" for _, new in rows} <= set(PROJECT["scripts"])
@@ -30,7 +32,7 @@ def test_every_action_is_pinned_to_a_commit() -> None:
 
 
 def test_the_image_is_built_with_functions_that_exist() -> None:
-    words = re.search(r"source tools/lib\.sh && (.*?)cmake --install", (ROOT / "Containerfile").read_text(), re.DOTALL)
+    words = re.search(r"source tools/lib\.sh && (.*?)cmake --install", CONTAINERFILE, re.DOTALL)
     called = {call.split()[0] for call in words[1].replace("\\\n", " ").split("&&") if call.strip()}
     defined = set(re.findall(r"^(\w+)\(\)", (ROOT / "tools/lib.sh").read_text(), re.MULTILINE))
     assert called
