@@ -16,6 +16,12 @@ sys.path.insert(0, str(REPOSITORY / "tools"))
 
 from occbench_tools import validate  # noqa: E402
 
+
+def newest_run(gpu: str) -> Path:
+    """The newest of the committed runs of one GPU."""
+    return max((REPOSITORY / "results" / gpu).glob("*/cases.csv")).parent
+
+
 COLUMNS = [c["name"] for c in validate.schema()["files"]["cases.csv"]["columns"]]
 SMS, CLOCK, DRAM, PEAK = 132, 1.98e9, 4.8e12, 66.9e12
 ENV = dict(

@@ -11,23 +11,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 pytest.importorskip("scipy")
 pytest.importorskip("rich")
 
-import made_up
 import numpy as np
 import pandas as pd
 from occbench_tools import compare
 from occbench_tools.compare import summary, verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
+from parts import RUN, half, lay, modelled, scaled
 
-RUN = made_up.REPOSITORY / "results/nvidia-h200/2026-11-21-9fafeea69210"
-OLDER = made_up.REPOSITORY / "results/nvidia-h200/2026-11-21-2bad83d6f358"
 CLIFFS = [
     "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
 ]  # fmt: skip
@@ -59,25 +56,9 @@ def whole() -> Folder:
     return read_folder(RUN)
 
 
-def scaled(run: Folder, factors: pd.Series) -> Folder:
-    """A copy whose launches take so many times as long; factors by case_id."""
-    samples, cases = run.samples.copy(), run.cases.copy()
-    samples["time_s"] *= samples["case_id"].astype(object).map(factors).astype(float).fillna(1)
-    factor = cases["case_id"].map(factors).fillna(1)
-    for column in ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s"):
-        cases[column] *= factor
-    for column in ("throughput", "percent_of_ceiling", "per_cycle_per_sm"):
-        cases[column] /= factor
-    return Folder(run.path, cases, run.env, samples)
-
-
 def judged(base: Folder, other: Folder, by: str = "time", threshold: float = 0.005) -> pd.DataFrame:
     pairs, _ = align(base.valid, other.valid, True)
     return verdicts.compare_cases(base, other, pairs, "same device", by, threshold).set_index("case_id")
-
-
-def half(run: Folder, odd: bool) -> Folder:
-    return Folder(run.path, run.cases, run.env, run.samples[run.samples["round"] % 2 == odd])
 
 
 @pytest.mark.parametrize("by", verdicts.MEASURES)
@@ -143,22 +124,6 @@ def test_few_visits(whole: Folder) -> None:
         assert set(found["verdict"]) == {verdicts.AMBIGUOUS} and found["note"].mode()[0] == note
 
 
-def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
-        experiments: tuple[str, ...] = ("transpose", "nbody"), slower: float = 1) -> Path:  # fmt: skip
-    """Some experiments of a committed run, in a folder of their own; fields of env (and gpu) replaced."""
-    folder.mkdir(exist_ok=True)
-    run = read_folder(source)
-    run = scaled(run, pd.Series(slower, run.cases["case_id"]))
-    keep = run.cases["experiment"].isin(experiments)
-    run.cases[keep].to_csv(folder / "cases.csv", index=False, lineterminator="\n")
-    told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
-    run.samples[told].to_csv(folder / "samples.csv", index=False, lineterminator="\n")
-    change = dict(env or {})
-    gpu = run.env["gpu"] | change.pop("gpu", {})
-    (folder / "env.json").write_text(json.dumps(run.env | dict(gpu=gpu) | change), encoding="utf-8")
-    return folder
-
-
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     return lay(tmp_path / "base")
@@ -172,7 +137,9 @@ def test_exit_codes_and_thresholds(base: Path, tmp_path: Path, capsys: pytest.Ca
     assert compare.main([str(base), str(slow), "--threshold", "5"]) == 0
     assert compare.main([str(base), str(fast), str(slow)]) == 1
     out = capsys.readouterr()
-    assert out.err == "" and "Over all cards" in out.out
+    assert out.err == "" and "1 of 2 runs" not in out.out and "2 of 2 runs differ from base" in out.out
+    assert compare.main([str(base), str(fast), str(slow), "--verbose"]) == 1
+    assert "Over all cards" in capsys.readouterr().out
     for words in (["--threshold", "0"], ["--threshold", "x"], ["--by", "joules"], []):
         with pytest.raises(SystemExit, match="2"):
             compare.main([str(base), *([str(slow)] if words else []), *words])
@@ -206,7 +173,9 @@ def test_samples_of_no_case(
     samples.assign(case_id="another").to_csv(other / "samples.csv", index=False, lineterminator="\n")
     assert compare.main([str(base), str(other)]) == 0
     out = capsys.readouterr().out
-    assert "0 SAME" in out and "no samples" in out
+    assert "none of 52 cases can be told (no samples)" in " ".join(out.split())
+    compare.main([str(base), str(other), "--verbose"])
+    assert "0 SAME" in (out := capsys.readouterr().out) and "no samples" in out
     assert not [str(warning.message) for warning in recwarn]
 
 
@@ -215,24 +184,8 @@ def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, capsys: pytest.Captur
     with (cut / "samples.csv").open("a") as stream:
         stream.write("3,transpose")
     assert compare.main([str(base), str(cut)]) == 0
-    assert "! " in (out := capsys.readouterr().out) and "the last row is cut off" in out
-
-
-def modelled(source: Path, folder: Path) -> Path:
-    """The same run as a model would have written it."""
-    shutil.copytree(source, folder)
-    cases = pd.read_csv(folder / "cases.csv", dtype=object, keep_default_na=False)
-    cases["source"] = "model"
-    measured = ["blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_ci95_high_s",
-                "time_p10_s", "time_p90_s"]  # fmt: skip
-    cases[measured] = ""
-    cases.to_csv(folder / "cases.csv", index=False, lineterminator="\n")
-    head = (folder / "samples.csv").read_text().splitlines(keepends=True)[0]
-    (folder / "samples.csv").write_text(head)
-    env = json.loads((folder / "env.json").read_text())
-    env["source"], env["gpu"]["uuid"] = "model", "model:h200"
-    (folder / "env.json").write_text(json.dumps(env))
-    return folder
+    out = " ".join(capsys.readouterr().out.split())
+    assert "! " in out and "the last row is cut off" in out
 
 
 def test_a_model_is_marked(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,6 +194,10 @@ def test_a_model_is_marked(base: Path, tmp_path: Path, capsys: pytest.CaptureFix
         assert compare.main(words) == 2
         assert "--allow-model" in capsys.readouterr().err
     assert compare.main([str(base), str(model), "--allow-model"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("model (model of NVIDIA H200) against base (measured): of 52 cases, none differs")
+    assert "the 3 % that the model leaves to chance" in out
+    assert compare.main([str(base), str(model), "--allow-model", "--verbose"]) == 0
     out = capsys.readouterr().out
     assert "nothing of candidate was measured" in out
     titles = ("what differs", "Cases, by", "Cases that", "Did the cliff")
@@ -298,6 +255,9 @@ def test_hostile_names(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         assert widths and set(widths) == {5}
     if form == "table":
         assert "<script>" in out and "[red]|" in out
+        compare.main([str(base), str(other), "--verbose"])
+        out = capsys.readouterr().out
+        assert "<script>" in out and "[red]|" in out and "\x1b" not in out
 
 
 def test_formats(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,7 +270,7 @@ def test_formats(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert sure["change"].median() == pytest.approx(0.03, abs=1e-6)
     assert sure["ceiling_change"].median() == pytest.approx(0.03, abs=1e-6)
     assert (sure["change_low"] < 0.03).all() and (sure["change_high"] > 0.03).all()
-    compare.main([str(base), str(slow)])
+    compare.main([str(base), str(slow), "--verbose"])
     out = capsys.readouterr().out
     assert f"{len(sure) - 20} more SLOWER" in out
     compare.main([str(base), str(slow), "--all"])
@@ -369,9 +329,14 @@ def test_a_run_aligned_with_itself(whole: Folder) -> None:
     assert alone.empty
 
 
-def test_two_cards_and_two_schemas(capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs of two builds on two cards of a kind: few of the kernels that neither build touched differ."""
-    assert compare.main([str(OLDER), str(RUN), "--format", "json"]) in (0, 1)
+def test_two_cards_of_a_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Halves of a run as two cards measured them, one of which lacks an experiment."""
+    halves = [
+        lay(tmp_path / name, env=dict(gpu=dict(uuid=name)), experiments=experiments, odd=odd)
+        for name, odd, experiments in (("GPU-1", False, ("transpose", "nbody", "waves")),
+                                       ("GPU-2", True, ("transpose", "nbody")))
+    ]  # fmt: skip
+    assert compare.main([*map(str, halves), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["comparisons"][0]
     assert found["relation"] == "same kind of device"
     assert found["verdicts"]["SAME"] > 0.9 * len(found["cases"])
@@ -396,7 +361,9 @@ def test_registers_that_changed_are_named(
         ("tile128-bodies4", f"{before.pop()} -> 63", int(mine.sum()))
     ]
     compare.main([str(base), str(other)])
-    assert "other registers" in capsys.readouterr().out
+    assert "1 kernel with other registers" in capsys.readouterr().out
+    compare.main([str(base), str(other), "--verbose"])
+    assert "machine code took other registers" in capsys.readouterr().out
 
 
 def test_moved_cliffs(whole: Folder, no_cliffs: dict[str, list[list]]) -> None:
@@ -449,8 +416,9 @@ def test_an_outlier_among_cards() -> None:
 def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     """Sixteen copies of every case: more than a million rows come through, whatever the time they take."""
     shutil.copy(RUN / "env.json", tmp_path)
-    for file, before in (("cases.csv", "3,measured,"), ("samples.csv", "3,")):
+    for file in ("cases.csv", "samples.csv"):
         head, *lines = (RUN / file).read_text(encoding="utf-8").splitlines(keepends=True)
+        before = lines[0][: lines[0].index(lines[0].split(",")[head.split(",").index("case_id")])]
         with (tmp_path / file).open("w", encoding="utf-8", newline="") as stream:
             stream.write(head)
             for i in range(16):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench compare BASE CANDIDATE...: did anything change between two runs, or among many cards?
 
-Each is a folder of results. Says first what differs beside the measurements; then, for every case that both
-have, SAME, FASTER, SLOWER or AMBIGUOUS from the samples (verdicts.py says how), the kernels whose machine
-code took other registers, and whether a cliff moved. Several candidates are each held against BASE; cards of
-one kind also get a table over all.
+Each is a folder of results. Says on one screen how many of the cases that both have are SAME, FASTER, SLOWER
+or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists what differs beside the
+measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
+Several candidates are each held against BASE; cards of one kind also get a table over all.
 Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
 against a measured one without --allow-model), 4 a file could not be read or written.
 """
@@ -15,13 +15,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from occbench_tools.compare import export, show
-from occbench_tools.compare.comparison import Comparison, compare
+from occbench_tools.compare import digest, export, show
+from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.summary import across_devices, cliffs_of
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.lines import complain, reason
+from occbench_tools.screen import columns, painted
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,7 +39,10 @@ def parser() -> argparse.ArgumentParser:
         help="least change that counts (default: 0.5 on one device, 3 between devices and for a model)",
     )  # fmt: skip
     words.add_argument("--format", choices=("table", "csv", "json", "markdown", "html"), default="table")
-    words.add_argument("--all", action="store_true", help="show every case, SAME too")
+    words.add_argument(
+        "--verbose", action="store_true", help="all tables: environments, experiments, cases, kernels, cliffs"
+    )
+    words.add_argument("--all", action="store_true", help="--verbose with every case, SAME too")
     words.add_argument(
         "--width", metavar="N", type=int, help="columns of the table (default: the terminal's)"
     )
@@ -53,15 +57,6 @@ def parser() -> argparse.ArgumentParser:
         "--export-bencher", metavar="FILE", type=Path, help="candidate in Bencher Metric Format (JSON)"
     )
     return words
-
-
-def names_of(folders: list[Path]) -> list[str]:
-    """As much of each path's end as tells it from the others."""
-    depth = 1
-    parts = [path.absolute().parts for path in folders]
-    while len({p[-depth:] for p in parts}) < len(parts) and depth < max(map(len, parts)):
-        depth += 1
-    return ["/".join(p[-depth:]) for p in parts]
 
 
 class Unreadable(Exception):
@@ -108,11 +103,21 @@ def run(options: argparse.Namespace) -> int:
         export.write(export.numbered(options.export_benchmark, "base", True), export.benchmark_json(base))
     cards = None
     if len(found) > 1 and all(one.relation != DIFFERENT for one in found):
-        cards = across_devices({one.name: one.cases for one in found}, found[0].threshold)
+        # A run may be given twice, and may be called what the table calls BASE.
+        names = [one.name for one in found]
+        alone = [names.count(name) == 1 and name != "base" for name in names]
+        labels = [name if alone[i] else f"{name} #{i + 1}" for i, name in enumerate(names)]
+        cards = across_devices(
+            dict(zip(labels, (one.cases for one in found), strict=True)), found[0].threshold
+        )
     if options.format == "csv":
         text = show.as_csv(found)
     elif options.format == "json":
         text = show.as_json(found, cards)
+    elif options.format == "table" and not (options.verbose or options.all):
+        width = columns(options.width)
+        one_or_many = digest.several(found, cards[1] if cards else [], width) if found[1:] else None
+        text = painted(one_or_many or digest.pair(found[0], width), digest.style)
     else:
         parts = [part for one in found for part in show.sections(one, options.all)]
         if cards:

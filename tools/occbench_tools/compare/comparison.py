@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from occbench_tools.compare import summary
 from occbench_tools.compare.align import align
 from occbench_tools.compare.environment import DIFFERENT, device_relation, differences
-from occbench_tools.compare.verdicts import MODEL_CHANCE, THRESHOLD, compare_cases
+from occbench_tools.compare.verdicts import compare_cases, default_threshold
 from occbench_tools.folder import Folder
 
 
@@ -41,6 +42,15 @@ class Comparison:
         return self.cases["verdict"].value_counts().to_dict()
 
 
+def names_of(folders: list[Path]) -> list[str]:
+    """As much of each path's end as tells it from the others."""
+    depth = 1
+    parts = [path.absolute().parts for path in folders]
+    while len({p[-depth:] for p in parts}) < len(set(parts)) and depth < max(map(len, parts)):
+        depth += 1
+    return ["/".join(p[-depth:]) for p in parts]
+
+
 def compare(
     base: Folder,
     candidate: Folder,
@@ -60,8 +70,7 @@ def compare(
         raise LookupError(f"{base.path} and {candidate.path} have no case in common")
     by = by or ("ceiling" if relation == DIFFERENT else "time")
     if threshold is None:
-        model = base.modelled or candidate.modelled
-        threshold = max(THRESHOLD[relation], MODEL_CHANCE * model)
+        threshold = default_threshold(relation, base.modelled or candidate.modelled)
     environment, warnings = differences(base, candidate, pairs)
     cases = compare_cases(base, candidate, pairs, relation, by, threshold)
     if (base.modelled, candidate.modelled) != (False, False):

@@ -44,6 +44,10 @@ GRAVE = {
     "build_type",
 }
 CLOCK_MATTERS = 0.01  # of the SM clock
+OF_RELATION = {
+    SAME_KIND: "two cards of one kind: placement and chip alone shift a case by up to some percent",
+    DIFFERENT: "different devices: seconds compare what was bought, the share of the ceiling what is used",
+}
 
 
 def device_relation(base: dict[str, Any], other: dict[str, Any]) -> str:
@@ -91,12 +95,8 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
             0, ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", what)
         )
         warnings.append(what)
-    if device_relation(base.env["gpu"], other.env["gpu"]) == DIFFERENT:
-        warnings.append(
-            "different devices: seconds compare what was bought, the share of the ceiling what is used"
-        )
-    elif device_relation(base.env["gpu"], other.env["gpu"]) == SAME_KIND:
-        warnings.append("two cards of one kind: placement and chip alone shift a case by up to some percent")
+    if said_of := OF_RELATION.get(device_relation(base.env["gpu"], other.env["gpu"])):
+        warnings.append(said_of)
     warnings += [f"{name}: {MEANS[name]}" for name in names if name in told & GRAVE]
     if a.get("git_dirty") and b.get("git_dirty"):
         warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")

@@ -42,6 +42,11 @@ FEW_VISITS = 8
 SEVERAL_SPEEDS = 0.02  # from p10 to p90: worth telling as the reason
 
 
+def default_threshold(relation: str, model: bool) -> float:
+    """The least change that counts between runs of such devices, a fraction."""
+    return max(THRESHOLD[relation], MODEL_CHANCE * model)
+
+
 @dataclass
 class Visits:
     """Visit medians of one run, case after case: logs of seconds and of SM cycles."""

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts and changed copies of a committed run, and a sweep of three points."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import made_up
+import pandas as pd
+from occbench_tools.folder import Folder, read_folder
+
+RUN = made_up.newest_run("nvidia-h200")
+
+
+def scaled(run: Folder, factors: pd.Series) -> Folder:
+    """A copy whose launches take so many times as long; factors by case_id."""
+    samples, cases = run.samples.copy(), run.cases.copy()
+    samples["time_s"] *= samples["case_id"].astype(object).map(factors).astype(float).fillna(1)
+    factor = cases["case_id"].map(factors).fillna(1)
+    for column in ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s"):
+        cases[column] *= factor
+    for column in ("throughput", "percent_of_ceiling", "per_cycle_per_sm"):
+        cases[column] /= factor
+    return Folder(run.path, cases, run.env, samples)
+
+
+def half(run: Folder, odd: bool) -> Folder:
+    return Folder(run.path, run.cases, run.env, run.samples[run.samples["round"] % 2 == odd])
+
+
+def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
+        experiments: tuple[str, ...] = ("transpose", "nbody"), slower: float = 1,
+        odd: bool | None = None) -> Path:  # fmt: skip
+    """Some experiments of a committed run, in a folder of their own; fields of env (and gpu) replaced.
+
+    odd: only the visits of odd rounds, or of even ones.
+    """
+    folder.mkdir(exist_ok=True)
+    run = read_folder(source)
+    run = run if odd is None else half(run, odd)
+    run = scaled(run, pd.Series(slower, run.cases["case_id"]))
+    keep = run.cases["experiment"].isin(experiments)
+    run.cases[keep].to_csv(folder / "cases.csv", index=False, lineterminator="\n")
+    told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
+    run.samples[told].to_csv(folder / "samples.csv", index=False, lineterminator="\n")
+    change = dict(env or {})
+    gpu = run.env["gpu"] | change.pop("gpu", {})
+    (folder / "env.json").write_text(json.dumps(run.env | dict(gpu=gpu) | change), encoding="utf-8")
+    return folder
+
+
+def modelled(source: Path, folder: Path) -> Path:
+    """The same run as a model would have written it."""
+    shutil.copytree(source, folder)
+    cases = pd.read_csv(folder / "cases.csv", dtype=object, keep_default_na=False)
+    cases["source"] = "model"
+    measured = ["blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_ci95_high_s",
+                "time_p10_s", "time_p90_s"]  # fmt: skip
+    cases[measured] = ""
+    cases.to_csv(folder / "cases.csv", index=False, lineterminator="\n")
+    head = (folder / "samples.csv").read_text().splitlines(keepends=True)[0]
+    (folder / "samples.csv").write_text(head)
+    env = json.loads((folder / "env.json").read_text())
+    env["source"], env["gpu"]["uuid"] = "model", "model:h200"
+    (folder / "env.json").write_text(json.dumps(env))
+    return folder
+
+
+def pair(variant: str, first: float, second: float, **dials: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Three points: two alike with 8 warps more than the third."""
+    shape = dict(block=256, kind="dram", limiters="shared_memory")
+    return [
+        made_up.case("shared_memory", "stream", variant, rate, warps=warps, marks=f".s{smem}",
+                     dynamic_smem_bytes=smem, **shape, **dials)
+        for smem, warps, rate in ((0, 64, first), (1024, 64, first), (2048, 56, second))
+    ]  # fmt: skip

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What occbench compare says on one screen: few and narrow lines, whole names, a verdict that is true."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("rich")
+
+import made_up
+import pandas as pd
+from occbench_tools import compare
+from parts import lay
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return lay(tmp_path / "base")
+
+
+def words(text: str) -> str:
+    """Without the breaks of lines."""
+    return " ".join(text.split())
+
+
+COMMITTED = sorted((made_up.REPOSITORY / "results").glob("*/*/cases.csv"))
+
+
+def fits(out: str, width: int) -> list[str]:
+    """The lines of a screen, once seen to be few and narrow."""
+    lines = out.splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= width
+    return lines
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("candidates", [1, 2])
+def test_a_screen_of_whole_runs(
+    width: int, candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Committed runs: the counts are the table's, and names of cases whole, or elided in the middle."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    folders = [str(path.parent) for path in (COMMITTED[0], *COMMITTED[-candidates:])]
+    compare.main(folders)
+    lines = fits(capsys.readouterr().out, width)
+    compare.main([*folders, "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["comparisons"]
+    cases = pd.DataFrame([row for one in found for row in one["cases"]])
+    verdict = words(" ".join(lines[: lines.index("")]))
+    changed = [sum(one["verdicts"].get(name, 0) for name in ("FASTER", "SLOWER")) for one in found]
+    if candidates == 1:
+        assert f"of {len(cases):,} cases, {changed[0] or 'none'} " in verdict
+        assert "more than chance (" in verdict
+    else:
+        assert verdict.startswith(f"{sum(n > 0 for n in changed) or 'None'} of 2 runs ")
+    listed = [line for line in lines if line.endswith(tuple("0123456789K")) and ".b" in line]
+    assert (len(listed) > 0) == (max(changed) > 0)
+    for line in listed:
+        head, dots, tail = line.split("  ")[-1].strip().partition("...")
+        ids = cases["case_id"]
+        assert any(ids.str.startswith(head) & ids.str.endswith(tail) & (bool(dots) | (ids == head)))
+
+
+def test_the_verdict_says_what_is_true(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One case, a run against itself, a threshold that was asked for, another device or card, three runs."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def said(*arguments: object) -> str:
+        compare.main(list(map(str, arguments)))
+        out = capsys.readouterr().out
+        fits(out, 80)
+        return words(out.split("\n\n")[0])
+
+    assert said(base, base).startswith("base against itself: of 52 cases, none differs in time by more than")
+    slow = lay(tmp_path / "slow", slower=1.03)
+    assert said(base, slow).startswith("slow against base, the same card: of 52 cases, ")
+    assert "differ in time by up to 3.0 % (" in said(base, slow)
+    assert "slower), more than chance (0.5 % on one card)" in said(base, slow)
+    assert "differ in SM cycles by up to 3.0 % (" in said(base, slow, "--by", "cycles")
+    assert "none differs in time by more than the 5 % asked for" in said(base, slow, "--threshold", 5)
+    card = lay(tmp_path / "card", slower=1.05, env=dict(gpu=dict(uuid="GPU-2")))
+    assert said(base, card).startswith("card against base, another NVIDIA H200: of 52 cases, ")
+    assert "more than chance (3 % between two cards)" in said(base, card)
+    # Of another device the share of the ceiling decides, and the seconds are said beside it.
+    device = lay(tmp_path / "device", slower=1.25, env=dict(gpu=dict(name="NVIDIA H100", uuid="GPU-3")))
+    text = said(base, device)
+    assert text.startswith("device (NVIDIA H100) against base (NVIDIA H200): of 52 cases, ")
+    assert "share of their own ceiling" in text and "up to 20 % (" in text
+    assert "faster" not in text.split("In ")[0]
+    assert "In seconds: 0.80 times as fast (median)" in text
+    one = lay(tmp_path / "one", slower=1.1)
+    cases = pd.read_csv(one / "cases.csv", dtype=str, keep_default_na=False)
+    keep = cases[cases["case_id"].str.startswith("transpose.")].head(1)
+    keep.to_csv(one / "cases.csv", index=False, lineterminator="\n")
+    samples = pd.read_csv(one / "samples.csv", dtype=str, keep_default_na=False)
+    samples = samples[samples["case_id"].isin(keep["case_id"])]
+    samples.to_csv(one / "samples.csv", index=False, lineterminator="\n")
+    assert "of 1 case, 1 differs in time by 10 % (1 slower), more than" in said(base, one)
+    assert "None of 3 runs differs from base by more than chance." in said(base, base, base, base)
+
+
+def test_many_differences_and_long_names_fit(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every field of the environment differs; paths are longer than a line; forty candidates."""
+    monkeypatch.setenv("COLUMNS", "80")
+    deep = tmp_path / ("x" * 100)
+    deep.mkdir()
+    gpu = dict(uuid="GPU-2", power_limit_w=500.0, driver_version="9" * 90, throttle_reasons="sw " * 40,
+               memory_clock_hz=1e9, name=f"NVIDIA {'y' * 90}")  # fmt: skip
+    env = dict(gpu=gpu, cuda_toolkit="1" * 90, git_commit="f" * 90, build_type="Debug", git_dirty=True)
+    other = lay(deep / ("z" * 100), env=env, slower=1.2)
+    compare.main([str(base), str(other)])
+    lines = fits(capsys.readouterr().out, 80)
+    assert any(line.startswith("! gpu.") for line in lines) and any("see --verbose" in line for line in lines)
+    compare.main([str(base), *[str(base), str(other)] * 20])
+    fits(capsys.readouterr().out, 80)

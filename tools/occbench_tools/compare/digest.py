@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison on one screen: a verdict in one sentence, a table, and the cases that changed most.
+
+Figures are changes of what decides: of the time or the SM cycles of a unit of work (+ costs more), or of the
+share of a device's own ceiling (+ is nearer to it; of work per SM cycle where no ceiling is shared).
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.compare.comparison import Comparison, names_of
+from occbench_tools.compare.environment import DIFFERENT, OF_RELATION, SAME_DEVICE, SAME_KIND
+from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER, default_threshold
+from occbench_tools.folder import Folder
+from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
+
+CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
+NAME = 32  # columns of a run's name in a sentence
+# What FASTER and SLOWER are in each quantity, and what a figure is a change of.
+WORDS = {"time": ("faster", "slower"), "cycles": ("fewer", "more"), "ceiling": ("nearer", "further")}
+MIXED = ("better", "worse")  # of several quantities
+LEGEND = {
+    "time": "Changes are of the time of a unit of work: + takes longer.",
+    "cycles": "Changes are of the SM cycles of a unit of work: + takes more.",
+    "ceiling": "Changes are of the share of the device's own ceiling: + is nearer to it.",
+    "mixed": "Changes are of the share of the own ceiling (or work per SM cycle): + is better.",
+}
+JUDGED = (FASTER, SLOWER, AMBIGUOUS)
+STYLES = {"unsure": "yellow"} | {
+    name: colour
+    for pair in (*WORDS.values(), MIXED)
+    for name, colour in zip(pair, ("green", "red"), strict=True)
+}
+CHANCE = {SAME_DEVICE: "on one card", SAME_KIND: "between two cards", DIFFERENT: "between two devices"}
+
+
+def counted(number: int, one: str) -> str:
+    return f"{number:,} {one}" + "s" * (number != 1)
+
+
+def figures(one: Comparison) -> pd.Series:
+    """Change of each case in the quantity that decides (fraction)."""
+    change = one.cases["change"]
+    return 1 / (1 + change) - 1 if one.by == "ceiling" else change
+
+
+def without_ceiling(one: Comparison) -> int:
+    """Cases that are judged by SM cycles, as the two sides share no ceiling."""
+    return int((one.cases["by"] != one.by).sum())
+
+
+def words_of(one: Comparison) -> tuple[str, str]:
+    """What FASTER and SLOWER are called."""
+    return MIXED if without_ceiling(one) else WORDS[one.by]
+
+
+def quantity(one: Comparison) -> str:
+    """What is compared, in the verdict."""
+    if one.by != "ceiling":
+        return {"time": "time", "cycles": "SM cycles"}[one.by]
+    return "share of their own ceiling" + (" or in SM cycles" if without_ceiling(one) else "")
+
+
+def legend(found: list[Comparison]) -> list[str]:
+    """What the figures are: a sentence for each quantity."""
+    return list(dict.fromkeys(LEGEND["mixed" if without_ceiling(one) else one.by] for one in found))
+
+
+def signed(value: float) -> str:
+    """'+4.2 %', and nothing of NaN."""
+    if pd.isna(value):
+        return ""
+    size = digits(abs(value))
+    return size if size == "0.0 %" else ("+" if value > 0 else "-") + size
+
+
+def gpu(run: Folder) -> str:
+    return elided(str(run.env["gpu"].get("name") or "unnamed GPU"), NAME)
+
+
+def held(one: Comparison) -> str:
+    """What was compared with what."""
+    base, name = names_of([one.base.path, one.candidate.path])
+    base, name = elided(base, NAME), elided(name, NAME)
+    if one.base.path.resolve() == one.candidate.path.resolve():
+        return f"{name} against itself"
+    if one.modelled:
+        kinds = [f"model of {gpu(run)}" if run.modelled else "measured" for run in (one.candidate, one.base)]
+        return f"{name} ({kinds[0]}) against {base} ({kinds[1]})"
+    if one.relation == DIFFERENT:
+        return f"{name} ({gpu(one.candidate)}) against {base} ({gpu(one.base)})"
+    card = "the same card" if one.relation == SAME_DEVICE else f"another {gpu(one.candidate)}"
+    return f"{name} against {base}, {card}"
+
+
+def chance(one: Comparison) -> str:
+    """What a change has to exceed to count."""
+    limit = f"{100 * one.threshold:g} %"
+    if one.threshold != default_threshold(one.relation, one.modelled):
+        return f"the {limit} asked for"
+    if one.modelled:
+        return f"the {limit} that the model leaves to chance"
+    return f"chance ({limit} {CHANCE[one.relation]})"
+
+
+def verdict(one: Comparison) -> str:
+    """One sentence: what, how many cases, how many differ, by how much, and whether that is chance."""
+    counts = one.verdicts
+    total, better, worse, unsure = len(one.cases), *(counts.get(v, 0) for v in JUDGED)
+    changed = one.cases["verdict"].isin([FASTER, SLOWER])
+    number = better + worse
+    if unsure == total:
+        why = one.cases["note"].mode()
+        return f"{held(one)}: none of {counted(total, 'case')} can be told ({', '.join(why)})."
+    compared = f"{held(one)}: of {counted(total, 'case')}"
+    also = f"; {unsure:,} cannot be told" if unsure else ""
+    if not number:
+        return f"{compared}, none differs in {quantity(one)} by more than {chance(one)}{also}."
+    told = [f"{n:,} {word}" for n, word in zip((better, worse), words_of(one), strict=True) if n]
+    differ = "differs in {} by" if number == 1 else "differ in {} by up to"
+    most = digits(figures(one)[changed].abs().max())
+    return (
+        f"{compared}, {number:,} {differ.format(quantity(one))} {most} ({', '.join(told)}), "
+        f"more than {chance(one)}{also}."
+    )
+
+
+def in_seconds(one: Comparison) -> list[str]:
+    """Where the share of a ceiling decides: what the seconds are, which is another thing."""
+    times = (1 / (1 + one.cases["time_change"])).dropna()
+    if one.by != "ceiling" or times.empty:
+        return []
+    low, middle, high = np.quantile(times, [0.05, 0.5, 0.95])
+    most = f", 90 % of cases {low:.2f} to {high:.2f} times" if len(times) > 1 else ""
+    return [f"In seconds: {middle:.2f} times as fast (median){most}."]
+
+
+def notes(one: Comparison, width: int) -> list[str]:
+    """What else differs between the runs and matters: at most NOTES lines, the gravest first."""
+    said = [f"! {text}" for text in one.warnings if text not in OF_RELATION.values()]
+    said = [text for text in said if not text.startswith("! MODEL")]  # the verdict says so
+    told = one.environment[one.environment["means"] != ""]
+    told = [
+        f"{row.field} {elided(row.base, 20)} -> {elided(row.candidate, 20)}"
+        for row in told.itertuples() if not any(row.means in text for text in said)
+    ]  # fmt: skip
+    if told:
+        said.append("Differs: " + joined(told, width - 9))
+    entries = [wrapped(text, width) for text in said]
+    lines: list[str] = []
+    while entries and len(lines) + len(entries[0]) <= NOTES - (len(entries) > 1):
+        lines += entries.pop(0)
+    return lines + [f"! More that differs ({len(entries)}): see --verbose."] * bool(entries)
+
+
+def outcome(one: Comparison, width: int) -> list[str]:
+    """Cases without a partner, kernels with other registers, cliffs: a line each, where there are any."""
+    lines = []
+    sides = one.alone["side"].value_counts()
+    if len(sides):
+        only = [f"{counted(n, 'case')} that only the {side} has" for side, n in sides.items()]
+        lines.append("Not compared: " + joined(only, width - 14))
+    if len(one.drift):
+        lines.append(f"{counted(len(one.drift), 'kernel')} with other registers, spills or local memory.")
+    cliffs = one.cliffs["verdict"].value_counts()
+    if cliffs.drop(SAME, errors="ignore").sum():
+        told = [f"{cliffs[name]:,} {word}" for name, word in
+                ((SAME, "in place"), ("MOVED", "moved"), ("GONE", "gone"), ("NEW", "new"),
+                 ("UNCLEAR", "unclear")) if name in cliffs]  # fmt: skip
+        lines.append(f"Cliffs: {', '.join(told)}.")
+    return lines
+
+
+def experiments(one: Comparison, width: int) -> list[str]:
+    """A row for each experiment that changed, the most changed first, and one for the rest."""
+    shown = figures(one)
+    cases = one.cases.assign(figure=shown, size=shown.abs())
+
+    def row(name: str, part: pd.DataFrame) -> list[str]:
+        counts = part["verdict"].value_counts()
+        known = part.dropna(subset="size")
+        most = known.loc[known["size"].idxmax(), "figure"] if len(known) else np.nan
+        told = [f"{counts.get(v, 0):,}" for v in (SAME, *JUDGED)]
+        return [name, f"{len(part):,}", *told, signed(known["figure"].median()), signed(most)]
+
+    differ = cases["verdict"].ne(SAME).groupby(cases["experiment"]).sum()
+    changed = cases["verdict"].isin([FASTER, SLOWER]).groupby(cases["experiment"]).sum()
+    order = pd.DataFrame(dict(changed=changed, differ=differ)).query("differ > 0")
+    order = order.sort_values(["changed", "differ"], ascending=False, kind="stable")
+    first = list(order.index[:ROWS])
+    rest = cases[~cases["experiment"].isin(first)]
+    others = rest["experiment"].unique()
+    head = ["experiment", "cases", "same", *words_of(one), "unsure", "median", "largest"]
+    rows = [head, *(row(name, cases[cases["experiment"] == name]) for name in first)]
+    if len(others):
+        word = "other" if first else "experiment"
+        rows.append(row(others[0] if len(others) == 1 else counted(len(others), word), rest))
+    return aligned(rows, width, 0)
+
+
+def largest(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
+    """The cases that changed most, SLOWER and FASTER by turns, then those that nobody can tell."""
+    tables = [one.cases.assign(figure=figures(one), run=place) for place, one in enumerate(found, 1)]
+    cases = pd.concat(tables, ignore_index=True)
+    cases = cases.assign(size=cases["figure"].abs())
+    far = cases["size"] >= cases["run"].map({i: one.threshold for i, one in enumerate(found, 1)})
+    cases = cases[cases["verdict"].isin([FASTER, SLOWER]) | (cases["verdict"] == AMBIGUOUS) & far]
+    cases = cases.sort_values("size", ascending=False, kind="stable", na_position="last")
+    cases = cases.assign(turn=cases.groupby("verdict").cumcount(), unsure=cases["verdict"] == AMBIGUOUS)
+    shown = cases.sort_values(["unsure", "turn", "size"], ascending=[True, True, False], kind="stable")
+    shown = shown.head(max(min(room, CASES), 0))
+    order = {SLOWER: 0, FASTER: 1, AMBIGUOUS: 2}
+    shown = shown.sort_values("verdict", key=lambda names: names.map(order), kind="stable")
+    words = {SLOWER: [], FASTER: [], AMBIGUOUS: []}
+    for one in found:
+        for name, word in zip((FASTER, SLOWER), words_of(one), strict=True):
+            words[name].append(word)
+    rows = []
+    for row in shown.itertuples():
+        word = "unsure" if row.verdict == AMBIGUOUS else words[row.verdict][row.run - 1]
+        rows.append([word, signed(row.figure), *([f"{row.run}"] * numbered), row.case_id])
+    return aligned(rows, width, 2 + numbered, left=(0,))
+
+
+def hidden(found: list[Comparison], listed: int) -> str:
+    """How many cases are not listed, and where they are."""
+    left = sum(int((one.cases["verdict"] != SAME).sum()) for one in found) - listed
+    where = "--verbose, or --format csv"
+    return f"{counted(left, 'more case')}, and the rest: {where}" if left else f"All of it: {where}"
+
+
+def pair(one: Comparison, width: int) -> list[str]:
+    """The whole screen for one candidate."""
+    lines = [*wrapped(verdict(one), width), *in_seconds(one), *notes(one, width), ""]
+    lines += [*experiments(one, width), *legend([one]), *outcome(one, width), ""]
+    cases = largest([one], LINES - len(lines) - 1, width)
+    return [*lines, *cases, hidden([one], len(cases))]
+
+
+def several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
+    """The whole screen for several candidates: a row each."""
+    changes = [one.verdicts.get(FASTER, 0) + one.verdicts.get(SLOWER, 0) for one in found]
+    paths = [found[0].base.path, *(one.candidate.path for one in found)]
+    names = [elided(name, NAME) for name in names_of(paths)]
+    differing = sum(n > 0 for n in changes)
+    head = f"{differing or 'None'} of {len(found)} runs {'differ' if differing > 1 else 'differs'} "
+    head += f"from {names[0]} by more than chance"
+    if differing:
+        worst = int(np.argmax(changes))
+        most = found[worst]
+        head += f", most of all {names[1 + worst]}: {changes[worst]:,} of {counted(len(most.cases), 'case')} "
+        head += f"in {quantity(most)}"
+    head += "."
+    named = {words_of(one) for one in found}
+    better = named.pop() if len(named) == 1 else MIXED
+    kinds = [f"{one.by}, model" if one.modelled else one.by for one in found]
+    by = ["by"] * (len(set(kinds)) > 1)
+    rows = [["", "run", *by, "cases", *better, "unsure", "median", "largest"]]
+    kept = sorted(sorted(range(len(found)), key=lambda i: -changes[i])[:CASES])
+    for i in kept:
+        one, shown = found[i], figures(found[i])
+        most = shown[shown.abs().idxmax()] if shown.notna().any() else np.nan
+        counts = [f"{n:,}" for n in (len(one.cases), *(one.verdicts.get(v, 0) for v in JUDGED))]
+        name = [names[1 + i], *([kinds[i]] if by else [])]
+        rows.append([str(i + 1), *name, *counts, signed(shown.median()), signed(most)])
+    lines = [*wrapped(head, width), "", *aligned(rows, width, 1, left=(2,) if by else ())]
+    if len(kept) < len(found):
+        lines.append(f"{counted(len(found) - len(kept), 'more run')}: --verbose")
+    lines += legend(found)
+    lines += [joined(said.split(", "), width) for said in outliers[:NOTES]]
+    lines.append("")
+    cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
+    return [*lines, *cases, hidden(found, len(cases))]
+
+
+def style(line: str) -> str:
+    """Of a line on a terminal."""
+    if line.startswith("!"):
+        return "bold yellow"
+    first = re.match(r"(\w+) +[+-]?[\d.,]+ %", line)
+    return STYLES.get(first[1], "") if first else ""

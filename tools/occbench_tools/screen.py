@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command says on one screen: few lines, none wider than the terminal, names whole where they fit."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import textwrap
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+
+from occbench_tools.lines import printable
+
+LINES = 23  # most that a command says without --verbose: a terminal of 24 rows still shows the first
+NARROWEST = 60  # columns; a terminal that has fewer breaks the lines itself
+
+
+def columns(asked: int | None = None) -> int:
+    """Those asked for, else COLUMNS, else the terminal's, else 80."""
+    return max(asked or shutil.get_terminal_size().columns, NARROWEST)
+
+
+def elided(name: str, room: int) -> str:
+    """The name; if it is longer than `room`, its two ends with '...' between: case names differ at both."""
+    name = printable(name)
+    if len(name) <= room:
+        return name
+    head = (room - 3) // 2
+    return f"{name[:head]}...{name[len(name) - (room - 3 - head) :]}"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words, a figure never without its %; a word that no line holds is elided."""
+    words = " ".join(elided(word, width) for word in printable(text).split())
+    lines = textwrap.wrap(words.replace(" %", "\N{NO-BREAK SPACE}%"), width, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def joined(parts: list[str], width: int) -> str:
+    """As many parts as one line holds, with commas, and how many more there are."""
+    for count in range(len(parts), 0, -1):
+        more = f" and {len(parts) - count} more" if count < len(parts) else ""
+        if len(line := ", ".join(parts[:count]) + more) <= width:
+            return line
+    return elided(parts[0], width) if parts else ""
+
+
+def aligned(rows: list[list[str]], width: int, names: int, left: tuple[int, ...] = ()) -> list[str]:
+    """A table's lines: the column `names` gives way where it is too wide, the rest stands whole.
+
+    Columns of `left`, and that of names, are flush left; the others, figures, flush right.
+    """
+    if not rows:
+        return []
+    widths = [max(len(printable(cell)) for cell in column) for column in zip(*rows, strict=True)]
+    rest = sum(widths) - widths[names] + 2 * (len(widths) - 1)
+    widths[names] = min(widths[names], max(width - rest, 10))
+
+    def line(row: list[str]) -> str:
+        cells = [elided(cell, room) for cell, room in zip(row, widths, strict=True)]
+        return "  ".join(
+            cell.ljust(room) if i == names or i in left else cell.rjust(room)
+            for i, (cell, room) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+
+    return [line(row) for row in rows]
+
+
+def digits(share: float) -> str:
+    """A fraction as '73 %', '4.2 %', '0.3 %': a run tells tenths of a percent apart, and no less."""
+    value = 100 * share
+    return f"{value:.1f} %" if abs(round(value, 1)) < 10 else f"{value:,.0f} %"
+
+
+def painted(lines: list[str], style: Callable[[str], str]) -> str:
+    """The lines as text; on a terminal each in its style, one of rich's or ''."""
+    stream, colour = io.StringIO(), Console().is_terminal
+    console = Console(file=stream, force_terminal=colour, width=10_000, highlight=False)
+    for line in lines:
+        console.print(Text(line, style(line)))
+    return stream.getvalue()
