@@ -23,6 +23,7 @@ from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
 from occbench_tools.cliffs.find import loss_or_gain
 from occbench_tools.cliffs.steps import find_steps
+from parts import pair
 
 SWEEPS = 240
 BANDS = (0.03, 0.05, 0.1, 0.2, 0.6)
@@ -128,16 +129,6 @@ def test_a_far_point_is_no_step() -> None:
     y[20:] *= 0.9
     (step,) = find_steps(np.arange(30.0), y, 0.01, 0.001)
     assert step.place == 19 and 1 - np.exp(step.height) == pytest.approx(0.1, abs=0.001)
-
-
-def pair(variant: str, first: float, second: float, **dials: Any) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Three points: two alike with 8 warps more than the third."""
-    shape = dict(block=256, kind="dram", limiters="shared_memory")
-    return [
-        made_up.case("shared_memory", "stream", variant, rate, warps=warps, marks=f".s{smem}",
-                     dynamic_smem_bytes=smem, **shape, **dials)
-        for smem, warps, rate in ((0, 64, first), (1024, 64, first), (2048, 56, second))
-    ]  # fmt: skip
 
 
 def only(rows: list[dict[str, Any]], samples: pd.DataFrame | None = None) -> pd.Series:
@@ -257,9 +248,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([str(folder)]) == 0
+    assert command.main([str(folder), "--verbose"]) == 0
     printed = capsys.readouterr().out
     assert "shared_memory: 1 predicted: 1 confirmed; 0 unpredicted" in printed and "10.0 % (" in printed
+    assert command.main([str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("run (A GPU): of 1 predicted step, 1 seen; none that nobody predicted.\n")
+    assert "  10 %  shared memory 1 -> 2 KiB  shared_memory: read\n" in printed
     text = (folder / "cliffs.csv").read_text(encoding="utf-8")
     (row,) = csv_module.DictReader(io.StringIO(text))
     assert list(row) == cliffs.COLUMNS and row["predicted"] == "1" and row["from_value"] == "1024"
@@ -281,7 +276,7 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_table_leaves_out_the_absent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "run", pair("read", 1e12, 1e12))
-    assert command.main([str(folder)]) == 0
+    assert command.main([str(folder), "--verbose"]) == 0
     assert "sweep's best" not in capsys.readouterr().out
     assert command.main([str(folder), "--all"]) == 0
     assert "sweep's best" in capsys.readouterr().out
@@ -291,9 +286,10 @@ def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     names = dict(variant='a|b[red]\x1b[31m,"', experiment="x[/]<img>\x1b[2J")
     rows = [row | names for row in pair("read", 1e12, 0.9e12)]
     folder = made_up.write(tmp_path / "run", rows)
-    assert command.main([str(folder)]) == 0
-    printed = capsys.readouterr().out
-    assert "a|b[red] [31m" in printed and "\x1b" not in printed
+    for words in ([], ["--verbose"]):
+        assert command.main([str(folder), *words]) == 0
+        printed = capsys.readouterr().out
+        assert "a|b[red] [31m" in printed and "\x1b" not in printed
     (row,) = csv_module.DictReader(io.StringIO((folder / "cliffs.csv").read_text(encoding="utf-8")))
     assert row["variant"] == 'a|b[red]\x1b[31m,"'
     assert command.main([str(folder), "--format", "markdown"]) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench cliffs DIR...: the cliffs of each sweep, predicted and not, as a table and as DIR/cliffs.csv.
+"""occbench cliffs DIR...: the cliffs of each sweep, predicted and not, in short and as DIR/cliffs.csv.
 
 Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file could not be read or written.
 """
@@ -16,9 +16,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from occbench_tools.cliffs import digest
 from occbench_tools.cliffs.find import find_cliffs, loss_or_gain
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, printable, reason, write_whole
+from occbench_tools.screen import columns, painted
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -92,7 +94,7 @@ def markdown(cliffs: pd.DataFrame) -> str:
 
 
 def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
-    """On stdout. Several folders in one CSV or JSON get a column `folder` in front."""
+    """All of them on stdout. Several folders in one CSV or JSON get a column `folder` in front."""
     if form == "table":
         for folder, cliffs in found:
             print_tables(str(folder), cliffs, absent)
@@ -120,11 +122,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", metavar="FILE", help="the CSV's place; -: stdout, and no file")
     parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), help="of what is printed")
     parser.add_argument("--experiment", metavar="NAME", action="append", help="only it; may be repeated")
-    parser.add_argument("--all", action="store_true", help="list absent cliffs in the tables too")
+    parser.add_argument("--verbose", action="store_true", help="print every cliff that is not absent")
+    parser.add_argument("--all", action="store_true", help="--verbose with the absent ones too")
     options = parser.parse_args(arguments)
     if len(options.folders) > 1 and options.output not in (None, "-"):
         parser.error("--output takes one file, and so one DIR")
     found: list[tuple[Path, pd.DataFrame]] = []
+    runs: list[Folder] = []
+    files: list[Path] = []
     try:
         for folder in options.folders:
             run = read(folder)
@@ -132,17 +137,25 @@ def main(arguments: list[str] | None = None) -> int:
             if options.experiment:
                 cases = cases[cases["experiment"].isin(options.experiment)]
             found.append((folder, find_cliffs(cases, run.env, run.samples)))
+            run.samples = None  # large, and no longer needed
+            runs.append(run)
             if found[-1][1].empty:
                 raise NothingFound("no cliff, predicted or not: no sweep of valid rows has any")
         for folder, cliffs in found:
             if options.output != "-":
                 path = Path(options.output) if options.output else folder / "cliffs.csv"
                 write_whole(path, csv(cliffs))
+                files.append(path)
     except NothingFound as error:
         complain("occbench cliffs", f"{folder}: {error}")
         return 1
     except (OSError, ValueError, KeyError) as error:
         complain("occbench cliffs", reason(folder, error))
         return 4
-    show(found, options.format or ("csv" if options.output == "-" else "table"), options.all)
+    form = options.format or ("csv" if options.output == "-" else "table")
+    if form == "table" and not (options.verbose or options.all):
+        tables = [(run, cliffs) for run, (_, cliffs) in zip(runs, found, strict=True)]
+        print(painted(digest.screen(tables, files, columns()), digest.style), end="")
+    else:
+        show(found, form, options.all)
     return 0

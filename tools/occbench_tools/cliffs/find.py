@@ -27,6 +27,7 @@ CAUSES = {
     "registers": "register unit", "blocks": "block slot", "warps": "warp slot",
     "shared_memory": "shared memory", "barriers": "barrier",
 }  # fmt: skip
+UNEXPLAINED = "unexplained"  # in the note of an absent cliff that no cell of its rows accounts for
 CEILING = 90  # percent from which a ceiling explains that nothing is lost
 
 
@@ -225,7 +226,7 @@ def why_absent(
         if pd.notna(a["working_set_bytes"]):
             return "it goes the other way: fewer working sets share the caches"
         if abs(row["drop"]) > SMALLEST:
-            return "it goes the other way, unexplained"
+            return f"it goes the other way, {UNEXPLAINED}"
     reached = min(a["percent_of_ceiling"], b["percent_of_ceiling"])
     if reached >= CEILING:
         return f"both sides at {reached:.0f} % of the {a['ceiling_kind']} ceiling or more"
@@ -237,7 +238,7 @@ def why_absent(
     share = abs(b["warps_per_sm"] / a["warps_per_sm"] - 1)
     if 0 < share < 0.05:
         return f"a change of {100 * share:.1f} % in warps is too small to tell"
-    return f"unexplained, and under {100 * SMALLEST:g} %"
+    return f"{UNEXPLAINED}, and under {100 * SMALLEST:g} %"
 
 
 def guess(sweep: Sweep, step: Step, env: dict[str, Any]) -> str:
