@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "benchmarks/commands/calc.hpp"
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/commands/external.hpp"
+#include "benchmarks/commands/help.hpp"
 #include "harness/check.hpp"
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
@@ -51,37 +54,72 @@ int fail(Exit code, std::string line) {
   return static_cast<int>(code);
 }
 
+/// The program's words and options. `exit_code` receives what a command has to say to scripts.
+void add_commands(CLI::App& app, const std::string& command_line, int& exit_code) {
+  app.formatter(std::make_shared<commands::Help>());
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "occbench " + build_version() + " (" + build_commit() +
+                                        ")\nCUDA toolkit " + cuda_toolkit() + ", kernels for " +
+                                        cuda_architectures());
+  app.get_option("--version")->description("Version, commit, toolkit and GPU architectures");
+  app.get_option("--help")->description("This text");
+  commands::add_calc(app, resolve_device);
+  commands::add_devices(app);
+  commands::add_list(app);
+  commands::add_run(app, command_line, exit_code);
+  for (const commands::Tool& tool : commands::python_tools())
+    app.add_subcommand(tool.word, tool.does)->group(tool.group);
+  commands::add_calibrate(app, exit_code);
+  app.footer(
+      "Example\n"
+      "  occbench calc --device h200 --block-size 256 --registers 33\n"
+      "  occbench run --preset quick && occbench report\n"
+      "\n"
+      "`occbench COMMAND --help` says more. Any other word runs the program occbench-WORD.");
+}
+
+/// `help` and `help WORD` as the options that they are.
+void read_help(std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help") return;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+}
+
+/// Hands a word that is none of the program's own to its program; returns where there is none such.
+void run_if_external(const std::vector<std::string>& words, const CLI::App& app) {
+  if (words.empty() || words[0].starts_with('-')) return;
+  std::vector<std::string> own;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    own.push_back(command->get_name());
+  for (const commands::Tool& tool : commands::python_tools()) std::erase(own, tool.word);
+  if (std::ranges::find(own, words[0]) == own.end())
+    commands::run_external(words[0], {words.begin() + 1, words.end()}, own);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string command_line;
-  for (int i = 0; i < argc; ++i)
-    command_line += (i == 0 ? "" : " ") + std::string(i == 0 ? "occbench" : argv[i]);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::string command_line = "occbench";
+  for (const std::string& word : words) command_line += ' ' + word;
   int exit_code = 0;
 
-  CLI::App app{"What occupancy does to a GPU kernel, measured.", "occbench"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "occbench " + build_version() + " (" + build_commit() + ")");
-  commands::add_devices(app);
-  commands::add_calc(app, resolve_device);
-  commands::add_list(app);
-  commands::add_run(app, command_line, exit_code);
-  commands::add_calibrate(app, exit_code);
+  CLI::App app{"What occupancy does to a GPU kernel, measured", "occbench"};
+  add_commands(app, command_line, exit_code);
 
   try {
-    app.parse(argc, argv);
+    read_help(words);
+    run_if_external(words, app);
+    if (words.empty()) throw UserError(Exit::usage, "which command? `occbench --help` names them all");
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
     std::cout.flush();
     if (!std::cout) throw UserError(Exit::file, "standard output cannot be written");
     return exit_code;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    if (app.get_subcommands().empty()) {  // CLI11 would say that one is missing, and not which word is none
-      const std::string word = argc > 1 ? argv[1] : "";
-      return fail(Exit::usage,
-                  (word.empty() ? "which command?" : "no command '" + word + "';") +
-                      " there are devices, calc, list, run and calibrate; see `occbench --help`");
-    }
-    return fail(Exit::usage, std::string(e.what()) + "; see `occbench --help`");
+    const auto command = app.get_subcommands();
+    const std::string word = command.empty() ? "" : ' ' + command.front()->get_name();
+    return fail(Exit::usage, std::string(e.what()) + "; see `occbench" + word + " --help`");
   } catch (const UserError& e) {
     return fail(e.code(), e.what());
   } catch (const CudaError& e) {

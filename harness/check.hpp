@@ -11,7 +11,14 @@
 namespace occbench {
 
 /// Exit codes of the program (the contract with scripts and CI).
-enum class Exit : int { ok = 0, some_case_failed = 1, usage = 2, no_device = 3, file = 4 };
+enum class Exit : int {
+  ok = 0,
+  some_case_failed = 1,
+  usage = 2,
+  no_device = 3,
+  file = 4,
+  tool_missing = 5,
+};
 
 /// Something the user can mend: one line saying what, where and how, and the exit code to leave with.
 class UserError : public std::runtime_error {

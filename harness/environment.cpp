@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <ctime>
+#include <sstream>
 
 #include "build_info.hpp"  // written by the build: commit, flags, compilers
 #include "harness/timing.hpp"
@@ -121,6 +122,19 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
 std::string build_commit() { return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : ""); }
 
 std::string cuda_toolkit() { return build_info::cuda_toolkit; }
+
+std::string cuda_architectures() {
+  // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual PTX alone.
+  std::istringstream list(build_info::cuda_architectures);
+  std::string all;
+  for (std::string each; std::getline(list, each, ';');) {
+    const std::string number = each.substr(0, each.find('-'));
+    if (!each.ends_with("-virtual")) all += (all.empty() ? "sm_" : ", sm_") + number;
+    if (!each.ends_with("-real")) all += (all.empty() ? "PTX of " : ", PTX of ") + number;
+  }
+  return all;
+}
+
 std::string build_version() { return build_info::version; }
 
 bool is_debug_build() {

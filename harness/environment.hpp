@@ -35,6 +35,9 @@ std::string build_version();
 /// "13.0.88": the CUDA toolkit that built this program.
 std::string cuda_toolkit();
 
+/// "sm_80, sm_90": the GPU architectures whose machine code this program holds; "PTX of 120" where it is compiled at start.
+std::string cuda_architectures();
+
 /// True for a build whose host code is not optimised: no result of record comes from it.
 bool is_debug_build();
 

@@ -63,9 +63,12 @@ class Refusal(NamedTuple):
 
 REFUSALS = [
     # 2: the words of the call
-    Refusal("", 2, "which command? there are devices, calc, list, run and calibrate"),
-    Refusal("frobnicate", 2, "no command 'frobnicate'; there are devices, calc, list, run and calibrate"),
-    Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench --help`"),
+    Refusal("", 2, "which command? `occbench --help` names them all"),
+    Refusal("frobnicate", 2, "no command 'frobnicate'; `occbench --help` names them all"),
+    Refusal("rnu", 2, "no command 'rnu'; did you mean 'run'?"),
+    Refusal("../report", 2, "no command '../report'; "),
+    Refusal("findings", 2, "'findings' is `occbench explain` now"),
+    Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench devices --help`"),
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
     Refusal("list --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
@@ -117,7 +120,7 @@ REFUSALS = [
     Refusal("run --resume run --preset quick", 2, "--preset excludes --resume"),
     Refusal("run --benchmark_format=xml", 2, "--benchmark_format"),
     Refusal("run '--benchmark_filter=('", 2, "--benchmark_filter '(' is not a regular expression"),
-    Refusal("calibrate --frobnicate", 2, "not expected: --frobnicate; see `occbench --help`"),
+    Refusal("calibrate --frobnicate", 2, "not expected: --frobnicate; see `occbench calibrate --help`"),
     Refusal("calibrate --output ''", 2, "--output: is empty"),
     Refusal("calibrate --device", 2, "--device: 1 required"),
     Refusal("calc", 2, "calc needs --block-size and --registers (or --batch FILE, or --tour)"),

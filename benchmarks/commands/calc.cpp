@@ -607,7 +607,9 @@ CalcDevice resolve_offline(const std::string& word) {
 
 void add_calc(CLI::App& app, DeviceResolver resolve) {
   CLI::App* calc =
-      app.add_subcommand("calc", "Occupancy by arithmetic, its limits and next cliffs; needs no GPU");
+      app.add_subcommand("calc", "Exact occupancy of a kernel, and its next cliffs; needs no GPU");
+  calc->group("Look")->footer(
+      "Example\n  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K");
   const auto options = std::make_shared<Options>();
   calc->add_option("--device", options->device, "index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y");
   std::vector<CLI::Option*> numbers;

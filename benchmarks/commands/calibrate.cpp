@@ -125,8 +125,9 @@ int calibrate(const Options& o) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, int& exit_code) {
-  auto* command =
-      app.add_subcommand("calibrate", "Measures what the model must be told of a device: parameters.json");
+  auto* command = app.add_subcommand("calibrate", "Measures what a model of this GPU must be told");
+  command->group("Model")->footer(
+      "Example\n  occbench calibrate --output h200.json\n  occbench run --parameters h200.json");
   auto o = std::make_shared<Options>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)");

@@ -104,8 +104,8 @@ void print(const std::vector<Device>& devices, const std::string& format) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "devices", "Every CUDA device, all that governs occupancy, and which one is the default");
+  auto* command = app.add_subcommand("devices", "Every CUDA device, and all that governs occupancy on it");
+  command->group("Look")->footer("Example\n  occbench devices --format json");
   auto format = std::make_shared<std::string>("table");
   command->add_option("--format", *format, "table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))

@@ -167,8 +167,8 @@ void print_cases(const Options& o) {
 }  // namespace
 
 void add_list(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("list", "Experiments and cases with their dials; runs nothing, needs no GPU");
+  auto* command = app.add_subcommand("list", "Experiments and cases with their dials; runs nothing");
+  command->group("Look")->footer("Example\n  occbench list --experiment registers --format csv");
   auto o = std::make_shared<Options>();
   command->add_option("--preset", o->preset, "quick, standard or full")->capture_default_str();
   command->add_option("--experiment", o->experiments, "Only these, separated by commas")->delimiter(',');

@@ -281,8 +281,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 }  // namespace
 
 void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
-  auto* command =
-      app.add_subcommand("run", "Measures or models, and writes cases.csv, samples.csv and env.json");
+  auto* command = app.add_subcommand("run", "Measures on a GPU, or models one, and writes a results folder");
+  command->group("Measure");
   auto o = std::make_shared<Options>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   auto* preset = command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
@@ -331,8 +331,13 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
   command->footer(
-      "Every --benchmark_* flag of Google Benchmark works as well (--benchmark_filter=REGEX, "
-      "--benchmark_out=FILE ...).");
+      "Flags of Google Benchmark work as well: --benchmark_filter=REGEX,\n"
+      "--benchmark_out=FILE ...\n"
+      "\n"
+      "Example\n"
+      "  occbench run --preset quick\n"
+      "  occbench run --experiment registers,spilling --output my-run\n"
+      "  occbench run --device model:h200");
   command->callback(
       [command, o, &command_line, &exit_code] { exit_code = run(*o, command->remaining(), command_line); });
 }

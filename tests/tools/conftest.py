@@ -3,9 +3,69 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """A warning would reach a user's terminal: here it is an error."""
     config.addinivalue_line("filterwarnings", "error")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, whose console and network are logged."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    programs = [shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")]
+    if not all(programs):
+        pytest.skip("no chromium and chromedriver on the PATH")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1440,900"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    driver.get("data:text/html,")  # the browser's own start is over
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that quickstart leaves where there is no GPU."""
+    import pages
+
+    return pages.quick_run(tmp_path_factory.mktemp("results") / "model-h200")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A made-up run of all experiments."""
+    import pages
+
+    return pages.write(tmp_path / "run")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """The same as a model's."""
+    import pages
+
+    rows = [row | dict(source="model") for row in pages.cases()]
+    return pages.write(tmp_path / "model", rows, source="model", gpu_name="model of A100")
+
+
+@pytest.fixture
+def made_up_cliffs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of those that are found, which take seconds, and which made-up rows have not."""
+    import pages
+
+    stand_in = types.ModuleType("occbench_tools.cliffs")
+    stand_in.find_cliffs = pages.steps  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "occbench_tools.cliffs", stand_in)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench validate on a good folder, on each kind of bad one, and the schema against its README."""
+"""occbench validate on a good folder, and on each kind of bad one."""
 
 from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -368,24 +367,3 @@ def test_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         validate.main(words)
     assert stop.value.code == 2
-
-
-def columns_of_readme(file: str) -> list[str]:
-    section = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8").split(f"\n## {file}\n")[1]
-    return re.findall(r"^\| `([^`]+)` \|", section.split("\n## ")[0], re.MULTILINE)
-
-
-@pytest.mark.parametrize("file", ["cases.csv", "samples.csv"])
-def test_readme_names_the_columns(file: str) -> None:
-    assert columns_of_readme(file) == [c["name"] for c in SCHEMA["files"][file]["columns"]]
-
-
-def test_readme_names_the_fields() -> None:
-    def names(fields: list[dict[str, Any]], prefix: str = "") -> list[str]:
-        return [
-            name
-            for f in fields
-            for name in [prefix + f["name"], *names(f.get("fields", []), f"{prefix}{f['name']}.")]
-        ]
-
-    assert columns_of_readme("env.json") == names(SCHEMA["files"]["env.json"]["fields"])

@@ -9,6 +9,7 @@ explain EXPERIMENT[@GPU]...                   at most three sentences on what th
 achieved [@GPU]                               what all experiments say of achieved occupancy
 predictions [@GPU]                            the errors of the model in that run
 page EXPERIMENT                               its whole page
+columns FILE                                  the columns of cases.csv or samples.csv
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Callable
 
 from occbench_tools import explain
 
-from occbench_docs import ROOT, DocsError, experiments
-from occbench_docs.markdown import table
+from occbench_docs import ROOT, DocsError, experiments, schema
+from occbench_docs.markdown import console, table
 from occbench_docs.program import output
 from occbench_docs.runs import run_of
 from occbench_docs.tables import TABLES, rows_of
@@ -55,10 +56,6 @@ def cut(text: str, ranges: str) -> str:
 def with_runs(command: str) -> str:
     """{run} and {run@h100} as folders."""
     return re.sub(r"\{run(?:@(\w+))?\}", lambda found: run_of(found[1] or "").name, command)
-
-
-def console(command: str, text: str) -> str:
-    return f"```console\n$ {command}\n{text.rstrip()}\n```"
 
 
 def of_output(words: str) -> str:
@@ -125,6 +122,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "achieved": of_achieved,
     "predictions": of_predictions,
     "page": experiments.page,
+    "columns": schema.columns,
 }
 
 

@@ -8,11 +8,11 @@ from the committed runs; the rest from docs/data/experiments.toml.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import tomllib
 from occbench_tools import explain
 
 from occbench_docs import DOCS, ROOT, DocsError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markdown out of rows."""
+"""Markdown out of rows and of what commands print."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; a bar within a cell is escaped."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines)
+
+
+def console(command: str, text: str) -> str:
+    """A command and what it prints."""
+    return f"```console\n$ {command}\n{text.rstrip()}\n```"

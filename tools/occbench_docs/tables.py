@@ -9,9 +9,11 @@ from collections.abc import Callable
 from occbench_tools.predictions import errors_of, read_predictions
 
 from occbench_docs import DOCS, DocsError
+from occbench_docs.commands import commands
 from occbench_docs.experiments import index
 from occbench_docs.markdown import table
 from occbench_docs.runs import run_of, runs
+from occbench_docs.schema import example, fields
 
 
 def rows_of(name: str) -> list[list[str]]:
@@ -60,6 +62,9 @@ def of_probes() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "env.json": fields,
+    "example": example,
     "experiments": index,
     "frozen": of_frozen,
     "probes": of_probes,

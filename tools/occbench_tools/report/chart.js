@@ -90,19 +90,22 @@ function scales(experiment, units) {
   column("pass", "SM cycles per pass", "time", "cycles_per_pass");
   column("own", "SM cycles by the kernel's own clock", "own", "own_cycles_per_pass");
   if (has("energy_per_launch_j")) {
-    const work = (r) => rows.get(r, units[rows.get(r, "throughput_unit")].work);
-    const value = (r) => rows.get(r, "energy_per_launch_j") && work(r) / rows.get(r, "energy_per_launch_j") / 1e9;
+    const value = (r) => {
+      const [work, energy] = [rows.get(r, units[rows.get(r, "throughput_unit")].work), rows.get(r, "energy_per_launch_j")];
+      return work && energy ? work / energy / 1e9 : null;
+    };
     found.push({ id: "joule", label: "G operations, FLOP or bytes per joule", kind: "own", value });
   }
   return found;
 }
 
-/** What x may be, the experiment's own dial first. */
+/** What x may be, the experiment's own dial first; where nothing varies, as with one case, one place for all. */
 function axes(experiment) {
+  const { rows } = experiment;
   const dial = experiment.dial === "bytes_in_flight" ? "in_flight_bytes" : experiment.dial;
-  return [...new Set([dial, ...RESIDENCY])]
-    .filter((id) => experiment.rows.some(id) && new Set(experiment.rows.column(id)).size > 1)
-    .map((id) => ({ id, scale: 1, ...(DIALS[id] || { label: id, short: id }) }));
+  const there = [...new Set([dial, ...RESIDENCY])].filter((id) => rows.some(id));
+  const vary = there.filter((id) => new Set(rows.column(id)).size > 1);
+  return (vary.length ? vary : there.slice(0, 1)).map((id) => ({ id, scale: 1, ...(DIALS[id] || { label: id, short: id }) }));
 }
 
 /** Lines by label: {label, runs: Map of run -> row numbers in x's order}. */
@@ -114,7 +117,8 @@ function lines(experiment, x, y) {
       new Set(rows.column(g)).size > 1);
   const found = new Map();
   for (let r = 0; r < rows.count; r++) {
-    if (rows.get(r, x.id) === null || y.value(r) === null) continue;
+    const at = rows.get(r, x.id);
+    if (at === null || (x.log && at <= 0) || y.value(r) === null) continue;
     const label = [rows.get(r, "kernel"), ...parts.map((g) => (GROUPS[g] || String)(rows.get(r, g)))].join(", ");
     if (!found.has(label)) found.set(label, { label, runs: new Map() });
     const { runs } = found.get(label);
@@ -215,7 +219,7 @@ function ticks(x, values) {
   }
   const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
   const every = Math.max(1, Math.ceil((last - first) / 8));
-  const tickvals = [];
+  const tickvals = first > last ? [low] : []; // no power of two among them: the first value
   for (let power = first; power <= last; power += every) tickvals.push(2 ** power);
   return { type: "log", tickvals, ticktext: tickvals.map(x.bytes ? bytesName : String) };
 }

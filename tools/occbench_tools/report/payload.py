@@ -184,13 +184,20 @@ def facts(run: Run, label: str) -> dict[str, Any]:
     ) | dict({fact: env.get(name, "") for fact, name in said.items()}, env=env)
 
 
+def units_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
+    """How each unit is written, what it is divided by, and the column that counts its work, if one does."""
+    known = {unit: dict(scale=scale, name=name, work=WORK[unit]) for unit, (scale, name) in UNITS.items()}
+    there = {unit for run in runs for unit in run.cases["throughput_unit"].unique()}
+    return known | {unit: dict(scale=1, name=unit, work=None) for unit in sorted(there - set(known))}
+
+
 def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     """The whole document. only: the experiments wanted, all if None."""
     cliffs = [cliffs_of(run) for run in runs]
     names = [name for name in order(runs) if only is None or name in only]
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
-        units={unit: dict(scale=scale, name=name, work=WORK[unit]) for unit, (scale, name) in UNITS.items()},
+        units=units_of(runs),
         docs={c["name"]: [c["unit"], c["doc"]] for c in schema_columns()},
         cliff_columns=["run", *CLIFF_COLUMNS],
         experiments=[experiment_of(name, runs, cliffs) for name in names],

@@ -96,8 +96,22 @@ class Section {
       el("h2", { id: `${plan.id}-title` }, plan.title),
       ...(plan.lead ? [el("p", { className: "lead" }, ...prose(plan.lead))] : []),
       ...(plan.before || []).map(block));
-    if (experiment) this.buildChart();
+    if (experiment) this.attempt(() => this.buildChart());
     this.element.append(...(plan.after || []).map(block));
+  }
+
+  /** Does it; what goes wrong with one chart is said in its place and on the console, and takes no other down. */
+  attempt(act) {
+    if (this.failed) return;
+    try {
+      act();
+    } catch (error) {
+      this.failed = true;
+      console.error(`${this.plan.id}: ${error.stack}`);
+      this.element.querySelector(".tools")?.remove();
+      const words = el("p", { className: "failed", attr: { role: "alert" } }, `This chart could not be drawn: ${error.message}`);
+      (this.element.querySelector(".figure") || this.element.appendChild(el("div"))).replaceWith(words);
+    }
   }
 
   buildChart() {
@@ -146,6 +160,10 @@ class Section {
   }
 
   fillLegend() {
+    this.attempt(() => this.listLines());
+  }
+
+  listLines() {
     const { experiment, view, legend } = this;
     const runs = visibleRuns();
     const search = legend.querySelector("input[type=search]");
@@ -176,7 +194,10 @@ class Section {
   }
 
   draw(width = null) {
-    if (!this.experiment) return;
+    if (this.experiment) this.attempt(() => this.drawFigure(width));
+  }
+
+  drawFigure(width) {
     const runs = visibleRuns();
     const made = figure(this.experiment, this.view, runs, names, models, data.cliff_columns, width || this.chart.clientWidth);
     const layout = width ? { ...made.layout, width, height: 360 } : made.layout;
@@ -197,6 +218,10 @@ class Section {
 
   /** What suffices, the cliffs in words, and the cases that no chart shows. */
   fillTables() {
+    this.attempt(() => this.listFigures());
+  }
+
+  listFigures() {
     const { experiment: { rows }, view } = this;
     const [shown, runs] = [shownOf(view), visibleRuns()];
     const cliffs = cliffsOn(this.experiment, view.x, shown, runs, data.cliff_columns);
@@ -266,7 +291,7 @@ function planOf(experiment) {
   const several = data.runs.length > 1;
   return {
     id: experiment.name, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
-    before: undefined, first: found.length ? found[0][0].split(/(?<=[a-z)%`\w]\.) (?=[A-Z`\d])/)[0] : experiment.question,
+    before: undefined, first: found.length ? found[0][0].split(/(?<=[a-z)%`\w]\.) (?=[A-Z`\d])/)[0] : experiment.question || `Cases: ${experiment.count}`,
     words: found.map(([words, run]) => el("p", { className: "words" }, several ? el("b", {}, `${names[run]}. `) : "", ...prose(words))),
   };
 }
@@ -363,6 +388,7 @@ function enliven() {
   document.head.append(el("script", { textContent: text.textContent }));
   text.remove();
   for (const section of sections) if (section.near || section.sketched) section.draw();
+  window.firstPlot.live ??= performance.now();
 }
 
 build();

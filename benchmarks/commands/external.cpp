@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/external.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "harness/check.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto tools = std::to_array<Tool>({
+    {"report", "Read results", "One page to click through, of one or several runs"},
+    {"explain", "Read results", "What a run found, in words"},
+    {"plot", "Read results", "A picture per experiment"},
+    {"compare", "Read results", "What differs between runs, builds or GPUs"},
+    {"cliffs", "Read results", "Each step of each sweep, expected or not"},
+    {"predictions", "Read results", "The model's errors against what was measured"},
+    {"validate", "Read results", "Does a folder keep the promises of its schema?"},
+    {"teach", "Read results", "The course text's examples as a page of lessons"},
+    {"profile", "Nsight Compute", "Counters of a run's cases, read by ncu"},
+    {"import-ncu", "Nsight Compute", "Joins reports of ncu onto a run's rows"},
+});
+
+bool is_word(const std::string& text) {
+  return !text.empty() && text.front() != '-' &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+}
+
+/// Insertions, deletions and replacements from one word to the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+std::string nearest(const std::string& word, std::span<const std::string> built_in) {
+  std::vector<std::string> words(built_in.begin(), built_in.end());
+  for (const Tool& tool : tools) words.emplace_back(tool.word);
+  const auto best = std::ranges::min_element(words, {}, [&](const auto& w) { return distance(word, w); });
+  return distance(word, *best) <= 2 ? *best : "";
+}
+
+}  // namespace
+
+std::span<const Tool> python_tools() { return tools; }
+
+std::optional<fs::path> find_external(const std::string& word, const fs::path& program,
+                                      const std::string& search_path) {
+  if (!is_word(word)) return std::nullopt;
+  // A program in TREE/build/PRESET/benchmarks has its Python environment in TREE/build/venv.
+  std::vector<fs::path> folders{program.parent_path(),
+                                program.parent_path().parent_path().parent_path() / "venv/bin"};
+  for (std::size_t at = 0; at <= search_path.size();) {
+    const std::size_t end = std::min(search_path.find(':', at), search_path.size());
+    if (fs::path folder = search_path.substr(at, end - at); folder.is_absolute()) folders.push_back(folder);
+    at = end + 1;
+  }
+  for (const fs::path& folder : folders) {
+    fs::path file = folder / ("occbench-" + word);
+    std::error_code error;
+    if (fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0) return file;
+  }
+  return std::nullopt;
+}
+
+void run_external(const std::string& word, const std::vector<std::string>& arguments,
+                  std::span<const std::string> built_in) {
+  const char* const path = std::getenv("PATH");
+  if (word == "findings") throw UserError(Exit::usage, "'findings' is `occbench explain` now");
+  const auto file = find_external(word, fs::read_symlink("/proc/self/exe"), path ? path : "");
+  if (!file) {
+    if (std::ranges::any_of(tools, [&](const Tool& tool) { return word == tool.word; }))
+      throw UserError(Exit::tool_missing,
+                      "'" + word + "' is one of occbench's Python tools, and they are not installed: " +
+                          "`pip install ./tools` in the source, or the release's occbench_tools wheel");
+    const std::string meant = nearest(word, built_in);
+    throw UserError(Exit::usage, "no command '" + word + "'; " +
+                                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
+                                     "`occbench --help` names them all");
+  }
+  std::vector<std::string> words{file->string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& each : words) argv.push_back(each.data());
+  argv.push_back(nullptr);
+  execv(file->c_str(), argv.data());
+  throw UserError(Exit::tool_missing, file->string() + ": cannot be run: " + std::strerror(errno));
+}
+
+}  // namespace occbench::commands

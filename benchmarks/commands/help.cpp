@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/help.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+namespace occbench::commands {
+
+namespace {
+
+constexpr std::size_t columns = 80;
+
+/// The words of `text` from column `indent` on; a line feed in it begins a paragraph. `out` stands in column `at`.
+void wrap(std::ostream& out, const std::string& text, std::size_t indent, std::size_t at) {
+  std::istringstream paragraphs(text);
+  for (std::string paragraph; std::getline(paragraphs, paragraph); at = 0) {
+    if (at < indent) out << std::string(indent - at, ' ');
+    at = indent;
+    std::istringstream words(paragraph);
+    for (std::string word; words >> word;) {
+      if (at > indent && at + 1 + word.size() > columns) {
+        out << '\n' << std::string(indent, ' ');
+        at = indent;
+      }
+      if (at > indent) out << ' ';
+      out << word;
+      at += word.size() + (at > indent);
+    }
+    out << '\n';
+  }
+}
+
+void row(std::ostream& out, const std::string& left, const std::string& right, std::size_t indent) {
+  out << "  " << left;
+  if (left.size() + 4 > indent) {
+    out << '\n';
+    wrap(out, right, indent, 0);
+  } else {
+    wrap(out, right, indent, 2 + left.size());
+  }
+}
+
+/// "-h, --help", "--format {table,csv,json}"
+std::string name_of(const CLI::Option& option) {
+  std::string name;
+  for (const std::string& s : option.get_snames()) name += (name.empty() ? "-" : ", -") + s;
+  for (const std::string& l : option.get_lnames()) name += (name.empty() ? "--" : ", --") + l;
+  if (option.get_type_size() == 0) return name;
+  std::string type = option.get_type_name();
+  if (const auto set = type.find(":{"); set != std::string::npos) type = type.substr(set + 1);
+  return name + ' ' + type.substr(0, type.find(':'));
+}
+
+std::string text_of(const CLI::Option& option) {
+  const std::string set = option.get_default_str();
+  return option.get_description() + (set.empty() ? "" : " (default: " + set + ")");
+}
+
+}  // namespace
+
+std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const {
+  std::ostringstream out;
+  wrap(out, app->get_description() + '.', 0, 0);
+  const auto commands = app->get_subcommands([](const CLI::App*) { return true; });
+  out << "\nUsage: " << name << (commands.empty() ? " [OPTIONS]\n" : " COMMAND [OPTIONS]\n");
+
+  std::vector<std::string> groups;
+  for (const CLI::App* command : commands)
+    if (std::ranges::find(groups, command->get_group()) == groups.end())
+      groups.push_back(command->get_group());
+  for (const std::string& group : groups) {
+    out << '\n' << group << '\n';
+    for (const CLI::App* command : commands)
+      if (command->get_group() == group) row(out, command->get_name(), command->get_description(), 16);
+  }
+
+  out << "\nOptions\n";
+  for (const CLI::Option* option : app->get_options()) row(out, name_of(*option), text_of(*option), 27);
+  if (!app->get_footer().empty()) out << '\n' << app->get_footer() << '\n';
+  return out.str();
+}
+
+}  // namespace occbench::commands

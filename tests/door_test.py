@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program's words: what it runs for a word that is none of its own, and what its help says. OCCBENCH names it."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
+BUILT_IN = ("calc", "devices", "list", "run", "calibrate")
+TOOLS = ("report", "explain", "plot", "compare", "cliffs", "predictions", "validate", "teach", "profile")
+
+
+def says(program: Path, *words: str, path: str = "") -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": path, "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run([program, *words], text=True, capture_output=True, env=environment)
+
+
+class Words(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        # As in a build tree, so that the program's own build/venv is out of its sight.
+        self.program = self.folder / "build/ci/benchmarks/occbench"
+        self.program.parent.mkdir(parents=True)
+        shutil.copy(OCCBENCH, self.program)
+
+    def put(self, place: str, says_what: str, word: str = "plot", mode: int = 0o755) -> Path:
+        file = self.folder / place / f"occbench-{word}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#!/bin/sh\necho {says_what} "$#" "$@"\nexit 7\n')
+        file.chmod(mode)
+        return file
+
+    def test_a_word_is_looked_for_beside_the_program_then_in_its_environment_then_on_the_path(self) -> None:
+        path = f"{self.put('path', 'path').parent}:/bin"
+        for place, said in (("path", "path"), ("build/venv/bin", "venv"), ("build/ci/benchmarks", "beside")):
+            self.put(place, said)
+            done = says(self.program, "plot", "a b", "--help", "--", path=path)
+            self.assertEqual((done.stdout, done.returncode), (f"{said} 3 a b --help --\n", 7))
+
+    def test_a_word_that_nobody_wrote_is_run_too(self) -> None:
+        path = f"{self.put('path', 'own', word='roofline').parent}:/bin"
+        self.assertEqual(says(self.program, "roofline", path=path).stdout, "own 0\n")
+
+    def test_what_is_no_executable_file_is_passed_over(self) -> None:
+        self.put("path", "text", mode=stat.S_IRUSR)
+        (self.folder / "other/occbench-plot").mkdir(parents=True)
+        done = says(self.program, "plot", path=f"{self.folder}/path:{self.folder}/other")
+        self.assertEqual(done.returncode, 5)
+
+    def test_a_folder_of_the_path_that_depends_on_where_one_stands_is_passed_over(self) -> None:
+        self.put(".", "here")
+        done = subprocess.run(
+            [self.program, "plot"], cwd=self.folder, env={"PATH": ".::bin"}, text=True, capture_output=True
+        )
+        self.assertEqual(done.returncode, 5)
+
+    def test_no_path_is_a_word(self) -> None:
+        self.put("path/x", "path")
+        for word in ("x/../occbench-plot", "../plot", "PLOT", "pl ot", "plot\n"):
+            done = says(self.program, word, path=f"{self.folder}/path")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), word)
+            self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_a_tool_that_is_not_installed(self) -> None:
+        for word in TOOLS:
+            done = says(self.program, word)
+            self.assertEqual(done.returncode, 5)
+            self.assertRegex(done.stderr, rf"^occbench: '{word}' is one of occbench's Python tools, .*pip install")
+
+    def test_signals_reach_the_tool(self) -> None:
+        file = self.put("path", "x")
+        file.write_text("#!/bin/sh\nkill -TERM $$\n")
+        self.assertEqual(says(self.program, "plot", path=f"{self.folder}/path:/bin").returncode, -15)
+
+
+class Help(unittest.TestCase):
+    def test_all_words_stand_in_it(self) -> None:
+        text = says(OCCBENCH, "--help").stdout
+        for word in (*BUILT_IN, *TOOLS):
+            self.assertRegex(text, rf"(?m)^  {word} +\S")
+        self.assertIn("\nExample\n", text)
+        self.assertEqual(says(OCCBENCH, "help").stdout, text)
+
+    def test_each_command_has_an_example_and_80_columns(self) -> None:
+        for word in BUILT_IN:
+            text = says(OCCBENCH, word, "--help").stdout
+            self.assertRegex(text, rf"\nExample\n  occbench {word} ")
+            self.assertEqual(says(OCCBENCH, "help", word).stdout, text)
+            self.assertFalse([line for line in text.splitlines() if len(line) > 80], word)
+
+    def test_version(self) -> None:
+        text = says(OCCBENCH, "--version").stdout
+        self.assertRegex(text, r"^occbench \d+\.\d+\.\d+ \(([0-9a-f]{12}(-dirty)?|unknown)\)\n")
+        self.assertRegex(text, r"\nCUDA toolkit \d+\.\d+")
+        self.assertRegex(text, r"kernels for (sm_\d+)(, sm_\d+)*(, PTX of \d+)?\n$")
+
+    def test_program_and_tools_are_of_one_version(self) -> None:
+        pattern = r'version = "([0-9.]+)"'
+        tools = re.search(pattern, (ROOT / "tools/pyproject.toml").read_text(encoding="utf-8"))
+        self.assertEqual(says(OCCBENCH, "--version").stdout.split()[1], tools and tools[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

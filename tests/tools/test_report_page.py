@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench report: the page itself, in a browser."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("plotly")
+
+import pandas as pd
+from occbench_tools import report
+from occbench_tools.report import layout, payload
+from pages import EVIL, H200, assert_quiet, assert_whole, cases, document, opened, points_of, write
+
+pytestmark = pytest.mark.usefixtures("made_up_cliffs")
+
+
+def pick(browser: Any, section: str, axis: str, value: str) -> None:  # noqa: ANN401
+    browser.execute_script(
+        "const s = document.querySelector(`#${arguments[0]} select[data-axis=${arguments[1]}]`);"
+        "s.value = arguments[2]; s.dispatchEvent(new Event('change'));", section, axis, value,
+    )  # fmt: skip
+
+
+def lines_of(browser: Any, section: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    return browser.execute_script(
+        "return document.querySelector(`#${arguments[0]} .chart`).data.filter((t) => t.meta === 'line')"
+        ".map((t) => ({name: t.name, x: [...t.x], y: [...t.y], rows: t.customdata}))", section,
+    )  # fmt: skip
+
+
+def point_at(browser: Any, section: str) -> str:  # noqa: ANN401
+    """Moves the mouse to the middle of the first line; the words of the card that opens."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    x, y = browser.execute_script(
+        "document.documentElement.style.scrollBehavior = 'auto';"
+        "const g = document.querySelector(`#${arguments[0]} .chart`); g.scrollIntoView({block: 'center'});"
+        "const t = g.data.find((t) => t.meta === 'line'), i = t.x.length >> 1, b = g.getBoundingClientRect();"
+        "const { xaxis, yaxis } = g._fullLayout;"
+        "return [b.x + xaxis._offset + xaxis.d2p(t.x[i]), b.y + yaxis._offset + yaxis.d2p(t.y[i])]",
+        section,
+    )  # fmt: skip
+    move = ActionChains(browser, duration=50)
+    move.w3c_actions.pointer_action.move_to_location(int(x) - 3, int(y))
+    move.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    move.perform()
+    for _ in range(40):
+        if words := browser.execute_script(
+            "const c = document.getElementById('row'); return c.hidden ? '' : c.innerText"
+        ):
+            return words
+        time.sleep(0.05)
+    return ""
+
+
+def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
+    other, page = write(tmp_path / "other", gpu_name="Another GPU"), tmp_path / "page.html"
+    begin = time.monotonic()
+    assert report.main([str(H200), str(other), "--output", str(page)]) == 0
+    built_s, size = time.monotonic() - begin, page.stat().st_size
+    assert size < 8e6
+    opened(browser, page)
+    first = browser.execute_script("return window.firstPlot")
+    with capsys.disabled():
+        print(f"\nreport: built in {built_s:.1f} s, {size / 1e6:.1f} MB, first plot painted after "
+              f"{first['painted'] / 1e3:.2f} s, live after {first['live'] / 1e3:.2f} s")  # fmt: skip
+    sections = browser.execute_script(
+        "return [...document.querySelectorAll('main section')].map((s) => s.id)"
+    )
+    assert len(sections) == len(layout.LAYOUTS)
+    assert browser.execute_script("return document.querySelectorAll('.js-plotly-plot').length") < len(
+        sections
+    )
+    bare = [s for s in sections if not browser.find_elements("css selector", f"#{s} .legend .on")]
+    assert bare == []
+
+    assert "undefined" not in browser.find_element("tag name", "body").text
+    before = lines_of(browser, "latency_hiding")
+    pick(browser, "latency_hiding", "x", "in_flight_bytes")
+    after = lines_of(browser, "latency_hiding")
+    kept = [line["y"] for line in before]  # FMA chains have nothing in flight
+    assert after and all(line["y"] in kept for line in after)
+    assert max(after[0]["x"]) == 64 * 32 * 4 and max(before[0]["x"]) == 64
+    pick(browser, "latency_hiding", "y", "ceiling")
+    assert max(max(line["y"]) for line in lines_of(browser, "latency_hiding")) < 105
+
+    pick(browser, "latency_hiding", "x", "warps_per_sm")
+    after = lines_of(browser, "latency_hiding")
+    browser.find_element("css selector", "#runs input[data-run='0']").click()
+    alone = lines_of(browser, "latency_hiding")
+    assert 0 < len(alone) < len(after)
+    browser.find_element("css selector", "#runs input[data-run='0']").click()
+    assert len(lines_of(browser, "latency_hiding")) == len(after)
+
+    words = point_at(browser, "latency_hiding")
+    rows = pd.read_csv(H200 / "cases.csv").set_index("case_id")
+    row = rows.loc[next(line for line in words.splitlines() if line.startswith("latency_hiding."))]
+    for name in row.dropna().index.difference([*payload.SHARED_BY_RUN, "case_id"]):
+        assert f"\n{name}\n" in f"\n{words}\n", name
+    assert_quiet(browser, page)
+
+
+def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None:  # noqa: ANN401
+    from selenium.webdriver.common.keys import Keys
+
+    page = tmp_path / "page.html"
+    report.main([str(run), "--output", str(page)])
+    opened(browser, page)
+    chart, card = browser.find_element("css selector", "section .chart"), browser.find_element("id", "row")
+    browser.execute_script("arguments[0].focus()", chart)
+    chart.send_keys(Keys.ARROW_RIGHT)
+    first = card.text
+    chart.send_keys(Keys.ARROW_RIGHT, Keys.ENTER)
+    assert card.text.startswith("A GPU") and card.text != first
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not card.is_displayed()
+    theme = browser.find_element("id", "theme")
+    grounds = set()
+    for _ in range(3):
+        theme.click()
+        grounds.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    assert len(grounds) == 2
+    paper = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") >= len(layout.LAYOUTS)
+    drawn = "return document.querySelectorAll('.js-plotly-plot').length"
+    assert browser.execute_script(drawn) == len(layout.LAYOUTS)
+    texts = browser.execute_script(
+        "return document.querySelector('#shared_memory .chart').layout.annotations.map((a) => a.text)"
+    )
+    assert "Cliffs, by shared memory" in texts and "\u221250 %" in texts  # of the reads, 2 -> 1 blocks
+    assert_quiet(browser, page)
+
+
+def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    rows = [row for row in cases() if row["experiment"] in ("shared_memory", "block_size")]
+    for row in rows[::3]:
+        row |= dict(variant=EVIL, case_id=f"{row['case_id']}{EVIL}", limiters=EVIL)
+    rows.append(rows[0] | dict(status="skipped", reason=EVIL, case_id=EVIL))
+    rows += [row | dict(experiment=f"x{EVIL}", case_id=f"x{row['case_id']}") for row in rows[:6]]
+    folder = write(tmp_path / "evil", rows, gpu_name=EVIL, git_commit=EVIL, created_utc=EVIL, host=EVIL)
+    page = tmp_path / "page.html"
+    twin = write(tmp_path / "twin", rows, gpu_name=EVIL)
+    assert report.main([str(folder), str(twin), "--output", str(page)]) == 0
+    opened(browser, page)
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    time.sleep(0.3)
+    assert EVIL[:60] in point_at(browser, "block_size")
+    assert browser.execute_script("return [window.hacked, document.images.length, document.title]")[:2] == [
+        None,
+        0,
+    ]
+    assert EVIL in browser.find_element("tag name", "h1").text and EVIL in browser.title
+    assert EVIL in browser.find_element("css selector", "main details td:last-child").text
+    assert (
+        browser.execute_script("return document.querySelectorAll('script').length") == 3
+    )  # data, Plotly, the page's
+    assert_quiet(browser, page)
+
+
+def test_model_is_marked_in_every_entry(browser: Any, run: Path, model: Path, tmp_path: Path) -> None:  # noqa: ANN401
+    page = tmp_path / "page.html"
+    report.main([str(run), str(model), "--allow-model", "--output", str(page)])
+    opened(browser, page)
+    entries = browser.execute_script(
+        "return [...document.querySelectorAll('.legend .on')].map((e) => e.textContent)"
+    )
+    assert entries and all("model of A100" in words for words in entries)
+    assert "MODEL" in browser.find_element("id", "banner").text
+    report.main([str(model), "--output", str(page)])
+    opened(browser, page)
+    assert "nothing on this page was measured" in browser.find_element("id", "banner").text
+    entries = browser.execute_script(
+        "return [...document.querySelectorAll('.legend .on')].map((e) => e.textContent)"
+    )
+    assert entries and all("model of A100" in words for words in entries)
+    report.main([str(run), "--output", str(page)])
+    opened(browser, page)
+    assert not browser.find_element("id", "banner").is_displayed()
+
+
+def test_what_quickstart_leaves(browser: Any, quick: Path, tmp_path: Path) -> None:  # noqa: ANN401
+    page = tmp_path / "page.html"
+    assert report.main([str(quick), "--output", str(page)]) == 0
+    assert {e["name"] for e in document(page)["experiments"]} == set(layout.LAYOUTS)
+    assert_whole(opened(browser, page), page)
+    assert len(pd.read_csv(quick / "cases.csv").query("experiment == 'clusters' and status == 'valid'")) == 1
+
+
+def one_each() -> list[dict[str, Any]]:
+    """One case of each experiment."""
+    return list({row["experiment"]: row for row in cases()}.values())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row for row in cases() if row["experiment"] == "waves"],
+        one_each()[:1],
+        one_each(),
+        [row | dict(throughput_unit="token/s") for row in cases() if row["experiment"] == "adam"],
+        [row | dict(working_set_bytes=0) for row in cases() if row["experiment"] == "pointer_chase"],
+        [row | dict(experiment="of_tomorrow") for row in cases() if row["experiment"] == "gemv"],
+    ],
+    ids=["one experiment", "one case", "one case each", "another unit", "nothing on a log axis", "unknown"],
+)
+def test_whatever_a_run_holds(browser: Any, tmp_path: Path, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401
+    page = tmp_path / "page.html"
+    assert report.main([str(write(tmp_path / "run", rows)), "--output", str(page)]) == 0
+    assert_whole(opened(browser, page), page)
+
+
+def test_devices_and_a_model_beside_them(browser: Any, run: Path, quick: Path, tmp_path: Path) -> None:  # noqa: ANN401
+    page, other = tmp_path / "page.html", write(tmp_path / "other", gpu_name="Another GPU")
+    for folders in ([run], [run, other], [run, quick, "--allow-model"], [quick, other, "--allow-model"]):
+        assert report.main([*map(str, folders), "--output", str(page)]) == 0
+        assert_whole(opened(browser, page), page)
+
+
+def test_one_that_fails_takes_no_other_down(
+    browser: Any,  # noqa: ANN401
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = payload.experiment_of
+
+    def broken(name: str, *rest: Any) -> dict[str, Any]:  # noqa: ANN401
+        return made(name, *rest) | (dict(groups=None) if name in ("latency_hiding", "waves") else {})
+
+    monkeypatch.setattr(payload, "experiment_of", broken)
+    page = tmp_path / "page.html"
+    assert report.main([str(run), "--output", str(page)]) == 0
+    opened(browser, page)
+    said = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert len(said) == 2 and "latency_hiding: TypeError" in said[0] and "waves: TypeError" in said[1]
+    failed = browser.find_elements("css selector", "section .failed")
+    assert [e.find_element("xpath", "..").get_attribute("id") for e in failed] == ["latency_hiding", "waves"]
+    assert all("could not be drawn" in e.text for e in failed)
+    assert len(browser.find_elements("css selector", "#findings a")) == len(layout.LAYOUTS)
+    for name in ("intensity", "block_size", "clusters", "energy"):
+        assert points_of(browser, name), name

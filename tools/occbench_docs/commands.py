@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command's --help, as the program prints it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from occbench_docs import ROOT
+from occbench_docs.markdown import console
+from occbench_docs.program import output
+
+DEVELOPERS = ("audit",)  # of use only beside the sources
+
+
+def tools() -> list[str]:
+    """The commands that are Python: `occbench WORD` finds occbench-WORD."""
+    project = tomllib.loads((ROOT / "tools" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [script.removeprefix("occbench-") for script in project["scripts"]]
+
+
+def built_in() -> list[str]:
+    """The commands of the program itself, as its --help lists them."""
+    listed = re.findall(r"^  ([a-z][a-z-]+)\s", output("occbench --help"), re.MULTILINE)
+    return [word for word in dict.fromkeys(listed) if word not in tools() and word != "occbench"]
+
+
+def helped(name: str, program: str) -> str:
+    """A command's help, under the name that people call it by."""
+    text = "\n".join(line.rstrip() for line in output(f"{program} --help").splitlines())
+    return console(f"{name} --help", text)
+
+
+def commands() -> str:
+    """A section for each command."""
+    everyday = [word for word in tools() if word not in DEVELOPERS]
+    sections = {
+        "Commands of the program": [(word, f"occbench {word}") for word in built_in()],
+        "Commands on folders of results": [(word, f"occbench-{word}") for word in everyday],
+        "Commands for developers": [(word, f"occbench-{word}") for word in tools() if word in DEVELOPERS],
+    }
+    parts = [helped("occbench", "occbench")]
+    for title, words in sections.items():
+        parts.append(f"## {title}")
+        parts += [f"### {word}\n\n{helped(f'occbench {word}', program)}" for word, program in words]
+    return "\n\n".join(parts)
