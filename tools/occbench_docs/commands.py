@@ -35,9 +35,13 @@ def commands() -> str:
     """A section for each command."""
     everyday = [word for word in tools() if word not in DEVELOPERS]
     sections = {
-        "Commands of the program": [(word, f"occbench {word}") for word in built_in()],
-        "Commands on folders of results": [(word, f"occbench-{word}") for word in everyday],
-        "Commands for developers": [(word, f"occbench-{word}") for word in tools() if word in DEVELOPERS],
+        "Commands of the program\n\nThey are built in.": [(word, f"occbench {word}") for word in built_in()],
+        "Commands on folders of results\n\nThey are Python, of the wheel `occbench-tools`.": [
+            (word, f"occbench-{word}") for word in everyday
+        ],
+        "Commands for developers\n\nThey need the source tree.": [
+            (word, f"occbench-{word}") for word in tools() if word in DEVELOPERS
+        ],
     }
     parts = [helped("occbench", "occbench")]
     for title, words in sections.items():

@@ -125,12 +125,12 @@ def page(name: str) -> str:
         told.append(f"## What one {run.gpu} says")
         if run is first and len(rows):
             told.append(f"![{name} on one {run.gpu}](../images/{name}.png)")
-        told.append(said(run, name))
+        told += [f"`occbench explain {name}` says:", said(run, name)]
     kernels = families(name)
     return "\n\n".join(
         [
             f"# {name}",
-            f"**{it.question}**",
+            f"*Question:* {it.question}",
             "## Why it matters",
             it.why,
             "## What to expect",

@@ -200,6 +200,7 @@ FIGURES: dict[str, Figure] = {
     # What an SM has.
     "slots": env("gpu.max_threads_per_sm", "{:.0f}", 1 / 32),
     "slots-half": env("gpu.max_threads_per_sm", "{:.0f} resident warps", 1 / 64),
+    "smem-without-opt-in": env("gpu.smem_per_block_bytes", "{:.0f} KiB", 1 / 1024),
     "exact-33x256": calc(CALC, "occupancy", "%"),
     "textbook-33x256": calc(CALC, "occupancy_textbook", "%"),
     # Reads.

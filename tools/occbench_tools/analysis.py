@@ -13,13 +13,10 @@ from occbench_tools import folder as folder_reader
 
 # Experiments whose subject the model does not know, and why: shown, and in no total.
 OUTSIDE = {
-    "clusters": "which SMs a cluster gets, and the network between them, no parameter tells",
-    "cache_reuse": "whom an L1 serves whose sets are too large for it: chance decides, on each SM anew, and "
-    "the launch waits for the slowest of all",
-    "constant_memory": "which warps still find a sample where loads of constants look for it: they drift "
-    "apart and push out each other's",
-    "launch_bounds_roulette": "its stencil: rows of neighbouring blocks, in an L1 and an L2 that spills push "
-    "them out of",
+    "clusters": "no parameter says which SMs a cluster gets, nor describes the network between them",
+    "cache_reuse": "where working sets overflow the L1, chance decides on each SM which blocks hit",
+    "constant_memory": "no parameter says which warps still hit a constant that others evict",
+    "launch_bounds_roulette": "its stencil reads neighbouring blocks' rows, which spills evict from the caches",
 }
 UNITS = {"byte/s": (1e9, "GB/s"), "flop/s": (1e12, "TFLOP/s"), "operation/s": (1e9, "G operations/s")}
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}

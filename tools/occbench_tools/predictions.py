@@ -116,8 +116,8 @@ def verdict(rows: pd.DataFrame) -> str:
     if silent := inside["error"].isna().sum():
         said += f", without the {silent:,} of {len(inside):,} cases that were not predicted"
     if apart := sorted(set(rows["experiment"]) & set(OUTSIDE)):
-        reasons = "; ".join(f"{name} ({OUTSIDE[name]})" for name in apart)
-        said += f". Outside the model, and in no total: {reasons}"
+        reasons = "".join(f"\n- {name}: {OUTSIDE[name]}." for name in apart)
+        return f"{said}.\n\nOutside the model, and in no total:\n{reasons}"
     return f"{said}."
 
 

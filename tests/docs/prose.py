@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md and docs/ say, taken apart: pages, sentences, numbers with a unit, links."""
+
+from __future__ import annotations
+
+import re
+
+from occbench_docs import ROOT, pages
+from occbench_docs.marks import BEGIN, END, FIGURE
+
+PAGES = [path.relative_to(ROOT).as_posix() for path in pages()]
+FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+UNITS = (
+    "GB/s|TB/s|MB/s|TFLOP/s|GFLOP/s|FLOP/s|FLOP|KiB|MiB|GiB|KB|MB|GB|TB|B|byte|bytes|bit|ns|us|ms|s|seconds?|minutes?|"
+    "MHz|GHz|Hz|W|J|%|points?|times|cycles?|warps?|registers?|threads?|blocks?|lanes?|SMs?|barriers?|cases?|launches|"
+    "samples?|rounds?|experiments?|FMAs?|loads?|iterations?|lines?|operands?|x"
+)
+NUMBER = re.compile(
+    rf"(?<![\w.,-])[+-]?\d[\d,]*(?:\.\d+)?(?: x \d+)*[- ]?(?:{UNITS}|(?<= x \d) results)(?![\w/])"
+)
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def sentences(text: str) -> list[str]:
+    """Those of the running text, and those of each cell of its tables. Code and comments are none."""
+    text = COMMENT.sub(" ", FENCE.sub(" ", text))
+    rows = re.findall(r"^\|[^\n]*$", text, re.MULTILINE)
+    running = re.sub(r"^\|[^\n]*$", " ", text, flags=re.MULTILINE)
+    parts = [running, *(cell for row in rows for cell in row.strip("|").split("|"))]
+    return [
+        sentence
+        for part in parts
+        for sentence in re.split(r"(?<=[.!?:])\s+", re.sub(r"\s+", " ", part).strip())
+    ]
+
+
+def without_generated(text: str) -> list[tuple[int, str]]:
+    """The lines that a person wrote, with their numbers; figures and commands taken out."""
+    kept, inside, fence = [], False, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if BEGIN.match(line) or line == END:
+            inside = line != END
+        elif not inside:
+            if opened := re.match(r" *(?:```+|~~~+)(\w*)", line):
+                fence = "" if fence else opened[1] or "text"
+            elif fence and (fence != "console" or re.match(r"\$ | {4}", line)):
+                continue  # code and commands are no claims
+            kept.append((number, FIGURE.sub(" ", line)))
+    return kept
+
+
+def numbers(text: str) -> list[tuple[int, str]]:
+    """Each number with a unit that stands outside generated blocks and figures, with its line."""
+    found = []
+    for number, line in without_generated(text):
+        line = re.sub(r"`[^` ]+`|\]\([^)]*\)|<!--.*?-->", " ", line)  # names, addresses, comments
+        found += [(number, hit[0]) for hit in NUMBER.finditer(line)]
+    return found
+
+
+def links(text: str) -> list[str]:
+    """Where its links and images lead, those to other machines left out."""
+    text = re.sub(r"`[^`]*`", " ", COMMENT.sub(" ", FENCE.sub(" ", text)))
+    found = re.findall(r"\]\(([^)\s]+)(?: \"[^\"]*\")?\)", text)
+    return [target for target in found if not re.match(r"\w+:", target)]
+
+
+def anchors(text: str) -> set[str]:
+    """Of a page's headings, as GitHub and MkDocs name them."""
+    heads = re.findall(r"^#+ (.+?)\s*$", COMMENT.sub(" ", FENCE.sub(" ", text)), re.MULTILINE)
+    return {re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", head.lower()).strip()) for head in heads}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README.md and docs/: short sentences, figures that something holds, links that lead somewhere."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from occbench_docs import DOCS, ROOT, experiments, schema
+from occbench_docs.tables import rows_of
+from occbench_tools.cliffs import COLUMNS
+from prose import PAGES, anchors, links, numbers, sentences, text_of
+
+MOST_WORDS = 30
+
+
+def held() -> list[dict[str, str]]:
+    with (DOCS / "data" / "held.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sentences_are_short(page: str) -> None:
+    assert [said for said in sentences(text_of(page)) if len(said.split()) > MOST_WORDS] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_numbers_with_a_unit_are_held(page: str) -> None:
+    """By the run, in a generated block or a figure; or by a line of docs/data/held.csv."""
+    known = {row["text"] for row in held() if row["page"] == page}
+    assert [f"{page}:{line}: {said}" for line, said in numbers(text_of(page)) if said not in known] == []
+
+
+@pytest.mark.parametrize("row", held(), ids=lambda row: f"{row['page']}: {row['text']}")
+def test_what_holds_a_number_is_there(row: dict[str, str]) -> None:
+    assert row["string"] in text_of(row["file"])
+    assert row["text"] in {said for _, said in numbers(text_of(row["page"]))}, "nobody says it any more"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "results/README.md", "CHANGELOG.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    for target in links(text_of(page)):
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), f"{page}: {target}"
+        if anchor:
+            assert anchor in anchors(file.read_text(encoding="utf-8")), f"{page}: {target}"
+
+
+def test_no_path_of_a_machine() -> None:
+    """Pages are filled in by a program that could print one."""
+    found = re.compile(r"(?<![\w.])/(?:root|home|tmp|work|mnt)/")
+    assert [page for page in PAGES if found.search(text_of(page))] == []
+
+
+def test_readme_is_one_screen() -> None:
+    text = text_of("README.md")
+    assert len(text.encode()) <= 9216
+    assert len(text.splitlines()) <= 150
+    # What readers see; the names of figures and blocks are for the generator.
+    assert [line for line in text.splitlines() if len(line) > 120] == []
+
+
+def test_a_page_for_each_experiment() -> None:
+    there = {path.stem for path in experiments.FOLDER.glob("*.md")} - {"index"}
+    assert there == set(experiments.experiments())
+    for path in experiments.skeletons():
+        assert f"<!-- generated: page {path.stem} -->" in path.read_text(encoding="utf-8")
+
+
+def test_exit_codes_are_the_programs() -> None:
+    codes = re.search(r"enum class Exit : int \{(.*?)\}", text_of("harness/check.hpp"), re.DOTALL)
+    said = {code for code, _ in rows_of("exit-codes.csv")[1:]}
+    assert set(re.findall(r"= (\d+)", codes[1])) <= said
+
+
+def test_columns_of_cliffs_are_the_tools() -> None:
+    said = [name for row in rows_of("cliffs-columns.csv")[1:] for name in re.findall(r"`(\w+)`", row[0])]
+    assert said == list(COLUMNS)
+
+
+def test_the_example_row_is_in_the_schema() -> None:
+    names = [column["name"] for column in schema.files()["cases.csv"]["columns"]]
+    assert set(schema.READ) <= set(names)
+    assert [name for name in names if f"| `{name}` |" not in text_of("docs/row.md")] == []
