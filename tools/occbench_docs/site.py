@@ -11,6 +11,8 @@ from occbench_docs.marks import without_marks
 
 # The license's line stands in each file, not on each page.
 SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
+CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.DOTALL)
+UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w))")
 OUTSIDE = re.compile(r"\[([^]]+)\]\(\.\./(?:\.\./)?((?!images/)[\w./-]+)\)")
 
 
@@ -41,3 +43,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
         return f"{found[1]} (`{found[2]}`)" if leaves else found[0]
 
     return OUTSIDE.sub(name, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
+    """A number and its unit stay on one line."""
+    parts = CODE.split(html)
+    parts[::2] = [UNIT.sub("\u00a0", part) for part in parts[::2]]
+    return "".join(parts)

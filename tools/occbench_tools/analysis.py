@@ -16,7 +16,7 @@ OUTSIDE = {
     "clusters": "no parameter says which SMs a cluster gets, nor describes the network between them",
     "cache_reuse": "where working sets overflow the L1, chance decides on each SM which blocks hit",
     "constant_memory": "no parameter says which warps still hit a constant that others evict",
-    "launch_bounds_roulette": "its stencil reads neighbouring blocks' rows, which spills evict from the caches",
+    "launch_bounds_roulette": "its stencil reads other blocks' rows, which spills evict from the caches",
 }
 UNITS = {"byte/s": (1e9, "GB/s"), "flop/s": (1e12, "TFLOP/s"), "operation/s": (1e9, "G operations/s")}
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}

@@ -23,7 +23,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
 )  # fmt: skip
 GREY, INK = "0.6", "0.35"
-DIPS = "dips: see 'Warps in\nfours' in the README"
+DIPS = "dips: see 'Warps come in\nfours', docs/corrections.md"
 MODEL = "model"  # gid of the lines that are predictions
 
 

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site as it is built: whole without a network, every link leads somewhere, search works from a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+pytest.importorskip("material")
+
+from occbench_docs import ROOT
+from prose import PAGES
+
+WIDE, NARROW = (1440, 900), (390, 844)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What tools/docs leaves, elsewhere. A warning of MkDocs fails."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "NO_MKDOCS_2_WARNING": "1"}
+    ran = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+class Page(HTMLParser):
+    """The names within a page, and what it leads to or loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        told = dict(attributes)
+        self.names |= {told[name] for name in ("id", "name") if told.get(name)}
+        if tag == "a" and told.get("href"):
+            self.links.append(told["href"])
+        for name in ("src", "href"):
+            # rel: canonical, prev and next load nothing.
+            if tag != "a" and told.get(name) and told.get("rel") not in ("canonical", "prev", "next"):
+                self.loads.append(told[name])
+
+
+def test_every_page_is_there(site: Path) -> None:
+    pages = {page.removeprefix("docs/").removesuffix(".md") for page in PAGES if page.startswith("docs/")}
+    assert {path.relative_to(site).with_suffix("").as_posix() for path in site.glob("**/*.html")} == {
+        "404",
+        *pages,
+    }
+
+
+def test_links_lead_somewhere(site: Path) -> None:
+    pages = {path: Page(path) for path in site.glob("**/*.html") if path.name != "404.html"}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links + page.loads:
+            if link.startswith(("http:", "https:", "mailto:", "data:")):
+                continue
+            target, _, anchor = link.partition("#")
+            file = (path.parent / unquote(target)).resolve() if target else path
+            if not file.is_file() or (anchor and file in pages and unquote(anchor) not in pages[file].names):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    for path in site.glob("**/*.html"):
+        assert [url for url in Page(path).loads if "//" in url] == [], path.relative_to(site)
+
+
+def test_a_number_keeps_its_unit(site: Path) -> None:
+    assert "27.5\u00a0%" in (site / "model.html").read_text(encoding="utf-8")
+
+
+def test_readers_see_no_marks(site: Path) -> None:
+    for path in site.glob("**/*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert "<!-- =" not in text and "<!-- generated" not in text and "<!-- SPDX" not in text, (
+            path.relative_to(site)
+        )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    programs = [shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")]
+    if not all(programs):
+        pytest.skip("no chromium and chromedriver on the PATH")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    yield driver
+    driver.quit()
+
+
+def opened(browser: Any, page: Path, size: tuple[int, int], scheme: str = "light") -> None:  # noqa: ANN401
+    """A page from disk, in a window whose content is that wide, with no network."""
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size is NARROW}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+    browser.get(page.as_uri())
+    browser.execute_script("localStorage.clear()")  # the scheme that was chosen last
+    browser.get(page.as_uri())
+
+
+def assert_quiet(browser: Any) -> None:  # noqa: ANN401
+    """No word on the console, and nothing asked of a network."""
+    assert browser.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
+    assert {url for url in urls if not url.startswith(("file:", "data:", "blob:"))} == set()
+
+
+LOOKED_AT = [
+    "index",
+    "occupancy",
+    "experiments/index",
+    "experiments/registers",
+    "commands",
+    "row",
+    "model",
+    "questions",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_pages_fit(site: Path, browser: Any, name: str, size: tuple[int, int], scheme: str) -> None:  # noqa: ANN401
+    """Nothing is wider than the window but what scrolls by itself; pictures are there; all is quiet."""
+    opened(browser, site / f"{name}.html", size, scheme)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
+    pictures = "[...document.querySelectorAll('.md-content img')]"
+    assert browser.execute_script(f"return {pictures}.every((i) => i.complete && i.naturalWidth > 0)")
+    dark = browser.execute_script("return document.body.dataset.mdColorScheme") == "slate"
+    assert dark == (scheme == "dark")
+    assert_quiet(browser)
+    if folder := os.environ.get("OCCBENCH_SCREENSHOTS"):
+        stem = f"{name.replace('/', '-')}-{size[0]}-{scheme}.png"
+        browser.save_screenshot(str(Path(folder) / stem))
+
+
+@pytest.mark.parametrize(("words", "page"), [("spilling", "spilling"), ("carveout_percent", "row")])
+def test_search_from_a_file(site: Path, browser: Any, words: str, page: str) -> None:  # noqa: ANN401
+    opened(browser, site / "index.html", WIDE)
+    browser.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+    field = browser.find_element("css selector", "[data-md-component=search-query]")
+    field.send_keys(words)
+    links = "return [...document.querySelectorAll('.md-search-result__link')].map((a) => a.href)"
+    for _ in range(200):
+        if found := browser.execute_script(links):
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError(browser.get_log("browser"))
+    assert any(f"/{page}.html" in link for link in found)
+    assert_quiet(browser)
