@@ -339,7 +339,7 @@ def test_exit_codes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert command.main([str(folder), "--output", str(tmp_path / "no" / "where.csv")]) == 4
     assert command.main([str(folder), "--experiment", "waves"]) == 1
     assert "no cliff" in capsys.readouterr().err
-    for words in ([], [str(folder), str(folder), "--output", "x.csv"], [str(folder), "--format", "xml"]):
+    for words in ([str(folder), str(folder), "--output", "x.csv"], [str(folder), "--format", "xml"]):
         with pytest.raises(SystemExit) as ended:
             command.main(words)
         assert ended.value.code == 2

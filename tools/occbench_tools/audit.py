@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools import describe, sass
+from occbench_tools.command import entry, occbench, parser_of
 from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loops, spell
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SKIPPED = 77
 
 SHARED = {"LDS.32", "STS.32"}  # where spills go that the compiler was asked to keep in shared memory
@@ -69,11 +69,18 @@ def list_variants(binary: Path) -> dict[str, Any]:
 
 def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     """The words of the call. Raises SystemExit(2) on wrong ones."""
-    parser = argparse.ArgumentParser(
-        prog="occbench audit", description="Compare the built machine code with what each variant declares."
+    parser = parser_of(
+        "audit",
+        "Compare the built machine code with what each variant declares.",
+        "occbench audit --binary build/ci/benchmarks/occbench",
     )
-    default = REPOSITORY / "build" / "release" / "benchmarks" / "occbench"
-    parser.add_argument("--binary", type=Path, default=default, help="the built, unstripped occbench")
+    parser.add_argument(
+        "--binary",
+        metavar="PATH",
+        type=Path,
+        default=occbench() or Path("occbench"),
+        help="an unstripped occbench (default: $OCCBENCH, on the PATH, or built here)",
+    )
     parser.add_argument("--arch", default="sm_90", help="architecture to audit (%(default)s)")
     parser.add_argument(
         "--describe",
@@ -89,6 +96,7 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+@entry("occbench audit")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = parse_words(arguments)

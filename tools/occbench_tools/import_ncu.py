@@ -19,7 +19,6 @@ or written.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import os
@@ -33,6 +32,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.analysis import read_folder
+from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.lines import complain, reason, write_whole
 
 DOMAIN = "occbench"
@@ -41,6 +41,7 @@ DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 LABELS = {"Achieved Occupancy": OCCUPANCY}  # the details page has words instead of names
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 TIME = {"ns": 1, "nsecond": 1, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}
+COUNTERS = "counters.csv"  # of a run that was joined
 SHOWN = 5  # gaps that are printed
 
 Launch = tuple[
@@ -187,7 +188,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
                 }
             writer.writerow(row)
     write_whole(output / "cases.csv", joined.getvalue())
-    write_counters(counters, output / "counters.csv")
+    write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
         if (folder / name).exists():
             shutil.copy(folder / name, output / name)
@@ -221,36 +222,48 @@ def output_of(folder: Path, named: Path | None) -> Path:
     return named or folder.resolve().with_name(folder.resolve().name + "-ncu")
 
 
+@entry("occbench import-ncu")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench import-ncu", description="Join what Nsight Compute counted onto the cases of a run."
+    parser = parser_of(
+        "import-ncu",
+        "Join what Nsight Compute counted onto the cases of a run.",
+        "occbench import-ncu DIR profile.ncu-rep",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
+    parser.usage = "%(prog)s [--help] [--output FOLDER] [DIR] FILE ..."
     parser.add_argument(
-        "files", metavar="FILE", type=Path, nargs="+", help="of ncu --csv --nvtx, or .ncu-rep"
+        "files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="of ncu --csv --nvtx, or .ncu-rep; before them DIR, the run's folder (default: the newest under "
+        "./results)",
     )
     parser.add_argument("--output", metavar="FOLDER", type=Path, help="a new one (default: DIR-ncu)")
     options = parser.parse_args(arguments)
-    output = output_of(options.folder, options.output)
+    files: list[Path] = options.files
+    folder = newest("occbench import-ncu", COUNTERS) if files[0].is_file() else files.pop(0)
+    if not files:
+        parser.error(f"{folder}: no such file; name one of ncu's")
+    output = output_of(folder, options.output)
     if output.exists():
         parser.error(f"--output: {output} is there already; name another")
     try:
-        cases, _ = read_folder(options.folder)
-        launches = [launch for path in options.files for launch in read_launches(path)]
+        cases, _ = read_folder(folder)
+        launches = [launch for path in files for launch in read_launches(path)]
         counters = per_case(launches)
         strangers = counters[~counters["case_id"].isin(cases["case_id"])]
         counters = counters.drop(strangers.index)
         if len(counters):
-            write_run(options.folder, counters, output)
+            write_run(folder, counters, output)
     except NotNcu as error:
         complain("occbench import-ncu", error)
         return 4
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench import-ncu", reason(options.folder, error))
+        complain("occbench import-ncu", reason(folder, error))
         return 4
     for case in strangers["case_id"]:
-        complain("occbench import-ncu", f"{case} is no valid case of {options.folder}")
+        complain("occbench import-ncu", f"{case} is no valid case of {folder}")
     if outside := sum(case is None for case, _ in launches):
         print(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):

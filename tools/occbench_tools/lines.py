@@ -20,7 +20,12 @@ def complain(program: str, words: object) -> None:
 
 
 def reason(where: object, error: Exception) -> str:
-    """What, where and how to mend, of an error in reading or writing; `where`, if the error does not say."""
+    """What, where and how to mend, of an error in reading or writing; `where`, if the error does not say.
+
+    A pipe that nobody reads any more is nothing to tell: raised anew, for command.entry().
+    """
+    if isinstance(error, BrokenPipeError):
+        raise error
     if isinstance(error, OSError):
         return f"{error.filename or where}: {error.strerror or error}"
     what = f"no {error.args[0]}" if type(error) is KeyError and error.args else error

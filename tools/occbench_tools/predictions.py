@@ -15,7 +15,6 @@ file could not be read, or has no predictions of measured cases.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.counters import named, read_counters
 from occbench_tools.lines import complain, reason
 
@@ -201,12 +201,15 @@ def report(
     return text
 
 
+@entry("occbench predictions")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench predictions", description="Hold the model's predictions against what was measured."
+    parser = parser_of(
+        "predictions",
+        "Hold the model's predictions against what was measured.",
+        "occbench predictions --plain",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
+    add_folder(parser)
     parser.add_argument(
         "--bounds", metavar="FILE", type=Path, help="hardware counters that occbench profile read"
     )
@@ -215,14 +218,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--plain", action="store_true", help="columns for a terminal, not Markdown")
     options = parser.parse_args(arguments)
+    folder = folder_of(options, "occbench predictions")
     try:
         table = plain if options.plain else markdown
-        print(report(options.folder, options.bounds, table, options.model), end="")
+        print(report(folder, options.bounds, table, options.model), end="")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench predictions", reason(options.folder, error))
+        complain("occbench predictions", reason(folder, error))
         return 4
     except LookupError as error:
-        complain("occbench predictions", f"{options.folder}: {error!s}")
+        complain("occbench predictions", f"{folder}: {error!s}")
         return 1
     return 0
 

@@ -30,7 +30,9 @@ import pandas as pd
 
 from occbench_tools import counters
 from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.command import add_folder, entry, newest, occbench, parser_of
 from occbench_tools.import_ncu import (
+    COUNTERS,
     DRAM_BYTES,
     OCCUPANCY,
     NotNcu,
@@ -45,7 +47,6 @@ from occbench_tools.import_ncu import (
 from occbench_tools.lines import complain, reason
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
-REPOSITORY = Path(__file__).resolve().parents[2]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
 
 
@@ -113,7 +114,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
 def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], output: Path) -> pd.DataFrame:
     """Reads what is wanted and not yet in `output`, until the time is over. Returns all that is there."""
     begun = time.monotonic()
-    path = output / "counters.csv"
+    path = output / COUNTERS
     there = pd.read_csv(path, dtype={"case_id": "string"}) if path.exists() else per_case([])
     left = [case for case in wanted if case not in set(there["case_id"])]
     if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
@@ -158,12 +159,13 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
 
 
+@entry("occbench profile")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench profile", description="Read hardware counters of some cases of a run with ncu."
+    parser = parser_of(
+        "profile", "Read hardware counters of some cases of a run with ncu.", "occbench profile --count 20"
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json of the run")
+    add_folder(parser)
     parser.add_argument(
         "--output", metavar="FOLDER", type=Path, help="default: DIR-ncu; goes on with one there"
     )
@@ -180,12 +182,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--seconds", type=float, default=300, help="begin no twenty cases after (default: 300)"
     )
-    parser.add_argument("--occbench", type=Path, default=REPOSITORY / "build/release/benchmarks/occbench")
+    parser.add_argument(
+        "--occbench", metavar="PATH", type=Path, default=occbench() or Path("occbench"),
+        help="the program (default: $OCCBENCH, on the PATH, or built here)",
+    )  # fmt: skip
     parser.add_argument("--ncu", default=find_ncu(), help="default: on the PATH, or in CUDA_HOME")
     options = parser.parse_args(arguments)
     for name in ("count", "launches"):
         if getattr(options, name) < 1:
             parser.error(f"--{name}: at least 1")
+    options.folder = options.folder or newest("occbench profile", COUNTERS)
     try:
         run(options, parser)
     except NoCounters as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench validate DIR...: does a folder of results keep the promises of results/schema.json?
+"""occbench validate DIR...: does a folder of results keep the promises of schema.json?
 
 One line per violation, `file:line: what is wrong`, then a summary. Exit 0 all well, 1 violations,
 2 the words of the call, 4 a file is missing or could not be read. Needs the standard library alone.
@@ -7,7 +7,6 @@ One line per violation, `file:line: what is wrong`, then a summary. Exit 0 all w
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import itertools
@@ -24,6 +23,7 @@ from statistics import median
 from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools.command import add_folder, entry, folders_of, parser_of
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
@@ -432,21 +432,17 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
         check_summaries(folder / "cases.csv", cases, samples, report)
 
 
+@entry("occbench validate")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench validate", description="Check folders of results against results/schema.json."
+    parser = parser_of(
+        "validate",
+        "Check folders of results against their schema.",
+        "occbench validate results/*/*",
     )
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="+", type=Path, help="cases.csv, samples.csv, env.json"
-    )
-    folders = parser.parse_args(arguments).folder
-    report = Report()
-    try:
-        rules = schema()
-    except OSError as error:
-        print(f"occbench validate: {SCHEMA_FILE}: {error.strerror}; run from a checkout", file=sys.stderr)
-        return 4
+    add_folder(parser, many=True, holds="cases.csv, samples.csv, env.json")
+    folders = folders_of(parser.parse_args(arguments), "occbench validate")
+    report, rules = Report(), schema()
     for folder in folders:
         check_folder(folder, rules, report)
     print(

@@ -6,7 +6,6 @@ Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file coul
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from occbench_tools.cliffs import digest
 from occbench_tools.cliffs.find import find_cliffs, loss_or_gain
+from occbench_tools.command import add_folder, entry, folders_of, parser_of
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, printable, reason, write_whole
 from occbench_tools.screen import columns, painted
@@ -111,14 +111,16 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
     print(csv(whole) if form == "csv" else whole.to_json(orient="records", indent=1) + "\n", end="")
 
 
+@entry("occbench cliffs")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench cliffs",
-        description="Cliffs of every sweep: those that theory predicts, confirmed by the data or not, and "
-        "those that nobody predicted. Writes DIR/cliffs.csv.",
+    parser = parser_of(
+        "cliffs",
+        "Cliffs of every sweep: those that theory predicts, confirmed by the data or not, and those that "
+        "nobody predicted. Writes DIR/cliffs.csv.",
+        "occbench cliffs --experiment registers --verbose",
     )
-    parser.add_argument("folders", metavar="DIR", type=Path, nargs="+", help="holds cases.csv and env.json")
+    add_folder(parser, many=True)
     parser.add_argument("--output", metavar="FILE", help="the CSV's place; -: stdout, and no file")
     parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), help="of what is printed")
     parser.add_argument("--experiment", metavar="NAME", action="append", help="only it; may be repeated")
@@ -127,11 +129,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if len(options.folders) > 1 and options.output not in (None, "-"):
         parser.error("--output takes one file, and so one DIR")
+    folders = folders_of(options, "occbench cliffs")
     found: list[tuple[Path, pd.DataFrame]] = []
     runs: list[Folder] = []
     files: list[Path] = []
     try:
-        for folder in options.folders:
+        for folder in folders:
             run = read(folder)
             cases = run.valid
             if options.experiment:

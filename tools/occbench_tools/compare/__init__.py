@@ -15,6 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from occbench_tools.command import entry, parser_of
 from occbench_tools.compare import digest, export, show
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
@@ -26,8 +27,8 @@ from occbench_tools.screen import columns, painted
 
 
 def parser() -> argparse.ArgumentParser:
-    words = argparse.ArgumentParser(
-        prog="occbench compare", description="Hold runs against each other, case by case."
+    words = parser_of(
+        "compare", "Hold runs against each other, case by case.", "occbench compare results/nvidia-h200/*"
     )
     words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
     words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
@@ -130,6 +131,7 @@ def run(options: argparse.Namespace) -> int:
     return int(any(one.verdicts.get(SLOWER) for one in found))
 
 
+@entry("occbench compare")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     words = parser()
@@ -138,8 +140,6 @@ def main(arguments: list[str] | None = None) -> int:
         words.error("argument --threshold: a percentage above 0 and below 100")
     try:
         return run(options)
-    except BrokenPipeError:
-        return 0
     except Unreadable as error:
         complain("occbench compare", error)
         return 4

@@ -9,7 +9,6 @@ Exit 0 drawn, 1 nothing valid to draw, 2 the words of the call, 4 a file could n
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 from pathlib import Path
@@ -21,6 +20,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.lines import complain, reason
 from occbench_tools.plot import blocks, elements, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
@@ -94,17 +94,19 @@ def save(figure: Figure, path: Path) -> None:
     small.save(path, format="PNG", optimize=True)
 
 
+@entry("occbench plot")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="occbench plot", description="Draw the experiments of a results folder."
+    parser = parser_of(
+        "plot", "Draw the experiments of a run.", "occbench plot --experiment latency_hiding"
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="holds cases.csv and env.json")
+    add_folder(parser)
     parser.add_argument("--experiment", metavar="NAME", help="draw this one only")
     parser.add_argument("--output", metavar="FILE.png", type=Path, help="default: DIR/EXPERIMENT.png")
     options = parser.parse_args(arguments)
+    folder = folder_of(options, "occbench plot")
     try:
-        cases, env = read_folder(options.folder)
+        cases, env = read_folder(folder)
         found = drawable(cases)
         wanted = [options.experiment] if options.experiment else found
         if options.experiment and options.experiment not in found:
@@ -114,15 +116,15 @@ def main(arguments: list[str] | None = None) -> int:
         if options.output and len(wanted) > 1:
             parser.error(f"--output takes one experiment; name it with --experiment: {', '.join(found)}")
         for experiment in wanted:
-            path = options.output or options.folder / f"{experiment}.png"
+            path = options.output or folder / f"{experiment}.png"
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
             save(whole(cases, env) if whole else draw(experiment, rows, env), path)
             print(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench plot", reason(options.folder, error))
+        complain("occbench plot", reason(folder, error))
         return 4
     if not wanted:
-        complain("occbench plot", f"{options.folder}: no valid case")
+        complain("occbench plot", f"{folder}: no valid case")
         return 1
     return 0

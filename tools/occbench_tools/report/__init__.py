@@ -13,17 +13,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
-
-
-class Refused(Exception):
-    """The command's one line on stderr, and its exit code."""
-
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(words)
-        self.code = code
 
 
 def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
@@ -50,30 +43,28 @@ def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
         raise Refused(4, reason(runs[0].folder, error)) from error
 
 
-def parser_of(program: str, words: str, output: str) -> argparse.ArgumentParser:
+def page_parser(word: str, words: str) -> argparse.ArgumentParser:
     """What both pages take."""
-    parser = argparse.ArgumentParser(prog=program, description=words)
+    parser = parser_of(word, words, f"occbench {word} results/nvidia-h200/*")
+    add_folder(parser, many=True)
     parser.add_argument(
-        "folders",
-        metavar="DIR",
+        "--output",
+        metavar="FILE.html",
         type=Path,
-        nargs="+",
-        help="holds cases.csv and env.json; one for each device",
-    )
-    parser.add_argument(
-        "--output", metavar="FILE.html", type=Path, default=Path(output), help=f"default: {output}"
+        help=f"default: DIR/{word}.html; of several folders ./{word}.html",
     )
     parser.add_argument("--allow-model", action="store_true", help="show a model's run beside measured ones")
     return parser
 
 
-def write(path: Path, text: str) -> None:
+def write(options: argparse.Namespace, runs: list[Run], name: str, text: str) -> None:
     """Writes the page and says where. Raises Refused."""
+    path = options.output or (runs[0].folder / name if len(runs) == 1 else Path(name))
     try:
         write_whole(path, text)
     except OSError as error:
         raise Refused(4, reason(path, error)) from error
-    print(path)
+    print(relative(path))
 
 
 def warn(program: str, runs: list[Run]) -> int:
@@ -107,17 +98,14 @@ def pictures(runs: list[Run], target: Path) -> None:
                 raise Refused(code, f"{path}: not drawn")
 
 
+@entry("occbench report")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = parser_of("occbench report", "Results as one HTML file.", "report.html")
+    parser = page_parser("report", "Runs as one HTML file that needs no network.")
     parser.add_argument("--png", metavar="DIR", type=Path, help="occbench plot's pictures as well, into DIR")
     options = parser.parse_args(arguments)
-    try:
-        runs = read_runs(options.folders, options.allow_model)
-        write(options.output, render(checked(runs), title_of(runs)))
-        if options.png:
-            pictures(runs, options.png)
-    except Refused as refused:
-        complain("occbench report", refused)
-        return refused.code
+    runs = read_runs(folders_of(options, "occbench report"), options.allow_model)
+    write(options, runs, "report.html", render(checked(runs), title_of(runs)))
+    if options.png:
+        pictures(runs, options.png)
     return warn("occbench report", runs)

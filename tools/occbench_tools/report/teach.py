@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.lines import complain
-from occbench_tools.report import Refused, checked, parser_of, read_runs, warn, write
+from occbench_tools.command import Refused, entry, folders_of, occbench
+from occbench_tools.report import checked, page_parser, read_runs, warn, write
 from occbench_tools.report.lessons import LESSONS, Answer, Footprint, Lesson, percent, rows_of, share
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, labels
@@ -31,9 +30,7 @@ class Calculator:
     """`occbench calc`; Refused where there is none, or where it fails on the text's own device."""
 
     def __init__(self, program: Path | None) -> None:
-        root = Path(__file__).resolve().parents[3]
-        built = [root / "build" / preset / "benchmarks" / "occbench" for preset in ("release", "ci", "dev")]
-        found = program or shutil.which("occbench") or next((path for path in built if path.exists()), None)
+        found = program or occbench()
         if not found:
             raise Refused(4, "no occbench to compute with: build it, or name it with --occbench PATH")
         self.program = str(found)
@@ -122,25 +119,23 @@ def section(lesson: Lesson, runs: list[Run], calculator: Calculator, named: dict
 TITLE = "Occupancy by the book, and as measured"
 
 
+@entry("occbench teach")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = parser_of(
-        "occbench teach", "The course text's examples of occupancy as a page of lessons.", "teach.html"
-    )
+    parser = page_parser("teach", "The course text's examples of occupancy as a page of lessons.")
     parser.add_argument(
-        "--occbench", metavar="PATH", type=Path, help="the program (default: on the PATH, or built here)"
+        "--occbench",
+        metavar="PATH",
+        type=Path,
+        help="the program (default: $OCCBENCH, on the PATH, or built here)",
     )
     options = parser.parse_args(arguments)
-    try:
-        runs = read_runs(options.folders, options.allow_model)
-        calculator = Calculator(options.occbench)
-        named = devices(runs, calculator)
-        data = checked(runs, {lesson.experiment for lesson in LESSONS})
-        data["sections"] = [section(lesson, runs, calculator, named) for lesson in LESSONS]
-        write(options.output, render(data, TITLE))
-    except Refused as refused:
-        complain("occbench teach", refused)
-        return refused.code
+    runs = read_runs(folders_of(options, "occbench teach"), options.allow_model)
+    calculator = Calculator(options.occbench)
+    named = devices(runs, calculator)
+    data = checked(runs, {lesson.experiment for lesson in LESSONS})
+    data["sections"] = [section(lesson, runs, calculator, named) for lesson in LESSONS]
+    write(options, runs, "teach.html", render(data, TITLE))
     return warn("occbench teach", runs)
 
 

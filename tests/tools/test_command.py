@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every installed command does alike: help, the folder it takes if none is named, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+from occbench_tools import command
+from pages import cases, write
+
+PROJECT = tomllib.loads((made_up.REPOSITORY / "tools" / "pyproject.toml").read_text(encoding="utf-8"))
+SCRIPTS = sorted(set(PROJECT["project"]["scripts"]) - {"occbench-explain"})
+ENVIRONMENT = os.environ | {"COLUMNS": "80"}
+# How each that reads folders is called to print something.
+CALLS = {
+    "cliffs": ["--output", "-"], "plot": ["--experiment", "waves"], "predictions": [],
+    "report": [], "validate": [],
+}  # fmt: skip
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+def call(script: str, *words: str, cwd: Path, stdout: int = subprocess.PIPE) -> Done:
+    program = Path(sys.executable).with_name(script)
+    return subprocess.run(
+        [program, *words], cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+
+
+def with_nobody_reading(script: str, *words: str, cwd: Path) -> Done:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return call(script, *words, cwd=cwd, stdout=writer)
+    finally:
+        os.close(writer)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where results/gpu/new is the newest run."""
+    home = tmp_path_factory.mktemp("home")
+    for place, name in enumerate(("new", "old")):
+        (home / "results" / "gpu").mkdir(parents=True, exist_ok=True)
+        folder = write(home / "results" / "gpu" / name, [made_up.foretold(row) for row in cases()])
+        os.utime(folder / "cases.csv", (1e9 - place, 1e9 - place))
+    return home
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script: str, tmp_path: Path) -> None:
+    done = call(script, "--help", cwd=tmp_path)
+    word = script.removeprefix("occbench-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: occbench {word} ")
+    assert f"\nExample\n  occbench {word} " in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    done = with_nobody_reading(script, "--help", cwd=tmp_path)
+    assert done.returncode in (0, 141) and done.stderr == ""
+
+
+@pytest.mark.parametrize("word", CALLS)
+def test_the_newest_folder_and_a_pipe_that_nobody_reads(word: str, home: Path) -> None:
+    done = call(f"occbench-{word}", *CALLS[word], cwd=home)
+    assert done.stdout
+    assert done.stderr.splitlines()[0] == f"occbench {word}: results/gpu/new, the newest"
+    done = with_nobody_reading(f"occbench-{word}", "results/gpu/new", *CALLS[word], cwd=home)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("word", [*CALLS, "profile", "teach"])
+def test_no_folder_at_all(word: str, tmp_path: Path) -> None:
+    done = call(f"occbench-{word}", cwd=tmp_path)
+    assert done.returncode == 4 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"occbench {word}: no results under ./results")
+
+
+def test_a_page_stands_beside_its_data(home: Path) -> None:
+    done = call("occbench-report", "results/gpu/old", cwd=home)
+    assert done.stdout == "results/gpu/old/report.html\n" and (home / done.stdout.strip()).exists()
+    done = call("occbench-report", "results/gpu/old", "results/gpu/new", cwd=home)
+    assert done.stdout == "report.html\n" and (home / "report.html").exists()
+
+
+def test_a_full_disk(home: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = call("occbench-predictions", "results/gpu/new", cwd=home, stdout=full.fileno())
+    assert done.returncode == 4
+    assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
+
+
+def test_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    @command.entry("occbench x")
+    def main(_: list[str] | None) -> int:
+        raise KeyboardInterrupt
+
+    assert main(None) == 130 and capsys.readouterr().err == "occbench x: interrupted\n"
+
+
+def test_joined_runs_are_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    (home / "results/gpu/new/counters.csv").touch()
+    try:
+        assert command.newest("x", without="counters.csv") == Path("results/gpu/old")
+        assert command.newest("x") == Path("results/gpu/new")
+    finally:
+        (home / "results/gpu/new/counters.csv").unlink()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all commands of the tools share: their words, the folder they take if none is named, and their end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from occbench_tools.lines import complain, reason
+
+Main = Callable[[list[str] | None], int]
+RESULTS = Path("results")
+
+
+class Refused(Exception):
+    """The command's one line on stderr, and its exit code."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def parser_of(word: str, description: str, example: str) -> argparse.ArgumentParser:
+    """The parser of `occbench WORD`; its help ends with an example."""
+    return argparse.ArgumentParser(
+        prog=f"occbench {word}",
+        description=textwrap.fill(description, 79),
+        epilog=f"Example\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_folder(
+    parser: argparse.ArgumentParser, many: bool = False, holds: str = "cases.csv, env.json"
+) -> None:
+    """DIR, or DIR... if `many`: `folder` or `folders`, for folder_of() or folders_of()."""
+    words = f"a run's folder, with {holds} (default: the newest under ./{RESULTS})"
+    name, count = ("folders", "*") if many else ("folder", "?")
+    parser.add_argument(name, metavar="DIR", type=Path, nargs=count, help=words)
+
+
+def newest(program: str, without: str = "") -> Path:
+    """The folder under ./results whose cases.csv is the newest, and that has no file `without`.
+
+    Says on stderr which. Raises Refused.
+    """
+    folders = [(path.stat().st_mtime_ns, path.parent) for path in RESULTS.rglob("cases.csv")]
+    found = [each for each in folders if not without or not (each[1] / without).exists()]
+    if not found:
+        raise Refused(4, f"no results under ./{RESULTS}; name a folder, or make one: occbench run")
+    folder = max(found)[1]
+    complain(program, f"{folder}, the newest")
+    return folder
+
+
+def folder_of(options: argparse.Namespace, program: str) -> Path:
+    """The folder that was named, or the newest. Raises Refused."""
+    return options.folder or newest(program)
+
+
+def folders_of(options: argparse.Namespace, program: str) -> list[Path]:
+    """The folders that were named, or the newest alone. Raises Refused."""
+    return options.folders or [newest(program)]
+
+
+def occbench() -> Path | None:
+    """The measuring program: $OCCBENCH, the one on the PATH, or the newest that was built here; None."""
+    if named := os.environ.get("OCCBENCH") or shutil.which("occbench"):
+        return Path(named)
+    built = Path(__file__).resolve().parents[2].glob("build/*/benchmarks/occbench")
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def relative(path: Path) -> Path:
+    """The path as seen from here, where it lies below."""
+    here = Path.cwd()
+    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
+
+
+def entry(program: str) -> Callable[[Main], Main]:
+    """Makes a main() end as a command should: 141 and no word where nobody reads on, 130 when interrupted."""
+
+    def ended(main: Main) -> Main:
+        @functools.wraps(main)
+        def run(arguments: list[str] | None = None) -> int:
+            try:
+                try:
+                    return main(arguments)
+                finally:
+                    sys.stdout.flush()
+            except Refused as refused:
+                complain(program, refused)
+                return refused.code
+            except BrokenPipeError:  # as `| head` leaves it
+                drop_stdout()
+                return 141
+            except KeyboardInterrupt:
+                complain(program, "interrupted")
+                return 130
+            except OSError as error:
+                drop_stdout()
+                complain(program, reason("standard output", error))
+                return 4
+
+        return run
+
+    return ended
+
+
+def drop_stdout() -> None:
+    """What is still to be written goes nowhere, or Python would try once more at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
