@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +41,7 @@ class Experiment:
     source: str  # may be empty
     shelf: str
     why: str
-    next: tuple[str, ...]
+    next: Sequence[str]
 
 
 def of_source(path: Path) -> dict[str, str]:
@@ -75,16 +76,17 @@ def experiments() -> dict[str, Experiment]:
         for source in (ROOT / "benchmarks").glob("*.cpp")
         if "const AddExperiment " in source.read_text(encoding="utf-8")
     }
-    if lacking := sorted(set(found) ^ set(told)):
-        raise DocsError(f"only one of benchmarks/ and docs/data/experiments.toml has {', '.join(lacking)}")
+    if gone := sorted(set(told) - set(found)):
+        raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which benchmarks/ has not")
     for name, words in told.items():
         if words["shelf"] not in SHELVES or not set(words["next"]) <= set(told):
             raise DocsError(
                 f"docs/data/experiments.toml: {name} names a shelf or a next one that is not there"
             )
+    nothing = dict(shelf="everyday", why="", next=())  # a new experiment needs no word here to have a page
     return {
-        name: Experiment(name, **of_source(found[name]), **(words | {"next": tuple(words["next"])}))
-        for name, words in told.items()
+        name: Experiment(name, **of_source(found[name]), **(nothing | told.get(name, {})))
+        for name in [*told, *sorted(set(found) - set(told))]
     }
 
 
@@ -127,12 +129,12 @@ def page(name: str) -> str:
             told.append(f"![{name} on one {run.gpu}](../images/{name}.png)")
         told += [f"`occbench explain {name}` says:", said(run, name)]
     kernels = families(name)
+    onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(
         [
             f"# {name}",
             f"*Question:* {it.question}",
-            "## Why it matters",
-            it.why,
+            *(["## Why it matters", it.why] if it.why else []),
             "## What to expect",
             it.expected,
             *([f"Source: {it.source}."] if it.source else []),
@@ -142,8 +144,7 @@ def page(name: str) -> str:
             f"The dial is `{it.dial}`. The committed run, preset `{first.env['preset']}`, "
             f"has {len(rows)} valid cases. "
             f"The question is asked in `benchmarks/{name}.cpp`" + (f", of {kernels}." if kernels else "."),
-            "## What to look at next",
-            "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next),
+            *(["## What to look at next", onward] if onward else []),
         ]
     )
 
