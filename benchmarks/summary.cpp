@@ -2,235 +2,145 @@
 #include "benchmarks/summary.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cctype>
+#include <cmath>
 #include <map>
-#include <optional>
-#include <tuple>
+#include <set>
+#include <sstream>
 
-#include "benchmarks/sweep.hpp"
-#include "harness/fit.hpp"
+#include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/curves.hpp"
+#include "benchmarks/findings.hpp"
 
 namespace occbench {
 
 namespace {
 
-using Results = std::vector<const CaseResult*>;
+constexpr std::size_t columns = 80;
 
-template <class... Values>
-std::string text(const char* format, Values... values) {
-  std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), format, values...);
-  return line.data();
-}
-
-/// Cases that differ in the dial alone.
-std::string curve_of(const CaseResult& r, const std::string& dial) {
-  const CaseSpec& s = r.planned.spec;
-  const Variant& v = *s.variant;
-  std::string key = v.family + "." + (v.series.empty() ? v.name : v.series);
-  if (s.carveout_percent != 100) key += " carve-out " + std::to_string(s.carveout_percent) + " %";
-  if (dial != "block_size") key += " at " + std::to_string(s.block_size) + " threads";
-  return key;
-}
-
-struct Cliff {
-  std::string curve;
-  double from, to, kept;
-  double occupancy_from, occupancy_to;
-};
-
-/// The deepest fall between neighbours along the dial where residency falls too.
-std::optional<Cliff> deepest_cliff(const Results& results, const std::string& dial) {
-  std::map<std::string, Results> curves;
-  for (const CaseResult* r : results) curves[curve_of(*r, dial)].push_back(r);
-  std::optional<Cliff> deepest;
-  for (auto& [name, points] : curves) {
-    std::ranges::stable_sort(points, {}, [&](const CaseResult* r) { return case_number(*r, dial); });
-    for (std::size_t i = 1; i < points.size(); ++i) {
-      const CaseResult& a = *points[i - 1];
-      const CaseResult& b = *points[i];
-      const double kept = b.throughput / a.throughput;
-      if (b.planned.occupancy.warps_per_sm >= a.planned.occupancy.warps_per_sm || kept > 0.97) continue;
-      if (case_number(a, dial) == case_number(b, dial)) continue;  // residency is a dial of its own there
-      if (!deepest || kept < deepest->kept)
-        deepest = Cliff{name, case_number(a, dial),         case_number(b, dial),
-                        kept, a.planned.occupancy.fraction, b.planned.occupancy.fraction};
-    }
+/// `words` from column `indent` on; `out` stands in column `at`. A number stays with the unit behind it.
+void wrap(std::ostream& out, const std::string& words, std::size_t indent = 0, std::size_t at = 0) {
+  std::istringstream all(words);
+  std::vector<std::string> pieces;
+  for (std::string word; all >> word;) {
+    if (!pieces.empty() && std::isdigit(static_cast<unsigned char>(pieces.back().back())) != 0)
+      pieces.back() += ' ' + word;
+    else
+      pieces.push_back(word);
   }
-  return deepest;
-}
-
-void print_least_occupancy(std::ostream& out, const Results& results, const CaseResult& peak,
-                           const std::string& dial) {
-  out << "    least occupancy for";
-  for (const int percent : {90, 95, 99}) {
-    double least = peak.planned.occupancy.fraction;
-    for (const CaseResult* r : results)
-      if (curve_of(*r, dial) == curve_of(peak, dial) && r->throughput >= percent / 100.0 * peak.throughput)
-        least = std::min(least, r->planned.occupancy.fraction);
-    out << text("  %d %%: %.1f %%", percent, 100 * least);
+  bool first = true;
+  for (const std::string& piece : pieces) {
+    if (!first && at + 1 + piece.size() > columns) {
+      out << '\n' << std::string(indent, ' ');
+      at = indent;
+      first = true;
+    }
+    if (!first) out << ' ';
+    out << piece;
+    at += piece.size() + (first ? 0 : 1);
+    first = false;
   }
   out << '\n';
 }
 
-/// The best of what is held against one ceiling. Latencies and costs have none, and no best.
-void print_peak(std::ostream& out, const Results& results, Ceiling ceiling, const std::string& dial) {
-  Results alike;
-  for (const CaseResult* r : results)
-    if (r->planned.spec.variant->ceiling == ceiling) alike.push_back(r);
-  if (alike.empty()) return;
-  const CaseResult& peak = **std::ranges::max_element(alike, {}, &CaseResult::throughput);
-  out << "  peak " << format_throughput(peak.throughput, ceiling);
-  if (peak.ceiling > 0)
-    out << text(" (%.1f %% of %s)", 100 * peak.throughput / peak.ceiling,
-                std::string(to_string(ceiling)).c_str());
-  out << text(" at %.1f %% occupancy: ", 100 * peak.planned.occupancy.fraction) << peak.planned.id << '\n';
-  print_least_occupancy(out, alike, peak, dial);
+std::string counted(std::size_t number, const std::string& thing) {
+  return commands::grouped(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
-/// Work that one warp has under way, in the unit of its throughput: an FMA per chain, or the bytes of the
-/// loads before a wait (and of the stores that follow them). 0 where nothing waits: a kernel that only writes
-/// has no latency.
-double in_flight_per_warp(const Variant& v) {
-  if (v.ceiling == Ceiling::fp32) return 32.0 * 2 * v.dials.ilp;
-  return v.ceiling == Ceiling::dram && v.pass.dram_waits > 0 ? 32 * v.pass.dram_bytes / v.pass.dram_waits : 0;
-}
-
-/// "14.4 (12-16)"; "<= 4" or "> 48" where one end is known; "-" when none is.
-std::string cell(const std::optional<fit::Estimate>& e, int digits, int interval_digits,
-                 const char* at_least = ">=") {
-  if (!e) return "-";
-  if (e->known == fit::Known::at_most) return text("<= %.*f", interval_digits, e->high);
-  if (e->known == fit::Known::at_least) return text("%s %.*f", at_least, interval_digits, e->low);
-  return text("%.*f (%.*f-%.*f)", digits, e->value, interval_digits, e->low, interval_digits, e->high);
-}
-
-struct Curve {
-  const Variant* variant = nullptr;
-  std::map<int, fit::Point> points;  ///< by warps
+struct Tally {
+  std::map<Status, std::size_t> of;
+  std::set<std::string> experiments;
+  std::size_t precise = 0, uneven = 0;
 };
 
-/// The curves of experiment latency_hiding with three points or more: by ILP, those of one kernel together.
-auto curves_by_ilp(const Results& results) {
-  using Kernel = std::tuple<std::string, std::string, int, std::string>;
-  std::map<Kernel, std::map<int, Curve>> kernels;
-  for (const CaseResult* r : results) {
-    if (!(r->throughput > 0 && r->per_cycle_per_sm > 0 && r->time_s.low > 0)) continue;
-    const Variant& v = *r->planned.spec.variant;
-    const auto name = v.name.substr(0, v.name.rfind("-ilp"));
-    Curve& curve = kernels[{v.family, v.dials.data_type, v.dials.bytes_per_access, name}][v.dials.ilp];
-    curve.variant = &v;
-    const int warps = r->planned.occupancy.warps_per_sm;
-    curve.points[warps] = {.warps = static_cast<double>(warps),
-                           .throughput = r->throughput,
-                           .low = r->throughput * r->time_s.median / r->time_s.high,
-                           .high = r->throughput * r->time_s.median / r->time_s.low,
-                           .per_cycle = r->per_cycle_per_sm};
+Tally count(const std::vector<CaseResult>& results) {
+  Tally all;
+  for (const CaseResult& r : results) {
+    ++all.of[r.planned.status];
+    all.experiments.insert(r.planned.spec.experiment);
+    if (r.planned.status != Status::valid) continue;
+    if (r.reached_precision) ++all.precise;
+    if (r.time_p90_s > 1.05 * r.time_p10_s) ++all.uneven;
   }
-  for (auto& [_, curves] : kernels)
-    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < 3; });
-  std::erase_if(kernels, [](const auto& kernel) { return kernel.second.empty(); });
-  return kernels;
+  return all;
 }
 
-/// One line per curve: the warps that hide the latency, what that is, and what a warp with more ILP is worth.
-void print_fits(std::ostream& out, const Results& results) {
-  const auto kernels = curves_by_ilp(results);
-  if (kernels.empty()) return;
-  constexpr const char* line = "  %-18s %2s %13s  %-12s %-12s %-12s %6s  %-16s %s\n";
-  out << "  n points, the best of them; warps per SM that first come to a share of it (the points around);\n"
-         "  the lowest share past 90 %; cycles from an operation to the next that waits for it; warps\n"
-         "  of the least ILP that one warp is worth, of the ideal. <=, >, >=: the points show one end alone\n"
-      << text(line, "", "n", "best", "90 %", "95 %", "99 %", "lowest", "latency", "worth");
-  for (const auto& [_, curves] : kernels) {
-    std::vector<fit::Point> least_ilp;
-    for (const auto& [ilp, curve] : curves) {
-      std::vector<fit::Point> points;
-      for (const auto& [warps, point] : curve.points) points.push_back(point);
-      std::string worth = "1";
-      if (least_ilp.empty())
-        least_ilp = points;
-      else if (const auto warps = fit::worth_in_warps(least_ilp, points))
-        worth = cell(warps, 2, 2) + text(" of %g", double(ilp) / curves.begin()->first);
-      else
-        worth = "-";
-      const auto lowest = fit::lowest_after(points, 0.9);
-      const auto latency = fit::latency_cycles(points, in_flight_per_warp(*curve.variant));
-      const int digits = latency && latency->value < 100 ? 2 : 0;
-      const double best = std::ranges::max(points, {}, &fit::Point::throughput).throughput;
-      const auto warps = [&](double share) { return cell(fit::warps_for(points, share), 1, 0, ">"); };
-      out << text(line, curve.variant->name.c_str(), std::to_string(points.size()).c_str(),
-                  format_throughput(best, curve.variant->ceiling).c_str(), warps(0.90).c_str(),
-                  warps(0.95).c_str(), warps(0.99).c_str(),
-                  lowest ? text("%.0f %%", 100 * *lowest).c_str() : "-",
-                  cell(latency, digits, digits).c_str(), worth.c_str());
-    }
+/// "the model was off by 3.4 % in the mean, by +24.6 % at worst (CASE)"; empty where nothing was predicted.
+std::string of_predictions(const std::vector<CaseResult>& results) {
+  double sum = 0, worst = 0;
+  std::size_t predicted = 0;
+  const CaseResult* at = nullptr;
+  for (const CaseResult& r : results) {
+    if (!r.has_time() || r.planned.is_modelled || !r.planned.forecast.prediction) continue;
+    const double error = r.time_s.median / r.planned.forecast.prediction->time_s - 1;
+    sum += std::abs(error);
+    ++predicted;
+    if (!at || std::abs(error) > std::abs(worst)) worst = error, at = &r;
   }
+  if (predicted == 0) return "";
+  return text("the model, asked before: %.1f %% off in the mean of %zu cases, at worst %+.0f %% in ",
+              100 * sum / static_cast<double>(predicted), predicted, 100 * worst) +
+         at->planned.id;
+}
+
+/// The first reason of a status, and how many cases there are.
+std::string why(const std::vector<CaseResult>& results, Status status) {
+  for (const CaseResult& r : results)
+    if (r.planned.status == status) return r.planned.id + ": " + r.planned.reason;
+  return "";
 }
 
 }  // namespace
 
-std::string format_throughput(double per_second, Ceiling ceiling) {
-  switch (unit_of(ceiling)) {
-    case Unit::byte:
-      return text("%.0f GB/s", per_second * 1e-9);
-    case Unit::flop:
-      return text("%.2f TFLOP/s", per_second * 1e-12);
-    case Unit::operation:
-      break;
-  }
-  return text("%.3f G operations/s", per_second * 1e-9);
-}
+void print_closing(std::ostream& out, const std::vector<CaseResult>& results, const Closing& closing) {
+  const Tally counts = count(results);
+  const auto number = [&](Status status) { return counts.of.contains(status) ? counts.of.at(status) : 0; };
+  const std::size_t valid = number(Status::valid);
+  std::string head = (closing.is_model ? "The " : "") + closing.device +
+                     (closing.is_model ? " predicts " : ": ") + counted(valid, "case") + " of " +
+                     counted(counts.experiments.size(), "experiment") +
+                     text(closing.elapsed_s < 10 ? " in %.1f s" : " in %.0f s", closing.elapsed_s);
+  if (!closing.is_model && valid > 0)
+    head += text(", %.3g %% of them to +-%.2g %%",
+                 100.0 * static_cast<double>(counts.precise) / static_cast<double>(valid),
+                 100 * closing.half_width);
+  if (closing.rows_before > 0) head += ", beside " + counted(closing.rows_before, "row") + " from before";
+  wrap(out, head);
 
-void print_summary(std::ostream& out, const std::vector<CaseResult>& results) {
-  std::map<std::string, std::size_t> reasons;
-  std::map<Status, std::size_t> count;
-  for (const CaseResult& r : results) {
-    ++count[r.planned.status];
-    if (r.planned.status == Status::invalid) ++reasons["invalid: " + r.planned.id + ": " + r.planned.reason];
-    if (r.planned.status == Status::skipped) ++reasons["skipped: " + r.planned.reason];
+  if (const auto told = findings(results); !told.empty()) {
+    out << '\n';
+    for (const Finding& finding : told) {
+      constexpr std::size_t indent = 20;
+      const std::string name = "  " + finding.experiment;
+      out << name << std::string(name.size() < indent ? indent - name.size() : 1, ' ');
+      wrap(out, finding.sentence, indent, std::max(indent, name.size() + 1));
+    }
+    out << '\n';
   }
-  for (const Experiment& e : experiments()) {
-    Results valid;
-    for (const CaseResult& r : results)
-      if (r.planned.spec.experiment == e.name && r.has_time()) valid.push_back(&r);
-    if (valid.empty()) continue;
-    out << e.name << ": " << valid.size() << " cases. " << e.question << '\n';
-    for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
-                                  Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
-      print_peak(out, valid, ceiling, e.dial);
-    if (const auto cliff = deepest_cliff(valid, e.dial))
-      out << text(
-                 "  deepest cliff: %s %g -> %g takes occupancy from %.1f to %.1f %% and throughput to %.1f "
-                 "%% (",
-                 e.dial.c_str(), cliff->from, cliff->to, 100 * cliff->occupancy_from,
-                 100 * cliff->occupancy_to, 100 * cliff->kept)
-          << cliff->curve << ")\n";
-    if (e.name == "latency_hiding") print_fits(out, valid);
-  }
-  std::size_t precise = 0;
-  std::size_t uneven = 0;
-  std::size_t modelled = 0;
-  for (const CaseResult& r : results) {
-    if (r.planned.status != Status::valid) continue;
-    if (r.planned.is_modelled) ++modelled;
-    if (r.reached_precision) ++precise;
-    if (r.time_p90_s > 1.05 * r.time_p10_s) ++uneven;
-  }
-  out << results.size() << " cases: " << count[Status::valid] << " valid";
-  if (modelled > 0)
-    out << " by the model";
-  else if (count[Status::valid] > 0)
-    out << text(" (%.1f %% to the precision aimed at)",
-                100.0 * static_cast<double>(precise) / static_cast<double>(count[Status::valid]));
-  out << ", " << count[Status::impossible] << " impossible on this device, " << count[Status::skipped]
-      << " skipped, " << count[Status::invalid] << " invalid\n";
-  if (uneven > 0)
-    out << uneven << (uneven == 1 ? " case has" : " cases have")
-        << " launches that differ by more than 5 % (time_p10_s to time_p90_s): more than one speed\n";
-  for (const auto& [reason, cases] : reasons)
-    out << "  " << reason << (cases > 1 ? " (" + std::to_string(cases) + " cases)" : "") << '\n';
+
+  if (const std::string words = of_predictions(results); !words.empty()) wrap(out, words);
+  if (const std::size_t few = experiments_with_too_few_points(results); few > 0)
+    wrap(out, counted(few, "experiment") + (few == 1 ? " has" : " have") +
+                  " too few points for a curve in preset " + std::string(to_string(closing.preset)) +
+                  (closing.preset == Preset::quick ? "; --preset standard has more" : ""));
+  if (counts.uneven > 0)
+    wrap(out, counted(counts.uneven, "case") + (counts.uneven == 1 ? " has" : " have") +
+                  " more than one speed (time_p10_s and time_p90_s over 5 % apart)");
+  if (const std::size_t n = number(Status::invalid); n > 0)
+    wrap(out, "warning: " + counted(n, "case") + " invalid, the first: " + why(results, Status::invalid));
+  if (number(Status::impossible) + number(Status::skipped) > 0)
+    wrap(out, counted(number(Status::impossible), "case") + " cannot launch on this device, " +
+                  std::to_string(number(Status::skipped)) + " skipped; their rows say why");
+  if (!closing.has_parameters)
+    wrap(out, "no predictions: no parameters of this GPU are known; `occbench calibrate` measures them");
+  if (closing.is_model) out << "nothing here was measured\n";
+
+  out << closing.folder << '\n';
+  const std::string words = closing.is_default_folder ? "" : " " + closing.folder;
+  if (closing.interrupted)
+    out << "interrupted; what is left:\n  occbench run --resume " << closing.folder << '\n';
+  else
+    out << "next: occbench report" << words << "    occbench explain" << words << '\n';
 }
 
 }  // namespace occbench

@@ -60,7 +60,7 @@ std::vector<std::filesystem::path> runs() {
 
 std::string summary(const std::vector<CaseResult>& results) {
   std::ostringstream out;
-  print_summary(out, results);
+  print_listing(out, results);
   return out.str();
 }
 

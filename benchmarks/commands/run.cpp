@@ -10,6 +10,7 @@
 #include <random>
 
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/curves.hpp"
 #include "benchmarks/google_benchmark.hpp"
 #include "benchmarks/progress.hpp"
 #include "benchmarks/summary.hpp"
@@ -41,6 +42,7 @@ struct Options {
   bool profile = false;
   std::uint64_t seed = 1;
   bool allow_debug = false;
+  bool verbose = false;
 };
 
 std::atomic<bool> interrupted{false};
@@ -256,23 +258,24 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                   .selected = [&](std::size_t n) { progress.expect(n); }});
   progress.clear();
 
-  print_summary(out, results);
-  if (const auto references = runner->references()) {
-    char line[96];
-    std::snprintf(line, sizeof line, "cudaMemcpy on the device, read and written: %.0f GB/s\n",
-                  references->memcpy_bytes_per_s * 1e-9);
-    out << line;
+  if (o.verbose) {
+    print_listing(out, results);
+    if (const auto references = runner->references())
+      out << "cudaMemcpy on the device, read and written: "
+          << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << "\n\n";
   }
-  if (!target.parameters)
-    out << "no predictions: no parameters of " << device.name
-        << " are known; `occbench calibrate` measures them, and --parameters FILE reads them\n";
-  if (!recorder.finished().empty()) out << recorder.finished().size() << " more rows were there before\n";
-  out << results.size() << " cases in " << progress.elapsed_s() << " s, in " << folder.string() << '\n';
-  if (device.is_model) out << banner(device) << '\n';
-  if (interrupted) {
-    out << "interrupted; `occbench run --resume " << folder.string() << "` does the rest\n";
-    return exit_interrupted;
-  }
+  print_closing(out, results,
+                {.device = device.name,
+                 .is_model = device.is_model,
+                 .preset = preset,
+                 .elapsed_s = progress.elapsed_s(),
+                 .half_width = runner->precision().half_width,
+                 .rows_before = recorder.finished().size(),
+                 .has_parameters = target.parameters.has_value(),
+                 .interrupted = interrupted,
+                 .folder = folder.string(),
+                 .is_default_folder = o.resume.empty() && o.output.empty()});
+  if (interrupted) return exit_interrupted;
   const bool failed =
       std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });
   return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
@@ -328,6 +331,7 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
                  "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
                  "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
       ->needs(these);
+  command->add_flag("--verbose", o->verbose, "Lists every experiment's peaks and cliffs at the end");
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
   command->footer(
