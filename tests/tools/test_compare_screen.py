@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ pytest.importorskip("rich")
 import made_up
 import pandas as pd
 from occbench_tools import compare
-from parts import lay
+from parts import lay, modelled
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+LISTED = {"faster", "slower", "nearer", "further", "better", "worse", "unsure"}
 COMMITTED = sorted((made_up.REPOSITORY / "results").glob("*/*/cases.csv"))
 
 
@@ -37,32 +39,32 @@ def fits(out: str, width: int) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("candidates", [1, 2])
 def test_a_screen_of_whole_runs(
-    width: int, candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Committed runs: the counts are the table's, and names of cases whole, or elided in the middle."""
-    monkeypatch.setenv("COLUMNS", str(width))
     folders = [str(path.parent) for path in (COMMITTED[0], *COMMITTED[-candidates:])]
-    compare.main(folders)
-    lines = fits(capsys.readouterr().out, width)
     compare.main([*folders, "--format", "json"])
     found = json.loads(capsys.readouterr().out)["comparisons"]
-    cases = pd.DataFrame([row for one in found for row in one["cases"]])
-    verdict = words(" ".join(lines[: lines.index("")]))
+    ids = pd.Series([row["case_id"] for one in found for row in one["cases"]])
     changed = [sum(one["verdicts"].get(name, 0) for name in ("FASTER", "SLOWER")) for one in found]
-    if candidates == 1:
-        assert f"of {len(cases):,} cases, {changed[0] or 'none'} " in verdict
-        assert "more than chance (" in verdict
-    else:
-        assert verdict.startswith(f"{sum(n > 0 for n in changed) or 'None'} of 2 runs ")
-    listed = [line for line in lines if line.endswith(tuple("0123456789K")) and ".b" in line]
-    assert (len(listed) > 0) == (max(changed) > 0)
-    for line in listed:
-        head, dots, tail = line.split("  ")[-1].strip().partition("...")
-        ids = cases["case_id"]
-        assert any(ids.str.startswith(head) & ids.str.endswith(tail) & (bool(dots) | (ids == head)))
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        compare.main(folders)
+        lines = fits(capsys.readouterr().out, width)
+        verdict = words(" ".join(lines[: lines.index("")]))
+        if candidates == 1:
+            assert f"of {len(ids):,} cases, {changed[0] or 'none'} " in verdict
+            assert "more than chance (" in verdict
+        else:
+            assert verdict.startswith(f"{sum(n > 0 for n in changed) or 'None'} of 2 runs ")
+        rows = [re.split(" {2,}", line) for line in lines]
+        listed = [row[-1] for row in rows if row[0] in LISTED]
+        assert (len(listed) > 0) == (max(changed) > 0)
+        for name in listed:
+            head, dots, tail = name.partition("...")
+            assert any(ids.str.startswith(head) & ids.str.endswith(tail) & (bool(dots) | (ids == head)))
 
 
 def test_the_verdict_says_what_is_true(
@@ -105,10 +107,34 @@ def test_the_verdict_says_what_is_true(
     assert "None of 3 runs differs from base by more than chance." in said(base, base, base, base)
 
 
+def test_models_are_called_models(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, beside a measured run, and among several."""
+    monkeypatch.setenv("COLUMNS", "80")
+    model = modelled(base, tmp_path / "model")
+    other = modelled(base, tmp_path / "other")
+    env = json.loads((other / "env.json").read_text())
+    env["gpu"]["name"] = "model of H200"  # as the program writes it
+    (other / "env.json").write_text(json.dumps(env))
+
+    def said(*arguments: object) -> str:
+        compare.main(["--allow-model", *map(str, arguments)])
+        out = capsys.readouterr().out
+        fits(out, 80)
+        return out
+
+    assert said(model, other).startswith("other (model of H200) against model (model of NVIDIA H200): of")
+    text = words(said(base, other))
+    assert text.startswith("other (model of H200) against base (NVIDIA H200, measured): of")
+    assert "the 3 % that the model leaves to chance" in text and "source" not in text
+    assert "1  other (model)" in said(base, other, base)
+
+
 def test_many_differences_and_long_names_fit(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every field of the environment differs; paths are longer than a line; forty candidates."""
+    """Every field of the environment differs; paths are longer than a line; a dozen candidates."""
     monkeypatch.setenv("COLUMNS", "80")
     deep = tmp_path / ("x" * 100)
     deep.mkdir()
@@ -119,5 +145,5 @@ def test_many_differences_and_long_names_fit(
     compare.main([str(base), str(other)])
     lines = fits(capsys.readouterr().out, 80)
     assert any(line.startswith("! gpu.") for line in lines) and any("see --verbose" in line for line in lines)
-    compare.main([str(base), *[str(base), str(other)] * 20])
+    compare.main([str(base), *[str(base), str(other)] * 6])
     fits(capsys.readouterr().out, 80)

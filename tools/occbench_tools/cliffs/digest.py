@@ -10,9 +10,9 @@ import pandas as pd
 
 from occbench_tools.cliffs.find import UNEXPLAINED
 from occbench_tools.folder import Folder
-from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
+from occbench_tools.screen import LINES, aligned, digits, elided, wrapped
 
-LISTED, ROWS, NAME = 10, 7, 32  # most cliffs, rows of dials, and columns of a run's name
+LISTED, ROWS, NAME = 10, 5, 32  # most cliffs, rows of dials, and columns of a run's name
 NAMES = {"dynamic_smem_bytes": "shared memory", "register_cap": "registers",
          "working_set_bytes": "working set", "ilp": "ILP"}  # fmt: skip
 OTHERWISE = {"explained": "absent for a known reason", "unexplained": "for none",
@@ -39,7 +39,7 @@ def judged(cliffs: pd.DataFrame) -> pd.DataFrame:
 def sentence(run: Folder, cliffs: pd.DataFrame) -> str:
     """How many steps theory predicts, and what became of them."""
     counts = cliffs["outcome"].value_counts()
-    gpu = elided(str(run.env["gpu"].get("name") or "unnamed GPU"), NAME)
+    gpu = elided(str(run.env["gpu"].get("name") or "unnamed GPU").removeprefix("model of "), NAME)
     who = f"{elided(run.name, NAME)} ({f'model of {gpu}, not measured' if run.modelled else gpu})"
     predicted = int(cliffs["predicted"].sum())
     if predicted:
@@ -78,7 +78,8 @@ def place(row: pd.Series) -> str:
             if ends[1] >= size and told[0] != told[1]:
                 return f"{dial_name(row['dial'])} {told[0]} -> {told[1]} {unit}"
     told = [f"{end:,.6g}" for end in ends]
-    return f"{dial_name(row['dial'])} {told[0]} -> {told[1]}"
+    unit = " B" * str(row["dial"]).endswith("_bytes")
+    return f"{dial_name(row['dial'])} {told[0]} -> {told[1]}{unit}"
 
 
 def listed(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
@@ -113,16 +114,16 @@ def screen(found: list[tuple[Folder, pd.DataFrame]], files: list[Path], width: i
     tables = [judged(cliffs) for _, cliffs in found]
     lines = [line for (run, _), table in zip(found, tables, strict=True)
              for line in wrapped(sentence(run, table), width)]  # fmt: skip
-    last = "All of them: --verbose, or --format csv"
+    last = ["All of them: --verbose, or --format csv"]
     if files:
-        named = joined([str(file) for file in files], width - 28)
-        last = f"All of them: {named}, or --verbose"
+        named = str(files[0]) if len(files) == 1 else f"cliffs.csv of each of {len(files)} folders"
+        last = wrapped(f"All of them: {named}, or --verbose", width)
     if len(found) > 1:
         most = lines[: LINES - 2]
-        return [*most, *([f"{len(lines) - len(most)} more lines"] if most != lines else []), last]
+        return [*most, *([f"{len(lines) - len(most)} more lines"] if most != lines else []), *last]
     rows = dials(tables[0], width)
     lines += ["", *rows] if rows else []
-    return [*lines, "", *listed(tables[0], LINES - len(lines) - 2, width), last]
+    return [*lines, "", *listed(tables[0], LINES - len(lines) - 1 - len(last), width), *last]
 
 
 def style(line: str) -> str:

@@ -79,7 +79,11 @@ def signed(value: float) -> str:
 
 
 def gpu(run: Folder) -> str:
-    return elided(str(run.env["gpu"].get("name") or "unnamed GPU"), NAME)
+    """A GPU's name; of a model 'model of H200'."""
+    name = str(run.env["gpu"].get("name") or "unnamed GPU")
+    if run.modelled and not name.startswith("model of "):
+        name = f"model of {name}"
+    return elided(name, NAME)
 
 
 def held(one: Comparison) -> str:
@@ -89,7 +93,7 @@ def held(one: Comparison) -> str:
     if one.base.path.resolve() == one.candidate.path.resolve():
         return f"{name} against itself"
     if one.modelled:
-        kinds = [f"model of {gpu(run)}" if run.modelled else "measured" for run in (one.candidate, one.base)]
+        kinds = [gpu(run) + ", measured" * (not run.modelled) for run in (one.candidate, one.base)]
         return f"{name} ({kinds[0]}) against {base} ({kinds[1]})"
     if one.relation == DIFFERENT:
         return f"{name} ({gpu(one.candidate)}) against {base} ({gpu(one.base)})"
@@ -143,7 +147,7 @@ def notes(one: Comparison, width: int) -> list[str]:
     """What else differs between the runs and matters: at most NOTES lines, the gravest first."""
     said = [f"! {text}" for text in one.warnings if text not in OF_RELATION.values()]
     said = [text for text in said if not text.startswith("! MODEL")]  # the verdict says so
-    told = one.environment[one.environment["means"] != ""]
+    told = one.environment[(one.environment["means"] != "") & (one.environment["field"] != "source")]
     told = [
         f"{row.field} {elided(row.base, 20)} -> {elided(row.candidate, 20)}"
         for row in told.itertuples() if not any(row.means in text for text in said)
@@ -162,8 +166,7 @@ def outcome(one: Comparison, width: int) -> list[str]:
     lines = []
     sides = one.alone["side"].value_counts()
     if len(sides):
-        only = [f"{counted(n, 'case')} that only the {side} has" for side, n in sides.items()]
-        lines.append("Not compared: " + joined(only, width - 14))
+        lines.append(f"Not compared: {', '.join(f'{n:,} only in the {side}' for side, n in sides.items())}.")
     if len(one.drift):
         lines.append(f"{counted(len(one.drift), 'kernel')} with other registers, spills or local memory.")
     cliffs = one.cliffs["verdict"].value_counts()
@@ -244,8 +247,11 @@ def pair(one: Comparison, width: int) -> list[str]:
 def several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
     """The whole screen for several candidates: a row each."""
     changes = [one.verdicts.get(FASTER, 0) + one.verdicts.get(SLOWER, 0) for one in found]
-    paths = [found[0].base.path, *(one.candidate.path for one in found)]
-    names = [elided(name, NAME) for name in names_of(paths)]
+    runs = [found[0].base, *(one.candidate for one in found)]
+    names = [
+        elided(name, NAME) + " (model)" * run.modelled
+        for name, run in zip(names_of([run.path for run in runs]), runs, strict=True)
+    ]
     differing = sum(n > 0 for n in changes)
     head = f"{differing or 'None'} of {len(found)} runs {'differ' if differing > 1 else 'differs'} "
     head += f"from {names[0]} by more than chance"
@@ -257,15 +263,14 @@ def several(found: list[Comparison], outliers: list[str], width: int) -> list[st
     head += "."
     named = {words_of(one) for one in found}
     better = named.pop() if len(named) == 1 else MIXED
-    kinds = [f"{one.by}, model" if one.modelled else one.by for one in found]
-    by = ["by"] * (len(set(kinds)) > 1)
+    by = ["by"] * (len({one.by for one in found}) > 1)
     rows = [["", "run", *by, "cases", *better, "unsure", "median", "largest"]]
     kept = sorted(sorted(range(len(found)), key=lambda i: -changes[i])[:CASES])
     for i in kept:
         one, shown = found[i], figures(found[i])
         most = shown[shown.abs().idxmax()] if shown.notna().any() else np.nan
         counts = [f"{n:,}" for n in (len(one.cases), *(one.verdicts.get(v, 0) for v in JUDGED))]
-        name = [names[1 + i], *([kinds[i]] if by else [])]
+        name = [names[1 + i], *([one.by] if by else [])]
         rows.append([str(i + 1), *name, *counts, signed(shown.median()), signed(most)])
     lines = [*wrapped(head, width), "", *aligned(rows, width, 1, left=(2,) if by else ())]
     if len(kept) < len(found):
