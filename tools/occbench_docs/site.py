@@ -46,7 +46,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
 
 
 def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
-    """A number and its unit stay on one line."""
+    """A number and its unit stay on one line; a long name may end one at an underscore."""
     parts = CODE.split(html)
-    parts[::2] = [UNIT.sub("\u00a0", part) for part in parts[::2]]
+    parts[::2] = [UNIT.sub("\u00a0", part).replace("_", "_<wbr>") for part in parts[::2]]
     return "".join(parts)
