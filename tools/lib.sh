@@ -126,7 +126,7 @@ need_nvcc() {
     echo "${CUDA_HOME:-}/bin/nvcc"
     find /usr/local -path '/usr/local/cuda*/bin/nvcc' 2>/dev/null | sort --version-sort --reverse
   )
-  die 5 "nvcc $NVCC_AT_LEAST or newer is needed$too_old: name its folder in CUDA_HOME, or add the repository of developer.nvidia.com/cuda-downloads and, as root: apt-get install cuda-toolkit"
+  die 5 "nvcc $NVCC_AT_LEAST or newer is needed$too_old: name its folder in CUDA_HOME; as root, with the repository of developer.nvidia.com/cuda-downloads: apt-get install cuda-toolkit; without root: docs/tried.md"
 }
 
 make_venv() {  # build/venv; one that another Python made serves as well, and one too old or broken is made anew

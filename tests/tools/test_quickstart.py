@@ -127,3 +127,13 @@ esac"""
     link(bare, "ln", shutil.which("ln"))
     done = call(bare, "find_python; make_venv")
     assert (done.returncode, done.stdout) == (0, "pip pip\n")
+
+
+@pytest.mark.parametrize("release", ["12.3", "13.0", None])
+def test_nvcc_is_found_or_one_line_says_how_to_get_it(bare: Path, release: str | None) -> None:
+    if release:
+        script(bare, "nvcc", f"echo 'Cuda compilation tools, release {release}, V{release}.88'")
+    done = call(bare, "find() { :; }; need_nvcc")  # not the machine's own below /usr/local
+    assert done.returncode == (0 if release == "13.0" else 5)
+    assert len(done.stderr.splitlines()) == (0 if release == "13.0" else 1)
+    assert ("nvcc is 12.3" in done.stderr) == (release == "12.3")
