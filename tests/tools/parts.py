@@ -13,6 +13,8 @@ import pandas as pd
 from occbench_tools.folder import Folder, read_folder
 
 RUN = made_up.newest_run("nvidia-h200")
+PART = ("transpose", "nbody")  # the experiments that lay() takes, and how many valid cases they have
+CASES = int(read_folder(RUN, samples=False).valid["experiment"].isin(PART).sum())
 
 
 def scaled(run: Folder, factors: pd.Series) -> Folder:
@@ -32,7 +34,7 @@ def half(run: Folder, odd: bool) -> Folder:
 
 
 def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
-        experiments: tuple[str, ...] = ("transpose", "nbody"), slower: float = 1,
+        experiments: tuple[str, ...] = PART, slower: float = 1,
         odd: bool | None = None) -> Path:  # fmt: skip
     """Some experiments of a committed run, in a folder of their own; fields of env (and gpu) replaced.
 

@@ -23,7 +23,7 @@ from occbench_tools import compare
 from occbench_tools.compare import summary, verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
-from parts import RUN, half, lay, modelled, scaled
+from parts import CASES, RUN, half, lay, modelled, scaled
 
 CLIFFS = [
     "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
@@ -173,7 +173,7 @@ def test_samples_of_no_case(
     samples.assign(case_id="another").to_csv(other / "samples.csv", index=False, lineterminator="\n")
     assert compare.main([str(base), str(other)]) == 0
     out = capsys.readouterr().out
-    assert "none of 52 cases can be told (no samples)" in " ".join(out.split())
+    assert f"none of {CASES} cases can be told (no samples)" in " ".join(out.split())
     compare.main([str(base), str(other), "--verbose"])
     assert "0 SAME" in (out := capsys.readouterr().out) and "no samples" in out
     assert not [str(warning.message) for warning in recwarn]
@@ -195,7 +195,8 @@ def test_a_model_is_marked(base: Path, tmp_path: Path, capsys: pytest.CaptureFix
         assert "--allow-model" in capsys.readouterr().err
     assert compare.main([str(base), str(model), "--allow-model"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("model (model of NVIDIA H200) against base (NVIDIA H200, measured): of 52 cases,")
+    assert out.startswith("model (model of NVIDIA H200) against base (NVIDIA H200, measured): of ")
+    assert f"of {CASES} cases, none differs" in out
     assert "the 3 % that the model leaves to chance" in out
     assert compare.main([str(base), str(model), "--allow-model", "--verbose"]) == 0
     out = capsys.readouterr().out
@@ -264,7 +265,7 @@ def test_formats(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     slow = lay(tmp_path / "slow", slower=1.03)
     compare.main([str(base), str(slow), "--format", "csv"])
     table = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    assert len(table) == 52 and table["candidate"].unique().tolist() == ["slow"]
+    assert len(table) == CASES and table["candidate"].unique().tolist() == ["slow"]
     sure = table[table["verdict"] == "SLOWER"]
     assert len(sure) > 40
     assert sure["change"].median() == pytest.approx(0.03, abs=1e-6)
@@ -283,7 +284,7 @@ def test_exports(base: Path, tmp_path: Path) -> None:
     assert compare.main(list(map(str, [base, slow, *words]))) == 1
     runs = [json.loads((tmp_path / f"gb-{name}.json").read_text()) for name in ("base", "1")]
     names = [[entry["name"] for entry in run["benchmarks"]] for run in runs]
-    assert names[0] == names[1] and len(names[0]) > 52 * 5
+    assert names[0] == names[1] and len(names[0]) > CASES * 5
     ratios = [b["real_time"] / a["real_time"] for a, b in zip(*(r["benchmarks"] for r in runs), strict=True)]
     assert np.allclose(ratios, 1.03)
     for entry in runs[0]["benchmarks"]:

@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 import made_up
 import pandas as pd
 from occbench_tools import compare
-from parts import lay, modelled
+from parts import CASES, lay, modelled
 
 
 @pytest.fixture
@@ -55,7 +55,8 @@ def test_a_screen_of_whole_runs(
         lines = fits(capsys.readouterr().out, width)
         verdict = words(" ".join(lines[: lines.index("")]))
         if candidates == 1:
-            assert f"of {len(ids):,} cases, {changed[0] or 'none'} " in verdict
+            told = f"{changed[0]:,}" if changed[0] else "none"
+            assert f"of {len(ids):,} cases, {told} " in verdict
             assert "more than chance (" in verdict
         else:
             assert verdict.startswith(f"{sum(n > 0 for n in changed) or 'None'} of 2 runs ")
@@ -79,20 +80,20 @@ def test_the_verdict_says_what_is_true(
         fits(out, 80)
         return words(out.split("\n\n")[0])
 
-    assert said(base, base).startswith("base against itself: of 52 cases, none differs in time by more than")
+    assert said(base, base).startswith(f"base against itself: of {CASES} cases, none differs in time by more")
     slow = lay(tmp_path / "slow", slower=1.03)
-    assert said(base, slow).startswith("slow against base, the same card: of 52 cases, ")
+    assert said(base, slow).startswith(f"slow against base, the same card: of {CASES} cases, ")
     assert "differ in time by up to 3.0 % (" in said(base, slow)
     assert "slower), more than chance (0.5 % on one card)" in said(base, slow)
     assert "differ in SM cycles by up to 3.0 % (" in said(base, slow, "--by", "cycles")
     assert "none differs in time by more than the 5 % asked for" in said(base, slow, "--threshold", 5)
     card = lay(tmp_path / "card", slower=1.05, env=dict(gpu=dict(uuid="GPU-2")))
-    assert said(base, card).startswith("card against base, another NVIDIA H200: of 52 cases, ")
+    assert said(base, card).startswith(f"card against base, another NVIDIA H200: of {CASES} cases, ")
     assert "more than chance (3 % between two cards)" in said(base, card)
     # Of another device the share of the ceiling decides, and the seconds are said beside it.
     device = lay(tmp_path / "device", slower=1.25, env=dict(gpu=dict(name="NVIDIA H100", uuid="GPU-3")))
     text = said(base, device)
-    assert text.startswith("device (NVIDIA H100) against base (NVIDIA H200): of 52 cases, ")
+    assert text.startswith(f"device (NVIDIA H100) against base (NVIDIA H200): of {CASES} cases, ")
     assert "share of their own ceiling" in text and "up to 20 % (" in text
     assert "faster" not in text.split("In ")[0]
     assert "In seconds: 0.80 times as fast (median)" in text

@@ -138,9 +138,9 @@ def in_seconds(one: Comparison) -> list[str]:
     times = (1 / (1 + one.cases["time_change"])).dropna()
     if one.by != "ceiling" or times.empty:
         return []
-    low, middle, high = np.quantile(times, [0.05, 0.5, 0.95])
-    most = f", 90 % of cases {low:.2f} to {high:.2f} times" if len(times) > 1 else ""
-    return [f"In seconds: {middle:.2f} times as fast (median){most}."]
+    low, middle, high = (f"{value:.2f}" for value in np.quantile(times, [0.05, 0.5, 0.95]))
+    most = f", 90 % of cases {low} to {high} times" if low != high else ""
+    return [f"In seconds: {middle} times as fast (median){most}."]
 
 
 def notes(one: Comparison, width: int) -> list[str]:
@@ -233,7 +233,9 @@ def hidden(found: list[Comparison], listed: int) -> str:
     """How many cases are not listed, and where they are."""
     left = sum(int((one.cases["verdict"] != SAME).sum()) for one in found) - listed
     where = "--verbose, or --format csv"
-    return f"{counted(left, 'more case')}, and the rest: {where}" if left else f"All of it: {where}"
+    return (
+        f"{counted(left, 'more case')}, and the rest: {where}" if left and listed else f"All of it: {where}"
+    )
 
 
 def pair(one: Comparison, width: int) -> list[str]:
