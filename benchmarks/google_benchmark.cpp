@@ -4,63 +4,30 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <regex>
-#include <string_view>
 
 namespace occbench {
 
 namespace {
 
-/// Google Benchmark's own reading of --benchmark_filter: a leading '-' turns it round, empty and "all" match
-/// everything.
-std::function<bool(const std::string&)> filter_of(std::string spec) {
-  const bool negative = spec.starts_with('-');
-  if (negative) spec.erase(0, 1);
-  if (spec.empty() || spec == "all") spec = ".";
-  try {
-    return [pattern = std::regex(spec, std::regex::extended), negative](const std::string& name) {
-      return std::regex_search(name, pattern) != negative;
-    };
-  } catch (const std::regex_error&) {
-    throw UserError(Exit::usage, "--benchmark_filter '" + spec + "' is not a regular expression");
-  }
-}
+// What every case has beside its rate: a CSV of Google Benchmark has one header for all.
+constexpr std::array counter_names{"occupancy", "blocks_per_sm", "samples", "ci95_half_width", "sm_clock_hz"};
 
-/// Google Benchmark ends the program itself on these, in its own way.
-void refuse_early(const std::string& flag) {
-  const auto value_of = [&](std::string_view name) {
-    return flag.starts_with(name) ? std::optional(flag.substr(name.size())) : std::nullopt;
-  };
-  struct Rule {
-    const char* flag;
-    const char* pattern;
-    const char* says;
-  };
-  static constexpr Rule rules[] = {
-      {"--benchmark_format=", "console|json|csv", "console, json or csv"},
-      {"--benchmark_out_format=", "console|json|csv", "console, json or csv"},
-      {"--benchmark_time_unit=", "ns|us|ms|s", "ns, us, ms or s"},
-      {"--benchmark_repetitions=", "[1-9][0-9]{0,5}", "a whole number from 1 on"},
-      {"--benchmark_min_time=", "[0-9]+([.][0-9]*)?(s|x)?", "a time in seconds"},
-      {"--v=", "-?[0-9]{1,4}", "a whole number"},
-      {"--benchmark_out=", ".+", "a path"},
-  };
-  for (const Rule& rule : rules)
-    if (const auto value = value_of(rule.flag); value && !std::regex_match(*value, std::regex(rule.pattern)))
-      throw UserError(Exit::usage, std::string(rule.flag) + *value + ": the value must be " + rule.says);
-  if (const auto path = value_of("--benchmark_out=")) {
-    std::error_code error;
-    const bool is_new = !std::filesystem::exists(*path, error);
-    if (!std::ofstream(*path, std::ios::app))
-      throw UserError(Exit::file, *path + ": cannot be written (--benchmark_out)");
-    if (is_new) std::filesystem::remove(*path, error);  // this was only a question
+/// A case without a result has no counters, which Google Benchmark's CSV takes for others and ends the program.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+class Csv : public benchmark::CSVReporter {
+  void ReportRuns(const std::vector<Run>& reports) override {
+    std::vector<Run> even = reports;
+    for (Run& run : even)
+      for (const char* name : counter_names) run.counters.try_emplace(name, 0.0);
+    benchmark::CSVReporter::ReportRuns(even);
   }
-}
+};
+#pragma GCC diagnostic pop
 
 /// Says nothing: the terminal belongs to the progress line.
 class Silent : public benchmark::BenchmarkReporter {
@@ -95,16 +62,14 @@ class Board {
     const CaseResult& r = *results_[index];
     if (r.planned.status != Status::valid) return state.SkipWithError(r.planned.reason.c_str());
     for ([[maybe_unused]] auto _ : state) state.SetIterationTime(r.time_s.median);
-    constexpr const char* rates[] = {"bytes_per_second", "flop_per_second", "operations_per_second"};
-    const char* const rate = rates[static_cast<std::size_t>(unit_of(r.planned.spec.variant->ceiling))];
-    state.counters[rate] = r.throughput;
-    state.counters["occupancy"] = r.planned.occupancy.fraction;
-    state.counters["blocks_per_sm"] = r.planned.occupancy.blocks_per_sm;
-    if (r.samples > 0) {
-      state.counters["samples"] = static_cast<double>(r.samples);
-      state.counters["ci95_half_width"] = r.time_s.relative_half_width();
-    }
-    state.counters["sm_clock_hz"] = r.sm_clock_hz;
+    const Unit unit = unit_of(r.planned.spec.variant->ceiling);
+    // The two rates that every reporter of Google Benchmark knows; the label says what an item is.
+    state.counters[unit == Unit::byte ? "bytes_per_second" : "items_per_second"] = r.throughput;
+    state.SetLabel(std::string(rate_name(unit)));
+    const std::array<double, counter_names.size()> values{
+        r.planned.occupancy.fraction, static_cast<double>(r.planned.occupancy.blocks_per_sm),
+        static_cast<double>(r.samples), r.samples > 0 ? r.time_s.relative_half_width() : 0, r.sm_clock_hz};
+    for (std::size_t i = 0; i < values.size(); ++i) state.counters[counter_names[i]] = values[i];
   }
 
   void rethrow_failure() const {
@@ -140,41 +105,18 @@ class Board {
 
 }  // namespace
 
-void parse_benchmark_flags(const std::vector<std::string>& flags) {
-  std::vector<std::string> words = flags;
-  words.insert(words.begin(), "occbench");
-  std::vector<char*> argv;
-  for (std::string& word : words) {
-    refuse_early(word);
-    argv.push_back(word.data());
-  }
-  int argc = static_cast<int>(argv.size());
-  argv.push_back(nullptr);
-  benchmark::Initialize(&argc, argv.data());
-  if (argc > 1) throw UserError(Exit::usage, std::string("Google Benchmark knows no flag '") + argv[1] + "'");
-  static_cast<void>(filter_of(benchmark::GetBenchmarkFilter()));
-}
-
-std::string benchmark_filter() { return benchmark::GetBenchmarkFilter(); }
-void select_benchmarks(const std::string& filter) { benchmark::SetBenchmarkFilter(filter); }
-
-bool benchmark_selects(const std::string& name) { return filter_of(benchmark::GetBenchmarkFilter())(name); }
-
-std::string google_benchmark_version() { return OCCBENCH_GOOGLE_BENCHMARK_VERSION; }
-
 void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run) {
-  const auto wanted = filter_of(benchmark::GetBenchmarkFilter());
   std::vector<Case> selected;
   std::vector<const Case*> settled;  // nothing to launch: its row is known already
-  for (const Case& c : cases)
-    if (wanted(c.id)) {
-      if (c.status == Status::valid)
-        selected.push_back(c);
-      else
-        settled.push_back(&c);
-    }
+  for (const Case& c : cases) {
+    if (c.status == Status::valid)
+      selected.push_back(c);
+    else
+      settled.push_back(&c);
+  }
   run.selected(selected.size() + settled.size());
   for (const Case* c : settled) run.finished(CaseResult{.planned = *c}, {});
+  if (selected.empty()) return;
 
   Board board(runner, selected, run);
   for (std::size_t i = 0; i < selected.size(); ++i)
@@ -185,10 +127,12 @@ void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
         ->Unit(benchmark::kMicrosecond);
   benchmark::AddCustomContext("source", runner.device().is_model ? "model" : "measured");
   Silent silent;
-  if (run.report_on_stdout)
-    benchmark::RunSpecifiedBenchmarks();
-  else
-    benchmark::RunSpecifiedBenchmarks(&silent);
+  Csv on_stdout, in_file;
+  benchmark::BenchmarkReporter* display = nullptr;  // the library's own
+  if (!run.report_on_stdout) display = &silent;
+  if (run.csv_on_stdout) display = &on_stdout;
+  // What is registered was selected by its case_id; the library would match the flag with "case_id/iterations:1/..." again.
+  benchmark::RunSpecifiedBenchmarks(display, run.csv_in_file ? &in_file : nullptr, ".");
   benchmark::ClearRegisteredBenchmarks();
   board.rethrow_failure();
 }

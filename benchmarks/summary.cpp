@@ -133,7 +133,6 @@ void print_closing(std::ostream& out, const std::vector<CaseResult>& results, co
                   std::to_string(number(Status::skipped)) + " skipped; their rows say why");
   if (!closing.has_parameters)
     wrap(out, "no predictions: no parameters of this GPU are known; `occbench calibrate` measures them");
-  if (closing.is_model) out << "nothing here was measured\n";
 
   out << closing.folder << '\n';
   const std::string words = closing.is_default_folder ? "" : " " + closing.folder;

@@ -152,6 +152,12 @@ ParameterFile model_parameters(const std::string& words) {
                                    ", a file as `occbench calibrate` writes it");
 }
 
+std::optional<ParameterFile> model_of(const std::string& device) {
+  constexpr std::string_view prefix = "model:";
+  if (!device.starts_with(prefix)) return std::nullopt;
+  return model_parameters(device.substr(prefix.size()));
+}
+
 std::optional<ParameterFile> parameters_of_gpu(std::string_view gpu_name) {
   for (const ParameterText& text : parameter_texts)
     if (ParameterFile file = built_in(text); file.device == gpu_name) return file;

@@ -44,6 +44,9 @@ std::string model_words();
 /// Exit::usage on a device that is not known, which lists those that are, and Exit::file as read_parameters does.
 ParameterFile model_parameters(const std::string& words);
 
+/// The same of a whole word for a device; nullopt when it names no model. Throws as model_parameters does.
+std::optional<ParameterFile> model_of(const std::string& device);
+
 /// Those whose file names this GPU ("NVIDIA H200"), if they are part of the program.
 std::optional<ParameterFile> parameters_of_gpu(std::string_view gpu_name);
 

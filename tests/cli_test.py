@@ -73,6 +73,8 @@ REFUSALS = [
     Refusal("list --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("list --device nope", 2, "unknown device 'nope'; known: "),
+    Refusal("list --device model:nope", 2, "there is no model of 'nope'; name model:"),
+    Refusal("list --device model:h200 --show-ncu", 2, "a model launches nothing that a profiler could see"),
     Refusal("list --variants --format csv", 2, "list --variants prints a table or json"),
     Refusal("run --frobnicate", 2, "run knows no '--frobnicate'; see `occbench run --help`"),
     Refusal("run registers", 2, "run knows no 'registers'; see `occbench run --help`"),
@@ -730,6 +732,14 @@ class ModelRun(unittest.TestCase):
             self.assertEqual(json.loads(done.stdout)["context"]["source"], "model")
             self.assertIn(self.BANNER, done.stderr)
 
+    def test_list_names_what_run_would(self) -> None:
+        for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
+            listed = occbench("list", "--device", model, "--experiment", "registers", "--format", "csv", gpu=False)
+            ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
+            words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
+            self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())
+            self.assertTrue(ids)
+
     def test_list(self) -> None:
         with working_folder() as folder:
             done = self.run_model("--experiment", "registers", "--benchmark_list_tests")
@@ -758,7 +768,7 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
 
     def test_filter(self) -> None:
         with working_folder():
-            done, ids = self.run_registers()
+            done, _ = self.run_registers()
             self.assertRegex(done.stdout, r": \d+ cases of 1 experiment in ")
 
     def test_json(self) -> None:
@@ -774,6 +784,14 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
             self.run_registers("--benchmark_repetitions=2")
             samples = rows(Path("run/samples.csv"))
             self.assertEqual({row["repetition"] for row in samples}, {"0", "1"})
+
+    def test_list_names_what_run_would(self) -> None:
+        for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
+            listed = occbench("list", "--device", model, "--experiment", "registers", "--format", "csv", gpu=False)
+            ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
+            words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
+            self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())
+            self.assertTrue(ids)
 
     def test_list(self) -> None:
         with working_folder() as folder:

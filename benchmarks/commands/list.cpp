@@ -12,6 +12,7 @@
 #include "harness/check.hpp"
 #include "harness/csv.hpp"
 #include "harness/environment.hpp"
+#include "harness/parameters.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {
@@ -28,8 +29,9 @@ struct Options {
   bool show_nsys = false;
 };
 
-/// The real device where there is one; an H200's dials otherwise.
+/// The model's, or the real device's where there is one; an H200's otherwise.
 theory::SmLimits limits_of(const std::string& wanted) {
+  if (const auto model = model_of(wanted)) return theory::find_device(model->catalogue_name).sm;
   const auto devices = enumerate_devices();
   if (wanted.empty() && devices.empty()) return theory::find_device("h200").sm;
   if (wanted.empty()) return choose_device(devices, "").device->sm;
@@ -132,6 +134,8 @@ void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) 
 
 void print_cases(const Options& o) {
   const auto cases = plan_cases(o.experiments, limits_of(o.device), parse_preset(o.preset));
+  if ((o.show_ncu || o.show_nsys) && model_of(o.device))
+    throw UserError(Exit::usage, "a model launches nothing that a profiler could see; name a GPU");
   if (o.show_ncu || o.show_nsys) return print_profiler_calls(o, cases);
   if (o.format == "csv") {
     std::cout << csv::format(case_header);
@@ -172,8 +176,9 @@ void add_list(CLI::App& app) {
   auto o = std::make_shared<Options>();
   command->add_option("--preset", o->preset, "quick, standard or full")->capture_default_str();
   command->add_option("--experiment", o->experiments, "Only these, separated by commas")->delimiter(',');
-  command->add_option("--device", o->device,
-                      "Whose dials: index, UUID or name (default: this machine's, else an H200's)");
+  command->add_option(
+      "--device", o->device,
+      "Whose dials: index, UUID or name, or model:h200 (default: this machine's, else an H200's)");
   command->add_option("--format", o->format, "table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 
+#include "benchmarks/benchmark_flags.hpp"
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/curves.hpp"
 #include "benchmarks/google_benchmark.hpp"
@@ -43,6 +44,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool allow_debug = false;
   bool verbose = false;
+  std::string benchmark_filter;
 };
 
 std::atomic<bool> interrupted{false};
@@ -78,15 +80,13 @@ struct Target {
   std::optional<ParameterFile> parameters;
 };
 
-constexpr std::string_view model_prefix = "model:";
-
 Target open_target(const Options& o) {
   Target t;
-  if (o.device.starts_with(model_prefix)) {
+  t.parameters = model_of(o.device);
+  if (t.parameters) {
     if (!o.parameters.empty())
       throw UserError(Exit::usage,
                       "--parameters goes with a GPU; a model's are --device model:" + o.parameters);
-    t.parameters = model_parameters(o.device.substr(model_prefix.size()));
     t.device = model_device(theory::find_device(t.parameters->catalogue_name));
     return t;
   }
@@ -124,7 +124,7 @@ Target take_over(Options& o, const nlohmann::json& env) try {
   o.experiments = env.value("experiments", o.experiments);
   o.seed = env.value("seed", o.seed);
   o.counters = env.value("counters", o.counters);
-  select_benchmarks(env.value("benchmark_filter", ""));
+  o.benchmark_filter = env.value("benchmark_filter", "");
   return t;
 } catch (const nlohmann::json::exception&) {
   throw UserError(Exit::file, o.resume + "/env.json: a field is not of its schema's type");
@@ -183,15 +183,10 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   if (is_debug_build() && !o.allow_debug)
     throw UserError(Exit::usage,
                     "this is a Debug build: its times are no results; use preset release, or --allow-debug");
-  for (const std::string& flag : flags)
-    if (!flag.starts_with("--benchmark_") && !flag.starts_with("--v="))
-      throw UserError(Exit::usage, "run knows no '" + flag + "'; see `occbench run --help`");
-  parse_benchmark_flags(flags);
-  if (!o.resume.empty() && !benchmark_filter().empty())
+  const BenchmarkFlags asked = parse_benchmark_flags(flags);
+  if (!o.resume.empty() && !asked.filter.empty())
     throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
-  const auto given = [&](std::string_view flag) {
-    return std::ranges::any_of(flags, [&](const std::string& f) { return f.starts_with(flag); });
-  };
+  o.benchmark_filter = asked.filter;
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
   static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
@@ -203,9 +198,14 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   preset = parse_preset(o.preset);
   const auto specs = plan_cases(o.experiments, device.sm, preset);
 
-  if (given("--benchmark_list_tests")) {
+  const auto selects = benchmark_filter(o.benchmark_filter);
+  if (std::ranges::none_of(specs, [&](const CaseSpec& spec) { return selects(spec.id()); }))
+    throw UserError(Exit::usage, "--benchmark_filter '" + o.benchmark_filter + "' leaves none of " +
+                                     std::to_string(specs.size()) +
+                                     " cases; --benchmark_list_tests names them");
+  if (asked.list_tests) {
     for (const CaseSpec& spec : specs)
-      if (benchmark_selects(spec.id())) std::cout << spec.id() << '\n';
+      if (selects(spec.id())) std::cout << spec.id() << '\n';
     return 0;
   }
 
@@ -222,7 +222,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                    .preset = o.preset,
                                    .experiments = o.experiments,
                                    .seed = o.seed,
-                                   .benchmark_filter = benchmark_filter(),
+                                   .benchmark_filter = o.benchmark_filter,
                                    .counters = o.counters,
                                    .google_benchmark_version = google_benchmark_version(),
                                    .parameters = target.parameters ? target.parameters->to_json() : nullptr};
@@ -233,12 +233,11 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                        : Recorder::resume(folder);
 
   // Google Benchmark may own stdout; then the words go beside it.
-  std::ostream& out = given("--benchmark_format") ? std::cerr : std::cout;
+  std::ostream& out = asked.report_on_stdout ? std::cerr : std::cout;
   if (device.is_model) out << banner(device) << "; parameters: " << target.parameters->name << std::endl;
 
   auto cases = resolve_all(specs, *runner);
-  std::erase_if(
-      cases, [&](const Case& c) { return recorder.finished().contains(c.id) || !benchmark_selects(c.id); });
+  std::erase_if(cases, [&](const Case& c) { return recorder.finished().contains(c.id) || !selects(c.id); });
   shuffle_within_experiments(cases, o.seed);
   if (target.parameters && !device.is_model) add_forecasts(cases, predictor);  // before the first launch
 
@@ -252,7 +251,9 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     progress.advance(result.planned.id);
   };
   run_benchmarks(*runner, cases,
-                 {.report_on_stdout = given("--benchmark_format"),
+                 {.report_on_stdout = asked.report_on_stdout,
+                  .csv_on_stdout = asked.csv_on_stdout,
+                  .csv_in_file = asked.csv_in_file,
                   .stop = &interrupted,
                   .finished = finish,
                   .selected = [&](std::size_t n) { progress.expect(n); }});
@@ -275,6 +276,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                  .interrupted = interrupted,
                  .folder = folder.string(),
                  .is_default_folder = o.resume.empty() && o.output.empty()});
+  if (device.is_model) out << banner(device) << '\n';
   if (interrupted) return exit_interrupted;
   const bool failed =
       std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/benchmark_flags.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "harness/check.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// Google Benchmark ends the program itself on a bad value, in its own way, so that values are looked at here.
+struct Flag {
+  const char* name;
+  const char* value;  ///< a regular expression
+  const char* says;   ///< what the value must be; of a refused flag what serves instead
+  bool refused = false;
+};
+
+constexpr const char* truth = "(true|false|yes|no|on|off|1|0)?";
+constexpr const char* true_or_false = "true or false";
+
+constexpr Flag flags_known[] = {
+    {"--benchmark_list_tests", truth, true_or_false},
+    {"--benchmark_filter", ".*", "a regular expression"},
+    {"--benchmark_repetitions", "[1-9][0-9]{0,5}", "a whole number from 1 on"},
+    {"--benchmark_enable_random_interleaving", truth, true_or_false},
+    {"--benchmark_report_aggregates_only", truth, true_or_false},
+    {"--benchmark_display_aggregates_only", truth, true_or_false},
+    {"--benchmark_format", "console|json|csv", "console, json or csv"},
+    {"--benchmark_out", ".+", "a path"},
+    {"--benchmark_out_format", "console|json|csv", "console, json or csv"},
+    {"--benchmark_color", "(auto|true|false|yes|no|on|off|1|0)?", "auto, true or false"},
+    {"--benchmark_counters_tabular", truth, true_or_false},
+    {"--benchmark_context", "[^=,]+=[^=,]*(,[^=,]+=[^=,]*)*", "KEY=VALUE,..."},
+    {"--benchmark_time_unit", "ns|us|ms|s", "ns, us, ms or s"},
+    {"--v", "-?[0-9]{1,4}", "a whole number"},
+    {"--benchmark_min_time", ".*", "a case ends by its precision; --preset quick is the shorter run", true},
+    {"--benchmark_min_warmup_time", ".*", "every case is warmed up by the launch that checks it", true},
+    {"--benchmark_perf_counters", ".*", "those are the CPU's; --counters reads the GPU's", true},
+    {"--benchmark_dry_run", ".*",
+     "--benchmark_list_tests names the cases, --device model:h200 runs them without a GPU", true},
+};
+
+struct Word {
+  const Flag* flag;
+  std::string value;
+};
+
+Word read(const std::string& text) {
+  const std::string name = text.substr(0, text.find('='));
+  const auto* const flag = std::ranges::find(flags_known, name, &Flag::name);
+  if (flag == std::end(flags_known))
+    throw UserError(Exit::usage, name.starts_with("--benchmark_")
+                                     ? "Google Benchmark knows no flag '" + text + "'"
+                                     : "run knows no '" + text + "'; see `occbench run --help`");
+  const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
+  if (flag->refused) throw UserError(Exit::usage, name + " has no meaning here: " + flag->says);
+  if (!std::regex_match(value, std::regex(flag->value, std::regex::icase)))
+    throw UserError(Exit::usage, text + ": the value must be " + flag->says);
+  return {flag, value};
+}
+
+bool is_true(const std::string& value) {
+  return value.empty() || std::string("tTyY1").find(value[0]) != std::string::npos || value == "on" ||
+         value == "ON";
+}
+
+void check_writable(const std::string& path) {
+  std::error_code error;
+  const bool is_new = !std::filesystem::exists(path, error);
+  if (!std::ofstream(path, std::ios::app))
+    throw UserError(Exit::file, path + ": cannot be written (--benchmark_out)");
+  if (is_new) std::filesystem::remove(path, error);  // this was only a question
+}
+
+}  // namespace
+
+BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
+  BenchmarkFlags asked;
+  for (const std::string& text : flags) {
+    const Word word = read(text);
+    const std::string_view name = word.flag->name;
+    if (name == "--benchmark_filter") asked.filter = word.value;
+    if (name == "--benchmark_list_tests") asked.list_tests = is_true(word.value);
+    if (name == "--benchmark_format") asked.report_on_stdout = true;
+    if (name == "--benchmark_format") asked.csv_on_stdout = word.value == "csv";
+    if (name == "--benchmark_out_format") asked.csv_in_file = word.value == "csv";
+    if (name == "--benchmark_out") check_writable(word.value);
+  }
+  static_cast<void>(benchmark_filter(asked.filter));
+
+  // The library keeps argv[0], and reports of it at the end of the run.
+  static std::vector<std::string> words;
+  words.assign(1, "occbench");
+  words.insert(words.end(), flags.begin(), flags.end());
+  static std::vector<char*> argv;
+  argv.clear();
+  for (std::string& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  benchmark::Initialize(&argc, argv.data());
+  if (argc > 1)
+    throw UserError(Exit::usage,
+                    "Google Benchmark " + google_benchmark_version() + " knows no flag '" + argv[1] + "'");
+  return asked;
+}
+
+std::function<bool(const std::string&)> benchmark_filter(std::string filter) {
+  const bool negative = filter.starts_with('-');
+  std::string pattern = negative ? filter.substr(1) : filter;
+  if (pattern.empty() || pattern == "all") pattern = ".";
+  try {
+    return [expression = std::regex(pattern, std::regex::extended), negative](const std::string& name) {
+      return std::regex_search(name, expression) != negative;
+    };
+  } catch (const std::regex_error&) {
+    throw UserError(Exit::usage, "--benchmark_filter '" + pattern + "' is not a regular expression");
+  }
+}
+
+std::string google_benchmark_version() { return OCCBENCH_GOOGLE_BENCHMARK_VERSION; }
+
+}  // namespace occbench

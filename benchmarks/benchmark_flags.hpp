@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Google Benchmark's flags: each is honoured, or refused in one line with what serves instead.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace occbench {
+
+/// What the flags ask of a run, beside what Google Benchmark keeps for itself.
+struct BenchmarkFlags {
+  std::string filter;             ///< --benchmark_filter as it was given
+  bool list_tests = false;        ///< names alone, and no run
+  bool report_on_stdout = false;  ///< --benchmark_format was given: Google Benchmark owns stdout
+  bool csv_on_stdout = false;
+  bool csv_in_file = false;
+};
+
+/// Hands the flags to Google Benchmark, once in a process. Throws UserError: Exit::usage on a flag that it or this
+/// program does not know, that is refused, or whose value is off; Exit::file when --benchmark_out cannot be written.
+BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags);
+
+/// Google Benchmark's own reading of a filter: a leading '-' turns it round, empty and "all" match everything. Throws
+/// UserError (Exit::usage) when it is no regular expression.
+std::function<bool(const std::string&)> benchmark_filter(std::string filter);
+
+/// "1.7.1" where the library tells it, "unknown" otherwise.
+std::string google_benchmark_version();
+
+}  // namespace occbench
