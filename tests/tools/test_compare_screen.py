@@ -105,6 +105,8 @@ def test_the_verdict_says_what_is_true(
     samples = samples[samples["case_id"].isin(keep["case_id"])]
     samples.to_csv(one / "samples.csv", index=False, lineterminator="\n")
     assert "of 1 case, 1 differs in time by 10 % (1 slower), more than" in said(base, one)
+    compare.main([str(base), str(one)])  # which has no sweep, so that nothing is said of cliffs
+    assert "gone" not in capsys.readouterr().out
     assert "None of 3 runs differs from base by more than chance." in said(base, base, base, base)
 
 

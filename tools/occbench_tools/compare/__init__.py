@@ -15,11 +15,13 @@ import argparse
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from occbench_tools.command import entry, parser_of
 from occbench_tools.compare import digest, export, show
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
-from occbench_tools.compare.summary import across_devices, cliffs_of
+from occbench_tools.compare.summary import across_devices
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.lines import complain, reason
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     base = read(options.base)
     threshold = None if options.threshold is None else options.threshold / 100
     found: list[Comparison] = []
-    cliffs = None  # of base
+    cliffs: dict[frozenset[str], pd.DataFrame] = {}  # of base
     for place, (path, name) in enumerate(
         zip(options.candidates, names_of(options.candidates), strict=True), 1
     ):
@@ -89,7 +91,6 @@ def run(options: argparse.Namespace) -> int:
             raise LookupError(
                 f"{model} is a model's run and {measured} was measured; --allow-model compares them, marked"
             )
-        cliffs = cliffs_of(base) if cliffs is None else cliffs
         found.append(compare(base, candidate, name, options.by, threshold, cliffs))
         several = len(options.candidates) > 1
         if options.export_benchmark:

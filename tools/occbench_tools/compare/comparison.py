@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,8 @@ from occbench_tools.compare.align import align
 from occbench_tools.compare.environment import DIFFERENT, device_relation, differences
 from occbench_tools.compare.verdicts import compare_cases, default_threshold
 from occbench_tools.folder import Folder
+
+ASKED = ("preset", "benchmark_filter", "experiments")  # fields of env.json: which cases a run was to have
 
 
 @dataclass
@@ -57,12 +59,14 @@ def compare(
     name: str,
     by: str | None,
     threshold: float | None,
-    base_cliffs: pd.DataFrame | None = None,
+    known_cliffs: dict[frozenset[str], pd.DataFrame],
 ) -> Comparison:
     """Compares two folders read with their samples. LookupError where they have no case in common.
 
     by: time, cycles or ceiling; None: ceiling for different devices, else time. threshold: a fraction; None:
-    what the relation of the devices allows to be told apart.
+    what the relation of the devices allows to be told apart. known_cliffs: of base's cases; what is lacking
+    is added. Where one run did not measure, no cliff is gone or new: those of the cases that both have count.
+    Only of different devices asked alike all do, since their edges lie at other values.
     """
     relation = device_relation(base.env["gpu"], candidate.env["gpu"])
     pairs, alone = align(base.valid, candidate.valid, relation != DIFFERENT)
@@ -78,9 +82,18 @@ def compare(
         warnings.insert(
             0, f"MODEL: nothing of {' and '.join(sides)} was measured; no verdict here is one of a device"
         )
+    ours, theirs = base, candidate
+    if relation != DIFFERENT or any(base.env.get(name) != candidate.env.get(name) for name in ASKED):
+        ours, theirs = (
+            replace(run, cases=run.cases[run.cases["case_id"].isin(pairs[name])])
+            for run, name in ((base, "base_case_id"), (candidate, "case_id"))
+        )
+    common = frozenset(ours.valid["case_id"])
+    if common not in known_cliffs:
+        known_cliffs[common] = summary.cliffs_of(ours)
     return Comparison(
         base=base, candidate=candidate, name=name, relation=relation, by=by, threshold=threshold,
         environment=environment, warnings=[*base.warnings, *candidate.warnings, *warnings], cases=cases,
         alone=alone, experiments=summary.by_experiment(cases), drift=summary.drift(base, candidate, cases),
-        cliffs=summary.moved_cliffs(base, candidate, base_cliffs),
+        cliffs=summary.moved_cliffs(ours, theirs, known_cliffs[common]),
     )  # fmt: skip
