@@ -191,6 +191,7 @@ def test_what_quickstart_leaves(browser: Any, quick: Path, tmp_path: Path) -> No
     assert report.main([str(quick), "--output", str(page)]) == 0
     assert {e["name"] for e in document(page)["experiments"]} == set(layout.LAYOUTS)
     assert_whole(opened(browser, page), page)
+    assert browser.find_element("css selector", "#findings h2").text == "Experiments"  # nothing was found
     assert len(pd.read_csv(quick / "cases.csv").query("experiment == 'clusters' and status == 'valid'")) == 1
 
 

@@ -87,7 +87,7 @@ function scales(experiment, units) {
   column("ceiling", "% of the ceiling", "rate", "percent_of_ceiling");
   found.push({ id: "best", label: "% of the line's best", kind: "best", value: (r) => rows.get(r, "throughput") });
   column("cycle", "Per cycle and SM", "rate", "per_cycle_per_sm");
-  column("pass", "SM cycles per pass", "time", "cycles_per_pass");
+  column("iteration", "SM cycles per loop iteration", "time", "cycles_per_pass");
   column("own", "SM cycles by the kernel's own clock", "own", "own_cycles_per_pass");
   if (has("energy_per_launch_j")) {
     const value = (r) => {
@@ -210,7 +210,7 @@ function thirds(low, high) {
 const shownOf = (view) => view.lines.filter(({ label }) => view.slots.has(label));
 
 /** Ticks of an axis: whole steps of a dial, or powers of two on a logarithmic one. */
-function ticks(x, values) {
+function ticks(x, values, width) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (!x.log) {
     let { step } = x;
@@ -218,7 +218,7 @@ function ticks(x, values) {
     return step && (high - low) / step < 18 ? { dtick: step, tick0: 0 } : {};
   }
   const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
-  const every = Math.max(1, Math.ceil((last - first) / 8));
+  const every = Math.max(1, Math.ceil((last - first) / (width < 500 ? 4 : 8)));
   const tickvals = first > last ? [low] : []; // no power of two among them: the first value
   for (let power = first; power <= last; power += every) tickvals.push(2 ** power);
   return { type: "log", tickvals, ticktext: tickvals.map(x.bytes ? bytesName : String) };
@@ -374,7 +374,7 @@ function figure(experiment, view, runs, names, models, columns, width) {
     font: { family: style.getPropertyValue("--sans").trim(), color: ink }, margin: { l: 56, r: 12, t: 34 + 14 * labelRows, b: 44 }, separators: ".,",
     hoverlabel: { bgcolor: paper, bordercolor: faint, font: { color: ink, size: 12 }, align: "left" },
     xaxis: {
-      ...axis, ...ticks(x, values), range: [left, right], showgrid: false, domain: [0, 1], anchor: steps.length ? "y2" : "y",
+      ...axis, ...ticks(x, values, width), range: [left, right], showgrid: false, domain: [0, 1], anchor: steps.length ? "y2" : "y",
       title: { ...axis.title, text: x.label },
     },
     yaxis: {

@@ -119,7 +119,8 @@ class Section {
     this.axes = axes(experiment);
     this.scales = scales(experiment, data.units);
     const wanted = (list, id) => list.find((a) => a.id === id) || list[0];
-    const y = plan.y || experiment.y;
+    // A model has no clock within the kernel: there the iteration's time tells the latency.
+    const y = [plan.y || experiment.y, "iteration"].find((id) => this.scales.some((s) => s.id === id) || id !== "own");
     this.view = { x: wanted(this.axes, plan.x || experiment.dial), y: wanted(this.scales, y), slots: new Map() };
     // A rate that not all lines have would hide some without a word.
     const chooser = (word, list, key) => el("label", {}, `${word} `, el("select", {
@@ -242,12 +243,13 @@ class Section {
       table(["line", "best", ...SHARES.map((s) => `${100 * s} % of it`)], body)] : []));
     const steps = cliffs.map((c) => [c.line.label, `${number(c.from_value)} \u2192 ${number(c.to_value)}`,
       c.blocks_from === null ? "" : `${number(c.blocks_from)} \u2192 ${number(c.blocks_to)}`, (c.cause || "").replace(/_/g, " "),
-      `${number(100 * c.drop)} %` + (c.drop_low === null ? "" : ` [${number(100 * c.drop_low)}, ${number(100 * c.drop_high)}]`), c.verdict, c.note || ""]);
+      `${number(100 * c.drop)} %` + (c.drop_low === null ? "" : ` [${number(100 * c.drop_low)}, ${number(100 * c.drop_high)}]`), c.verdict, prose(c.note || "")]);
     this.cliffs.replaceChildren(...(steps.length ? [folded(`Cliffs on these lines: ${steps.length}`, () =>
       table(["line", "dial", "blocks per SM", "cause", "lost, 95 % interval", "verdict", "note"], steps), isOpen(this.cliffs))] : []));
     const lost = this.experiment.lost.filter(([run]) => runs.includes(run));
     this.lost.replaceChildren(...(lost.length && !this.plan.before ? [folded(`Cases without a time: ${lost.length}`, () =>
-      table(["case", "device", "status", "why"], lost.map(([run, id, status, why]) => [el("code", {}, id), names[run], status, why || ""])), isOpen(this.lost))] : []));
+      table(["case", ...(names.length > 1 ? ["device"] : []), "status", "why"], lost.map(([run, id, status, why]) =>
+        [el("code", {}, id), ...(names.length > 1 ? [names[run]] : []), status, why || ""])), isOpen(this.lost))] : []));
   }
 
   /** Arrow keys: left and right along a line, up and down to the next one; Enter keeps the row. */
@@ -364,7 +366,7 @@ function build() {
     if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
   }
   document.getElementById("findings").append(
-    el("h2", {}, data.sections ? "Lessons" : "Findings"),
+    el("h2", {}, data.sections ? "Lessons" : models.size === data.runs.length ? "Experiments" : "Findings"),
     el("table", {}, el("tbody", {}, ...plans.map((plan) => el("tr", {}, el("td", {},
       el("a", { href: `#${plan.id}` }, plan.title), el("p", {}, ...prose(plan.first || ""))))))));
   const current = new IntersectionObserver((seen) => {
