@@ -161,8 +161,9 @@ configure() {  # configure PRESET [CMAKE'S WORDS]...: quietly, unless it fails
   local log=build/$1.log
   mkdir -p build
   cmake --preset "$@" >"$log" 2>&1 && return
-  # No network and no right to install: one line says the way out.
-  if ((${#to_fetch[@]})) && grep -q -e -subbuild -e 'git.*FetchContent' "$log"; then
+  # No network to fetch from: one line says the way out.
+  if grep -q -e -subbuild -e 'git.*FetchContent' "$log"; then
+    ((${#to_fetch[@]})) || die 5 "a library is too old here, and CMake could not fetch a newer one: $log says which"
     die 5 "${to_fetch[*]}: neither found nor fetched ($log says why); $(how_to_get "${to_fetch[@]}")"
   fi
   cat "$log" >&2

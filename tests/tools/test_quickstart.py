@@ -97,6 +97,9 @@ def test_a_fetch_that_fails_names_the_packages_in_one_line(bare: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
     assert "libbenchmark-dev libcli11-dev: neither found nor fetched (build/release.log" in done.stderr
     assert "Could not resolve host" in (bare / "build/release.log").read_text()
+    done = call(bare, "configure release")  # all packages are there, and one is of an older version
+    assert (done.returncode, len(done.stderr.splitlines())) == (5, 1)
+    assert "a library is too old here" in done.stderr
 
 
 def test_any_other_failure_of_cmake_is_shown_whole(bare: Path) -> None:
