@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel, away from the source: all that the tools read is in it, and its commands read a copied run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("hatchling")
+
+import made_up
+from pages import H200, built
+
+FILES = ("cases.csv", "samples.csv.gz", "samples.csv", "env.json")
+
+
+@pytest.fixture(scope="module")
+def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel's content, and a copy of a run."""
+    away = tmp_path_factory.mktemp("away")
+    words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", away]
+    words += ["--disable-pip-version-check", made_up.REPOSITORY / "tools"]
+    subprocess.run([sys.executable, *words], check=True)
+    (wheel,) = away.glob("occbench_tools-*-py3-none-any.whl")
+    zipfile.ZipFile(wheel).extractall(away / "wheel")
+    (away / "run").mkdir()
+    for name in FILES:
+        if (H200 / name).exists():
+            shutil.copy(H200 / name, away / "run")
+    return away
+
+
+def test_nothing_is_left_in_the_source(away: Path) -> None:
+    words = ["git", "status", "--short", "--ignored", "tools"]
+    said = subprocess.run(words, cwd=made_up.REPOSITORY, capture_output=True, text=True)
+    if said.returncode:
+        pytest.skip("no git checkout")
+    caches = ("__pycache__/", ".ruff_cache/")
+    littered = [line for line in said.stdout.splitlines() if line[:2] == "!!" and not line.endswith(caches)]
+    assert littered == [], away
+
+
+def test_what_the_tools_read_is_in_it(away: Path) -> None:
+    package = away / "wheel" / "occbench_tools"
+    source = made_up.REPOSITORY / "tools" / "occbench_tools"
+    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {path.relative_to(source) for path in files} == {
+        path.relative_to(package) for path in package.rglob("*") if path.is_file()
+    }
+    assert not (package / "schema.json").is_symlink()
+    assert (package / "schema.json").read_bytes() == (made_up.REPOSITORY / "results/schema.json").read_bytes()
+
+
+@pytest.mark.parametrize("words", ["validate", "report", "explain", "compare run run", "report.teach"])
+def test_its_commands_work(words: str, away: Path) -> None:
+    if words == "report.teach" and not built():
+        pytest.skip("teach asks occbench calc, and none is built")
+    module, *folders = words.split()
+    call = [sys.executable, "-m", f"occbench_tools.{module}", *(folders or ["run"])]
+    environment = os.environ | {"PYTHONPATH": str(away / "wheel"), "OCCBENCH": str(built())}
+    done = subprocess.run(call, cwd=away, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout
