@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from occbench_tools.explain import MAIN, said_of
-from occbench_tools.report.payload import Run
+from occbench_tools.report.payload import Run, said
 
 Answer = dict[str, Any]  # what `occbench calc --format json` says of one footprint
 
@@ -56,8 +55,8 @@ class Lesson(NamedTuple):
     show: tuple[str, ...]
     question: str
     attempt: tuple[str, ...]
-    measured: Callable[[Run, str], str] = lambda run, experiment: " ".join(
-        said_of(experiment, rows_of(run, experiment), run.env)[:MAIN]
+    measured: Callable[[Run, str], str] = lambda run, experiment: said(
+        run, experiment, rows_of(run, experiment)
     )
 
 
