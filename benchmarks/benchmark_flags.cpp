@@ -91,7 +91,10 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
     if (name == "--benchmark_format") asked.report_on_stdout = true;
     if (name == "--benchmark_format") asked.csv_on_stdout = word.value == "csv";
     if (name == "--benchmark_out_format") asked.csv_in_file = word.value == "csv";
-    if (name == "--benchmark_out") check_writable(word.value);
+    if (name == "--benchmark_out") {
+      asked.writes_file = true;
+      check_writable(word.value);
+    }
   }
   static_cast<void>(benchmark_filter(asked.filter));
 

@@ -13,6 +13,7 @@ struct BenchmarkFlags {
   std::string filter;             ///< --benchmark_filter as it was given
   bool list_tests = false;        ///< names alone, and no run
   bool report_on_stdout = false;  ///< --benchmark_format was given: Google Benchmark owns stdout
+  bool writes_file = false;       ///< --benchmark_out was given
   bool csv_on_stdout = false;
   bool csv_in_file = false;
 };

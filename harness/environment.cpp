@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <ctime>
+#include <filesystem>
+#include <iomanip>
 #include <sstream>
 
 #include "build_info.hpp"  // written by the build: commit, flags, compilers
@@ -90,33 +93,62 @@ nlohmann::json method(const Runner& runner) {
   return all;
 }
 
+constexpr std::string_view anonymous_prefix = "anonymous-";
+
+/// Without what says whose machine it was. The fields beside hold what the command line asked for.
+void make_anonymous(nlohmann::json& env) {
+  env["host"] = nullptr;
+  env["command_line"] = "occbench run --anonymous";
+  if (env["source"] == "measured") env["gpu"]["uuid"] = anonymous_uuid(env["gpu"]["uuid"].get<std::string>());
+  if (nlohmann::json& parameters = env["parameters"]; !parameters.is_null()) {
+    parameters["file"] = std::filesystem::path(parameters["file"].get<std::string>()).filename().string();
+    nlohmann::json& content = parameters["content"];
+    if (const std::string uuid = content.value("uuid", ""); !uuid.empty())
+      content["uuid"] = anonymous_uuid(uuid);
+  }
+}
+
 }  // namespace
 
 nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   std::array<char, 256> host{};
   static_cast<void>(gethostname(host.data(), host.size() - 1));
-  return {{"schema_version", schema_version},
-          {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
-          {"occbench_version", build_info::version},
-          {"git_commit", build_info::commit},
-          {"git_dirty", build_info::dirty},
-          {"build_type", build_info::build_type},
-          {"cuda_toolkit", build_info::cuda_toolkit},
-          {"compiler", build_info::compiler},
-          {"compiler_flags", build_info::compiler_flags},
-          {"cuda_architectures", build_info::cuda_architectures},
-          {"google_benchmark_version", run.google_benchmark_version},
-          {"command_line", run.command_line},
-          {"host", host.data()},
-          {"preset", run.preset},
-          {"experiments", run.experiments},
-          {"seed", run.seed},
-          {"benchmark_filter", run.benchmark_filter},
-          {"counters", run.counters},
-          {"source", runner.device().is_model ? "model" : "measured"},
-          {"gpu", gpu(runner.device())},
-          {"parameters", run.parameters},
-          {"method", method(runner)}};
+  nlohmann::json env{{"schema_version", schema_version},
+                     {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
+                     {"occbench_version", build_info::version},
+                     {"git_commit", build_info::commit},
+                     {"git_dirty", build_info::dirty},
+                     {"build_type", build_info::build_type},
+                     {"cuda_toolkit", build_info::cuda_toolkit},
+                     {"compiler", build_info::compiler},
+                     {"compiler_flags", build_info::compiler_flags},
+                     {"cuda_architectures", build_info::cuda_architectures},
+                     {"google_benchmark_version", run.google_benchmark_version},
+                     {"command_line", run.command_line},
+                     {"host", host.data()},
+                     {"preset", run.preset},
+                     {"experiments", run.experiments},
+                     {"seed", run.seed},
+                     {"benchmark_filter", run.benchmark_filter},
+                     {"counters", run.counters},
+                     {"source", runner.device().is_model ? "model" : "measured"},
+                     {"gpu", gpu(runner.device())},
+                     {"parameters", run.parameters},
+                     {"method", method(runner)}};
+  if (run.anonymous) make_anonymous(env);
+  return env;
+}
+
+std::string anonymous_uuid(std::string_view uuid) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : uuid) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::ostringstream name;
+  name << anonymous_prefix << std::hex << std::setw(16) << std::setfill('0') << hash;
+  return name.str();
+}
+
+bool is_uuid_of(std::string_view in_env, const Device& device) {
+  return in_env == (in_env.starts_with(anonymous_prefix) ? anonymous_uuid(device.uuid) : device.uuid);
 }
 
 std::string build_commit() { return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : ""); }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/device.hpp"
@@ -21,10 +22,18 @@ struct RunDescription {
   std::vector<std::string> counters;  ///< groups asked for
   std::string google_benchmark_version;
   nlohmann::json parameters = nullptr;  ///< what the predictions were made with; null: nothing was predicted
+  bool anonymous = false;               ///< neither host nor paths nor which card it was
 };
 
 /// env.json of a run (results/schema.json describes it).
 nlohmann::json environment(const Runner& runner, const RunDescription& run);
+
+/// The name of a card in an anonymous run: the same in each of its runs, and nothing that leads back to the UUID, 122 random
+/// bits of which it keeps 64. Who knows the UUID of a card can tell which runs are its own.
+std::string anonymous_uuid(std::string_view uuid);
+
+/// Whether a UUID in env.json is that of `device`, by name or anonymously.
+bool is_uuid_of(std::string_view in_env, const Device& device);
 
 /// This build's commit, "abc123def456" or "unknown"; with "-dirty" when the tree differed from it.
 std::string build_commit();

@@ -117,6 +117,11 @@ REFUSALS = [
     Refusal("run --benchmark_nope", 2, "Google Benchmark knows no flag '--benchmark_nope'"),
     Refusal("run --benchmark_repetitions=abc", 2, "=abc: the value must be a whole number"),
     Refusal("run --benchmark_time_unit=fortnight", 2, "the value must be ns, us, ms or s"),
+    Refusal(
+        "run --device model:h200 --anonymous --benchmark_out=x.json",
+        2,
+        "Google Benchmark writes the host's name into its file; --anonymous goes without --benchmark_out",
+    ),
     Refusal("run --resume ''", 2, "--resume: is empty"),
     Refusal("run --output ''", 2, "--output: is empty"),
     Refusal("run --resume run --preset quick", 2, "--preset excludes --resume"),
@@ -732,9 +737,31 @@ class ModelRun(unittest.TestCase):
             self.assertEqual(json.loads(done.stdout)["context"]["source"], "model")
             self.assertIn(self.BANNER, done.stderr)
 
+    def test_anonymous(self) -> None:
+        """Neither host nor user nor a path; the run is valid, and goes on as it was begun."""
+        with working_folder():
+            mine = Path.cwd() / "home-of-somebody"
+            mine.mkdir()
+            shutil.copy(PARAMETERS, mine / "card.json")
+            words = ("--anonymous", "--experiment", "registers", "--output", str(mine / "run"))
+            device = f"model:{mine / 'card.json'}"
+            self.assertEqual(occbench("run", "--device", device, *words, gpu=False).returncode, 0)
+            text = "".join(file.read_text() for file in (mine / "run").iterdir())
+            for word in ("home-of-somebody", str(Path.cwd()), os.uname().nodename, "/home"):
+                self.assertFalse(word in text, word)
+            env = json.loads((mine / "run/env.json").read_text())
+            self.assertEqual((env["host"], env["command_line"]), (None, "occbench run --anonymous"))
+            self.assertEqual(env["parameters"]["file"], "card.json")
+            self.assertEqual(validated(mine / "run").returncode, 0)
+            whole = (mine / "run/cases.csv").read_text()
+            (mine / "run/cases.csv").write_text("".join(whole.splitlines(keepends=True)[:5]))
+            self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
+            self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
+
     def test_list_names_what_run_would(self) -> None:
         for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
-            listed = occbench("list", "--device", model, "--experiment", "registers", "--format", "csv", gpu=False)
+            words = ("--device", model, "--experiment", "registers", "--format", "csv")
+            listed = occbench("list", *words, gpu=False)
             ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
             words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
             self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())
@@ -785,9 +812,31 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
             samples = rows(Path("run/samples.csv"))
             self.assertEqual({row["repetition"] for row in samples}, {"0", "1"})
 
+    def test_anonymous(self) -> None:
+        """Neither host nor user nor a path; the run is valid, and goes on as it was begun."""
+        with working_folder():
+            mine = Path.cwd() / "home-of-somebody"
+            mine.mkdir()
+            shutil.copy(PARAMETERS, mine / "card.json")
+            words = ("--anonymous", "--experiment", "registers", "--output", str(mine / "run"))
+            device = f"model:{mine / 'card.json'}"
+            self.assertEqual(occbench("run", "--device", device, *words, gpu=False).returncode, 0)
+            text = "".join(file.read_text() for file in (mine / "run").iterdir())
+            for word in ("home-of-somebody", str(Path.cwd()), os.uname().nodename, "/home"):
+                self.assertFalse(word in text, word)
+            env = json.loads((mine / "run/env.json").read_text())
+            self.assertEqual((env["host"], env["command_line"]), (None, "occbench run --anonymous"))
+            self.assertEqual(env["parameters"]["file"], "card.json")
+            self.assertEqual(validated(mine / "run").returncode, 0)
+            whole = (mine / "run/cases.csv").read_text()
+            (mine / "run/cases.csv").write_text("".join(whole.splitlines(keepends=True)[:5]))
+            self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
+            self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
+
     def test_list_names_what_run_would(self) -> None:
         for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
-            listed = occbench("list", "--device", model, "--experiment", "registers", "--format", "csv", gpu=False)
+            words = ("--device", model, "--experiment", "registers", "--format", "csv")
+            listed = occbench("list", *words, gpu=False)
             ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
             words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
             self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())

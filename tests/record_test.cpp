@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "harness/csv.hpp"
+#include "harness/environment.hpp"
 #include "harness/observe.hpp"
 
 namespace occbench {
@@ -385,6 +386,18 @@ TEST_F(RunFolder, AFullDiskAtTheStartLeavesNoHalfAFile) {
 }
 
 // --- The census
+
+TEST(Anonymous, TheSameCardHasTheSameNameAndAnotherCardAnother) {
+  Device card;
+  card.uuid = "GPU-5a1a5745-0000-4000-8000-0123456789ab";
+  const std::string name = anonymous_uuid(card.uuid);
+  EXPECT_EQ(name.find("5a1a5745"), std::string::npos);
+  EXPECT_EQ(name.size(), std::string("anonymous-0123456789abcdef").size());
+  EXPECT_TRUE(is_uuid_of(name, card) && is_uuid_of(card.uuid, card));
+  card.uuid.back() = 'c';
+  EXPECT_NE(anonymous_uuid(card.uuid), name);
+  EXPECT_FALSE(is_uuid_of(name, card));
+}
 
 TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
   const CensusRecord records[] = {

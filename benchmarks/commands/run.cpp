@@ -44,6 +44,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool allow_debug = false;
   bool verbose = false;
+  bool anonymous = false;
   std::string benchmark_filter;
 };
 
@@ -112,7 +113,7 @@ Target take_over(Options& o, const nlohmann::json& env) try {
     t.device = open_target(o).device;
   }
   const std::string uuid = env.value("/gpu/uuid"_json_pointer, "");
-  if (uuid != t.device.uuid)
+  if (!is_uuid_of(uuid, t.device))
     throw UserError(Exit::usage, o.resume + " was measured on another device (" +
                                      env.value("/gpu/name"_json_pointer, "?") + " " + uuid + "), not on " +
                                      t.device.uuid);
@@ -187,6 +188,10 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   if (!o.resume.empty() && !asked.filter.empty())
     throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
   o.benchmark_filter = asked.filter;
+  if (o.anonymous && asked.writes_file)
+    throw UserError(Exit::usage,
+                    "Google Benchmark writes the host's name into its file; --anonymous goes without "
+                    "--benchmark_out");
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
   static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
@@ -225,7 +230,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                    .benchmark_filter = o.benchmark_filter,
                                    .counters = o.counters,
                                    .google_benchmark_version = google_benchmark_version(),
-                                   .parameters = target.parameters ? target.parameters->to_json() : nullptr};
+                                   .parameters = target.parameters ? target.parameters->to_json() : nullptr,
+                                   .anonymous = o.anonymous};
   const fs::path folder = !o.resume.empty()   ? fs::path(o.resume)
                           : !o.output.empty() ? fs::path(o.output)
                                               : fresh_folder(device);
@@ -318,7 +324,11 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* resume =
       command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
           ->check(not_empty);
-  for (auto* option : {output, preset, experiment, seed, parameters, counters}) resume->excludes(option);
+  auto* anonymous =
+      command->add_flag("--anonymous", o->anonymous,
+                        "Leaves host, paths and the card's UUID out of the files, for results to send");
+  for (auto* option : {output, preset, experiment, seed, parameters, counters, anonymous})
+    resume->excludes(option);
   auto* these = command
                     ->add_option("--case", o->case_ids,
                                  "Launches only these, separated by commas, for a profiler: each in its NVTX "

@@ -18,7 +18,7 @@ from occbench_tools import command
 from pages import cases, write
 
 PROJECT = tomllib.loads((made_up.REPOSITORY / "tools" / "pyproject.toml").read_text(encoding="utf-8"))
-SCRIPTS = sorted(set(PROJECT["project"]["scripts"]) - {"occbench-explain"})
+SCRIPTS = sorted(PROJECT["project"]["scripts"])
 ENVIRONMENT = os.environ | {"COLUMNS": "80"}
 # How each that reads folders is called to print something.
 CALLS = {

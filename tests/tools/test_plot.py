@@ -15,8 +15,9 @@ pytest.importorskip("pandas")
 
 import made_up
 from matplotlib.figure import Figure
-from occbench_tools import plot
-from occbench_tools.analysis import OUTSIDE
+from occbench_tools import explain, layout, plot
+from occbench_tools.analysis import CURVE_POINTS, OUTSIDE
+from occbench_tools.curves import NAMED
 from occbench_tools.plot.occupancy import PARTS
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
@@ -79,7 +80,7 @@ def figure_of(folder: Path, experiment: str) -> Figure:
 
 def test_what_the_figure_says(folder: Path) -> None:
     figure = figure_of(folder, "block_size")
-    assert figure.get_suptitle().startswith("Block sizes that leave warp slots empty")
+    assert figure.get_suptitle().startswith("v=1 keep 22 % of their best speed at the worst block size, 32")
     assert [t.get_text() for t in figure.texts[1:]] == ["A GPU, 2025-01-31, commit 0123456789ab (modified)"]
     percent, theory = figure.axes
     assert (percent.get_ylabel(), theory.get_ylabel()) == (
@@ -131,6 +132,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.write(tmp_path_factory.mktemp("run"), made_up.cases())
 
 
+@pytest.fixture(scope="module")
+def said(run: Path) -> dict[str, list[str]]:
+    return explain.sentences_of(run)
+
+
 def words_of(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
@@ -152,16 +158,40 @@ def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
         plot.draw(experiment, some, env)
 
 
-def test_titles_say_what_is_seen(run: Path) -> None:
+@pytest.mark.parametrize("experiment", plot.FIGURES)
+def test_titles_are_the_findings(run: Path, said: dict[str, list[str]], experiment: str) -> None:
+    """A picture's title is the first sentence of occbench explain."""
+    words = said[experiment][0].replace("`", "").removesuffix(".")
+    assert " ".join(figure_of(run, experiment).get_suptitle().split()) == words
+
+
+def joined(figure: Figure) -> list[int]:
+    """Of every line of marks that is joined, how many places it goes through."""
+    lines = [line for axes in figure.axes for line in axes.lines if line.get_marker() in ("o", ".")]
+    return [len(set(line.get_xdata())) for line in lines if line.get_linestyle() not in ("None", "")]
+
+
+@pytest.mark.parametrize("experiment", plot.FIGURES)
+def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
+    """Of three values of each dial nothing is joined, and the picture says so."""
     cases, env = plot.read_folder(run)
-    copies = cases[cases["experiment"] == "bulk_copy"]
-    assert (
-        figure_of(run, "bulk_copy").get_suptitle().startswith("One warp per SM with bulk copies reads faster")
-    )
-    slow = copies.assign(throughput=copies["throughput"].mask(copies["family"] == "bulk_copy", 1e9))
-    assert plot.draw("bulk_copy", slow, env).get_suptitle().startswith("Bulk copies: what counts")
-    title = "The API's block size: within 5 % of the best for 1 of 2 kernels, at worst 8 % behind"
-    assert figure_of(run, "block_size_pick").get_suptitle().startswith(title)
+    rows = cases[cases["experiment"] == experiment]
+    whole = plot.draw(experiment, rows, env)
+    assert all(places >= CURVE_POINTS for places in joined(whole) if places)
+    dial = layout.layout(experiment).dial
+    three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
+    figure = plot.draw(experiment, three, env | dict(preset="quick"))
+    assert all(places >= CURVE_POINTS for places in joined(figure) if places)
+    if dial == "warps_per_sm":  # what the pictures have along their width
+        assert not any(joined(figure))
+        assert "points a line are too few" in figure.get_suptitle() or experiment in NAMED
+        assert "fewer than 4 points are not joined; preset standard has more" in source_of(figure)
+        assert "not joined" not in source_of(whole) or experiment not in ("latency_hiding", "nbody")
+
+
+def source_of(figure: Figure) -> str:
+    """What stands below the title."""
+    return " ".join(figure.texts[-1].get_text().split())
 
 
 def test_where_the_working_sets_pass_the_l1(run: Path) -> None:
@@ -182,7 +212,7 @@ def test_the_model_is_a_thin_line(tmp_path: Path) -> None:
     rows = [made_up.foretold(row, 0.05) for row in made_up.cases() if row["experiment"] in names]
     folder = made_up.write(tmp_path / "foretold", rows)
     figure = figure_of(folder, "shared_memory")
-    assert "; thin grey lines: the model, beforehand" in figure.texts[-1].get_text()
+    assert "; thin grey lines: the model, beforehand" in source_of(figure)
     drawn = [list(line.get_ydata()) for line in figure.axes[0].lines if line.get_marker() == "o"]
     expected = [pytest.approx([1.05 * y for y in line]) for line in drawn]
     assert drawn and model_lines(figure)[: len(drawn)] == expected
@@ -213,6 +243,7 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
 
 def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
     """The worst case of an experiment, and the grids of waves; not those whose blocks left no records."""
+
     def row(experiment: str, name: str, tail: float) -> dict[str, object]:
         parts = dict.fromkeys(PARTS, 0.0) | dict(occupancy_launch=0.5 - tail, lost_to_tail=tail)
         made = made_up.case(experiment, "fma_chain", "two-operand-ilp1", 1e13, warps=32, kind="fp32")
@@ -258,6 +289,17 @@ def test_nothing_valid(folder: Path) -> None:
 
 @pytest.mark.parametrize("source", ["measured", "model"])
 def test_a_model_is_marked(source: str) -> None:
-    figure, _ = plot.sheet("Title", ENV | dict(source=source), 1)
-    words = " ".join(text.get_text() for text in figure.texts)
-    assert ("MODEL, nothing here was measured" in words) == (source == "model")
+    figure, _ = plot.sheet(1)
+    plot.head(figure, "Title", ENV | dict(source=source))
+    assert ("MODEL, nothing here was measured" in source_of(figure)) == (source == "model")
+
+
+def test_a_long_title_has_room() -> None:
+    """A title of two lines stands above the line that says where the numbers come from."""
+    figure, _ = plot.sheet(1)
+    plot.head(figure, "many words " * 15, ENV)
+    figure.draw_without_rendering()
+    title, source = figure._suptitle, figure.texts[-1]
+    assert title.get_text().strip().count("\n") == 1
+    lines = title.get_window_extent().height / (title.get_text().count("\n") + 1)
+    assert source.get_window_extent().y1 <= title.get_window_extent().y1 - 2 * lines

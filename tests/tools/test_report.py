@@ -16,8 +16,8 @@ pytest.importorskip("plotly")
 
 import made_up
 import pandas as pd
-from occbench_tools import report
-from occbench_tools.report import layout, payload
+from occbench_tools import layout, report
+from occbench_tools.report import payload
 from pages import H200, cases, document, write
 
 pytestmark = pytest.mark.usefixtures("made_up_cliffs")
@@ -107,7 +107,8 @@ def test_model_beside_measured_only_if_asked(
     assert report.main([str(run), str(model), "--allow-model", "--output", str(target)]) == 0
     assert [entry["model"] for entry in document(target)["runs"]] == [False, True]
     assert report.main([str(model), "--output", str(target)]) == 0
-    assert not any(words for e in document(target)["experiments"] for words in e["findings"])
+    # What a model says of an experiment stands on its page, whose banner says that it is a model's.
+    assert all(words for e in document(target)["experiments"] for words in e["findings"])
 
 
 def test_names_of_runs_differ(run: Path, tmp_path: Path) -> None:

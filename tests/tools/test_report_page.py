@@ -14,8 +14,8 @@ pytest.importorskip("pandas")
 pytest.importorskip("plotly")
 
 import pandas as pd
-from occbench_tools import report
-from occbench_tools.report import layout, payload
+from occbench_tools import layout, report
+from occbench_tools.report import payload
 from pages import EVIL, H200, assert_quiet, assert_whole, cases, document, opened, points_of, write
 
 pytestmark = pytest.mark.usefixtures("made_up_cliffs")
@@ -121,6 +121,7 @@ def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None: 
     assert card.text.startswith("A GPU") and card.text != first
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert not card.is_displayed()
+    browser.execute_script("scrollTo({top: 0, behavior: 'instant'})")  # the focus went down to the chart
     theme = browser.find_element("id", "theme")
     grounds = set()
     for _ in range(3):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def scaled(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+# Two points lie on any law, and three on most. Below so many distinct values of its dial a line is its
+# marks alone, and nothing is said of where it is best, what suffices, or how it bends.
+CURVE_POINTS = 4  # as many as the doublings 8, 16, 32, 64 of an SM's warps
+
+
+def is_curve(values: Iterable[float]) -> bool:
+    """Whether points at these values of a dial are joined by a line, and may be spoken of as one."""
+    return len({value for value in values if pd.notna(value)}) >= CURVE_POINTS
+
+
 def many(count: float, thing: str) -> str:
     """'1 warp', '4 warps'"""
     return f"{count:g} {thing}{'' if count == 1 else 's'}"
@@ -86,7 +97,11 @@ def cusp(rows: pd.DataFrame) -> pd.DataFrame:
     needed = []
     roof = "percent_of_ceiling"
     for ilp, part in rows.dropna(subset=roof).groupby("ilp"):
-        lines = list(part.groupby("fma_per_load"))
+        lines = [
+            (fmas, line) for fmas, line in part.groupby("fma_per_load") if is_curve(line["warps_per_sm"])
+        ]
+        if not lines:
+            continue
         share = min(line[roof].max() for _, line in lines) // 5 * 5
         needed += [
             (ilp, fmas, share, reached(line, "warps_per_sm", roof, share), line[roof].max())

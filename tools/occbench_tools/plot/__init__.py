@@ -21,18 +21,19 @@ from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
+from occbench_tools.explain import headline
 from occbench_tools.lines import complain, reason
 from occbench_tools.plot import blocks, elements, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
-from occbench_tools.plot.sheet import COLOURS, MODEL, as_predicted, curve, sheet
+from occbench_tools.plot.sheet import COLOURS, as_predicted, curve, head, sheet
 
 
-def anything(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def anything(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """An experiment that this tool does not know: every variant over occupancy, one panel per unit."""
     rows = rows.assign(occupancy=100 * rows["occupancy_theoretical"])
     units = list(rows.groupby("unit"))
-    figure, panels = sheet(rows["experiment"].iloc[0], env, len(units))
+    figure, panels = sheet(len(units))
     for axes, (unit, part) in zip(panels, units, strict=True):
         for (name, line), colour in zip(part.groupby("variant"), itertools.cycle(COLOURS), strict=False):
             curve(axes, line, "occupancy", color=colour, label=name)
@@ -65,8 +66,7 @@ OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # exp
 def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """The figure of one experiment. `rows` are its valid rows, at least one."""
     figure = FIGURES.get(experiment, anything)(scaled(rows), env)
-    if figure.findobj(lambda artist: artist.get_gid() == MODEL):
-        figure.texts[-1].set_text(f"{figure.texts[-1].get_text()}; thin grey lines: the model, beforehand")
+    head(figure, headline(experiment, rows, env).replace("`", "").removesuffix("."), env)
     return figure
 
 
@@ -97,9 +97,7 @@ def save(figure: Figure, path: Path) -> None:
 @entry("occbench plot")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = parser_of(
-        "plot", "Draw the experiments of a run.", "occbench plot --experiment latency_hiding"
-    )
+    parser = parser_of("plot", "Draw the experiments of a run.", "occbench plot --experiment latency_hiding")
     add_folder(parser)
     parser.add_argument("--experiment", metavar="NAME", help="draw this one only")
     parser.add_argument("--output", metavar="FILE.png", type=Path, help="default: DIR/EXPERIMENT.png")

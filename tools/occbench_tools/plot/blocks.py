@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from occbench_tools.analysis import (
     best,
     busy,
+    is_curve,
     many,
     meetings,
     parted,
@@ -29,6 +30,7 @@ from occbench_tools.plot.sheet import (
     behind,
     curve,
     curves,
+    join,
     log2,
     name_ends,
     note,
@@ -37,12 +39,10 @@ from occbench_tools.plot.sheet import (
 )  # fmt: skip
 
 
-def barriers(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def barriers(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """A barrier's price over block size at equal warps, alone and with uneven work, and its name's."""
     rows = meetings(rows)
-    figure, panels = sheet(
-        "A barrier is cheap; waiting for the slowest warp is not, and a barrier's name can be dear", env, 3
-    )
+    figure, panels = sheet(3)
     sync = rows[rows["variant"] == "sync-fma1"]
     uneven = rows[(rows["variant"] == "exchange-uneven") & rows["ratio"].notna()]
     for axes, part, y, words, label in (
@@ -87,12 +87,10 @@ def barriers(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def divergence(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def divergence(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Time over the lanes that part ways and over nested branches; and what boundaries cost."""
     rows = parted(rows)
-    figure, panels = sheet(
-        "A warp walks every path that one of its lanes takes; more warps do not hide it", env, 3
-    )
+    figure, panels = sheet(3)
     colours = (VERMILION, GREEN, BLUE, "k")
     split = rows[rows["variant"].str.startswith("split-lane")]
     nested = rows[rows["variant"].str.startswith("nested")]
@@ -146,12 +144,10 @@ def divergence(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def waves(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def waves(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Time over waves before whole waves' stairs, and a block's turnover over its time."""
     grids, ends_of_blocks = sawtooth(rows), turnover(rows)
-    figure, (left, right) = sheet(
-        "A wave that is not full takes as long as one that is; short blocks pay for their turnover", env, 2
-    )
+    figure, (left, right) = sheet(2)
     grids = grids.assign(relative=lambda g: g["time_median_s"] * np.ceil(g["waves"]) / g["expected"])
     if panel(
         left, grids, "Grids around whole waves", "Waves: grid over resident blocks", "Time over one wave's"
@@ -176,9 +172,8 @@ def waves(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         for (blocks, part), colour in zip(sure.groupby("blocks_per_sm"), (BLUE, VERMILION), strict=False):
             part = part.sort_values("block_us")
             error = [part["cycles"] - part["low"], part["high"] - part["cycles"]]
-            right.errorbar(
-                part["block_us"], part["cycles"], error, fmt="o-", color=colour, capsize=3, markersize=4
-            )
+            join(right, part["block_us"], part["cycles"], marker="o", color=colour, markersize=4)
+            right.errorbar(part["block_us"], part["cycles"], error, fmt="none", ecolor=colour, capsize=3)
             ends.append((part, blocks_name(blocks), colour))
         log2(right, ends_of_blocks["block_us"])
         right.set_xlim(ends_of_blocks["block_us"].min() / 1.3, 3 * ends_of_blocks["block_us"].max())
@@ -197,11 +192,8 @@ def energy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Speed, and work per joule, over occupancy; each kernel against its best, which is marked."""
     rows = rows.assign(kernel=rows["variant"], per_joule=per_joule(rows), busy=busy(rows))
     swept = rows.groupby("kernel")["occupancy_theoretical"].transform("nunique") > 1
-    title = "The occupancy that is fastest, and the one that takes the least energy"
     idle = waited(rows, env).any()
-    if idle:
-        title = "The device waited while its energy was counted: these joules are those of idling, too"
-    figure, panels = sheet(title, env, 2)
+    figure, panels = sheet(2)
     for axes, part, y, words, scale in (
         (panels[0], rows, "throughput", "Speed of single launches", 0),
         (panels[1], rows[rows["per_joule"].notna()], "per_joule", "Work per joule of the whole board", 1),
@@ -217,7 +209,7 @@ def energy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         axes.set(xlim=(0, 160), ylim=(0, 112), xticks=range(0, 101, 25))
         for line, _, colour in ends:
             top = best(line, "relative")
-            if not (scale and idle):
+            if is_curve(line["occupancy"]) and not (scale and idle):
                 axes.plot(top["occupancy"], top["relative"], "*", color=colour, markersize=14)
         named = [(line, f"{name}\n{absolute(best(line, y), scale)}", colour) for line, name, colour in ends]
         name_ends(axes, named, "occupancy", "relative")

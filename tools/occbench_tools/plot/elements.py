@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from occbench_tools.analysis import best, many
+from occbench_tools.analysis import many
 from occbench_tools.plot.latency import WARPS
 from occbench_tools.plot.sheet import (
     COLOURS,
@@ -24,10 +24,9 @@ from occbench_tools.plot.sheet import (
 
 
 def elements(
-    rows: pd.DataFrame, env: dict[str, Any], subject: str, what: str, one: str, thin: str, roof: str,
-    marks: dict[str, str] | None = None,
-) -> Figure:  # fmt: skip
-    """Rate of `subject`, each element for itself, over warps in blocks of 128: by `what` a thread has at once
+    rows: pd.DataFrame, what: str, one: str, thin: str, roof: str, marks: dict[str, str] | None = None
+) -> Figure:
+    """Rate of a kernel, each element for itself, over warps in blocks of 128: by `what` a thread has at once
     (in words: `one`s, or where that is empty accesses and their width), and by register caps.
 
     `thin`: which blocks the thin lines are; `roof`: the ceiling's name, empty where none is drawn; `marks`:
@@ -43,12 +42,7 @@ def elements(
             f"{n:g} x {width:g} B" for n, width in zip(rows["ilp"], rows["bytes_per_access"], strict=True)
         ]
     rows = rows.assign(series=series, dial=dial)
-    title = f"{subject}: warps, {what} per thread and registers hide the same latencies"
-    if len(rows):
-        top = best(rows)
-        percent = 100 * top["occupancy_theoretical"]
-        title = f"{subject}: fastest with {top['dial']} per thread, at {percent:.3g} % occupancy"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     usual = rows["block_size"] == 128
     free = rows["register_route"] == "free"
     capped = rows["series"].isin(rows.loc[usual & ~free, "series"])
@@ -78,37 +72,37 @@ def elements(
             name_ends(axes, ends, x)
         else:  # each ends where its registers say, at the same rate: beside their ends the names would meet
             for _, label, colour in ends:
-                axes.plot([], [], color=colour, label=label)
+                axes.plot([], [], "o-", color=colour, markersize=3.5, label=label)
             axes.legend(fontsize=9, frameon=False, loc="lower right", ncols=1 + len(ends) // 8)
     return figure
 
 
-def black_scholes(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def black_scholes(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the prices over warps: by options per thread, and by register caps."""
-    return elements(rows, env, "Black-Scholes", "options", "option", "larger", "theoretical DRAM rate")
+    return elements(rows, "options", "option", "larger", "theoretical DRAM rate")
 
 
-def adam(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def adam(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of an optimizer's step over warps: by accesses of each array per thread, and by register caps."""
-    return elements(rows, env, "Adam", "accesses of each array", "", "larger", "theoretical DRAM rate")
+    return elements(rows, "accesses of each array", "", "larger", "theoretical DRAM rate")
 
 
-def dequantize(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def dequantize(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate at which weights become floats over warps: by loads of them per thread, and by register caps."""
-    return elements(rows, env, "Dequantization", "loads of weights", "", "larger", "theoretical DRAM rate")
+    return elements(rows, "loads of weights", "", "larger", "theoretical DRAM rate")
 
 
-def lattice_boltzmann(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def lattice_boltzmann(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of a time step over warps: by sites per thread of either lattice, and by register caps."""
     roof, marks = "theoretical DRAM rate", {"d2q9": "D2Q9", "d3q19": "D3Q19"}
-    return elements(rows, env, "Lattice Boltzmann", "sites", "site", "larger", roof, marks)
+    return elements(rows, "sites", "site", "larger", roof, marks)
 
 
-def monte_carlo(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def monte_carlo(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the simulation over warps: by paths per thread, and by register caps."""
-    return elements(rows, env, "Monte Carlo pricing", "paths", "path", "other", "")
+    return elements(rows, "paths", "path", "other", "")
 
 
-def sha256(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def sha256(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the hashes over warps: by chains per thread and unrolled rounds, and by register caps."""
-    return elements(rows, env, "SHA-256", "chains", "chain", "larger", "", {"-rounds64": "unrolled"})
+    return elements(rows, "chains", "chain", "larger", "", {"-rounds64": "unrolled"})

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from occbench_tools.analysis import best, cusp, has_cusp, in_flight, many
+from occbench_tools.analysis import best, cusp, in_flight, many
 from occbench_tools.plot.sheet import (
     BLUE,
     DIPS,
@@ -23,6 +23,7 @@ from occbench_tools.plot.sheet import (
     ceiling,
     curve,
     curves,
+    join,
     log2,
     name_ends,
     note,
@@ -35,10 +36,10 @@ from occbench_tools.plot.sheet import (
 WARPS = "Resident warps per SM"
 
 
-def latency_hiding(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def latency_hiding(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Throughput over warps: memory with loads of several widths and ILP, arithmetic with ILP."""
     x = "warps_per_sm"
-    figure, panels = sheet("Latency is hidden by work in flight: by warps, by ILP or by width alike", env, 2)
+    figure, panels = sheet(2)
     reads = rows[rows["variant"].str.startswith("read-f32-")]
     loads = {
         "read-f32-16B-ilp4": ("4 x 16 B", BLUE), "read-f32-16B-ilp1": ("1 x 16 B", SKY),
@@ -85,16 +86,13 @@ def shared_axis(axes: Axes, rows: pd.DataFrame) -> None:
     occupancy_on_top(axes, (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max())
 
 
-def intensity(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def intensity(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Share of the roof over warps for FMAs per load, and the warps that come to one share of it."""
     rows = rows[rows["fma_per_load"].notna()]
     needed = cusp(rows)
     ilp = int(rows["ilp"].max()) if len(rows) else 1
     peak = needed[needed["ilp"] == ilp]
-    title = "How many warps a kernel needs depends on its FMAs per load"
-    if has_cusp(peak):
-        title = "Most warps are needed where arithmetic and memory take as long: Volkov's cusp"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     line = rows[rows["ilp"] == ilp].assign(fma_per_load=lambda r: r["fma_per_load"].astype(int))
     words = f"{many(ilp, 'load')} in flight per thread; named by FMAs per load"
     if panel(left, line, words, WARPS, "% of its roof"):
@@ -110,33 +108,21 @@ def intensity(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         needed = needed.assign(place=needed["fma_per_load"].clip(lower=0.5))
         for (loads, part), colour in zip(needed.groupby("ilp"), (VERMILION, BLUE, GREEN), strict=False):
             name = f"{part['share'].iloc[0]:g} % of the roof, {many(loads, 'load')} in flight"
-            right.plot(part["place"], part["warps"], marker="o", color=colour, linewidth=2.2, label=name)
+            join(right, part["place"], part["warps"], marker="o", color=colour, linewidth=2.2, label=name)
         log2(right, needed["place"], lambda place: f"{place:g}" if place >= 1 else "0")
         right.set(xlim=(0.4, 1.3 * needed["place"].max()), ylim=(0, 1.3 * needed["warps"].max()))
         right.legend(fontsize=9, frameon=False, loc="upper right")
     return figure
 
 
-def fastest(rows: pd.DataFrame, subject: str, one: str, several: str) -> str:
-    """The title of a figure of sums per thread, each over `one`."""
-    if rows.empty:
-        return f"{subject}: warps and {several} per thread hide the same latencies"
-    top = best(rows)
-    sums = f"{top['ilp']:g} {one if top['ilp'] == 1 else several} per thread"
-    percent = 100 * top["occupancy_theoretical"]
-    return f"{subject}: fastest with {sums}, at {percent:.3g} % occupancy"
-
-
-def all_pairs(
-    rows: pd.DataFrame, env: dict[str, Any], subject: str, one: str, several: str, shape: str, sized: str
-) -> Figure:
-    """Pairs over warps: by sums per thread, each over `one`, in blocks of 128; and by caps and block sizes.
+def all_pairs(rows: pd.DataFrame, several: str, shape: str, sized: str) -> Figure:
+    """Pairs over warps: by sums per thread, over `several`, in blocks of 128; and by caps and block sizes.
 
     Variants are named `shape``block size`-`several``number`, and behind it the cap on registers. `sized`:
     what the size is of.
     """
     x = "warps_per_sm"
-    figure, (left, right) = sheet(fastest(rows, subject, one, several), env, 2)
+    figure, (left, right) = sheet(2)
     prefix = f"{shape}128-"
     usual = rows["variant"].str.fullmatch(rf"{prefix}{several}\d+")
     # those of which there is more than one block or cap; with one sum per thread they crowd the panel
@@ -157,36 +143,26 @@ def all_pairs(
     return figure
 
 
-def nbody(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def nbody(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """All pairs over warps: by bodies per thread; and by register caps and block sizes."""
-    return all_pairs(rows, env, "All pairs of gravity", "body", "bodies", "tile", "tiles")
+    return all_pairs(rows, "bodies", "tile", "tiles")
 
 
-def electrostatic(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def electrostatic(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """A map's pairs of atoms and points over warps: by points per thread; and by caps and block sizes."""
-    return all_pairs(rows, env, "Potential map", "point", "points", "block", "blocks")
+    return all_pairs(rows, "points", "block", "blocks")
 
 
-def mri(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def mri(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """A reconstruction's samples and points over warps: by points per thread; and by caps and tiles."""
-    return all_pairs(rows, env, "MRI reconstruction", "point", "points", "shared", "tiles")
+    return all_pairs(rows, "points", "shared", "tiles")
 
 
-def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def constant_memory(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of a reconstruction over warps, samples from constant memory, by the warp's address or by each
     lane's, and from shared memory: by points per thread and register caps."""
     x = "warps_per_sm"
-    constant = rows[rows["variant"].str.startswith("constant")]
-    title = "Samples from constant memory: warps share a small cache"
-    if len(constant):
-        last = constant.loc[constant["warps_per_sm"].idxmax()]
-        top = best(constant[constant["variant"] == last["variant"]])
-        if last["warps_per_sm"] > top["warps_per_sm"]:
-            title = (
-                f"Samples from constant memory: {last['warps_per_sm']:.0f} warps reach "
-                f"{100 * last['rate'] / top['rate']:.0f} % of what {top['warps_per_sm']:.0f} do"
-            )
-    figure, panels = sheet(title, env, 2)
+    figure, panels = sheet(2)
     names = dict(zip(rows["variant"], (many(number, "point") for number in rows["ilp"]), strict=True))
     names |= {v: f"{names[v]}, cap {v.rpartition('-maxnreg')[2]}" for v in names if "-maxnreg" in v}
     names |= {v: f"{names[v]}, each lane's address" for v in names if v.startswith("indexed")}
@@ -201,22 +177,18 @@ def constant_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             axes.set_ylim(0, 1.6 * rows["rate"].max())
             shared_axis(axes, part)
             for _, label, colour in ends:  # beside their ends, of one rate, the names would meet
-                axes.plot([], [], color=colour, label=label)
+                axes.plot([], [], "o-", color=colour, markersize=3.5, label=label)
             thin = "thin: blocks of 256" if (~usual).any() else None
             axes.legend(fontsize=9, frameon=False, loc="upper right", title=thin, title_fontsize=9, ncols=2)
     return figure
 
 
-def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def bulk_copy(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Read rate over bytes in flight per SM, by the warps that share them, beside ordinary loads."""
     copies = rows[rows["bytes_in_flight"].notna()]
     copies = copies.assign(kib=in_flight(copies) / 1024, bulk=copies["variant"].str.startswith("bulk"))
     loads = rows[rows["bytes_in_flight"].isna()]
-    lone = copies[copies["bulk"] & (copies["warps_per_sm"] == 1)]
-    title = "Bulk copies: what counts is the bytes in flight, not the warps that ask for them"
-    if len(lone) and len(loads) and lone["rate"].max() > loads["rate"].max():
-        title = "One warp per SM with bulk copies reads faster than any number with ordinary loads"
-    figure, (axes,) = sheet(title, env, 1)
+    figure, (axes,) = sheet(1)
     if not panel(axes, copies, "", "Asynchronous copies in flight per SM (KiB)", "GB/s"):
         return figure
     for (bulk, warps, colour), style in zip(
@@ -248,11 +220,9 @@ def bulk_copy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def pointer_chase(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def pointer_chase(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Cycles of a dependent load over its working set, by two methods, and under load."""
-    figure, (left, right) = sheet(
-        "A load waits for the level that holds it, and longer when others load", env, 2
-    )
+    figure, (left, right) = sheet(2)
     rows = rows.dropna(subset=["own_cycles_per_pass", "working_set_bytes"])
     idle = rows[~rows["variant"].str.startswith("loaded")]
     walk = idle[idle["variant"].str.startswith("walk")]
@@ -287,7 +257,7 @@ def pointer_chase(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         ends = []
         for (variant, part), colour in zip(loaded.groupby("variant"), (VERMILION, BLUE), strict=False):
             part = part.sort_values("warps_per_sm")
-            right.plot(part["rate"], part["own_cycles_per_pass"], "o-", color=colour, linewidth=1.8)
+            join(right, part["rate"], part["own_cycles_per_pass"], marker="o", color=colour, linewidth=1.8)
             ends.append((part, variant.removeprefix("loaded-").replace("ilp", "ILP "), colour))
         top = 1.15 * loaded["own_cycles_per_pass"].max()
         dram = idle[idle["variant"] == "dram"]["own_cycles_per_pass"]
@@ -299,20 +269,10 @@ def pointer_chase(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def tensor_core(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def tensor_core(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Tensor throughput over warps: mma.sync by accumulators, wgmma by the width of its tile."""
     mma, wgmma = (rows[rows["variant"].str.startswith(f"{kind}-")] for kind in ("mma", "wgmma"))
-    title = "The tensor cores are filled by products in flight, not by many warps"
-    few = wgmma[wgmma["occupancy_theoretical"] <= 0.25]
-    if len(few):
-        top = best(few)
-        title = (
-            f"wgmma reaches {top['rate']:,.0f} {top['unit']} at {100 * top['occupancy_theoretical']:.0f} % "
-            "occupancy"
-        )
-        if len(mma):
-            title += f", mma.sync at most {mma['rate'].max():,.0f} at any"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     y, label = "percent_of_ceiling", "% of the peak at the measured clock"
     if rows[y].isna().all():
         y, label = "rate", ""

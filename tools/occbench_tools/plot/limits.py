@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from occbench_tools.analysis import behind_routes, best, picks, routes
+from occbench_tools.analysis import best, is_curve, picks, routes
 from occbench_tools.plot.sheet import (
     BLUE,
     COLOURS,
@@ -40,12 +40,10 @@ def by_route(axes: Axes, rows: pd.DataFrame, x: str) -> None:
     axes.plot([], [], "o", mfc="none", color=INK, markersize=7, label="other routes to the cap")
 
 
-def registers(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def registers(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Throughput over registers per thread before the staircase of occupancy, loads and FMAs."""
     x = "registers_per_thread"
-    figure, panels = sheet(
-        "Registers take occupancy in steps; loads pay for every step, FMAs for few", env, 2
-    )
+    figure, panels = sheet(2)
     for axes, kind, words in zip(panels, ("load", "fma"), ("Loads", "FMA chain"), strict=True):
         axes.set_title(words, loc="left", fontsize=11)
         axes.set(xlabel="Registers per thread", xticks=range(0, 257, 32))
@@ -71,10 +69,10 @@ def registers(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def spilling(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def spilling(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Throughput over registers per thread before the bytes spilled, all values hot and few of them."""
     x = "registers_per_thread"
-    figure, panels = sheet("Is spilling worth the occupancy? Only where the values spilled are idle", env, 2)
+    figure, panels = sheet(2)
     hot = rows["variant"].str.contains("-hot16-")
     spilled = rows["spill_bytes"].fillna(rows["local_bytes"])
     for axes, here, words in zip(panels, (~hot, hot), ("All 64 values hot", "16 of 64 hot"), strict=True):
@@ -93,6 +91,8 @@ def spilling(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             curve(axes, line, x, color="k", linestyle="--", linewidth=0.9, marker="",
                   label=f"{size} threads, carve-out {carveout} %")  # fmt: skip
         axes.set(ylabel=part["unit"].iloc[0], ylim=(0, 1.25 * part["rate"].max()))
+        if not is_curve(part[x]):
+            continue
         top = best(part)
         free = part[part["register_route"] == "free"]
         gain = f" = {top['rate'] / free['rate'].max():.2f} x uncapped" if len(free) else ""
@@ -112,10 +112,10 @@ def spilling(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def percents(rows: pd.DataFrame, env: dict[str, Any], title: str, x: str, label: str, step: int) -> Figure:
+def percents(rows: pd.DataFrame, x: str, label: str, step: int) -> Figure:
     """Each kernel in percent of its own best, before the staircase of occupancy, on one scale."""
     floor = 40 * (min(rows["percent"].min(), 100 * rows["occupancy_theoretical"].min()) > 45)
-    figure, (axes,) = sheet(title, env, 1)
+    figure, (axes,) = sheet(1)
     staircase(axes, rows, x)
     lines = [line for _, line in rows.groupby("variant")]
     lines.sort(key=lambda line: line["percent"].mean())  # what suffers most comes first
@@ -132,37 +132,28 @@ def percents(rows: pd.DataFrame, env: dict[str, Any], title: str, x: str, label:
     return figure
 
 
-def block_size(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def block_size(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Speed over block size, each kernel against itself."""
-    title = "Block sizes that leave warp slots empty slow down what needs the warps"
-    return percents(rows, env, title, "block_size", "Block size (threads)", 128)
+    return percents(rows, "block_size", "Block size (threads)", 128)
 
 
-def shared_memory(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def shared_memory(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Speed over the shared memory of a block, each kernel against itself."""
     if len(usual := rows[rows["block_size"] == 256]):  # preset full measures others, too
         rows = usual
     rows = rows.assign(kib=rows["dynamic_smem_bytes"] / 1024)
-    title = "Shared memory takes occupancy block by block; only the kernel that needs the warps pays"
-    return percents(rows, env, title, "kib", "Dynamic shared memory per block (KiB)", 32)
+    return percents(rows, "kib", "Dynamic shared memory per block (KiB)", 32)
 
 
 ROUTES = {"shared memory": BLUE, "registers": VERMILION, "block size": GREEN}
 
 
-def same_occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def same_occupancy(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Each kernel at occupancies that came about by different resources, with a small and a large L1."""
     rows = routes(rows).assign(occupancy=100 * rows["occupancy_theoretical"])
     rows = rows.dropna(subset="occupancy")
     kernels = sorted(rows["kernel"].unique(), key=lambda k: (k.startswith("L1"), k))[:4]
-    lost = {kernel: 100 * behind_routes(part)["loss"].max() for kernel, part in rows.groupby("kernel")}
-    title = "One occupancy by several routes"
-    if any(loss > 0 for loss in lost.values()):
-        plain = max((lost[k] for k in kernels if not k.startswith("L1") and lost[k] >= 0), default=0)
-        title = f"The route to an occupancy costs DRAM loads and FMAs {plain:.1f} % at most"
-        if (worst := max((lost[k] for k in kernels if k.startswith("L1") and lost[k] >= 0), default=0)) > 0:
-            title += f", a kernel that lives in the L1 {worst:.0f} %"
-    figure, panels = sheet(title, env, max(1, len(kernels)))
+    figure, panels = sheet(max(1, len(kernels)))
     groups = sorted(rows["occupancy"].unique())
     small = rows["carveout_percent"].max()
     for axes, kernel in zip(panels, kernels, strict=False):
@@ -188,15 +179,10 @@ def same_occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 KERNELS = {"load": "Loads from DRAM", "fma": "FMA chain"}
 
 
-def block_size_pick(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def block_size_pick(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """A row for each kernel, worst pick first: every block size's speed, the API's pick and the best."""
     picked = picks(rows).sort_values("loss")
-    title = "The block size that the occupancy API picks, against the best"
-    if len(picked):
-        good, loss = (picked["loss"] <= 0.05).sum(), 100 * picked["loss"].max()
-        title = f"The API's block size: within 5 % of the best for {good} of {len(picked)} kernels, "
-        title += f"at worst {loss:.0f} % behind"
-    figure, (axes,) = sheet(title, env, 1)
+    figure, (axes,) = sheet(1)
     if not panel(axes, rows if len(picked) else rows[:0], "", "% of the kernel's own best"):
         return figure
     for place, row in enumerate(picked.itertuples()):
@@ -225,13 +211,12 @@ def block_size_pick(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def launch_bounds_roulette(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def launch_bounds_roulette(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Three everyday kernels over their registers, by each dial; what spills is hollow."""
     x = "registers_per_thread"
     rows = rows.assign(kernel=rows["variant"].str.split("-").str[0])
     kernels = sorted(rows["kernel"].unique())[:3]
-    title = "Register caps on everyday kernels: what they bring, and what spilling costs"
-    figure, panels = sheet(title, env, max(1, len(kernels)))
+    figure, panels = sheet(max(1, len(kernels)))
     styles = {"maxnreg": ("o", BLUE, "maxnreg"), "launch_bounds": ("s", GREEN, "launch bounds"),
               "maxrregcount": ("^", ORANGE, "maxrregcount"), "free": ("D", "k", "default")}  # fmt: skip
     for axes, kernel in zip(panels, kernels, strict=False):

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from occbench_tools.analysis import best, l1_kib
+from occbench_tools.analysis import best, is_curve, l1_kib
 from occbench_tools.plot.sheet import (
     BLUE,
     COLOURS,
@@ -24,6 +24,7 @@ from occbench_tools.plot.sheet import (
     ceiling,
     curve,
     curves,
+    join,
     name_ends,
     note,
     occupancy_on_top,
@@ -33,19 +34,15 @@ from occbench_tools.plot.sheet import (
 )  # fmt: skip
 
 
-def tiled_matmul(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def tiled_matmul(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Speed of each form of the multiplication over occupancy."""
-    best = rows.loc[rows["rate"].idxmax()]
-    at = f"{100 * best['occupancy_theoretical']:.0f} % occupancy"
-    figure, (axes,) = sheet(
-        f"Reuse counts for more than occupancy: {best['variant']} is fastest, at {at}", env, 1
-    )
+    figure, (axes,) = sheet(1)
     rows = rows.assign(occupancy=100 * rows["occupancy_theoretical"])
     colours = {"register": BLUE, "textbook": VERMILION, "runtime": GREEN}
     ends = [(line, name, colours.get(name.split("-")[0], INK)) for name, line in rows.groupby("variant")]
     for line, _, colour in ends:
         curve(axes, line, "occupancy", color=colour)
-    axes.set(xlabel="Theoretical occupancy (%)", ylabel=best["unit"], xlim=(0, 118), yscale="log")
+    axes.set(xlabel="Theoretical occupancy (%)", ylabel=rows["unit"].iloc[0], xlim=(0, 118), yscale="log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     limits = axes.get_ylim()
     axes.set_yticks(
@@ -55,18 +52,11 @@ def tiled_matmul(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def transpose(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def transpose(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the transpose over warps, for each conflict; four elements a thread, and eight."""
     x = "warps_per_sm"
     rows = rows[rows["bank_conflict"].notna()]
-    title = "A transpose through shared memory: what bank conflicts leave of DRAM's rate"
-    tops = rows.groupby("bank_conflict")["rate"].max()
-    if len(tops) > 1:
-        left = 100 * tops.iloc[-1] / tops.iloc[0]
-        title = (
-            f"Transpose: with {tops.index[-1]:g} lanes on a bank {left:.0f} % of the best rate without remain"
-        )
-    figure, panels = sheet(title, env, 2)
+    figure, panels = sheet(2)
     for axes, elements in zip(panels, (4, 8), strict=True):
         part = rows[rows["ilp"] == elements]
         words = f"{elements} elements per thread, by lanes on one bank"
@@ -80,15 +70,10 @@ def transpose(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def rows_read(rows: pd.DataFrame, env: dict[str, Any], subject: str, hidden: str) -> Figure:
+def rows_read(rows: pd.DataFrame) -> Figure:
     """Rate of a matrix's rows over warps: by bytes in flight per thread, and by block size."""
     x = "warps_per_sm"
-    title = f"{subject}: {hidden}"
-    if len(rows):
-        top = best(rows)
-        percent = 100 * top["occupancy_theoretical"]
-        title = f"{subject}: fastest in blocks of {top['block_size']:g}, at {percent:.3g} % occupancy"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     rows = rows.assign(
         load=[f"{n:g} x {b:g} B" for n, b in zip(rows["ilp"], rows["bytes_per_access"], strict=True)]
     )
@@ -109,29 +94,24 @@ def rows_read(rows: pd.DataFrame, env: dict[str, Any], subject: str, hidden: str
     return figure
 
 
-def reduction(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def reduction(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the rows' sums over warps: by bytes in flight per thread, and by block size."""
-    return rows_read(rows, env, "Row sums", "bytes in flight and other blocks hide the barriers")
+    return rows_read(rows)
 
 
-def gemv(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def gemv(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the matrix's rows over warps: by bytes in flight per thread, and by block size."""
-    return rows_read(rows, env, "Matrix times vector", "bytes in flight hide DRAM's latency")
+    return rows_read(rows)
 
 
-def rows_held(rows: pd.DataFrame, env: dict[str, Any], subject: str) -> Figure:
-    """Rate of `subject`, whose rows wait in registers, over warps: by a row's length, by who holds one
+def rows_held(rows: pd.DataFrame) -> Figure:
+    """Rate of a kernel whose rows wait in registers, over warps: by a row's length, by who holds one
     length, how; and of longer rows, where blocks hold some.
     """
     x = "warps_per_sm"
     rows = rows.assign(team=rows["variant"].str.split("-").str[0])
-    title = f"{subject}: each row waits in registers, and more warps hide the wait"
-    if len(rows):
-        top = best(rows)
-        held = f"rows of {top['tile_width']:g} per {top['team'].rstrip('0123456789')}"
-        title = f"{subject}: fastest with {held}, at {100 * top['occupancy_theoretical']:.3g} % occupancy"
+    rows = rows[(rows["team"] != "warp") | (rows["block_size"] == 128)]  # a warp's row knows no block
     warp = rows["team"] == "warp"
-    rows = rows[~warp | (rows["block_size"] == 128)]  # a warp's row knows no block
     wide = rows["bytes_per_access"] == 16
     free = warp & (rows["register_route"] == "free")
     lengths = {who: set(part["tile_width"].dropna()) for who, part in rows.groupby(warp)}
@@ -149,7 +129,7 @@ def rows_held(rows: pd.DataFrame, env: dict[str, Any], subject: str) -> Figure:
     if len(longer := rows[wide & ~warp & ~alike]):
         words = "A block per row, by elements and threads"
         plan.append((longer, "variant", words, lambda v: re.sub(r"block(\d+)-row(\d+)-16B", r"\2 / \1", v)))
-    figure, panels = sheet(title, env, len(plan))
+    figure, panels = sheet(len(plan))
     for axes, (part, by, words, name) in zip(panels, plan, strict=True):
         if not panel(axes, part, words, "Resident warps per SM"):
             continue
@@ -164,33 +144,27 @@ def rows_held(rows: pd.DataFrame, env: dict[str, Any], subject: str) -> Figure:
     return figure
 
 
-def softmax(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def softmax(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the rows' softmax over warps: by a row's length, and by who holds a row of one length, how."""
-    return rows_held(rows, env, "Softmax")
+    return rows_held(rows)
 
 
-def layer_norm(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def layer_norm(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """As of `softmax`, and of rows that only blocks hold."""
-    return rows_held(rows, env, "Layer normalization")
+    return rows_held(rows)
 
 
-def scan(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def scan(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of the prefix sums over warps: by the way that a block scans, and by block size."""
     x = "warps_per_sm"
-    title = "Prefix sums: shuffles and elements per thread spare the warps that barriers want"
     form = rows["variant"].str.replace(r"-block\d+", "", regex=True)
     rows = rows.assign(
         form=form.str.replace("kogge_stone-elements1", "a barrier a step")
         .str.replace(r"shuffles-elements(\d+)", r"shuffles, \1 each", regex=True)
         .str.replace("-maxnreg", ", cap ")
     )
-    if len(rows):
-        top = best(rows)
-        percent = 100 * top["occupancy_theoretical"]
-        way = top["form"].partition(", cap")[0].replace("each", "per thread")
-        title = f"Prefix sums: fastest with {way}, at {percent:.3g} % occupancy"
     rows = rows.assign(line=rows["block_size"].map("{:4g}: ".format) + rows["form"])
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     by_block = ["a barrier a step", "shuffles, 8 each"]  # all ways would hide each other
     for axes, part, by, words in (
         (left, rows[rows["block_size"] == 256], "form", "Blocks of 256, by elements of each thread"),
@@ -206,17 +180,12 @@ def scan(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def convolution(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def convolution(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rate of each filter over warps, by outputs per thread; of the largest by caps and blocks too."""
     x = "warps_per_sm"
-    title = "A filter over an image: outputs per thread spare reads of shared memory, as warps do not"
     free = rows["register_route"] == "free"
     usual = rows[free & (rows["block_size"] == 128)]
-    tops = usual[usual["variant"].str.startswith("radius3")].groupby("ilp")["rate"].max()
-    if len(tops) > 1 and 1 in tops:
-        ratio = tops.iloc[-1] / tops.iloc[0]
-        title = f"Filter of 7 x 7: {tops.index[-1]:g} outputs per thread reach {ratio:.2f} x the rate of 1"
-    figure, panels = sheet(title, env, ["ab", "cd"])
+    figure, panels = sheet(["ab", "cd"])
     four = rows[rows["variant"].str.match("radius3-.*points4")]
     names = {
         v: f"cap {v.rpartition('maxnreg')[2]}" if "maxnreg" in v else f"32 x {v[len('radius3-rows')]}"
@@ -239,13 +208,9 @@ def convolution(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def carveout(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def carveout(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Speed over the share of the L1 that is asked for as shared memory, at equal warps."""
-    reuse = rows[rows["family"] == "cache_reuse"]
-    title = "Shared memory that nobody uses is L1 that the kernel does not have"
-    if len(reuse) and reuse["percent"].min() > 95:
-        title = "Shared memory that nobody uses costs nothing here: the L1 that is left is enough"
-    figure, (axes,) = sheet(title, env, 1)
+    figure, (axes,) = sheet(1)
     if not panel(axes, rows, "", "Carve-out asked for (% of shared memory)", "% of the kernel's own best"):
         return figure
     colours = [VERMILION, *COLOURS[:1], *COLOURS[2:]]
@@ -275,12 +240,7 @@ def cache_reuse(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Throughput over resident warps for working sets per block, and where they fill the L1."""
     rows = rows[rows["working_set_bytes"].notna()]
     rows = rows.assign(fill=rows["blocks_per_sm"] * rows["working_set_bytes"] / 1024 / l1_kib(rows, env))
-    tops = [best(line) for _, line in rows.groupby("variant")]
-    inside = sum(top["warps_per_sm"] < rows["warps_per_sm"].max() for top in tops)
-    title = "More resident blocks hide more latency, until their working sets no longer fit the L1"
-    if not inside:
-        title = "More resident blocks are better here, whether or not their working sets fit the L1"
-    figure, (axes,) = sheet(title, env, 1)
+    figure, (axes,) = sheet(1)
     if not panel(axes, rows, "", "Resident warps per SM"):
         return figure
     order = sorted(rows["variant"].unique(), key=lambda v: -rows.loc[rows["variant"] == v, "rate"].iloc[-1])
@@ -288,6 +248,8 @@ def cache_reuse(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     for line, _, colour in ends:
         over = line[line["fill"] > 1]
         axes.plot(over["warps_per_sm"], over["rate"], "o", mfc="w", color=colour, markersize=5, zorder=3)
+        if not is_curve(line["warps_per_sm"]):
+            continue
         top = best(line)
         axes.plot(top["warps_per_sm"], top["rate"], "*", color=colour, markersize=13, zorder=4)
     occupancy_on_top(axes, (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max())
@@ -297,10 +259,9 @@ def cache_reuse(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def shared_latency(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def shared_latency(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Share of the shared memory's rate over warps for ILP, and with bank conflicts, before a model."""
-    title = "Shared memory: warps or ILP hide its latency, and nothing hides a conflict"
-    figure, (left, right) = sheet(title, env, 2)
+    figure, (left, right) = sheet(2)
     x, y = "warps_per_sm", "percent_of_ceiling"
     chain = rows.loc[rows["variant"] == "chain", "own_cycles_per_pass"]
     reads = rows[rows["variant"].str.startswith("read-ilp")]
@@ -314,6 +275,8 @@ def shared_latency(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             continue
         if len(chain):
             for (ilp, lanes), line in part.groupby(["ilp", "bank_conflict"]):
+                if not is_curve(line[x]):
+                    continue
                 places = sorted(line[x])
                 model = [100 * min(warps * ilp / chain.iloc[0], 1 / lanes) for warps in places]
                 axes.plot(places, model, color=GREY, linewidth=5, alpha=0.35, zorder=0)
@@ -326,12 +289,10 @@ def shared_latency(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
-def clusters(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+def clusters(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Rates of a neighbour's shared memory over the cluster's size, idle SMs, and a load's latency."""
     x = "cluster_size"
-    figure, (left, right) = sheet(
-        "Reading a neighbour's shared memory is slower, and large clusters leave SMs idle", env, 2
-    )
+    figure, (left, right) = sheet(2)
     latency = rows[rows["variant"] == "dsmem-latency"]
     rates = rows[(rows["variant"] != "dsmem-latency") & rows[x].notna()]
     lone = rates[rates["blocks_per_sm"] == 1]
@@ -355,11 +316,12 @@ def clusters(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     if panel(right, latency, "Latency of a dependent load", "Blocks per cluster", "SM cycles per load"):
         loads = latency["operations_per_launch"] / latency["grid_size"] / latency["iterations"]
         for column, colour, mark, name in (
-            ("own_cycles_per_pass", BLUE, "o-", "the kernel's own clock, mean of the SMs"),
+            ("own_cycles_per_pass", BLUE, "o", "the kernel's own clock, mean of the SMs"),
             ("cycles_per_pass", "k", "x", "by events: the slowest SM's"),
         ):
             line = latency.assign(y=latency[column] / loads).sort_values(x)
-            right.plot(line[x], line["y"], mark, color=colour, label=name)
+            style = {"linestyle": "-" if mark == "o" else "none", "color": colour, "label": name}
+            join(right, line[x], line["y"], marker=mark, **style)
         right.set_ylim(bottom=0)
         right.set_xticks(sorted(latency[x].unique()))
         right.legend(fontsize=9, frameon=False, loc="lower right")

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from occbench_tools.plot.sheet import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, panel, sheet
+from occbench_tools.plot.sheet import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, head, panel, sheet
 
 # What theory is made of, in the order of a launch; each with its colour.
 PARTS = {
@@ -47,7 +47,7 @@ def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     title = "Where occupancy goes between theory and the launch"
     if len(gap):
         title += f": {100 * gap.mean():.1f} points in the mean of {len(gap):,} cases"
-    figure, (left, right) = sheet(title, env, ["AB", "AB"])
+    figure, (left, right) = sheet(["AB", "AB"])
     words = "Occupancy (%); to the bar's end: theory"
     if panel(left, found, "The case of each experiment that loses most", words, " "):
         worst = found.loc[gap.groupby(found["experiment"]).idxmax()].sort_values("experiment")
@@ -63,4 +63,5 @@ def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         right.set_xlim(0, 103 * grids["occupancy_theoretical"].max())
     if len(found):
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
+    head(figure, title, env)
     return figure

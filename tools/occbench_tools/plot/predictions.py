@@ -18,6 +18,8 @@ from occbench_tools.plot.sheet import (
     MODEL,
     VERMILION,
     as_predicted,
+    head,
+    join,
     name_ends,
     note,
     panel,
@@ -46,7 +48,7 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     title = "What the model said before the launch, over what was measured"
     if len(inside):
         title += f": {100 * (inside - 1).abs().mean():.1f} % off in the mean of {len(inside):,} cases"
-    figure, (left, *others) = sheet(title, env, ["AABBCC", "AADDEE"])
+    figure, (left, *others) = sheet(["AABBCC", "AADDEE"])
     if panel(left, said, "All cases; bars: half of them, and the middle", "Predicted / measured", " "):
         names = sorted(said["experiment"].unique(), key=lambda name: (name in OUTSIDE, name))
         left.axvspan(0.9, 1.1, color=GREY, alpha=0.18, linewidth=0)
@@ -74,10 +76,11 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             line = part[part["variant"] == variant].sort_values("warps_per_sm")
             axes.plot(line["warps_per_sm"], line["rate"], "o", color=colour, markersize=3.5)
             model = line["rate"] * line["ratio"]
-            axes.plot(line["warps_per_sm"], model, color=colour, linewidth=1, gid=MODEL)
+            join(axes, line["warps_per_sm"], model, color=colour, linewidth=1, gid=MODEL)
             ends.append((line, name, colour))
         axes.set(ylim=(0, 1.15 * part["rate"].max()), xlim=(0, 1.45 * part["warps_per_sm"].max()))
         name_ends(axes, ends, "warps_per_sm")
         if axes is others[0]:
             note(axes, 0.02, 0.93, "dots: measured; lines: the model")
+    head(figure, title, env)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from occbench_tools.analysis import CURVE_POINTS, is_curve
+from occbench_tools.curves import what_has_more
+
 # Okabe and Ito's colours, told apart by every kind of colour vision; grey is kept for theory and background.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
@@ -25,29 +29,46 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
 GREY, INK = "0.6", "0.35"
 DIPS = "dips: see 'Warps come in\nfours', docs/corrections.md"
 MODEL = "model"  # gid of the lines that are predictions
+BARE = "bare"  # gid of those of too few points to be joined
 
 
-def sheet(title: str, env: dict[str, Any], panels: int | list[str]) -> tuple[Figure, list[Axes]]:
-    """A page with a title, a line that says where the numbers come from, and its panels.
+def sheet(panels: int | list[str]) -> tuple[Figure, list[Axes]]:
+    """A page with its panels; head() names it.
 
     panels: how many in one row; or a plan of rows, a letter for each panel, as matplotlib's mosaics have it.
     """
     plan = [list(range(panels))] if isinstance(panels, int) else list(map(list, panels))
     size = (10 if len(plan[0]) < 3 else 13, 4.375 if len(plan) == 1 else 6.5)
     figure = Figure(figsize=size, layout="constrained", dpi=160)
-    commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
-    figure.suptitle(title + "\n", x=0.01, ha="left", fontsize=13, fontweight="bold")  # a line for the text
-    source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
-    style: dict[str, Any] = dict(color=INK, fontsize=9.5)
-    if env.get("source") == "model":
-        source = f"MODEL, nothing here was measured: {source}"
-        style |= dict(color=VERMILION, fontweight="bold")
-    figure.text(0.01, 1 - 0.095 * 4.375 / size[1], source, **style)
     axes = list(figure.subplot_mosaic(plan).values())
     for each in axes:
         each.grid(alpha=0.25)
         each.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
+    """The title, and below it where the numbers come from and what the lines are; when all is drawn."""
+    width, height = figure.get_size_inches()
+    commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
+    source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
+    style: dict[str, Any] = dict(color=INK, fontsize=9.5)
+    if env.get("source") == "model":
+        source = f"MODEL, nothing here was measured: {source}"
+        style |= dict(color=VERMILION, fontweight="bold")
+    drawn = {artist.get_gid() for artist in figure.findobj()}
+    if MODEL in drawn:
+        source += "; thin grey lines: the model, beforehand"
+    if BARE in drawn:
+        source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
+    titles, sources = (
+        textwrap.wrap(words, int(wide * width)) for words, wide in ((title, 9.6), (source, 13))
+    )
+    # An empty line of the title for each of the text's.
+    words = "\n".join(titles + [""] * len(sources))
+    figure.suptitle(words, x=0.01, ha="left", fontsize=13, fontweight="bold")
+    top = 1 - (0.1 + 0.22 * len(titles)) / height
+    figure.text(0.01, top, "\n".join(sources), va="top", **style)
 
 
 def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str = "") -> bool:
@@ -72,6 +93,17 @@ def as_predicted(rows: pd.DataFrame) -> pd.Series:
     return said / rows["throughput"]
 
 
+def join(axes: Axes, x: pd.Series, y: pd.Series, **style: Any) -> None:  # noqa: ANN401
+    """A line through points in order; where they are too few to be a curve, their marks alone."""
+    if not is_curve(x):
+        style |= dict(linestyle="none")
+        if style.get("gid") == MODEL:
+            style |= dict(marker="_", markersize=9)
+        else:
+            style |= dict(marker=style.get("marker") or ".", gid=BARE if len(set(x)) > 1 else None)
+    axes.plot(x, y, **style)
+
+
 def curve(axes: Axes, rows: pd.DataFrame, x: str, y: str = "rate", **style: Any) -> None:  # noqa: ANN401
     """One line, with the 95 % interval of those points where it is wide enough to be seen.
 
@@ -81,14 +113,14 @@ def curve(axes: Axes, rows: pd.DataFrame, x: str, y: str = "rate", **style: Any)
     """
     rows = rows.sort_values(x)
     style = {"marker": "o", "markersize": 3.5, "linewidth": 1.8} | style
-    axes.plot(rows[x], rows[y], **style)
+    join(axes, rows[x], rows[y], **style)
     if y.startswith("own_"):  # by the kernel's own clock, and not by the launches' times
         return
     time = "time" in y or "cycles" in y
     said = as_predicted(rows)
     if style["marker"] and (time or y.startswith(("rate", "percent"))) and said.notna().any():
         expected = rows[y] / said if time else rows[y] * said
-        axes.plot(rows[x], expected, color=GREY, linewidth=0.9, zorder=1.5, gid=MODEL)
+        join(axes, rows[x], expected, color=GREY, linewidth=0.9, zorder=1.5, gid=MODEL)
     # The longest time is the lowest throughput.
     low, high = (rows["time_median_s"] / rows[f"time_ci95_{end}_s"] for end in ("high", "low"))
     if time:
@@ -175,6 +207,8 @@ def staircase(axes: Axes, rows: pd.DataFrame, x: str) -> None:
     back = behind(axes, "Theoretical occupancy (%)", 108)
     for _, part in rows.groupby("block_size") if x != "block_size" else [(0, rows)]:
         steps = 100 * part.groupby(x)["occupancy_theoretical"].max()
+        if not is_curve(steps.index):
+            continue
         back.step(steps.index, steps, where="mid", color=GREY, linewidth=1)
         back.fill_between(steps.index, steps, step="mid", color=GREY, alpha=0.18, linewidth=0)
 

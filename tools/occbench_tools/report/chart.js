@@ -176,7 +176,7 @@ function flights(experiment, x, shown, runs) {
         if (!steps.has(at) || steps.get(at)[0] < exact) steps.set(at, [exact, text]);
       }
       const flight = [...steps].map(([at, [exact, text]]) => [at, exact, text]);
-      if (flight.length > 2) found.set(JSON.stringify(flight), { run, flight });
+      if (flight.length >= experiment.curve_points) found.set(JSON.stringify(flight), { run, flight });
     }
   }
   const rises = ({ flight }) => new Set(flight.map((f) => f[1])).size > 1;
@@ -300,15 +300,17 @@ function figure(experiment, view, runs, names, models, columns, width) {
       });
       const on = [...chosen.values()];
       const off = list.map((_, i) => i).filter((i) => !on.includes(i));
+      const joined = on.length >= experiment.curve_points; // curves.py: fewer are no curve
       const said = on.filter((i) => points[i][3] !== null);
       if (said.length) {
         traces.push({
-          x: said.map((i) => at[i]), y: said.map((i) => points[i][3]), mode: "lines", hoverinfo: "skip",
+          x: said.map((i) => at[i]), y: said.map((i) => points[i][3]), hoverinfo: "skip",
+          ...(joined ? { mode: "lines" } : { mode: "markers", marker: { symbol: "line-ew-open", color: faint, size: 11 } }),
           line: { color: faint, width: 1, dash: DASHES[run % DASHES.length] }, meta: "model", showlegend: false,
         });
         top = Math.max(top, ...said.map((i) => Math.min(points[i][3], 1.3 * best)));
       }
-      for (const [part, mode] of [[off, "markers"], [on, "lines+markers"]]) {
+      for (const [part, mode] of [[off, "markers"], [on, joined ? "lines+markers" : "markers"]]) {
         if (!part.length) continue;
         const text = part.map((i) => {
           const [v, low, high] = points[i];
@@ -320,7 +322,7 @@ function figure(experiment, view, runs, names, models, columns, width) {
         traces.push({
           x: part.map((i) => at[i]), y: part.map((i) => points[i][0]), customdata: part.map((i) => list[i]),
           text, hoverinfo: "text", mode, name: plain(line.label), meta: "line", showlegend: false,
-          opacity: mode === "markers" ? 0.35 : 1,
+          opacity: part === off ? 0.35 : 1,
           line: { color, width: 2, dash: DASHES[run % DASHES.length] },
           marker: {
             color: run === runs[0] ? color : paper, symbol: MARKS[slot % MARKS.length], size: part.length > 40 ? 5 : 7,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from occbench_tools.report.payload import Run, said
+from occbench_tools.explain import MAIN, said_of
+from occbench_tools.report.payload import Run
 
 Answer = dict[str, Any]  # what `occbench calc --format json` says of one footprint
 
@@ -55,8 +56,8 @@ class Lesson(NamedTuple):
     show: tuple[str, ...]
     question: str
     attempt: tuple[str, ...]
-    measured: Callable[[Run, str], str] = lambda run, experiment: said(
-        run, experiment, rows_of(run, experiment)
+    measured: Callable[[Run, str], str] = lambda run, experiment: " ".join(
+        said_of(experiment, rows_of(run, experiment), run.env)[:MAIN]
     )
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools import explain, validate
-from occbench_tools.analysis import UNITS, WORK, scaled, with_predictions
+from occbench_tools.analysis import CURVE_POINTS, UNITS, WORK, with_predictions
+from occbench_tools.curves import what_has_more
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
-from occbench_tools.report.layout import kernels, layout
+from occbench_tools.layout import kernels, layout
 
 # Without these a row has no place on any chart.
 NEEDED = [
@@ -116,14 +117,6 @@ def cliffs_of(run: Run) -> pd.DataFrame:
     return found[found["verdict"].isin(["confirmed", "unpredicted"])]
 
 
-def said(run: Run, experiment: str, rows: pd.DataFrame) -> str:
-    """What occbench explain says of an experiment; nothing of a model's, where nothing was found."""
-    for finding in explain.FINDINGS:
-        if finding.__name__ == experiment and len(rows) and not run.is_model:
-            return explain.sentences(finding(scaled(rows), run.env))
-    return ""
-
-
 CLIFF_COLUMNS = [
     "from_case_id", "to_case_id", "dial", "from_value", "to_value", "cause", "blocks_from", "blocks_to",
     "drop", "drop_low", "drop_high", "verdict", "note",
@@ -141,7 +134,8 @@ def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dic
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
     kept = [c for c in rows.columns if c not in SHARED_BY_RUN and rows[c].notna().any()]
     how = layout(name)
-    words = [said(run, name, run.cases[run.cases["experiment"] == name]) for run in runs]
+    words = [explain.said_of(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs]
+    more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
         [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
         for i, found in enumerate(cliffs)
@@ -156,7 +150,9 @@ def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dic
     ]
     return dict(
         name=name, question=how.question, dial=how.dial, groups=how.groups, show=how.show, y=how.y,
-        findings=words, columns={c: packed(rows[c]) for c in kept}, count=len(rows), cliffs=steps, lost=lost,
+        findings=words, curve_points=CURVE_POINTS, count=len(rows), cliffs=steps, lost=lost,
+        bare=f"Fewer than {CURVE_POINTS} points are not joined{more}.",
+        columns={c: packed(rows[c]) for c in kept},
     )  # fmt: skip
 
 

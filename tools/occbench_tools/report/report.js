@@ -43,7 +43,7 @@ function svg(tag, attributes, ...children) {
 const OUTLINES = {
   circle: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", square: "M-3.5-3.5h7v7h-7z", diamond: "M0-5l4 5l-4 5l-4-5z",
   "triangle-up": "M0-4.5l4.5 8h-9z", x: "M-4-2l2-2l2 2l2-2l2 2l-2 2l2 2l-2 2l-2-2l-2 2l-2-2l2-2z",
-  "triangle-down": "M0 4.5l4.5-8h-9z", star: "M0-5l1.4 3.4l3.6.3l-2.8 2.3l.9 3.6l-3.1-2l-3.1 2l.9-3.6l-2.8-2.3l3.6-.3z",
+  "line-ew-open": "M-5-.5h10v1h-10z", "triangle-down": "M0 4.5l4.5-8h-9z", star: "M0-5l1.4 3.4l3.6.3l-2.8 2.3l.9 3.6l-3.1-2l-3.1 2l.9-3.6l-2.8-2.3l3.6-.3z",
 };
 const DASH_LENGTHS = { solid: "", dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "10 4" };
 
@@ -187,10 +187,14 @@ class Section {
       el("button", { type: "button", className: "quiet", onclick: () => { view.slots.clear(); this.fillLegend(); this.draw(); } }, "None"))] : [];
     // Those that are on come first in a long list.
     if (view.lines.length > 12) entries.sort((a, b) => b.classList.contains("on") - a.classList.contains("on"));
+    const here = (line) => runs.filter((run) => line.runs.has(run)).map((run) => line.runs.get(run));
     const focused = document.activeElement?.closest?.("[data-line]")?.dataset.line;
     const key = experiment.rows.some("throughput_predicted") && view.y.kind !== "own" && runs.some((run) => !models.has(run))
       ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "what the model said beforehand")] : [];
-    legend.replaceChildren(...extra, el("div", { className: "entries" }, ...entries), ...key);
+    const distinct = (list) => new Set(list.map((r) => experiment.rows.get(r, view.x.id))).size;
+    const bare = shownOf(view).some((line) => here(line).some((list) => distinct(list) > 1 && distinct(list) < experiment.curve_points))
+      ? [el("p", { className: "key" }, experiment.bare)] : [];
+    legend.replaceChildren(...extra, el("div", { className: "entries" }, ...entries), ...key, ...bare);
     if (focused) [...legend.querySelectorAll("label")].find((l) => l.dataset.line === focused)?.querySelector("input").focus();
   }
 
@@ -233,7 +237,7 @@ class Section {
     };
     const body = shown.flatMap((line) => runs.filter((run) => line.runs.has(run)).flatMap((run) => {
       const list = line.runs.get(run);
-      if (new Set(list.map((r) => rows.get(r, "warps_per_sm"))).size < 2) return [];
+      if (new Set(list.map((r) => rows.get(r, "warps_per_sm"))).size < this.experiment.curve_points) return [];
       const { best, least } = suffices(rows, list);
       const who = runs.length > 1 || models.has(run) ? [line.label, el("small", {}, names[run])] : line.label;
       return [[who, `${rate(best)} with ${place(best)}`, ...least.map(place)]];
@@ -287,14 +291,19 @@ function block(part) {
   return el("p", { className: part.className || "words" }, ...prose(part.text));
 }
 
+const MAIN = 3; // sentences that stand open, as in occbench explain
+
 /** The sections of a report: one for each experiment, headed by what was found in it. */
 function planOf(experiment) {
-  const found = experiment.findings.flatMap((words, run) => (words ? [[words, run]] : []));
+  const found = experiment.findings.flatMap((words, run) => (words.length ? [[words, run]] : []));
   const several = data.runs.length > 1;
   return {
     id: experiment.name, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
-    before: undefined, first: found.length ? found[0][0].split(/(?<=[a-z)%`\w]\.) (?=[A-Z`\d])/)[0] : experiment.question || `Cases: ${experiment.count}`,
-    words: found.map(([words, run]) => el("p", { className: "words" }, several ? el("b", {}, `${names[run]}. `) : "", ...prose(words))),
+    before: undefined, first: found.length ? found[0][0][0] : experiment.question || `Cases: ${experiment.count}`,
+    words: found.flatMap(([words, run]) => [
+      el("p", { className: "words" }, several ? el("b", {}, `${names[run]}. `) : "", ...prose(words.slice(0, MAIN).join(" "))),
+      ...(words.length > MAIN ? [folded(`${words.length - MAIN} more`, () => el("p", { className: "words" }, ...prose(words.slice(MAIN).join(" "))))] : []),
+    ]),
   };
 }
 
