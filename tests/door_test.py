@@ -75,6 +75,11 @@ class Words(unittest.TestCase):
             self.assertEqual(done.returncode, 5)
             self.assertRegex(done.stderr, rf"^occbench: '{word}' is one of occbench's Python tools, .*pip ")
 
+    def test_a_tool_knows_the_program_that_called_it(self) -> None:
+        self.put("path", "x").write_text('#!/bin/sh\necho "$OCCBENCH"\n')
+        done = says(self.program, "plot", path=f"{self.folder}/path:/bin")
+        self.assertEqual(done.stdout.strip(), str(self.program))
+
     def test_signals_reach_the_tool(self) -> None:
         file = self.put("path", "x")
         file.write_text("#!/bin/sh\nkill -TERM $$\n")

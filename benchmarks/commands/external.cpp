@@ -86,7 +86,8 @@ void run_external(const std::string& word, const std::vector<std::string>& argum
                   std::span<const std::string> built_in) {
   const char* const path = std::getenv("PATH");
   if (word == "findings") throw UserError(Exit::usage, "'findings' is `occbench explain` now");
-  const auto file = find_external(word, fs::read_symlink("/proc/self/exe"), path ? path : "");
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const auto file = find_external(word, program, path ? path : "");
   if (!file) {
     if (std::ranges::any_of(tools, [&](const Tool& tool) { return word == tool.word; }))
       throw UserError(Exit::tool_missing,
@@ -102,6 +103,7 @@ void run_external(const std::string& word, const std::vector<std::string>& argum
   std::vector<char*> argv;
   for (std::string& each : words) argv.push_back(each.data());
   argv.push_back(nullptr);
+  setenv("OCCBENCH", program.c_str(), 1);  // teach and profile ask the program that called them
   execv(file->c_str(), argv.data());
   throw UserError(Exit::tool_missing, file->string() + ": cannot be run: " + std::strerror(errno));
 }
