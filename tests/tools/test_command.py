@@ -22,7 +22,7 @@ SCRIPTS = sorted(PROJECT["project"]["scripts"])
 ENVIRONMENT = os.environ | {"COLUMNS": "80"}
 # How each that reads folders is called to print something.
 CALLS = {
-    "cliffs": ["--output", "-"], "plot": ["--experiment", "waves"], "predictions": [],
+    "cliffs": ["--output", "-"], "explain": [], "plot": ["--experiment", "waves"], "predictions": [],
     "report": [], "validate": [],
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ pytest.importorskip("pandas")
 import made_up
 from matplotlib.figure import Figure
 from occbench_tools import explain, layout, plot
-from occbench_tools.analysis import CURVE_POINTS, OUTSIDE
+from occbench_tools.analysis import CURVE_POINTS, OUTSIDE, read_folder
 from occbench_tools.curves import NAMED
 from occbench_tools.plot.occupancy import PARTS
 
@@ -303,3 +303,13 @@ def test_a_long_title_has_room() -> None:
     assert title.get_text().strip().count("\n") == 1
     lines = title.get_window_extent().height / (title.get_text().count("\n") + 1)
     assert source.get_window_extent().y1 <= title.get_window_extent().y1 - 2 * lines
+
+
+def test_a_committed_run_is_drawn_without_a_warning() -> None:
+    """A warning is an error here; real rows hold what made-up ones do not."""
+    folder = max((made_up.REPOSITORY / "results" / "nvidia-h200").iterdir())
+    cases, env = read_folder(folder)
+    for name in plot.drawable(cases):
+        whole = plot.OF_ALL.get(name)
+        figure = whole(cases, env) if whole else plot.draw(name, cases[cases["experiment"] == name], env)
+        assert figure.axes, name

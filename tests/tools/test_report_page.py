@@ -192,7 +192,7 @@ def test_what_quickstart_leaves(browser: Any, quick: Path, tmp_path: Path) -> No
     assert report.main([str(quick), "--output", str(page)]) == 0
     assert {e["name"] for e in document(page)["experiments"]} == set(layout.LAYOUTS)
     assert_whole(opened(browser, page), page)
-    assert browser.find_element("css selector", "#findings h2").text == "Experiments"  # nothing was found
+    assert browser.find_element("css selector", "#findings h2").text == "Predictions"
     assert len(pd.read_csv(quick / "cases.csv").query("experiment == 'clusters' and status == 'valid'")) == 1
 
 
@@ -224,6 +224,19 @@ def test_devices_and_a_model_beside_them(browser: Any, run: Path, quick: Path, t
     for folders in ([run], [run, other], [run, quick, "--allow-model"], [quick, other, "--allow-model"]):
         assert report.main([*map(str, folders), "--output", str(page)]) == 0
         assert_whole(opened(browser, page), page)
+
+
+def test_what_a_model_says_is_marked(browser: Any, tmp_path: Path, quick: Path) -> None:  # noqa: ANN401
+    """In each section, and at the side where a device stands beside it."""
+    page, entry = tmp_path / "page.html", "#findings a[href='#registers'] + p"
+    own = write(tmp_path / "own", [row for row in cases() if row["experiment"] == "latency_hiding"])
+    for folders, mark in (([quick], "Predicted. "), ([quick, own, "--allow-model"], "model of H200. ")):
+        assert report.main([*map(str, folders), "--output", str(page)]) == 0
+        opened(browser, page)
+        assert browser.find_element("css selector", "#registers .words").text.startswith(mark)
+        side = browser.find_element("css selector", entry).text
+        assert side.startswith("Predicted: ") == (len(folders) > 1) and side
+    assert not browser.find_element("css selector", "#findings p").text.startswith("Predicted")
 
 
 def test_one_that_fails_takes_no_other_down(

@@ -296,12 +296,14 @@ const MAIN = 3; // sentences that stand open, as in occbench explain
 /** The sections of a report: one for each experiment, headed by what was found in it. */
 function planOf(experiment) {
   const found = experiment.findings.flatMap((words, run) => (words.length ? [[words, run]] : []));
-  const several = data.runs.length > 1;
+  const who = (run) => (data.runs.length > 1 ? `${names[run]}. ` : models.has(run) ? "Predicted. " : "");
+  // At the side a device's words come first; a model's are marked, where not all of the page is.
+  const [[first] = [experiment.question || `Cases: ${experiment.count}`], of] = found.find(([, run]) => !models.has(run)) || found[0] || [];
   return {
     id: experiment.name, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
-    before: undefined, first: found.length ? found[0][0][0] : experiment.question || `Cases: ${experiment.count}`,
+    before: undefined, first: models.has(of) && models.size < data.runs.length ? `Predicted: ${first}` : first,
     words: found.flatMap(([words, run]) => [
-      el("p", { className: "words" }, several ? el("b", {}, `${names[run]}. `) : "", ...prose(words.slice(0, MAIN).join(" "))),
+      el("p", { className: "words" }, el("b", {}, who(run)), ...prose(words.slice(0, MAIN).join(" "))),
       ...(words.length > MAIN ? [folded(`${words.length - MAIN} more`, () => el("p", { className: "words" }, ...prose(words.slice(MAIN).join(" "))))] : []),
     ]),
   };
@@ -375,7 +377,7 @@ function build() {
     if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
   }
   document.getElementById("findings").append(
-    el("h2", {}, data.sections ? "Lessons" : models.size === data.runs.length ? "Experiments" : "Findings"),
+    el("h2", {}, data.sections ? "Lessons" : models.size === data.runs.length ? "Predictions" : "Findings"),
     el("table", {}, el("tbody", {}, ...plans.map((plan) => el("tr", {}, el("td", {},
       el("a", { href: `#${plan.id}` }, plan.title), el("p", {}, ...prose(plan.first || ""))))))));
   const current = new IntersectionObserver((seen) => {
