@@ -106,6 +106,8 @@ void add_cliff(std::vector<Finding>& all, const std::vector<Curve>& curves, cons
     const CaseResult& a = *curve.points[i - 1];
     const CaseResult& b = *curve.points[i];
     if (warps_of(b) >= warps_of(a) || curve.at(i - 1) == curve.at(i) || surely_lost(b, a) == 0) continue;
+    // Warps that were asked for are no consequence of the step.
+    if (a.planned.spec.resident_blocks != b.planned.spec.resident_blocks) continue;
     const CaseResult* spared = unmoved(curves, curve, curve.at(i - 1), curve.at(i));
     all.push_back({.kind = FindingKind::cliff,
                    .experiment = curve.experiment->name,
@@ -153,10 +155,13 @@ void add_spill(std::vector<Finding>& all, const Curve& curve) {
   const std::string without =
       text("the kernel without a cap (%d registers)", (*free)->planned.attributes.registers_per_thread);
   const double ratio = best.throughput / (*free)->throughput;
-  all.push_back({.kind = FindingKind::spill,
-                 .experiment = curve.experiment->name,
-                 .sentence = cap + text(pays ? " and is %.2f x as fast as " : ": %.2f of ", ratio) + without,
-                 .effect = pays ? 1 - 1 / ratio : 1 - ratio});
+  all.push_back(
+      {.kind = FindingKind::spill,
+       .experiment = curve.experiment->name,
+       .sentence = cap +
+                   text(pays ? " and is %.2f x as fast as " : " and runs at %.2f of the speed of ", ratio) +
+                   without,
+       .effect = pays ? 1 - 1 / ratio : 1 - ratio});
 }
 
 }  // namespace

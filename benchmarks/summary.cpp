@@ -78,8 +78,8 @@ std::string of_predictions(const std::vector<CaseResult>& results) {
     if (!at || std::abs(error) > std::abs(worst)) worst = error, at = &r;
   }
   if (predicted == 0) return "";
-  return text("the model, asked before: %.1f %% off in the mean of %zu cases, at worst %+.0f %% in ",
-              100 * sum / static_cast<double>(predicted), predicted, 100 * worst) +
+  return text("the model, asked before: %.1f %% off in the mean of %s cases, at worst %+.0f %% in ",
+              100 * sum / static_cast<double>(predicted), commands::grouped(predicted).c_str(), 100 * worst) +
          at->planned.id;
 }
 
@@ -112,17 +112,18 @@ void print_closing(std::ostream& out, const std::vector<CaseResult>& results, co
     for (const Finding& finding : told) {
       constexpr std::size_t indent = 20;
       const std::string name = "  " + finding.experiment;
-      out << name << std::string(name.size() < indent ? indent - name.size() : 1, ' ');
-      wrap(out, finding.sentence, indent, std::max(indent, name.size() + 1));
+      const bool fits = name.size() < indent;
+      out << name << (fits ? std::string(indent - name.size(), ' ') : "\n" + std::string(indent, ' '));
+      wrap(out, finding.sentence, indent, indent);
     }
     out << '\n';
   }
 
   if (const std::string words = of_predictions(results); !words.empty()) wrap(out, words);
-  if (const std::size_t few = experiments_with_too_few_points(results); few > 0)
+  const std::size_t few = closing.preset == Preset::quick ? experiments_with_too_few_points(results) : 0;
+  if (few > 0)
     wrap(out, counted(few, "experiment") + (few == 1 ? " has" : " have") +
-                  " too few points for a curve in preset " + std::string(to_string(closing.preset)) +
-                  (closing.preset == Preset::quick ? "; --preset standard has more" : ""));
+                  " too few points for a curve in preset quick; --preset standard has more");
   if (counts.uneven > 0)
     wrap(out, counted(counts.uneven, "case") + (counts.uneven == 1 ? " has" : " have") +
                   " more than one speed (time_p10_s and time_p90_s over 5 % apart)");

@@ -104,7 +104,8 @@ TEST(Findings, ASpillThatPaysAndOneThatCosts) {
         spilled > 40e9
             ? "`update-32` spills 96 B at 32 registers and is 2.00 x as fast as the kernel without a cap "
               "(80 registers)"
-            : "`update-32` spills 96 B at 32 registers: 0.25 of the kernel without a cap (80 registers)");
+            : "`update-32` spills 96 B at 32 registers and runs at 0.25 of the speed of the kernel without a "
+              "cap (80 registers)");
   }
 }
 
