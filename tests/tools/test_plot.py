@@ -17,7 +17,7 @@ import made_up
 from matplotlib.figure import Figure
 from occbench_tools import explain, layout, plot
 from occbench_tools.analysis import CURVE_POINTS, OUTSIDE, read_folder
-from occbench_tools.curves import NAMED
+from occbench_tools.curves import NAMED, TOO_FEW
 from occbench_tools.plot.occupancy import PARTS
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
@@ -162,6 +162,7 @@ def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
 def test_titles_are_the_findings(run: Path, said: dict[str, list[str]], experiment: str) -> None:
     """A picture's title is the first sentence of occbench explain."""
     words = said[experiment][0].replace("`", "").removesuffix(".")
+    words = f"{experiment}: {words}" if TOO_FEW in words else words
     assert " ".join(figure_of(run, experiment).get_suptitle().split()) == words
 
 
@@ -301,6 +302,7 @@ def test_a_long_title_has_room() -> None:
     figure.draw_without_rendering()
     title, source = figure._suptitle, figure.texts[-1]
     assert title.get_text().strip().count("\n") == 1
+    assert title.get_window_extent().x1 <= figure.bbox.x1
     lines = title.get_window_extent().height / (title.get_text().count("\n") + 1)
     assert source.get_window_extent().y1 <= title.get_window_extent().y1 - 2 * lines
 

@@ -21,6 +21,7 @@ from PIL import Image
 
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
+from occbench_tools.curves import TOO_FEW
 from occbench_tools.explain import headline
 from occbench_tools.lines import complain, reason
 from occbench_tools.plot import blocks, elements, latency, limits, memory
@@ -66,7 +67,8 @@ OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # exp
 def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """The figure of one experiment. `rows` are its valid rows, at least one."""
     figure = FIGURES.get(experiment, anything)(scaled(rows), env)
-    head(figure, headline(experiment, rows, env).replace("`", "").removesuffix("."), env)
+    title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
+    head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
     return figure
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from occbench_tools.analysis import best, cusp, in_flight, many
+from occbench_tools.analysis import best, cusp, in_flight, is_curve, many
 from occbench_tools.plot.sheet import (
     BLUE,
     DIPS,
@@ -207,7 +207,8 @@ def bulk_copy(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     axes.set_xlim(left, right)
     ceiling(axes, copies, "theoretical DRAM rate", right, left)
     lone = loads[loads["warps_per_sm"] == 1]
-    for part, words, at in ((loads, "best ordinary loads", left), (lone, "ordinary loads", right)):
+    most = "best ordinary loads" if is_curve(loads["warps_per_sm"]) else "ordinary loads"
+    for part, words, at in ((loads, most, left), (lone, "ordinary loads", right)):
         if len(part):
             top = best(part)
             axes.plot([left, right], [top["rate"]] * 2, color=INK, linewidth=1.2, linestyle=":")

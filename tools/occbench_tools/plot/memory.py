@@ -263,7 +263,7 @@ def shared_latency(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     """Share of the shared memory's rate over warps for ILP, and with bank conflicts, before a model."""
     figure, (left, right) = sheet(2)
     x, y = "warps_per_sm", "percent_of_ceiling"
-    chain = rows.loc[rows["variant"] == "chain", "own_cycles_per_pass"]
+    chain = rows.loc[rows["variant"] == "chain", "own_cycles_per_pass"].dropna()
     reads = rows[rows["variant"].str.startswith("read-ilp")]
     usual = reads.groupby("ilp")["bank_conflict"].nunique().idxmax() if reads["ilp"].notna().any() else 1
     plain, apart = reads[reads["bank_conflict"] == 1], reads[reads["ilp"] == usual]
@@ -284,7 +284,7 @@ def shared_latency(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
         axes.set_ylim(0, 104)
         occupancy_on_top(axes, (part[x] / part["occupancy_theoretical"]).max())
         name_ends(axes, ends, x, y)
-    if len(chain):
+    if len(chain) and any(is_curve(line[x]) for _, line in apart.groupby("bank_conflict")):
         note(right, 0.2, 0.5, f"grey: min(warps x ILP / {chain.iloc[0]:.1f} cycles, 1 / lanes)")
     return figure
 

@@ -62,7 +62,7 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
     titles, sources = (
-        textwrap.wrap(words, int(wide * width)) for words, wide in ((title, 9.6), (source, 13))
+        textwrap.wrap(words, int(wide * width)) for words, wide in ((title, 8.8), (source, 13))
     )
     # An empty line of the title for each of the text's.
     words = "\n".join(titles + [""] * len(sources))
