@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import analysis, curves, explain
+from occbench_tools import analysis, command, curves, explain
 
 NAMES = [finding.__name__ for finding in explain.FINDINGS]
 
@@ -616,6 +617,29 @@ def test_sentences_are_short(folder: Path) -> None:
 def test_a_curve_has_four_points() -> None:
     assert not analysis.is_curve([8, 16, 32, 32, 16, float("nan")])
     assert analysis.is_curve([8, 16, 32, 64])
+
+
+NEWEST = {folder.parent.name: folder for folder in committed()}  # of each GPU
+
+
+@pytest.mark.parametrize("gpu", NEWEST)
+def test_preset_standard_has_enough(gpu: str) -> None:
+    found = explain.sentences_of(NEWEST[gpu])
+    assert [name for name, words in found.items() if words and curves.TOO_FEW in words[0]] == []
+
+
+def test_preset_quick_says_what_it_lacks(tmp_path: Path) -> None:
+    """By the program, of a model: two points are no finding, and what has a curve says one."""
+    if not (program := command.occbench()):
+        pytest.skip("no occbench on the PATH or built here")
+    few, enough = ["carveout", "layer_norm"], ["block_size", "registers"]
+    words = ["run", "--device", "model:h200", "--preset", "quick", "--output", str(tmp_path / "quick")]
+    words += ["--experiment", ",".join(few + enough)]
+    subprocess.run([program, *words], check=True, capture_output=True, cwd=tmp_path)
+    found = explain.sentences_of(tmp_path / "quick")
+    for name in few:
+        assert found[name] == ["2 points a line are too few for a finding; preset standard has more."]
+    assert all(curves.TOO_FEW not in found[name][0] for name in enough)
 
 
 def test_nothing_is_said_of_too_few_points(run: Path) -> None:

@@ -49,7 +49,7 @@ def sheet(panels: int | list[str]) -> tuple[Figure, list[Axes]]:
 
 def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     """The title, and below it where the numbers come from and what the lines are; when all is drawn."""
-    width, height = figure.get_size_inches()
+    height = figure.get_size_inches()[1]
     commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
     source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
     style: dict[str, Any] = dict(color=INK, fontsize=9.5)
@@ -61,14 +61,24 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
         source += "; thin grey lines: the model, beforehand"
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
-    titles, sources = (
-        textwrap.wrap(words, int(wide * width)) for words, wide in ((title, 8.8), (source, 13))
-    )
+    heading: dict[str, Any] = dict(fontsize=13, fontweight="bold")
+    titles, sources = wrapped(figure, title, **heading), wrapped(figure, source, **style)
     # An empty line of the title for each of the text's.
     words = "\n".join(titles + [""] * len(sources))
-    figure.suptitle(words, x=0.01, ha="left", fontsize=13, fontweight="bold")
+    figure.suptitle(words, x=0.01, ha="left", **heading)
     top = 1 - (0.1 + 0.22 * len(titles)) / height
     figure.text(0.01, top, "\n".join(sources), va="top", **style)
+
+
+def wrapped(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
+    """The words in as few lines as the page is wide for."""
+    for columns in range(160, 20, -4):
+        text = figure.text(0, 0, "\n".join(textwrap.wrap(words, columns)), **style)
+        fits = text.get_window_extent().width <= 0.98 * figure.bbox.width
+        text.remove()
+        if fits:
+            break
+    return textwrap.wrap(words, columns)
 
 
 def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str = "") -> bool:
