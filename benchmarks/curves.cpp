@@ -2,62 +2,79 @@
 #include "benchmarks/curves.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <set>
 
-#include "benchmarks/commands/numbers.hpp"
-
 namespace occbench {
 
-bool Curve::has_enough_points() const {
-  std::set<double> values;
-  for (std::size_t i = 0; i < points.size(); ++i) values.insert(at(i));
-  return values.size() >= least_points;
-}
+namespace {
 
-std::vector<Curve> curves(const std::vector<CaseResult>& results) {
-  std::vector<Curve> all;
-  for (const Experiment& e : experiments()) {
-    std::map<std::string, std::vector<const CaseResult*>> by_kernel;
-    for (const CaseResult& r : results)
-      if (r.planned.spec.experiment == e.name && r.has_time()) by_kernel[curve_of(r, e.dial)].push_back(&r);
-    for (auto& [kernel, points] : by_kernel) {
-      std::ranges::stable_sort(points, {}, [&](const CaseResult* r) { return case_number(*r, e.dial); });
-      all.push_back({.experiment = &e, .kernel = kernel, .points = std::move(points)});
-    }
-  }
-  return all;
-}
-
-std::string curve_of(const CaseResult& r, const std::string& dial) {
-  const CaseSpec& s = r.planned.spec;
-  const Variant& v = *s.variant;
-  std::string key = v.family + "." + (v.series.empty() ? v.name : v.series);
-  if (s.carveout_percent != 100) key += " carve-out " + std::to_string(s.carveout_percent) + " %";
-  if (dial != "block_size") key += " at " + std::to_string(s.block_size) + " threads";
+/// What all cases of a curve have in common.
+std::string key_of(const CaseSpec& s, const std::string& dial) {
+  const auto field = [&](const char* name, auto value) {
+    return dial == name ? std::string() : std::string(" ") + name + std::to_string(value);
+  };
+  std::string key = s.variant->family + "." + kernel_of(*s.variant);
+  key += field("block_size", s.block_size) + field("carveout_percent", s.carveout_percent) +
+         field("cluster_size", s.cluster_size) + " block_s" + std::to_string(s.block_s);
+  if (dial != "waves") key += field("waves", s.waves) + field("grid_size", s.grid_size);
+  // Residency is reached by ballast. Where blocks differ in size, the warps are what was asked for.
+  if (!is_residency(dial))
+    key += field("warps", dial == "block_size" ? s.resident_blocks * s.block_size : s.resident_blocks);
+  if (dial != "dynamic_smem_bytes") key += field("ballast_bytes", s.ballast_bytes);
   return key;
 }
 
-std::string text(const char* format, ...) {
-  std::array<char, 256> line{};
-  std::va_list values;
-  va_start(values, format);
-  std::vsnprintf(line.data(), line.size(), format, values);
-  va_end(values);
-  return line.data();
+std::size_t values_of(const std::vector<Point>& points) {
+  std::set<double> values;
+  for (const Point& p : points) values.insert(p.dial);
+  return values.size();
 }
 
-std::string format_throughput(double per_second, Ceiling ceiling) {
-  constexpr std::array<const char*, 3> names{"GB/s", "TFLOP/s", "G operations/s"};
-  constexpr std::array<double, 3> scales{1e-9, 1e-12, 1e-9};
-  const auto unit = static_cast<std::size_t>(unit_of(ceiling));
-  const double value = per_second * scales[unit];
-  if (value >= 1000) return commands::grouped(std::llround(value)) + " " + names[unit];
-  return text("%.3g %s", value, names[unit]);
+}  // namespace
+
+bool is_residency(const std::string& dial) {
+  return dial == "warps_per_sm" || dial == "occupancy_theoretical" || dial == "blocks_per_sm";
+}
+
+const std::string& kernel_of(const Variant& variant) {
+  return variant.series.empty() ? variant.name : variant.series;
+}
+
+std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results) {
+  std::map<std::string, Curve> curves;
+  for (const CaseResult& r : results) {
+    const CaseSpec& spec = r.planned.spec;
+    if (spec.experiment != experiment.name || !r.has_time() || r.throughput <= 0) continue;
+    Curve& curve = curves[key_of(spec, experiment.dial)];
+    curve.kernel = kernel_of(*spec.variant);
+    curve.ceiling = spec.variant->ceiling;
+    curve.points.push_back({case_number(r, experiment.dial), &r});
+  }
+  std::vector<Curve> found;
+  for (auto& [_, curve] : curves) {
+    std::ranges::sort(curve.points, [](const Point& a, const Point& b) {
+      return a.dial != b.dial ? a.dial < b.dial : a.result->planned.id < b.result->planned.id;
+    });
+    curve.values = values_of(curve.points);
+    found.push_back(std::move(curve));
+  }
+  return found;
+}
+
+std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases) {
+  // Before a case is resolved its registers and warps are not known; but cases of one curve differ in the dial
+  // alone, so each of them has its own value.
+  std::map<std::string, std::size_t> count;
+  std::size_t most = 0;
+  for (const CaseSpec& spec : cases)
+    if (spec.experiment == experiment.name) most = std::max(most, ++count[key_of(spec, experiment.dial)]);
+  return most;
+}
+
+Interval throughput_of(const CaseResult& r) {
+  if (r.time_s.low <= 0 || r.time_s.high <= 0) return {r.throughput, r.throughput};
+  return {r.throughput * r.time_s.median / r.time_s.high, r.throughput * r.time_s.median / r.time_s.low};
 }
 
 }  // namespace occbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results as curves: the cases of an experiment that differ in its dial alone, and how their figures are said.
+// An experiment's cases as curves over its dial, and what may be read off them.
 #pragma once
 
 #include <string>
@@ -10,27 +10,43 @@
 
 namespace occbench {
 
-/// Fewer different values of the dial than this are points and no curve: no law and no best is read off them.
-inline constexpr std::size_t least_points = 5;
+/// A peak, a knee, a cliff or a law is told of a curve of at least so many different values of its dial. With
+/// fewer the points around a change lie too far apart to say where it is, and the best of them is hardly the
+/// curve's best. A figure of one case alone (its residency, its prediction) needs no curve.
+constexpr std::size_t least_points = 5;
 
-struct Curve {
-  const Experiment* experiment = nullptr;
-  std::string kernel;                     ///< "register_pressure.load", with the dials that it keeps
-  std::vector<const CaseResult*> points;  ///< timed cases, by the dial
-  [[nodiscard]] double at(std::size_t i) const { return case_number(*points[i], experiment->dial); }
-  [[nodiscard]] bool has_enough_points() const;
+/// A case at its value of the dial.
+struct Point {
+  double dial = 0;
+  const CaseResult* result = nullptr;
 };
 
-/// The curves of all experiments in `results`, which must outlive them.
-[[nodiscard]] std::vector<Curve> curves(const std::vector<CaseResult>& results);
+/// Cases that differ in an experiment's dial alone, by the dial; with the same value, in the order of their ids.
+struct Curve {
+  std::string kernel;  ///< "read-f32-4B-ilp1"
+  Ceiling ceiling = Ceiling::none;
+  std::vector<Point> points;
+  std::size_t values = 0;  ///< of the dial, that differ
+  [[nodiscard]] bool tells() const { return values >= least_points; }
+};
 
-/// How an experiment's cases are told apart from those of another curve.
-[[nodiscard]] std::string curve_of(const CaseResult& result, const std::string& dial);
+/// The curves of those of `results` that have a time and belong to this experiment, in the order of their names.
+std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results);
 
-/// snprintf into a string, of up to 255 characters.
-[[nodiscard]] std::string text(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// The most values of its dial that any curve of the experiment would have, were all these cases run.
+std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases);
 
-/// "4,418 GB/s", "65.7 TFLOP/s", "19,600 G operations/s".
-[[nodiscard]] std::string format_throughput(double per_second, Ceiling ceiling);
+/// True of a dial that is residency itself.
+bool is_residency(const std::string& dial);
+
+/// What is known of a case's throughput: the ends of its median's 95 % interval; of a model a point.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+Interval throughput_of(const CaseResult& result);
+
+/// The name of a variant without what only its dial adds: its series, or its name.
+const std::string& kernel_of(const Variant& variant);
 
 }  // namespace occbench

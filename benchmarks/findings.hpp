@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a run's results is most worth reading: a few sentences out of thousands of rows, chosen by size of effect.
+// Of all that a run shows, the little that is most worth reading at its end.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "harness/record.hpp"
+#include "benchmarks/curves.hpp"
 
 namespace occbench {
 
-enum class FindingKind { few_warps, cliff, more_warps_cost, spill };
-
-struct Finding {
-  FindingKind kind = FindingKind::few_warps;
-  std::string experiment;
-  std::string sentence;  ///< begins in lower case, for the experiment's name stands before it
-  double effect = 0;     ///< 0 to 1: the share of speed, or of warps, that it is about
+enum class Kind {
+  cliff,     ///< a step of the dial takes residency and throughput
+  knee,      ///< few warps reach 90 % of the best
+  decline,   ///< more warps cost
+  spill,     ///< a cap that spills pays, or costs
+  pick,      ///< another block size beats the API's
+  step,      ///< throughput falls where residency does not
+  textbook,  ///< plain division says another occupancy than the SM has
+  miss,      ///< the prediction is far from the measurement
 };
 
-/// At most `most` of them, the largest effects first, at most one of an experiment and two of a kind. An effect that the
-/// rows' 95 % intervals do not hold apart is none; nor is what too few points say.
-[[nodiscard]] std::vector<Finding> findings(const std::vector<CaseResult>& results, std::size_t most = 5);
+struct Finding {
+  std::string experiment = {};
+  Kind kind = Kind::cliff;
+  double score = 0;                    ///< size of the effect, 0 to 1
+  std::string words = {};              ///< one sentence, without its full stop
+  std::vector<std::string> more = {};  ///< what may follow it, as far as there is room
+};
 
-/// Experiments none of whose curves has enough points, of those that have a curve at all.
-[[nodiscard]] std::size_t experiments_with_too_few_points(const std::vector<CaseResult>& results);
+/// Whatever stands out of its 95 % interval and is 3 % or more, of the experiment's curves and cases: the largest of
+/// each kind, of falls that of each kernel. Empty where there are too few points to tell.
+std::vector<Finding> findings_of(const Experiment& experiment, const std::vector<CaseResult>& results);
+
+/// The most telling of a whole run, at most `most`, by size of effect. No more than two are of one kind, and of one
+/// experiment one, or its share where fewer than `most` experiments were run.
+std::vector<Finding> most_telling(const std::vector<CaseResult>& results, std::size_t most);
 
 }  // namespace occbench

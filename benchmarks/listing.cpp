@@ -1,83 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/listing.hpp"
+
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 
-#include "benchmarks/curves.hpp"
-#include "benchmarks/summary.hpp"
+#include "benchmarks/findings.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/fit.hpp"
 
 namespace occbench {
 
 namespace {
 
-using Results = std::vector<const CaseResult*>;
-
-struct Cliff {
-  std::string curve;
-  double from, to, kept;
-  double occupancy_from, occupancy_to;
-};
-
-/// The deepest fall between neighbours along the dial where residency falls too.
-std::optional<Cliff> deepest_cliff(const std::vector<Curve>& curves) {
-  std::optional<Cliff> deepest;
-  for (const Curve& curve : curves) {
-    if (!curve.has_enough_points()) continue;
-    for (std::size_t i = 1; i < curve.points.size(); ++i) {
-      const CaseResult& a = *curve.points[i - 1];
-      const CaseResult& b = *curve.points[i];
-      const double kept = b.throughput / a.throughput;
-      if (b.planned.occupancy.warps_per_sm >= a.planned.occupancy.warps_per_sm || kept > 0.97) continue;
-      if (curve.at(i - 1) == curve.at(i)) continue;  // residency is a dial of its own there
-      if (!deepest || kept < deepest->kept)
-        deepest = Cliff{curve.kernel,
-                        curve.at(i - 1),
-                        curve.at(i),
-                        kept,
-                        a.planned.occupancy.fraction,
-                        b.planned.occupancy.fraction};
-    }
-  }
-  return deepest;
-}
-
-void print_least_occupancy(std::ostream& out, const Results& results, const CaseResult& peak,
-                           const std::string& dial) {
-  std::set<double> values;
-  for (const CaseResult* r : results)
-    if (curve_of(*r, dial) == curve_of(peak, dial)) values.insert(case_number(*r, dial));
-  if (values.size() < least_points) {
-    out << "    too few points for a curve: " << values.size() << '\n';
-    return;
-  }
-  out << "    least occupancy for";
-  for (const int percent : {90, 95, 99}) {
+/// "90, 95 and 99 % of it from 12.5 % occupancy on", or each by itself where they differ.
+std::string least_occupancy(const Curve& curve, const CaseResult& peak) {
+  constexpr std::array shares{90, 95, 99};
+  std::vector<std::pair<double, std::string>> steps;  // occupancy, and what it reaches
+  for (const int percent : shares) {
     double least = peak.planned.occupancy.fraction;
-    for (const CaseResult* r : results)
-      if (curve_of(*r, dial) == curve_of(peak, dial) && r->throughput >= percent / 100.0 * peak.throughput)
-        least = std::min(least, r->planned.occupancy.fraction);
-    out << text("  %d %%: %.1f %%", percent, 100 * least);
+    for (const Point& p : curve.points)
+      if (p.result->throughput >= percent / 100.0 * peak.throughput)
+        least = std::min(least, p.result->planned.occupancy.fraction);
+    if (!steps.empty() && steps.back().first == least)
+      steps.back().second += text(", %d", percent);
+    else
+      steps.emplace_back(least, std::to_string(percent));
   }
-  out << '\n';
+  std::string words;
+  for (const auto& [least, reached] : steps)
+    words += (words.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * least);
+  return words;
 }
 
 /// The best of what is held against one ceiling. Latencies and costs have none, and no best.
-void print_peak(std::ostream& out, const Results& results, Ceiling ceiling, const std::string& dial) {
-  Results alike;
-  for (const CaseResult* r : results)
-    if (r->planned.spec.variant->ceiling == ceiling) alike.push_back(r);
-  if (alike.empty()) return;
-  const CaseResult& peak = **std::ranges::max_element(alike, {}, &CaseResult::throughput);
-  out << "  peak " << format_throughput(peak.throughput, ceiling);
-  if (peak.ceiling > 0)
-    out << text(" (%.1f %% of %s)", 100 * peak.throughput / peak.ceiling,
-                std::string(to_string(ceiling)).c_str());
-  out << text(" at %.1f %% occupancy: ", 100 * peak.planned.occupancy.fraction) << peak.planned.id << '\n';
-  print_least_occupancy(out, alike, peak, dial);
+void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling ceiling) {
+  const Curve* best = nullptr;
+  const CaseResult* peak = nullptr;
+  for (const Curve& curve : curves)
+    for (const Point& p : curve.points)
+      if (curve.ceiling == ceiling && (peak == nullptr || p.result->throughput > peak->throughput)) {
+        best = &curve;
+        peak = p.result;
+      }
+  if (peak == nullptr) return;
+  out << "  peak " << rate_under(ceiling) << ' ' << format_throughput(peak->throughput, ceiling);
+  if (peak->ceiling > 0) out << text(" (%.1f %% of the ceiling)", 100 * peak->throughput / peak->ceiling);
+  out << text(" at %.3g %% occupancy: ", 100 * peak->planned.occupancy.fraction) << peak->planned.id << '\n';
+  if (best->tells()) out << "    " << least_occupancy(*best, *peak) << '\n';
 }
 
 /// Work that one warp has under way, in the unit of its throughput: an FMA per chain, or the bytes of the
@@ -97,20 +69,20 @@ std::string cell(const std::optional<fit::Estimate>& e, int digits, int interval
   return text("%.*f (%.*f-%.*f)", digits, e->value, interval_digits, e->low, interval_digits, e->high);
 }
 
-struct FitCurve {
+struct FittedCurve {
   const Variant* variant = nullptr;
   std::map<int, fit::Point> points;  ///< by warps
 };
 
-/// The curves of experiment latency_hiding with three points or more: by ILP, those of one kernel together.
-auto curves_by_ilp(const Results& results) {
+/// The curves of experiment latency_hiding of least_points or more: by ILP, those of one kernel together.
+auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
   using Kernel = std::tuple<std::string, std::string, int, std::string>;
-  std::map<Kernel, std::map<int, FitCurve>> kernels;
+  std::map<Kernel, std::map<int, FittedCurve>> kernels;
   for (const CaseResult* r : results) {
     if (!(r->throughput > 0 && r->per_cycle_per_sm > 0 && r->time_s.low > 0)) continue;
     const Variant& v = *r->planned.spec.variant;
     const auto name = v.name.substr(0, v.name.rfind("-ilp"));
-    FitCurve& curve = kernels[{v.family, v.dials.data_type, v.dials.bytes_per_access, name}][v.dials.ilp];
+    FittedCurve& curve = kernels[{v.family, v.dials.data_type, v.dials.bytes_per_access, name}][v.dials.ilp];
     curve.variant = &v;
     const int warps = r->planned.occupancy.warps_per_sm;
     curve.points[warps] = {.warps = static_cast<double>(warps),
@@ -120,13 +92,13 @@ auto curves_by_ilp(const Results& results) {
                            .per_cycle = r->per_cycle_per_sm};
   }
   for (auto& [_, curves] : kernels)
-    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < 3; });
+    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < least_points; });
   std::erase_if(kernels, [](const auto& kernel) { return kernel.second.empty(); });
   return kernels;
 }
 
 /// One line per curve: the warps that hide the latency, what that is, and what a warp with more ILP is worth.
-void print_fits(std::ostream& out, const Results& results) {
+void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results) {
   const auto kernels = curves_by_ilp(results);
   if (kernels.empty()) return;
   constexpr const char* line = "  %-18s %2s %13s  %-12s %-12s %-12s %6s  %-16s %s\n";
@@ -162,35 +134,33 @@ void print_fits(std::ostream& out, const Results& results) {
 
 }  // namespace
 
-void print_listing(std::ostream& out, const std::vector<CaseResult>& results) {
-  std::map<std::string, std::size_t> reasons;
-  for (const CaseResult& r : results) {
-    if (r.planned.status == Status::invalid) ++reasons["invalid: " + r.planned.id + ": " + r.planned.reason];
-    if (r.planned.status == Status::skipped) ++reasons["skipped: " + r.planned.reason];
-  }
-  const std::vector<Curve> all = curves(results);
+void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next) {
   for (const Experiment& e : experiments()) {
-    Results valid;
-    for (const CaseResult& r : results)
-      if (r.planned.spec.experiment == e.name && r.has_time()) valid.push_back(&r);
-    if (valid.empty()) continue;
-    out << e.name << ": " << valid.size() << (valid.size() == 1 ? " case. " : " cases. ") << e.question
-        << '\n';
+    const std::vector<Curve> curves = curves_of(e, results);
+    if (curves.empty()) continue;
+    std::vector<const CaseResult*> valid;
+    std::size_t values = 0;
+    for (const Curve& curve : curves) {
+      values = std::max(values, curve.values);
+      for (const Point& p : curve.points) valid.push_back(p.result);
+    }
+    out << e.name << ": " << count_of(valid.size(), "case") << ". " << e.question << '\n';
     for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
-      print_peak(out, valid, ceiling, e.dial);
-    std::vector<Curve> own;
-    std::ranges::copy_if(all, std::back_inserter(own), [&](const Curve& c) { return c.experiment == &e; });
-    if (const auto cliff = deepest_cliff(own))
-      out << text(
-                 "  deepest cliff: %s %.6g -> %.6g, occupancy %.3g -> %.3g %%, throughput falls to %.3g %% (",
-                 e.dial.c_str(), cliff->from, cliff->to, 100 * cliff->occupancy_from,
-                 100 * cliff->occupancy_to, 100 * cliff->kept)
-          << cliff->curve << ")\n";
+      print_peak(out, curves, ceiling);
+    for (const Finding& finding : findings_of(e, results)) {
+      out << "  " << finding.words;
+      for (const std::string& more : finding.more) out << more;
+      out << '\n';
+    }
+    if (values < least_points) {
+      out << "  at most " << count_of(values, "point") << " on a curve: too few for its shape";
+      if (const auto more = next.values.find(e.name); more != next.values.end() && more->second > values)
+        out << "; --preset " << next.preset << " has " << more->second;
+      out << '\n';
+    }
     if (e.name == "latency_hiding") print_fits(out, valid);
   }
-  for (const auto& [reason, cases] : reasons)
-    out << "  " << reason << (cases > 1 ? " (" + std::to_string(cases) + " cases)" : "") << '\n';
 }
 
 }  // namespace occbench

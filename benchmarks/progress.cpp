@@ -4,7 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+
+#include "benchmarks/words.hpp"
 
 namespace occbench {
 
@@ -23,21 +27,26 @@ Progress::~Progress() { clear(); }
 double Progress::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
 void Progress::clear() {
-  if (terminal_) std::fputs("\r\033[K", stderr);
+  if (!terminal_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
 }
 
-void Progress::advance(const std::string& case_id) {
+void Progress::advance(const std::string& case_id, bool launched) {
   ++done_;
+  if (launched) ++launched_;
   const auto now = Clock::now();
-  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  if (now - last_line_ < pause && done_ != total_) return;
+  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
+  if (now - last_line_ < pause) return;
   last_line_ = now;
-  const double rate = static_cast<double>(done_) / elapsed_s();
-  const double left_s = total_ > done_ ? static_cast<double>(total_ - done_) / rate : 0;
-  char figures[96];
-  std::snprintf(figures, sizeof figures, "%zu/%zu cases  %.1f/s  %.0f s left  ", done_, total_, rate, left_s);
-  std::string line = figures + case_id;
-  if (terminal_ && line.size() >= terminal_columns()) line.resize(terminal_columns() - 1);
+  std::string line = text("%zu/%zu cases", done_, total_);
+  if (launched_ > 0) {  // what cannot run is settled in no time, and says nothing of the rest
+    const double rate = static_cast<double>(launched_) / elapsed_s();
+    line += "  " + significant(rate) + "/s  " +
+            duration(std::ceil(static_cast<double>(total_ - std::min(done_, total_)) / rate)) + " left  ";
+  }
+  line += case_id;
+  if (terminal_) line = clipped(line, terminal_columns() - 1);  // in the last column it would wrap
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run has come: one line that is rewritten on a terminal, a plain line now and then in a pipe. On
+// How far a run has come: one line that is rewritten on a terminal, a plain line every ten seconds in a pipe. On
 // stderr.
 #pragma once
 
@@ -17,13 +17,13 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void expect(std::size_t cases) { total_ = cases; }
-  /// A case is done; `case_id` is what the line names.
-  void advance(const std::string& case_id);
+  /// A case is done; `case_id` is what the line names. Those that were not launched count for no rate.
+  void advance(const std::string& case_id, bool launched);
   /// Wipes the line, so that something else can be printed.
   void clear();
 
   [[nodiscard]] double elapsed_s() const;
-  [[nodiscard]] std::size_t done() const { return done_; }
+  [[nodiscard]] std::size_t total() const { return total_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -31,6 +31,7 @@ class Progress {
   bool terminal_;
   std::size_t total_ = 0;
   std::size_t done_ = 0;
+  std::size_t launched_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_line_ = start_;
 };

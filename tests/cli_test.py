@@ -626,7 +626,8 @@ class BadLuck:
         with working_folder() as folder:
             code, said = self.run_and_signal(folder / "run", signal.SIGINT)
             self.assertEqual(code, 130, said)
-            self.assertIn("interrupted; what is left:\n  occbench run --resume run\n", said)
+            self.assertRegex(said, r": (predictions )?interrupted after [\d,]+ of [\d,]+ cases, in ")
+            self.assertIn("next   occbench run --resume run\n", said)
             text = (folder / "run/cases.csv").read_text()
             self.assertTrue(text.endswith("\n"))
             self.assertGreaterEqual(len(rows(folder / "run/cases.csv")), 39)
@@ -680,6 +681,12 @@ class ModelRun(unittest.TestCase):
             lines = self.run_model("--preset", "quick").stdout.splitlines()
             self.assertTrue(lines[0].startswith(self.BANNER), lines[0])
             self.assertEqual(lines[-1], self.BANNER)
+            self.assertLessEqual(len(lines[1:]), 25, "what follows the progress")
+            self.assertLessEqual(max(map(len, lines[1:])), 80)
+            self.assertRegex(lines[1], r"^The model of an H200 predicts \d+ cases in ")
+            self.assertNotIn("measured", " ".join(lines[1:-1]))
+            self.assertRegex("\n".join(lines), r"\d+ experiments: too few points for a curve in quick; --preset ")
+            self.assertRegex(lines[-2], r"^next   occbench report    occbench explain [a-z_]+$")
             (run,) = folder.glob("results/*/*")
             self.assertEqual(run.parent.name, "model-h200")
             env = json.loads((run / "env.json").read_text())
@@ -699,6 +706,16 @@ class ModelRun(unittest.TestCase):
                     self.assertEqual(bool(row[name]), row["status"] == "valid", row["case_id"])
                 valid += row["status"] == "valid"
             self.assertGreater(valid, 300)
+
+    def test_verbose_lists_the_experiments_first(self) -> None:
+        with working_folder():
+            words = ("--preset", "quick", "--experiment", "registers,adam", "--verbose", "--output", "elsewhere")
+            lines = self.run_model(*words).stdout.splitlines()
+            closing = next(i for i, line in enumerate(lines) if line.startswith("The model of an H200 predicts"))
+            listing = "\n".join(lines[:closing])
+            self.assertRegex(listing, r"\nadam: .*\n(  .*\n)*  at most 2 points on a curve: too few for its shape")
+            self.assertRegex(listing, r"\nregisters: .*\n(  .*\n)*    90.* % of it at [\d.]+ % occupancy")
+            self.assertIn("next   occbench report elsewhere    occbench explain elsewhere registers", lines)
 
     def test_what_a_kernel_needs_and_nobody_knows(self) -> None:
         with working_folder():
@@ -796,7 +813,7 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
     def test_filter(self) -> None:
         with working_folder():
             done, _ = self.run_registers()
-            self.assertRegex(done.stdout, r": \d+ cases of 1 experiment in ")
+            self.assertIn(f": {len(ids)} cases in ", done.stdout)
 
     def test_json(self) -> None:
         with working_folder():

@@ -10,6 +10,7 @@
 #include "benchmarks/calibration.hpp"
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/progress.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/environment.hpp"
 #include "harness/session.hpp"
 #include "harness/theory/parameters.hpp"
@@ -99,7 +100,7 @@ int calibrate(const Options& o) {
         [&](const CaseResult& result, std::span<const SampleRow> samples) {
           measured[result.planned.id] = measurement_of(result, samples, session.empty_launch_s());
           failed = failed || result.planned.status == Status::invalid;
-          progress.advance(result.planned.id);
+          progress.advance(result.planned.id, result.has_time());
         },
         stop);
   }
@@ -118,7 +119,7 @@ int calibrate(const Options& o) {
   const auto json = parameters_json(device, build_commit(), run_folder.substr(run_folder.find('/') + 1, 10),
                                     recipes, estimates);
   write_whole(file, json.dump(2) + "\n");
-  std::cout << count << " cases in " << progress.elapsed_s() << " s, in " << file.string() << '\n';
+  std::cout << count << " cases in " << duration(progress.elapsed_s()) << ", in " << file.string() << '\n';
   return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
 }
 

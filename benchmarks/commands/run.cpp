@@ -13,9 +13,11 @@
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/curves.hpp"
 #include "benchmarks/google_benchmark.hpp"
+#include "benchmarks/listing.hpp"
 #include "benchmarks/progress.hpp"
 #include "benchmarks/summary.hpp"
 #include "benchmarks/sweep.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/environment.hpp"
 #include "harness/model_session.hpp"
 #include "harness/parameters.hpp"
@@ -175,6 +177,31 @@ std::unique_ptr<Runner> open_runner(const Target& target, const Precision& preci
   return std::make_unique<ModelSession>(target.device, precision, predictor);
 }
 
+/// What preset standard has of each experiment, for a quick run.
+Planned planned_in_standard(const std::vector<std::string>& names, const theory::SmLimits& sm) {
+  Planned next{.preset = std::string(to_string(Preset::standard))};
+  const auto specs = plan_cases(names, sm, Preset::standard);
+  for (const Experiment& e : experiments())
+    if (const std::size_t values = most_values(e, specs); values > 0) next.values[e.name] = values;
+  return next;
+}
+
+/// True where the tools, told no folder, take this one: of those under ./results its cases.csv was written last.
+bool is_newest(const fs::path& folder) {
+  std::error_code error;
+  const auto written = [&](const fs::path& f) { return fs::last_write_time(f / "cases.csv", error); };
+  bool found = false;
+  for (fs::recursive_directory_iterator entry("results", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->is_directory(error) || !fs::exists(entry->path() / "cases.csv", error)) continue;
+    if (fs::equivalent(entry->path(), folder, error))
+      found = true;
+    else if (written(entry->path()) > written(folder))
+      return false;
+  }
+  return found;
+}
+
 /// "MODEL of H200: nothing here was measured"
 std::string banner(const Device& model) {
   return "MODEL" + model.name.substr(std::string_view("model").size()) + ": nothing here was measured";
@@ -254,7 +281,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     if (result.repetition > 0) return recorder.append(samples);
     recorder.append(result, samples);
     results.push_back(result);
-    progress.advance(result.planned.id);
+    progress.advance(result.planned.id, result.has_time());
   };
   run_benchmarks(*runner, cases,
                  {.report_on_stdout = asked.report_on_stdout,
@@ -265,23 +292,28 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                   .selected = [&](std::size_t n) { progress.expect(n); }});
   progress.clear();
 
+  Planned next;
+  if (preset == Preset::quick && !interrupted && o.benchmark_filter.empty() && recorder.finished().empty())
+    next = planned_in_standard(o.experiments, device.sm);
   if (o.verbose) {
-    print_listing(out, results);
+    print_listing(out, results, next);
     if (const auto references = runner->references())
       out << "cudaMemcpy on the device, read and written: "
-          << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << "\n\n";
+          << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << '\n';
   }
-  print_closing(out, results,
+  print_summary(out, results,
                 {.device = device.name,
                  .is_model = device.is_model,
-                 .preset = preset,
-                 .elapsed_s = progress.elapsed_s(),
+                 .has_predictions = target.parameters.has_value(),
+                 .seconds = progress.elapsed_s(),
                  .half_width = runner->precision().half_width,
+                 .preset = o.preset,
+                 .next = next,
                  .rows_before = recorder.finished().size(),
-                 .has_parameters = target.parameters.has_value(),
-                 .interrupted = interrupted,
                  .folder = folder.string(),
-                 .is_default_folder = o.resume.empty() && o.output.empty()});
+                 .is_newest = is_newest(folder),
+                 .interrupted = interrupted,
+                 .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';
   if (interrupted) return exit_interrupted;
   const bool failed =

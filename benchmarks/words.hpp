@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures and lines for people: times and rates with the digits that mean something, text that fits a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/kernel.hpp"
+
+namespace occbench {
+
+/// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...);
+
+/// Three significant digits, without an exponent: "4.42", "65.7", "852", "28449".
+std::string significant(double value);
+
+/// "0.84 s", "8.4 s", "52 s", "4 min 12 s", "1 h 5 min".
+std::string duration(double seconds);
+
+/// "4.42 TB/s", "65.7 TFLOP/s", "852 GB/s".
+std::string format_throughput(double per_second, Ceiling ceiling);
+
+/// What a ceiling bounds: "DRAM bandwidth", "FP32 throughput".
+std::string_view rate_under(Ceiling ceiling);
+
+/// A step along an experiment's dial: "31 -> 33 registers".
+std::string step_of(const std::string& dial, double from, double to);
+
+/// One of a kind and many: "1 case", "2,394 cases".
+std::string count_of(std::size_t number, const std::string& noun);
+
+/// At most `room` characters of it: its end is cut off, and "..." says so.
+std::string clipped(const std::string& line, std::size_t room);
+
+/// Broken at blanks, but not between a figure and its unit, into at most `most` lines of at most `room` characters; what is left over is clipped.
+std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most);
+
+}  // namespace occbench
