@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 # What an experiment asks for, in the order in which a dial is looked for: each row is in one sweep of a dial.
@@ -78,6 +79,15 @@ def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
                 yield from sweeps_of(rows, dial)
 
 
+def alike(rows: pd.DataFrame, keys: list[str]) -> list[np.ndarray]:
+    """Places of the rows that agree in all keys, in their order; most groups are too small to be cut out."""
+    if not keys:
+        return [np.arange(len(rows))]
+    number = rows.groupby(keys, dropna=False, sort=True).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+
+
 def sweeps_of(rows: pd.DataFrame, dial: str) -> Iterator[Sweep]:
     """Those of one dial, of one experiment and family."""
     rows = rows[rows[dial].notna()]
@@ -96,8 +106,11 @@ def sweeps_of(rows: pd.DataFrame, dial: str) -> Iterator[Sweep]:
         named = [key for key in keys if key in DIALS or key == "iterations"]
         parting = [key for key in keys if rows[key].nunique(dropna=False) > 1]  # grouping by less is faster
         varied = [key for key in named if key in parting]
-        for _, part in rows.groupby(parting, dropna=False, sort=True) if parting else [((), rows)]:
-            if len(part) < LEAST or part[dial].duplicated().any():
+        for places in alike(rows, parting):
+            if len(places) < LEAST:
+                continue
+            part = rows.iloc[places]
+            if part[dial].duplicated().any():
                 continue
             taken.update(part.index)
             first = part.iloc[0]
