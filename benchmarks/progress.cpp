@@ -16,7 +16,7 @@ namespace {
 
 std::size_t terminal_columns() {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void Progress::advance(const std::string& case_id, bool launched) {
             duration(std::ceil(static_cast<double>(total_ - std::min(done_, total_)) / rate)) + " left  ";
   }
   line += case_id;
-  if (terminal_) line = clipped(line, terminal_columns() - 1);  // in the last column it would wrap
+  if (terminal_) line = clipped(line, terminal_columns() - 3);  // and the ^C of a user has room
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }

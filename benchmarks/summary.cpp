@@ -17,8 +17,9 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t most_findings = 5;
-constexpr std::size_t most_reasons = 3;
-constexpr double disturbed = 0.01;  // of the samples, discarded because the clock dipped; 0.5 % is usual
+constexpr std::size_t most_invalid = 3;  // cases of which the reason is told
+constexpr std::size_t most_skipped = 2;  // reasons
+constexpr double disturbed = 0.01;       // of the samples, discarded because the clock dipped; 0.5 % is usual
 
 /// What a run's cases came to.
 struct Tally {
@@ -159,10 +160,10 @@ std::string of_predictions(const std::vector<CaseResult>& results) {
 
 Lines warnings(const Tally& t, const RunFacts& f) {
   Lines lines;
-  for (std::size_t i = 0; i < std::min(t.invalid.size(), most_reasons); ++i)
+  for (std::size_t i = 0; i < std::min(t.invalid.size(), most_invalid); ++i)
     lines.push_back("invalid: " + t.invalid[i]);
-  if (t.invalid.size() > most_reasons)
-    lines.push_back(count_of(t.invalid.size() - most_reasons, "more case") + " invalid: cases.csv says why");
+  if (t.invalid.size() > most_invalid)
+    lines.push_back(count_of(t.invalid.size() - most_invalid, "more case") + " invalid: cases.csv says why");
   if (t.emptier > 0)
     lines.push_back(count_of(t.emptier, "case") + " had fewer blocks on an SM than theory says");
   if (t.uneven > 0)
@@ -170,8 +171,8 @@ Lines warnings(const Tally& t, const RunFacts& f) {
                     " launches of two speeds, over 5 % apart (time_p10_s, time_p90_s)");
   std::size_t told = 0;
   for (const auto& [reason, cases] : t.skipped)
-    if (told++ < most_reasons) lines.push_back(text("%zu skipped: ", cases) + reason);
-  if (told > most_reasons) lines.push_back("more were skipped: cases.csv says why");
+    if (told++ < most_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);
+  if (told > most_skipped) lines.push_back("more were skipped: cases.csv says why");
   if (!f.has_predictions)
     lines.push_back("no predictions: `occbench calibrate` measures this GPU's parameters");
   return lines;
