@@ -23,7 +23,7 @@ const AddExperiment convolution{{
             if (sweep.at_least(Preset::full) || (usual && !sweep.quick()))
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);
             else if (sweep.quick() ? usual && end : usual_block || (end && v->name.starts_with("radius3")))
-              sweep.add_resident_warps(*v, v->fixed_block_size, std::vector{8, 32});
+              sweep.add_resident_warps(*v, v->fixed_block_size, sweep.quick() ? std::vector{8, 32} : warps);
           }
         },
 }};

@@ -28,7 +28,7 @@ const AddExperiment layer_norm{{
             }
             if (sweep.quick() && !(wide && free && both_forms && block_size == 128)) continue;
             std::vector<int> warps{16};
-            if (wide && free && !sweep.quick()) warps = {8, 16};
+            if (wide && free && !sweep.quick()) warps = {4, 8, 16};
             if (warps.size() > 1 && both_forms) warps.push_back(32);
             if (wide || both_forms) sweep.add_resident_warps(*v, block_size, warps);
             if (wide || dials.tile_width == 2048)  // as many as their registers let reside

@@ -23,7 +23,7 @@ std::vector<int> warps_for(const Variant& v, const Sweep& sweep) {
     return {};
   }
   if (conflict == 1) return {4, 8, 16, 32, 64};
-  return ilp == 1 || ilp == 4 ? std::vector{4, 16} : std::vector<int>{};
+  return ilp == 1 || ilp == 4 ? std::vector{4, 8, 16, 32} : std::vector<int>{};
 }
 
 }  // namespace

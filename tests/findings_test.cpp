@@ -140,8 +140,8 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
   EXPECT_EQ(knee->more[0], " at 4 x 16 B in flight");
   EXPECT_EQ(knee->more[1], "; narrow needs 64");
   EXPECT_EQ(of_kind(all, Kind::decline), nullptr);
-  std::erase_if(results, [](const CaseResult& r) { return r.planned.occupancy.warps_per_sm < 12; });
-  EXPECT_EQ(of_kind(told(results), Kind::knee), nullptr) << "four points";
+  std::erase_if(results, [](const CaseResult& r) { return r.planned.occupancy.warps_per_sm < 16; });
+  EXPECT_EQ(of_kind(told(results), Kind::knee), nullptr) << "three points";
 }
 
 TEST(Findings, ManyWarpsThatAreNeededAreNoKnee) {

@@ -114,6 +114,11 @@ class Layering(unittest.TestCase):
                 header.write("#include <benchmark/benchmark.h>\n")
             self.assertEqual(len(forbidden_includes(tree)), len(before) + 1)
 
+    def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
+        cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/curves.hpp").read_text())
+        python = re.search(r"(?m)^CURVE_POINTS = (\d+)", (ROOT / "tools/occbench_tools/analysis.py").read_text())
+        self.assertEqual(cpp and cpp[1], python and python[1])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -251,8 +251,8 @@ TEST(Summary, KeepsToOneScreenWhateverItsNamesAndFailures) {
 
 TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   const auto names = many_names();
-  auto results = curve(names[0], 4);
-  for (const auto& [name, points] : {std::pair{names[1], 3}, std::pair{names[2], 8}}) {
+  auto results = curve(names[0], 3);
+  for (const auto& [name, points] : {std::pair{names[1], 2}, std::pair{names[2], 8}}) {
     const auto more = curve(name, points);
     results.insert(results.end(), more.begin(), more.end());
   }
@@ -263,7 +263,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   EXPECT_TRUE(says(lines, "2 experiments: too few points for a curve in quick; --preset standard has them"));
   EXPECT_FALSE(says(lines, clipped(names[0], 24))) << "and nothing of them is told";
   EXPECT_NE(listing(results, facts.next)
-                .find("at most 4 points on a curve: too few for its shape; --preset "
+                .find("at most 3 points on a curve: too few for its shape; --preset "
                       "standard has 12"),
             std::string::npos);
   facts.next.values[names[1]] = 4;  // it would have too few there too
