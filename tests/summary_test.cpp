@@ -266,7 +266,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
                 .find("at most 3 points on a curve: too few for its shape; --preset "
                       "standard has 12"),
             std::string::npos);
-  facts.next.values[names[1]] = 4;  // it would have too few there too
+  facts.next.values[names[1]] = 3;  // it would have too few there too
   EXPECT_TRUE(says(summary(results, facts), "1 experiment: too few points for a curve in quick;"));
   facts.next = {};
   EXPECT_FALSE(says(summary(results, facts), "too few points"));
