@@ -79,7 +79,7 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
   if (f.is_model) {
     const std::string name = f.device.substr(f.device.rfind(' ') + 1);
     words = "The model of " + with_article(name) +
-            (f.interrupted ? ": predictions " + how_many(cases, f) : " predicts " + how_many(valid, f));
+            (f.interrupted ? ": " + how_many(cases, f) : " predicts " + how_many(valid, f));
   } else {
     words = f.device + ": " + how_many(cases, f);
     if (valid > 0) {
