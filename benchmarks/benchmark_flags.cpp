@@ -16,13 +16,14 @@ namespace {
 
 /// Google Benchmark ends the program itself on a bad value, in its own way, so that values are looked at here.
 struct Flag {
-  const char* name;
+  std::string_view name;
   const char* value;  ///< a regular expression
   const char* says;   ///< what the value must be; of a refused flag what serves instead
   bool refused = false;
 };
 
-constexpr const char* truth = "(true|false|yes|no|on|off|1|0)?";
+constexpr const char* truth =
+    "(true|false|yes|no|on|off|t|f|y|n|1|0)?";  // the one value that may be left out
 constexpr const char* true_or_false = "true or false";
 
 constexpr Flag flags_known[] = {
@@ -35,7 +36,7 @@ constexpr Flag flags_known[] = {
     {"--benchmark_format", "console|json|csv", "console, json or csv"},
     {"--benchmark_out", ".+", "a path"},
     {"--benchmark_out_format", "console|json|csv", "console, json or csv"},
-    {"--benchmark_color", "(auto|true|false|yes|no|on|off|1|0)?", "auto, true or false"},
+    {"--benchmark_color", "auto|true|false|yes|no|on|off|t|f|y|n|1|0", "auto, true or false"},
     {"--benchmark_counters_tabular", truth, true_or_false},
     {"--benchmark_context", "[^=,]+=[^=,]*(,[^=,]+=[^=,]*)*", "KEY=VALUE,..."},
     {"--benchmark_time_unit", "ns|us|ms|s", "ns, us, ms or s"},
@@ -59,16 +60,16 @@ Word read(const std::string& text) {
     throw UserError(Exit::usage, name.starts_with("--benchmark_")
                                      ? "Google Benchmark knows no flag '" + text + "'"
                                      : "run knows no '" + text + "'; see `occbench run --help`");
-  const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
   if (flag->refused) throw UserError(Exit::usage, name + " has no meaning here: " + flag->says);
-  if (!std::regex_match(value, std::regex(flag->value, std::regex::icase)))
+  const bool has_value = name.size() < text.size();
+  const std::string value = has_value ? text.substr(name.size() + 1) : "";
+  if ((!has_value && flag->value != truth) || !std::regex_match(value, std::regex(flag->value)))
     throw UserError(Exit::usage, text + ": the value must be " + flag->says);
   return {flag, value};
 }
 
 bool is_true(const std::string& value) {
-  return value.empty() || std::string("tTyY1").find(value[0]) != std::string::npos || value == "on" ||
-         value == "ON";
+  return value.empty() || value == "on" || std::string_view("ty1").find(value[0]) != std::string_view::npos;
 }
 
 void check_writable(const std::string& path) {
@@ -97,6 +98,11 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
     }
   }
   static_cast<void>(benchmark_filter(asked.filter));
+  const auto is_out_format = [](const std::string& text) {
+    return text.starts_with("--benchmark_out_format");
+  };
+  if (!asked.writes_file && std::ranges::any_of(flags, is_out_format))
+    throw UserError(Exit::usage, "--benchmark_out_format needs --benchmark_out=FILE");
 
   // The library keeps argv[0], and reports of it at the end of the run.
   static std::vector<std::string> words;
@@ -107,6 +113,7 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
+  benchmark::SetDefaultTimeUnit(benchmark::kMicrosecond);  // unless --benchmark_time_unit says another
   benchmark::Initialize(&argc, argv.data());
   if (argc > 1)
     throw UserError(Exit::usage,
@@ -125,6 +132,26 @@ std::function<bool(const std::string&)> benchmark_filter(std::string filter) {
   } catch (const std::regex_error&) {
     throw UserError(Exit::usage, "--benchmark_filter '" + pattern + "' is not a regular expression");
   }
+}
+
+std::string benchmark_flags_help() {
+  constexpr std::size_t columns = 80;
+  constexpr std::string_view prefix = "--benchmark_";
+  std::string text = "Flags of Google Benchmark, --benchmark_...";
+  for (const bool refused : {false, true}) {
+    std::string line = refused ? "  refused: " : "  honoured:";
+    for (const Flag& flag : flags_known) {
+      if (flag.refused != refused) continue;
+      const auto name = flag.name.substr(flag.name.starts_with(prefix) ? prefix.size() : 0);
+      if (line.size() + 1 + name.size() > columns) {
+        text += '\n' + line;
+        line = std::string(11, ' ');
+      }
+      line.append(1, ' ').append(name);
+    }
+    text += '\n' + line;
+  }
+  return text;
 }
 
 std::string google_benchmark_version() { return OCCBENCH_GOOGLE_BENCHMARK_VERSION; }

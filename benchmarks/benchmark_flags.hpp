@@ -26,6 +26,9 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags);
 /// UserError (Exit::usage) when it is no regular expression.
 std::function<bool(const std::string&)> benchmark_filter(std::string filter);
 
+/// For `run --help`: the names of those that are honoured, and of those that are refused, within 80 columns.
+std::string benchmark_flags_help();
+
 /// "1.7.1" where the library tells it, "unknown" otherwise.
 std::string google_benchmark_version();
 

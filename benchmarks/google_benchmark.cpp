@@ -123,8 +123,7 @@ void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
     benchmark::RegisterBenchmark(selected[i].id.c_str(),
                                  [&board, i](benchmark::State& state) { board(state, i); })
         ->UseManualTime()
-        ->Iterations(1)  // or the body would be called again and again until it had taken long enough
-        ->Unit(benchmark::kMicrosecond);
+        ->Iterations(1);  // or the body would be called again and again until it had taken long enough
   benchmark::AddCustomContext("source", runner.device().is_model ? "model" : "measured");
   Silent silent;
   Csv on_stdout, in_file;

@@ -99,6 +99,7 @@ constexpr std::string_view anonymous_prefix = "anonymous-";
 void make_anonymous(nlohmann::json& env) {
   env["host"] = nullptr;
   env["command_line"] = "occbench run --anonymous";
+  for (const char* field : {"compiler", "compiler_flags"}) env[field] = without_paths(env[field]);
   if (env["source"] == "measured") env["gpu"]["uuid"] = anonymous_uuid(env["gpu"]["uuid"].get<std::string>());
   if (nlohmann::json& parameters = env["parameters"]; !parameters.is_null()) {
     parameters["file"] = std::filesystem::path(parameters["file"].get<std::string>()).filename().string();
@@ -124,6 +125,7 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
                      {"compiler_flags", build_info::compiler_flags},
                      {"cuda_architectures", build_info::cuda_architectures},
                      {"google_benchmark_version", run.google_benchmark_version},
+                     {"anonymous", run.anonymous},
                      {"command_line", run.command_line},
                      {"host", host.data()},
                      {"preset", run.preset},
@@ -139,8 +141,16 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   return env;
 }
 
+std::string without_paths(const std::string& text) {
+  std::istringstream words(text);
+  std::string kept;
+  for (std::string word; words >> word;)
+    if (word.find('/') == std::string::npos) kept += (kept.empty() ? "" : " ") + word;
+  return kept;
+}
+
 std::string anonymous_uuid(std::string_view uuid) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of 64 bits
   for (const char c : uuid) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::ostringstream name;
   name << anonymous_prefix << std::hex << std::setw(16) << std::setfill('0') << hash;

@@ -28,9 +28,13 @@ struct RunDescription {
 /// env.json of a run (results/schema.json describes it).
 nlohmann::json environment(const Runner& runner, const RunDescription& run);
 
-/// The name of a card in an anonymous run: the same in each of its runs, and nothing that leads back to the UUID, 122 random
-/// bits of which it keeps 64. Who knows the UUID of a card can tell which runs are its own.
+/// The name of a card in an anonymous run: "anonymous-" and the 64-bit FNV-1a of its UUID, in 16 hexadecimal digits. It is
+/// the same in all runs of a card. The UUID's 122 bits cannot be read back from 64, however weak the hash. It does not hide
+/// a card from somebody who knows its UUID: they can hash it, too.
 std::string anonymous_uuid(std::string_view uuid);
+
+/// The words of a compiler's flags, less those that name a path.
+std::string without_paths(const std::string& text);
 
 /// Whether a UUID in env.json is that of `device`, by name or anonymously.
 bool is_uuid_of(std::string_view in_env, const Device& device);

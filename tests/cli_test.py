@@ -120,7 +120,7 @@ REFUSALS = [
     Refusal(
         "run --device model:h200 --anonymous --benchmark_out=x.json",
         2,
-        "Google Benchmark writes the host's name into its file; --anonymous goes without --benchmark_out",
+        "writes the host's name into its file; an anonymous run goes without --benchmark_out",
     ),
     Refusal("run --resume ''", 2, "--resume: is empty"),
     Refusal("run --output ''", 2, "--output: is empty"),
@@ -764,14 +764,18 @@ class ModelRun(unittest.TestCase):
             device = f"model:{mine / 'card.json'}"
             self.assertEqual(occbench("run", "--device", device, *words, gpu=False).returncode, 0)
             text = "".join(file.read_text() for file in (mine / "run").iterdir())
-            for word in ("home-of-somebody", str(Path.cwd()), os.uname().nodename, "/home"):
+            for word in ("home-of-somebody", str(Path.cwd()), f'"{os.uname().nodename}"', "/home"):
                 self.assertFalse(word in text, word)
             env = json.loads((mine / "run/env.json").read_text())
-            self.assertEqual((env["host"], env["command_line"]), (None, "occbench run --anonymous"))
+            said = (env["anonymous"], env["host"], env["command_line"])
+            self.assertEqual(said, (True, None, "occbench run --anonymous"))
             self.assertEqual(env["parameters"]["file"], "card.json")
             self.assertEqual(validated(mine / "run").returncode, 0)
             whole = (mine / "run/cases.csv").read_text()
             (mine / "run/cases.csv").write_text("".join(whole.splitlines(keepends=True)[:5]))
+            refused = occbench("run", "--resume", str(mine / "run"), "--benchmark_out=out.json", gpu=False)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("an anonymous run goes without --benchmark_out", refused.stderr)
             self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
             self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
 
@@ -812,7 +816,7 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
 
     def test_filter(self) -> None:
         with working_folder():
-            done, _ = self.run_registers()
+            done, ids = self.run_registers()
             self.assertIn(f": {len(ids)} cases in ", done.stdout)
 
     def test_json(self) -> None:
@@ -830,34 +834,19 @@ class GoogleBenchmarkFlagsOnDevice(unittest.TestCase):
             self.assertEqual({row["repetition"] for row in samples}, {"0", "1"})
 
     def test_anonymous(self) -> None:
-        """Neither host nor user nor a path; the run is valid, and goes on as it was begun."""
+        """The card is known by a name of its own, the same in each run, and the run goes on there."""
         with working_folder():
-            mine = Path.cwd() / "home-of-somebody"
-            mine.mkdir()
-            shutil.copy(PARAMETERS, mine / "card.json")
-            words = ("--anonymous", "--experiment", "registers", "--output", str(mine / "run"))
-            device = f"model:{mine / 'card.json'}"
-            self.assertEqual(occbench("run", "--device", device, *words, gpu=False).returncode, 0)
-            text = "".join(file.read_text() for file in (mine / "run").iterdir())
-            for word in ("home-of-somebody", str(Path.cwd()), os.uname().nodename, "/home"):
-                self.assertFalse(word in text, word)
-            env = json.loads((mine / "run/env.json").read_text())
-            self.assertEqual((env["host"], env["command_line"]), (None, "occbench run --anonymous"))
-            self.assertEqual(env["parameters"]["file"], "card.json")
-            self.assertEqual(validated(mine / "run").returncode, 0)
-            whole = (mine / "run/cases.csv").read_text()
-            (mine / "run/cases.csv").write_text("".join(whole.splitlines(keepends=True)[:5]))
-            self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
-            self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
-
-    def test_list_names_what_run_would(self) -> None:
-        for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
-            words = ("--device", model, "--experiment", "registers", "--format", "csv")
-            listed = occbench("list", *words, gpu=False)
-            ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
-            words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
-            self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())
-            self.assertTrue(ids)
+            self.run_registers("--anonymous")
+            uuid = json.loads(Path("run/env.json").read_text())["gpu"]["uuid"]
+            self.assertRegex(uuid, "^anonymous-[0-9a-f]{16}$")
+            text = "".join(file.read_text() for file in Path("run").iterdir() if file.suffix != ".gz")
+            self.assertNotRegex(text, "GPU-[0-9a-f]{8}")
+            self.assertNotIn(f'"{os.uname().nodename}"', text)
+            self.assertEqual(validated(Path("run")).returncode, 0)
+            self.assertEqual(occbench("run", "--resume", "run").returncode, 0)
+            again = occbench("run", "--preset", "quick", "--output", "again", self.FILTER, "--anonymous")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertEqual(json.loads(Path("again/env.json").read_text())["gpu"]["uuid"], uuid)
 
     def test_list(self) -> None:
         with working_folder() as folder:

@@ -6,6 +6,7 @@ usage: google_benchmark_test.py HELP [TEST...]    HELP prints the library's --he
 
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -48,6 +49,12 @@ def lines_named(done: Done, word: str) -> int:
     return sum(word in line for line in done.out.splitlines())
 
 
+def is_interleaved(done: Done) -> bool:
+    """Three cases, one after another, change twice; 24 calls in random order do so once in 10^9 times."""
+    order = re.findall(r"LOG\(2\): Running (\S+)/iterations", done.err)
+    return len(order) == 24 and sum(a != b for a, b in itertools.pairwise(order)) > 2
+
+
 HONOURED: dict[str, tuple[tuple[str, ...], Callable[[Done], bool]]] = {
     "--benchmark_list_tests": (("=true",), lambda d: not d.rows and len(d.out.splitlines()) == 3),
     "--benchmark_filter": ((), lambda d: len(d.rows) == 3),
@@ -56,8 +63,8 @@ HONOURED: dict[str, tuple[tuple[str, ...], Callable[[Done], bool]]] = {
         lambda d: len(json.loads(d.out)["benchmarks"]) == 3 * (3 + 4),  # and mean, median, stddev, cv
     ),
     "--benchmark_enable_random_interleaving": (
-        ("=true", "--benchmark_repetitions=2"),
-        lambda d: len(d.rows) == 3,
+        ("=true", "--benchmark_repetitions=8", "--v=2"),
+        is_interleaved,
     ),
     "--benchmark_report_aggregates_only": (
         ("=true", "--benchmark_repetitions=2", "--benchmark_format=console"),
@@ -85,14 +92,36 @@ HONOURED: dict[str, tuple[tuple[str, ...], Callable[[Done], bool]]] = {
         ("=card=mine", "--benchmark_format=json"),
         lambda d: json.loads(d.out)["context"]["card"] == "mine",
     ),
-    "--benchmark_time_unit": (("=ms",), lambda d: len(d.rows) == 3),
-    "--v": (("=0",), lambda d: len(d.rows) == 3),
+    "--benchmark_time_unit": (
+        ("=s", "--benchmark_format=json"),
+        lambda d: all(
+            each["time_unit"] == "s" and 0 < each["real_time"] < 0.1
+            for each in json.loads(d.out)["benchmarks"]
+        ),
+    ),
+    "--v": (("=2",), lambda d: "LOG(2)" in d.err and not is_interleaved(d)),
 }
 REFUSED = {
     "--benchmark_min_time": "a case ends by its precision",
     "--benchmark_min_warmup_time": "every case is warmed up",
     "--benchmark_perf_counters": "--counters reads the GPU's",
     "--benchmark_dry_run": "--benchmark_list_tests names the cases",
+}
+# Where the library itself prints its help and exits with 0, or begins a run that it cannot end.
+BAD_WORDS = {
+    "--benchmark_format=JSON": "the value must be console, json or csv",
+    "--benchmark_format": "the value must be console, json or csv",
+    "--benchmark_time_unit=MS": "the value must be ns, us, ms or s",
+    "--benchmark_color=": "the value must be auto, true or false",
+    "--benchmark_color": "the value must be auto, true or false",
+    "--benchmark_repetitions=0": "the value must be a whole number from 1 on",
+    "--benchmark_filter": "the value must be a regular expression",
+    "--benchmark_filter=(": "is not a regular expression",
+    "--benchmark_list_tests=maybe": "the value must be true or false",
+    "--benchmark_context=card": "the value must be KEY=VALUE,...",
+    "--benchmark_out=": "the value must be a path",
+    "--benchmark_out_format=csv": "needs --benchmark_out=FILE",
+    "--benchmark_nope": "Google Benchmark knows no flag '--benchmark_nope'",
 }
 
 
@@ -127,9 +156,34 @@ class Flags(unittest.TestCase):
                     said = rf"^occbench: {flag} has no meaning here: .*{re.escape(says)}.*\n$"
                     self.assertRegex(done.err, said)
 
-    def test_false_is_not_true(self) -> None:
-        done = run(self.folder, "--benchmark_list_tests=false")
-        self.assertEqual(len(done.rows), 3)
+    def test_bad_words(self) -> None:
+        for word, says in BAD_WORDS.items():
+            with self.subTest(word):
+                done = run(self.folder, word)
+                self.assertEqual((done.code, done.out, list(self.folder.iterdir())), (2, "", []), done.err)
+                self.assertRegex(done.err, rf"^occbench: .*{re.escape(says)}.*\n$")
+
+    def test_words_for_false(self) -> None:
+        for word in ("false", "no", "off", "f", "n", "0"):
+            shutil.rmtree(self.folder / "run", ignore_errors=True)
+            done = run(self.folder, f"--benchmark_list_tests={word}")
+            self.assertEqual(len(done.rows), 3, word)
+        for word in ("", "=true", "=yes", "=on", "=t", "=y", "=1"):
+            done = run(self.folder, f"--benchmark_list_tests{word}")
+            self.assertEqual(len(done.out.split()), 3, word)
+
+    def test_the_help_names_them(self) -> None:
+        text = subprocess.run([OCCBENCH, "run", "--help"], text=True, capture_output=True).stdout
+        said = re.search(r"--benchmark_[.]{3}\n +honoured: ([^:]*)\n +refused: ([^:]*)\n\n", text)
+        self.assertIsNotNone(said, text)
+        for named, flags in zip(said.groups(), (HONOURED, REFUSED), strict=True):
+            self.assertEqual(sorted(named.split()), sorted(f.removeprefix("--benchmark_") for f in flags))
+
+    def test_a_profilers_launches_take_none_of_them(self) -> None:
+        case = run(self.folder, "--benchmark_list_tests").out.split()[0]
+        done = run(self.folder, "--case", case)
+        self.assertEqual((done.code, done.out, done.rows), (2, "", []))
+        self.assertIn(f"{FEW} has no part in it", done.err)
 
     def test_a_filter_measures_what_it_names(self) -> None:
         named = run(self.folder, "--benchmark_list_tests", few="--benchmark_filter=b512$").out.split()
@@ -149,6 +203,18 @@ class Flags(unittest.TestCase):
             said = r"^occbench: --benchmark_filter 'no-such-case' leaves none of \d+ cases; .*\n$"
             self.assertRegex(done.err, said)
 
+    def test_an_experiment_that_a_filter_leaves_nothing_of(self) -> None:
+        done = run(self.folder, "--experiment", "registers")
+        self.assertEqual((done.code, done.out, list(self.folder.iterdir())), (2, "", []))
+        self.assertIn(" leaves none of ", done.err)
+
+    def test_a_run_that_has_all_its_cases_goes_on_to_its_end(self) -> None:
+        run(self.folder)
+        words = [OCCBENCH, "run", "--resume", "run", "--benchmark_out=out.csv", "--benchmark_out_format=csv"]
+        done = subprocess.run(words, cwd=self.folder, text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(list(csv.DictReader((self.folder / "run/cases.csv").open()))), 3)
+
     def test_every_case_has_the_same_counters(self) -> None:
         done = run(self.folder, "--benchmark_format=csv", few=MIXED)
         self.assertEqual(done.code, 0, done.err)
@@ -160,6 +226,15 @@ class Flags(unittest.TestCase):
             rate = "bytes_per_second" if row["label"] == "byte/s" else "items_per_second"
             self.assertGreater(float(row[rate]), 0)
             self.assertTrue(0 < float(row["occupancy"]) <= 1 and float(row["blocks_per_sm"]) >= 1, row)
+
+    def test_repetitions_of_unlike_cases_in_a_csv(self) -> None:
+        flags = ("--benchmark_repetitions=3", "--benchmark_out=out.csv", "--benchmark_out_format=csv")
+        done = run(self.folder, *flags, few=MIXED)
+        self.assertEqual(done.code, 0, done.err)
+        text = (self.folder / "out.csv").read_text()
+        table = list(csv.DictReader(io.StringIO(text[text.index("name,") :])))
+        valid = sum(row["status"] == "valid" for row in done.rows)
+        self.assertEqual(len(table), valid * (3 + 4))  # and mean, median, stddev, cv
 
 
 if __name__ == "__main__":

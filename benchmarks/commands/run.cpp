@@ -215,15 +215,20 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   if (!o.resume.empty() && !asked.filter.empty())
     throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
   o.benchmark_filter = asked.filter;
-  if (o.anonymous && asked.writes_file)
+  if (!o.case_ids.empty() && !flags.empty())
     throw UserError(Exit::usage,
-                    "Google Benchmark writes the host's name into its file; --anonymous goes without "
-                    "--benchmark_out");
+                    "--case launches and reports nothing; " + flags.front() + " has no part in it");
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
   static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
+  if (resumed_environment)
+    o.anonymous = resumed_environment->value("anonymous", nlohmann::json()) == nlohmann::json(true);
+  if (o.anonymous && asked.writes_file)
+    throw UserError(Exit::usage,
+                    "Google Benchmark writes the host's name into its file; an anonymous run goes without "
+                    "--benchmark_out");
 
   const Target target = resumed_environment ? take_over(o, *resumed_environment) : open_target(o);
   const Device& device = target.device;
@@ -378,14 +383,12 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   command->add_flag("--verbose", o->verbose, "Lists every experiment's peaks and cliffs at the end");
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
-  command->footer(
-      "Flags of Google Benchmark work as well: --benchmark_filter=REGEX,\n"
-      "--benchmark_out=FILE ...\n"
-      "\n"
-      "Example\n"
-      "  occbench run --preset quick\n"
-      "  occbench run --experiment registers,spilling --output my-run\n"
-      "  occbench run --device model:h200");
+  command->footer(benchmark_flags_help() +
+                  "\n\n"
+                  "Example\n"
+                  "  occbench run --preset quick\n"
+                  "  occbench run --experiment registers,spilling --output my-run\n"
+                  "  occbench run --device model:h200");
   command->callback(
       [command, o, &command_line, &exit_code] { exit_code = run(*o, command->remaining(), command_line); });
 }

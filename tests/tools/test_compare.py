@@ -20,7 +20,7 @@ pytest.importorskip("rich")
 import numpy as np
 import pandas as pd
 from occbench_tools import compare
-from occbench_tools.compare import summary, verdicts
+from occbench_tools.compare import environment, summary, verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
 from parts import CASES, RUN, half, lay, modelled, scaled
@@ -234,6 +234,16 @@ def test_environments(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 HOSTILE = '<script>alert("x")</script> [red]|\x1b[31m`'
+
+
+def test_an_anonymous_run_of_a_card_is_of_that_card() -> None:
+    named, other = "GPU-5a1a5745-0000-4000-8000-0123456789ab", "GPU-5a1a5745-0000-4000-8000-0123456789ac"
+    hidden = "anonymous-de57f6ba4fc2c993"  # as harness/environment.cpp says it
+    same = environment.SAME_DEVICE
+    for a, b in ((named, hidden), (hidden, named), (hidden, hidden), (named, named)):
+        assert environment.device_relation(dict(uuid=a), dict(uuid=b)) == same
+    assert environment.device_relation(dict(uuid=hidden), dict(uuid=other)) != same
+    assert environment.device_relation(dict(uuid=""), dict(uuid="")) != same
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "html", "json", "csv"])

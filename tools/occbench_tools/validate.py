@@ -358,6 +358,8 @@ def field_violations(
         name = rule["name"]
         value = values.get(name)
         if name not in values:
+            if rule.get("optional"):
+                continue
             yield name, f"{prefix}{name} is missing"
         elif value is None:
             if not rule["nullable"]:

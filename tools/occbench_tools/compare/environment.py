@@ -14,7 +14,7 @@ SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "diffe
 # What makes two devices one kind. The rest of `gpu` is said where it differs.
 KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
 # Not said: every run has its own.
-OWN = {"created_utc", "command_line", "parameters", "schema_version", "method.empty_launch_s",
+OWN = {"created_utc", "anonymous", "command_line", "parameters", "schema_version", "method.empty_launch_s",
        "method.memcpy_bytes_per_s"}  # fmt: skip
 # What a difference means for the numbers, by field.
 MEANS = {
@@ -50,10 +50,21 @@ OF_RELATION = {
 }
 
 
+def anonymous_uuid(uuid: str) -> str:
+    """What an anonymous run calls the card of this UUID, as results/schema.json says: its 64-bit FNV-1a."""
+    if uuid.startswith("anonymous-"):
+        return uuid
+    value = 0xCBF29CE484222325
+    for byte in uuid.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"anonymous-{value:016x}"
+
+
 def device_relation(base: dict[str, Any], other: dict[str, Any]) -> str:
     """same device (by UUID), same kind of device (by name and size), or different devices: of two `gpu`."""
     kind = all(base.get(field) == other.get(field) for field in KIND)
-    if kind and base.get("uuid") and base.get("uuid") == other.get("uuid"):
+    uuids = [gpu.get("uuid") or "" for gpu in (base, other)]
+    if kind and all(uuids) and len({*map(anonymous_uuid, uuids)}) == 1:
         return SAME_DEVICE
     return SAME_KIND if kind else DIFFERENT
 
