@@ -6,6 +6,7 @@
 
 #include "benchmarks/commands/calc.hpp"
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/commands/completion.hpp"
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/help.hpp"
 #include "harness/check.hpp"
@@ -70,12 +71,15 @@ void add_commands(CLI::App& app, const std::string& command_line, int& exit_code
   for (const commands::Tool& tool : commands::python_tools())
     app.add_subcommand(tool.word, tool.does)->group(tool.group);
   commands::add_calibrate(app, exit_code);
+  commands::add_completion(app);
+  // After the commands, which would each have it as well.
+  app.set_help_all_flag("--help-all", "This text, and that of every built-in command");
   app.footer(
       "Example\n"
       "  occbench calc --device h200 --block-size 256 --registers 33\n"
       "  occbench run --preset quick && occbench report\n"
       "\n"
-      "`occbench COMMAND --help` says more. Any other word runs the program occbench-WORD.");
+      "`occbench COMMAND --help` says more. Any other WORD runs `occbench-WORD`.");
 }
 
 /// `help` and `help WORD` as the options that they are.

@@ -12,8 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
-BUILT_IN = ("calc", "devices", "list", "run", "calibrate")
-TOOLS = ("report", "explain", "plot", "compare", "cliffs", "predictions", "validate", "teach", "profile")
+BUILT_IN = ("calc", "devices", "list", "run", "calibrate", "completion")
+TOOLS = (
+    *("report", "explain", "plot", "compare", "cliffs", "predictions", "validate", "teach", "profile"),
+    "import-ncu",
+)
 
 
 def says(program: Path, *words: str, path: str = "") -> "subprocess.CompletedProcess[str]":
@@ -49,6 +52,20 @@ class Words(unittest.TestCase):
         path = f"{self.put('path', 'own', word='roofline').parent}:/bin"
         self.assertEqual(says(self.program, "roofline", path=path).stdout, "own 0\n")
 
+    def test_a_program_that_is_installed_looks_into_no_venv_that_lies_near(self) -> None:
+        (self.folder / "prefix/bin").mkdir(parents=True)
+        installed = shutil.copy(OCCBENCH, self.folder / "prefix/bin")
+        self.put("venv/bin", "venv")
+        self.assertEqual(says(installed, "plot").returncode, 5)
+
+    def test_a_word_that_is_nothing_is_answered_with_the_nearest(self) -> None:
+        for word, meant in (("rnu", "run"), ("exlpain", "explain"), ("improt-ncu", "import-ncu")):
+            done = says(self.program, word)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, rf"^occbench: no command '{word}'; did you mean '{meant}'\? .*\n$")
+        self.assertNotIn("did you mean", says(self.program, "benchmark").stderr)
+        self.assertIn("`occbench explain`", says(self.program, "findings").stderr)
+
     def test_what_is_no_executable_file_is_passed_over(self) -> None:
         self.put("path", "text", mode=stat.S_IRUSR)
         (self.folder / "other/occbench-plot").mkdir(parents=True)
@@ -70,7 +87,7 @@ class Words(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_a_tool_that_is_not_installed(self) -> None:
-        for word in TOOLS:
+        for word in (*TOOLS, "audit"):
             done = says(self.program, word)
             self.assertEqual(done.returncode, 5)
             self.assertRegex(done.stderr, rf"^occbench: '{word}' is one of occbench's Python tools, .*pip ")
@@ -92,6 +109,7 @@ class Help(unittest.TestCase):
         for word in (*BUILT_IN, *TOOLS):
             self.assertRegex(text, rf"(?m)^  {word} +\S")
         self.assertIn("\nExample\n", text)
+        self.assertFalse([line for line in text.splitlines() if len(line) > 80])
         self.assertEqual(says(OCCBENCH, "help").stdout, text)
 
     def test_each_command_has_an_example_and_80_columns(self) -> None:
@@ -100,6 +118,14 @@ class Help(unittest.TestCase):
             self.assertRegex(text, rf"\nExample\n  occbench {word} ")
             self.assertEqual(says(OCCBENCH, "help", word).stdout, text)
             self.assertFalse([line for line in text.splitlines() if len(line) > 80], word)
+
+    def test_all_of_it_at_once(self) -> None:
+        text = says(OCCBENCH, "--help-all").stdout
+        for word in BUILT_IN:
+            options, example = says(OCCBENCH, word, "--help").stdout.split("\nExample\n")
+            options = options.split("  This text\n")[1].partition("\n\n")[0].strip()
+            self.assertIn(f"\nOptions of {word}:\n  {options}\n", text)
+            self.assertIn(example.strip("\n"), text.split("\nExamples:\n")[1])
 
     def test_version(self) -> None:
         text = says(OCCBENCH, "--version").stdout

@@ -43,22 +43,22 @@ struct Field {
 };
 
 constexpr Field fields[] = {
-    {"--block-size", "block_size", "threads per block", true, 0, INT_MAX,
+    {"--block-size", "block_size", "Threads per block", true, 0, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.block_size = static_cast<int>(v); }},
-    {"--registers", "registers_per_thread", "registers per thread, as ptxas -v reports", true, 0, INT_MAX,
+    {"--registers", "registers_per_thread", "Registers per thread, as ptxas -v reports", true, 0, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.registers_per_thread = static_cast<int>(v); }},
-    {"--static-smem", "static_smem_bytes", "static shared memory per block, bytes (32K, 48KiB)", true, 0,
+    {"--static-smem", "static_smem_bytes", "Static shared memory per block, bytes (32K, 48KiB)", true, 0,
      INT64_MAX,
      [](Query& q, std::int64_t v) { q.footprint.static_smem_bytes = static_cast<std::size_t>(v); }},
-    {"--dynamic-smem", "dynamic_smem_bytes", "dynamic shared memory per block, bytes", true, 0, INT64_MAX,
+    {"--dynamic-smem", "dynamic_smem_bytes", "Dynamic shared memory per block, bytes", true, 0, INT64_MAX,
      [](Query& q, std::int64_t v) { q.footprint.dynamic_smem_bytes = static_cast<std::size_t>(v); }},
-    {"--barriers", "barriers", "named barriers, as ptxas -v reports (16 if an id is not constant)", false, 0,
+    {"--barriers", "barriers", "Named barriers, as ptxas -v reports (16 if an id is not constant)", false, 0,
      INT_MAX, [](Query& q, std::int64_t v) { q.footprint.barriers = static_cast<int>(v); }},
-    {"--cluster-size", "cluster_size", "blocks per cluster", false, 1, 16,
+    {"--cluster-size", "cluster_size", "Blocks per cluster", false, 1, 16,
      [](Query& q, std::int64_t v) { q.cluster_size = static_cast<int>(v); }},
-    {"--carveout", "carveout_percent", "preferred shared memory, percent; -1 is the driver's choice", false,
+    {"--carveout", "carveout_percent", "Preferred shared memory, percent; -1 is the driver's choice", false,
      -1, 100, [](Query& q, std::int64_t v) { q.footprint.carveout_percent = static_cast<int>(v); }},
-    {"--max-block-size", "max_block_size", "the kernel's own limit (__launch_bounds__)", false, 1, INT_MAX,
+    {"--max-block-size", "max_block_size", "The kernel's own limit (__launch_bounds__)", false, 1, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.max_block_size = static_cast<int>(v); }},
 };
 constexpr const char* answer_columns[] = {"blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status"};
@@ -611,37 +611,42 @@ void add_calc(CLI::App& app, DeviceResolver resolve) {
   calc->group("Look")->footer(
       "Example\n  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K");
   const auto options = std::make_shared<Options>();
-  calc->add_option("--device", options->device, "index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y");
+  calc->add_option("--device", options->device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
+      ->type_name("NAME");
   std::vector<CLI::Option*> numbers;
   for (std::size_t i = 0; i < std::size(fields); ++i)
-    numbers.push_back(calc->add_option(fields[i].option, options->texts[i], fields[i].help));
+    numbers.push_back(calc->add_option(fields[i].option, options->texts[i], fields[i].help)->type_name("N"));
   CLI::Option* format = calc->add_option("--format", options->format, "table, csv or json")
+                            ->type_name("FORMAT")
                             ->check(CLI::IsMember({"table", "csv", "json"}));
   CLI::Option* batch =
-      calc->add_option("--batch", options->batch, "CSV of footprints in, CSV out; - is stdin");
+      calc->add_option("--batch", options->batch, "CSV of footprints in, CSV out; - is stdin")
+          ->type_name("FILE");
   CLI::Option* tour =
-      calc->add_flag("--tour", options->tour, "the course text's examples beside the hardware");
+      calc->add_flag("--tour", options->tour, "The course text's examples beside the hardware");
   for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
   batch->excludes(format), tour->excludes(format), tour->excludes(batch);
 
   CLI::Option* predict =
       calc->add_option(
               "--predict", options->kernel.kind,
-              "the share of its peak that a kernel reaches, now and at the next cliffs, by the model: "
+              "The share of its peak that a kernel reaches, now and at the next cliffs, by the model: "
               "streaming, compute, shared_memory or mixed (a batch's column kernel_class goes first)")
+          ->type_name("KIND:{streaming,compute,shared_memory,mixed}")
           ->check([](const std::string& text) { return text.empty() ? std::string("is empty") : ""; });
   tour->excludes(predict);
   const auto dial = [&](const char* option, std::string& text, const char* help) {
-    calc->add_option(option, text, help)->needs(predict);
+    return calc->add_option(option, text, help)->type_name("N")->needs(predict);
   };
   dial("--bytes-per-access", options->kernel.bytes_per_access,
-       "of that kernel's loads: 4 (default), 8 or 16");
-  dial("--ilp", options->kernel.ilp, "its loads or chains of FMAs in flight per thread: 1 (default) to 8");
+       "Of that kernel's loads: 4 (default), 8 or 16");
+  dial("--ilp", options->kernel.ilp, "Its loads or chains of FMAs in flight per thread: 1 (default) to 8");
   dial("--operands", options->kernel.operands,
-       "different registers that its FMAs read (compute): 2 (default) or 3");
-  dial("--intensity", options->kernel.intensity, "its FLOP per byte from DRAM (mixed): 0.25 to 128");
+       "Different registers that its FMAs read (compute): 2 (default) or 3");
+  dial("--intensity", options->kernel.intensity, "Its FLOP per byte from DRAM (mixed): 0.25 to 128");
   dial("--parameters", options->parameters,
-       "what `occbench calibrate` wrote on the device (default: known GPUs' own)");
+       "What `occbench calibrate` wrote on the device (default: known GPUs' own)")
+      ->type_name("FILE");
 
   calc->callback([options, resolve = std::move(resolve)] {
     try {

@@ -131,8 +131,10 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "Example\n  occbench calibrate --output h200.json\n  occbench run --parameters h200.json");
   auto o = std::make_shared<Options>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
-  command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)");
+  command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)")
+      ->type_name("GPU");
   command->add_option("--output", o->output, "File (default: results/<gpu>/parameters.json)")
+      ->type_name("FILE")
       ->check(not_empty);
   command->add_flag("--force", o->force, "Replaces a file that is there");
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");

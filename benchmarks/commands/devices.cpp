@@ -108,6 +108,7 @@ void add_devices(CLI::App& app) {
   command->group("Look")->footer("Example\n  occbench devices --format json");
   auto format = std::make_shared<std::string>("table");
   command->add_option("--format", *format, "table, csv or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
   command->callback([format] {

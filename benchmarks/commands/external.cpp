@@ -31,6 +31,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"teach", "Read results", "The course text's examples as a page of lessons"},
     {"profile", "Nsight Compute", "Counters of a run's cases, read by ncu"},
     {"import-ncu", "Nsight Compute", "Joins reports of ncu onto a run's rows"},
+    {"audit", "", "The machine code against what each variant declares"},
 });
 
 bool is_word(const std::string& text) {
@@ -66,9 +67,10 @@ std::span<const Tool> python_tools() { return tools; }
 std::optional<fs::path> find_external(const std::string& word, const fs::path& program,
                                       const std::string& search_path) {
   if (!is_word(word)) return std::nullopt;
+  std::vector<fs::path> folders{program.parent_path()};
   // A program in TREE/build/PRESET/benchmarks has its Python environment in TREE/build/venv.
-  std::vector<fs::path> folders{program.parent_path(),
-                                program.parent_path().parent_path().parent_path() / "venv/bin"};
+  if (folders[0].filename() == "benchmarks")
+    folders.push_back(folders[0].parent_path().parent_path() / "venv/bin");
   for (std::size_t at = 0; at <= search_path.size();) {
     const std::size_t end = std::min(search_path.find(':', at), search_path.size());
     if (fs::path folder = search_path.substr(at, end - at); folder.is_absolute()) folders.push_back(folder);

@@ -13,8 +13,9 @@ namespace occbench::commands {
 /// One of occbench's Python tools, which lie outside of this program.
 struct Tool {
   const char* word;
-  const char* group;  ///< what one needs it for, as the help of the program groups its words
-  const char* does;   ///< one line
+  const char*
+      group;  ///< what one needs it for, as the help of the program groups its words; "" is for developers, and not listed
+  const char* does;  ///< one line
 };
 [[nodiscard]] std::span<const Tool> python_tools();
 

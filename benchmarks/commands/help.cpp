@@ -41,14 +41,14 @@ void row(std::ostream& out, const std::string& left, const std::string& right, s
   }
 }
 
-/// "-h, --help", "--format {table,csv,json}"
+/// "-h, --help", "--format FORMAT", "SHELL"
 std::string name_of(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
   std::string name;
   for (const std::string& s : option.get_snames()) name += (name.empty() ? "-" : ", -") + s;
   for (const std::string& l : option.get_lnames()) name += (name.empty() ? "--" : ", --") + l;
-  if (option.get_type_size() == 0) return name;
-  std::string type = option.get_type_name();
-  if (const auto set = type.find(":{"); set != std::string::npos) type = type.substr(set + 1);
+  if (option.get_items_expected_max() == 0) return name;  // a flag
+  const std::string type = option.get_type_name();
   return name + ' ' + type.substr(0, type.find(':'));
 }
 
@@ -57,27 +57,58 @@ std::string text_of(const CLI::Option& option) {
   return option.get_description() + (set.empty() ? "" : " (default: " + set + ")");
 }
 
+void options_of(std::ostream& out, const CLI::App& app, const CLI::Option* but = nullptr) {
+  for (const CLI::Option* option : app.get_options())
+    if (option != but) row(out, name_of(*option), text_of(*option), 27);
+}
+
+/// The lines of its footer that can be typed.
+std::string examples_of(const CLI::App& app) {
+  std::istringstream footer(app.get_footer());
+  std::string examples;
+  for (std::string line; std::getline(footer, line);)
+    if (line.starts_with("  occbench ")) examples += line + '\n';
+  return examples;
+}
+
 }  // namespace
 
-std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const {
+std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  const bool of_all = mode == CLI::AppFormatMode::All;
+  const auto heading = [&](const std::string& text) { return '\n' + text + (of_all ? ":\n" : "\n"); };
   std::ostringstream out;
   wrap(out, app->get_description() + '.', 0, 0);
-  const auto commands = app->get_subcommands([](const CLI::App*) { return true; });
-  out << "\nUsage: " << name << (commands.empty() ? " [OPTIONS]\n" : " COMMAND [OPTIONS]\n");
+  const auto commands =
+      app->get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+  out << "\nUsage: " << name << (commands.empty() ? " [OPTIONS]" : " COMMAND [OPTIONS]");
+  for (const CLI::Option* option : app->get_options())
+    if (option->get_positional()) out << ' ' << name_of(*option);
+  out << '\n';
 
   std::vector<std::string> groups;
   for (const CLI::App* command : commands)
     if (std::ranges::find(groups, command->get_group()) == groups.end())
       groups.push_back(command->get_group());
   for (const std::string& group : groups) {
-    out << '\n' << group << '\n';
+    out << heading(group);
     for (const CLI::App* command : commands)
       if (command->get_group() == group) row(out, command->get_name(), command->get_description(), 16);
   }
 
-  out << "\nOptions\n";
-  for (const CLI::Option* option : app->get_options()) row(out, name_of(*option), text_of(*option), 27);
-  if (!app->get_footer().empty()) out << '\n' << app->get_footer() << '\n';
+  out << heading("Options");
+  options_of(out, *app);
+  if (of_all)
+    for (const CLI::App* command : commands)
+      if (command->get_options().size() > 1) {  // more than --help
+        out << heading("Options of " + command->get_name());
+        options_of(out, *command, command->get_help_ptr());
+      }
+  if (of_all) {
+    out << heading("Examples") << examples_of(*app);
+    for (const CLI::App* command : commands) out << examples_of(*command);
+  } else if (!app->get_footer().empty()) {
+    out << '\n' << app->get_footer() << '\n';
+  }
   return out.str();
 }
 

@@ -174,12 +174,19 @@ void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Experiments and cases with their dials; runs nothing");
   command->group("Look")->footer("Example\n  occbench list --experiment registers --format csv");
   auto o = std::make_shared<Options>();
-  command->add_option("--preset", o->preset, "quick, standard or full")->capture_default_str();
-  command->add_option("--experiment", o->experiments, "Only these, separated by commas")->delimiter(',');
-  command->add_option(
-      "--device", o->device,
-      "Whose dials: index, UUID or name, or model:h200 (default: this machine's, else an H200's)");
+  command->add_option("--preset", o->preset, "quick, standard or full")
+      ->type_name("PRESET:{quick,standard,full}")
+      ->capture_default_str();
+  command->add_option("--experiment", o->experiments, "Only these, separated by commas")
+      ->type_name("EXPERIMENT")
+      ->delimiter(',');
+  command
+      ->add_option(
+          "--device", o->device,
+          "Whose dials: index, UUID or name, or model:h200 (default: this machine's, else an H200's)")
+      ->type_name("DEVICE");
   command->add_option("--format", o->format, "table, csv or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
   auto* kernels = command->add_flag("--variants", o->variants, "The compiled kernels instead of the cases");

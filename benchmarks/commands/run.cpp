@@ -334,21 +334,28 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto o = std::make_shared<Options>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   auto* preset = command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
+                     ->type_name("PRESET:{quick,standard,full}")
                      ->capture_default_str();
   auto* experiment =
       command
           ->add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
+          ->type_name("EXPERIMENT")
           ->delimiter(',');
-  command->add_option(
-      "--device", o->device,
-      "Index, UUID or part of the name (default: the most capable); model:h200 or model:FILE.json "
-      "predicts instead, without a GPU");
-  auto* parameters = command->add_option("--parameters", o->parameters,
-                                         "What `occbench calibrate` wrote, for the predictions beside the "
-                                         "measurements (default: known GPUs' own)");
+  command
+      ->add_option("--device", o->device,
+                   "Index, UUID or part of the name (default: the most capable); model:h200 or "
+                   "model:FILE.json predicts instead, without a GPU")
+      ->type_name("DEVICE");
+  auto* parameters = command
+                         ->add_option("--parameters", o->parameters,
+                                      "What `occbench calibrate` wrote, for the predictions beside the "
+                                      "measurements (default: known GPUs' own)")
+                         ->type_name("FILE");
   auto* output = command->add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)")
+                     ->type_name("FOLDER")
                      ->check(not_empty);
   auto* seed = command->add_option("--seed", o->seed, "Of the order in which cases take turns")
+                   ->type_name("N")
                    ->check(CLI::Range(0, 1'000'000'000))
                    ->capture_default_str();
   auto* counters =
@@ -357,9 +364,11 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
               "--counters", o->counters,
               "Hardware counters of each case, after it is timed: occupancy, memory, stalls, separated "
               "by commas, or none (default)")
+          ->type_name("GROUP:{occupancy,memory,stalls,none}")
           ->delimiter(',');
   auto* resume =
       command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
+          ->type_name("FOLDER")
           ->check(not_empty);
   auto* anonymous =
       command->add_flag("--anonymous", o->anonymous,
@@ -370,9 +379,11 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
                     ->add_option("--case", o->case_ids,
                                  "Launches only these, separated by commas, for a profiler: each in its NVTX "
                                  "range, no checks, no rows")
+                    ->type_name("ID")
                     ->delimiter(',')
                     ->excludes(counters);
   command->add_option("--launches", o->launches, "Launches of each of these cases (default 1)")
+      ->type_name("N")
       ->needs(these)
       ->check(CLI::Range(1, 1'000'000));
   command
