@@ -86,8 +86,9 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
       const double precise = static_cast<double>(t.precise) / static_cast<double>(valid);
       const double lost =
           static_cast<double>(t.discarded) / std::max(1.0, static_cast<double>(t.samples + t.discarded));
-      words += text(", %.0f %% to +-%.2g %%, ", 100 * precise, 100 * f.half_width);
-      words += lost < disturbed ? "undisturbed" : text("disturbed: %.2g %% of samples discarded", 100 * lost);
+      words += text(", %.0f %% to +-%.2g %%", 100 * precise, 100 * f.half_width);
+      if (lost >= disturbed)
+        words += text(", disturbed: %.2g %% of samples discarded for a low clock", 100 * lost);
     }
   }
   const auto others = [&](Status status, const char* what) {
