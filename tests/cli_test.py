@@ -685,7 +685,8 @@ class ModelRun(unittest.TestCase):
             self.assertLessEqual(max(map(len, lines[1:])), 80)
             self.assertRegex(lines[1], r"^The model of an H200 predicts \d+ cases in ")
             self.assertNotIn("measured", " ".join(lines[1:-1]))
-            self.assertRegex("\n".join(lines), r"\d+ experiments: too few points for a curve in quick; --preset ")
+            too_few = r"\d+ experiments: too few points for a curve in quick; --preset "
+            self.assertRegex("\n".join(lines), too_few)
             self.assertRegex(lines[-2], r"^next   occbench report    occbench explain [a-z_]+$")
             (run,) = folder.glob("results/*/*")
             self.assertEqual(run.parent.name, "model-h200")
@@ -709,11 +710,12 @@ class ModelRun(unittest.TestCase):
 
     def test_verbose_lists_the_experiments_first(self) -> None:
         with working_folder():
-            words = ("--preset", "quick", "--experiment", "registers,adam", "--verbose", "--output", "elsewhere")
-            lines = self.run_model(*words).stdout.splitlines()
-            closing = next(i for i, line in enumerate(lines) if line.startswith("The model of an H200 predicts"))
+            words = ("--experiment", "registers,adam", "--verbose", "--output", "elsewhere")
+            lines = self.run_model("--preset", "quick", *words).stdout.splitlines()
+            closing = [line.startswith("The model of an H200 predicts") for line in lines].index(True)
             listing = "\n".join(lines[:closing])
-            self.assertRegex(listing, r"\nadam: .*\n(  .*\n)*  at most 2 points on a curve: too few for its shape")
+            too_few = r"\nadam: .*\n(  .*\n)*  at most 2 points on a curve: too few for its shape"
+            self.assertRegex(listing, too_few)
             self.assertRegex(listing, r"\nregisters: .*\n(  .*\n)*    90.* % of it at [\d.]+ % occupancy")
             self.assertIn("next   occbench report elsewhere    occbench explain elsewhere registers", lines)
 

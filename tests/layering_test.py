@@ -51,7 +51,8 @@ def forbidden_includes(root: Path) -> list[str]:
                 found.append(f"{where} is ours: quote it")
             elif (allowed and not re.fullmatch(allowed, include)) or re.fullmatch(refused, include):
                 found.append(f"{where} is not for {room}")
-    # occbench_docs, which no user installs, writes the pages of this tree, and reads what its experiments expect.
+    # occbench_docs, which no user installs, writes the pages of this tree, and reads what its experiments
+    # expect.
     for path in sorted((root / "tools/occbench_tools").rglob("*.py")):
         for match in SOURCE_NAME.finditer(path.read_text(encoding="utf-8")):
             found.append(f"{path.relative_to(root).as_posix()}: {match[0]} is not for tools/")
@@ -117,7 +118,8 @@ class Layering(unittest.TestCase):
 
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
         cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/curves.hpp").read_text())
-        python = re.search(r"(?m)^CURVE_POINTS = (\d+)", (ROOT / "tools/occbench_tools/analysis.py").read_text())
+        tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()
+        python = re.search(r"(?m)^CURVE_POINTS = (\d+)", tools)
         self.assertEqual(cpp and cpp[1], python and python[1])
 
 
