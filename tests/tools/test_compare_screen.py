@@ -93,7 +93,7 @@ def test_the_verdict_says_what_is_true(
     # Of another device the share of the ceiling decides, and the seconds are said beside it.
     device = lay(tmp_path / "device", slower=1.25, env=dict(gpu=dict(name="NVIDIA H100", uuid="GPU-3")))
     text = said(base, device)
-    assert text.startswith(f"device (NVIDIA H100) against base (NVIDIA H200): of {CASES} cases, ")
+    assert text.startswith(f"NVIDIA H100 (device) against NVIDIA H200 (base): of {CASES} cases, ")
     assert "share of their own ceiling" in text and "up to 20 % (" in text
     assert "faster" not in text.split("In ")[0]
     assert "In seconds: 0.80 times as fast (median)" in text

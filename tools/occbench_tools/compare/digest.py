@@ -95,8 +95,9 @@ def held(one: Comparison) -> str:
     if one.modelled:
         kinds = [gpu(run) + ", measured" * (not run.modelled) for run in (one.candidate, one.base)]
         return f"{name} ({kinds[0]}) against {base} ({kinds[1]})"
-    if one.relation == DIFFERENT:
-        return f"{name} ({gpu(one.candidate)}) against {base} ({gpu(one.base)})"
+    if one.relation == DIFFERENT:  # the devices tell the runs apart, whatever their folders are called
+        runs = [f"{gpu(run)} ({elided(run.path.resolve().name, NAME)})" for run in (one.candidate, one.base)]
+        return " against ".join(runs)
     card = "the same card" if one.relation == SAME_DEVICE else f"another {gpu(one.candidate)}"
     return f"{name} against {base}, {card}"
 
