@@ -86,9 +86,11 @@ void add_completion(CLI::App& app) {
   auto* command = app.add_subcommand("completion", "What a shell offers at TAB: bash, zsh or fish");
   command->group("Shell")->footer(
       "Example\n"
-      "  occbench completion bash > ~/.local/share/bash-completion/completions/occbench\n"
-      "  occbench completion zsh > ~/.zfunc/_occbench       # a folder of your fpath\n"
-      "  occbench completion fish > ~/.config/fish/completions/occbench.fish");
+      "  occbench completion bash > ~/.occbench.bash\n"
+      "  occbench completion zsh > ~/.zfunc/_occbench\n"
+      "  occbench completion fish > ~/.config/fish/completions/occbench.fish\n"
+      "\n"
+      "For bash, source the file in ~/.bashrc. For zsh, the folder is one of $fpath.");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()

@@ -67,7 +67,7 @@ std::string examples_of(const CLI::App& app) {
   std::istringstream footer(app.get_footer());
   std::string examples;
   for (std::string line; std::getline(footer, line);)
-    if (line.starts_with("  occbench ")) examples += line + '\n';
+    if (line.starts_with("  occbench ")) examples += "  $" + line.substr(1) + '\n';
   return examples;
 }
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where, and the packages that CPack makes of it: `cmake --build BUILD --target package`.
+include(GNUInstallDirs)
+
+install(TARGETS occbench)
+install(FILES ${OCCBENCH_DOCUMENTS}/occbench.bash RENAME occbench
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${OCCBENCH_DOCUMENTS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${OCCBENCH_DOCUMENTS}/occbench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+if(OCCBENCH_HELP2MAN)
+  install(FILES ${OCCBENCH_DOCUMENTS}/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)
+
+set(CPACK_GENERATOR TGZ)
+find_program(OCCBENCH_DPKG_DEB dpkg-deb)
+if(OCCBENCH_DPKG_DEB)
+  list(APPEND CPACK_GENERATOR DEB)
+endif()
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+string(TOLOWER "${PROJECT_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
+set(CPACK_PACKAGE_VENDOR "the occbench maintainers")
+set(CPACK_PACKAGE_CONTACT "The occbench maintainers <maintainers@occbench.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures what occupancy does to a GPU kernel")
+set(CPACK_PACKAGE_DESCRIPTION "\
+occbench measures what occupancy does to the speed of CUDA kernels, on a GPU
+or on a model of one. It computes exact occupancy for any kernel, counts the
+blocks that were really resident, and says how precise each figure is.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)  # occbench_0.2.0_amd64.deb
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, python3-venv")
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/Debian.cmake)
+find_program(OCCBENCH_DPKG_SHLIBDEPS dpkg-shlibdeps)
+if(OCCBENCH_DPKG_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+elseif(OCCBENCH_DPKG_DEB)
+  message(STATUS "No dpkg-shlibdeps (Debian's package dpkg-dev): a .deb made here names no dependencies")
+endif()
+include(CPack)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cmake --install` and CPack leave, and that the installed program needs neither source nor build.
+
+CMAKE and CPACK name the commands, OCCBENCH_BUILD_DIR the build.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
+CMAKE = os.environ.get("CMAKE", "cmake")
+CPACK = os.environ.get("CPACK", "cpack")
+HAS_MAN_PAGE = (BUILD / "documents/occbench.1").is_file()
+INSTALLED = {
+    "bin/occbench",
+    "share/bash-completion/completions/occbench",
+    "share/zsh/site-functions/_occbench",
+    "share/fish/vendor_completions.d/occbench.fish",
+    "share/doc/occbench/README.md",
+    "share/doc/occbench/CHANGELOG.md",
+    "share/doc/occbench/LICENSE",
+    "share/occbench/schema.json",
+    *(("share/man/man1/occbench.1",) if HAS_MAN_PAGE else ()),
+}
+DEBIAN_CALLS = {
+    "share/zsh/site-functions/_occbench": "share/zsh/vendor-completions/_occbench",
+    "share/doc/occbench/CHANGELOG.md": "share/doc/occbench/changelog.gz",
+    "share/doc/occbench/LICENSE": "share/doc/occbench/copyright",
+    "share/man/man1/occbench.1": "share/man/man1/occbench.1.gz",
+}
+
+
+def checked(*command: object, folder: Path | None = None, environment: dict[str, str] | None = None) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, env=environment, text=True, capture_output=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def files_under(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.prefix = cls.folder / "prefix"
+        checked(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        cls.program = cls.prefix / "bin/occbench"
+        cls.version = checked(cls.program, "--version").split()[1]
+
+    def test_these_files_and_no_others(self) -> None:
+        self.assertEqual(files_under(self.prefix), INSTALLED)
+
+    def test_its_completions_are_its_own(self) -> None:
+        places = {
+            "bash": "share/bash-completion/completions/occbench",
+            "zsh": "share/zsh/site-functions/_occbench",
+            "fish": "share/fish/vendor_completions.d/occbench.fish",
+        }
+        for shell, place in places.items():
+            self.assertEqual((self.prefix / place).read_text(), checked(self.program, "completion", shell))
+
+    @unittest.skipUnless(HAS_MAN_PAGE, "no help2man where this was configured")
+    def test_the_man_page_has_all_options(self) -> None:
+        page = (self.prefix / "share/man/man1/occbench.1").read_text().replace("\\-", "-")
+        self.assertIn(f'"occbench {self.version}"', page)
+        self.assertIn("compare: a case is slower.", page)  # the last words of an exit code
+        options = re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", checked(self.program, "--help-all"))
+        self.assertGreater(len(options), 30)
+        for option in options:
+            self.assertIn(option, page)
+
+    @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
+    def test_it_looks_for_libraries_nowhere_of_its_own(self) -> None:
+        self.assertNotRegex(checked("readelf", "--dynamic", self.program), "RPATH|RUNPATH")
+
+    def test_a_model_runs_in_an_empty_folder(self) -> None:
+        """Under strace, where it works: no file of the source or the build is touched."""
+        empty = self.folder / "empty"
+        empty.mkdir()
+        run = (self.program, "run", "--device=model:h200", "--preset=quick", "--experiment=shared_memory")
+        trace = self.folder / "trace"
+        strace = ("strace", "--follow-forks", "--trace=file", f"--output={trace}")
+        if not shutil.which("strace") or subprocess.run([*strace, "true"], capture_output=True).returncode:
+            strace = ()
+        checked(*strace, *run, folder=empty, environment=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        self.assertEqual(len(list(empty.glob("results/model-h200/*/cases.csv"))), 1)
+        if not strace:
+            self.skipTest("run, but no strace here")
+        for tree in {ROOT, BUILD}:
+            self.assertNotIn(f'"{tree}', trace.read_text())
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        checked(CPACK, "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder)
+
+    def test_the_archive(self) -> None:
+        (archive,) = self.folder.glob("*.tar.gz")
+        name = archive.name.removesuffix(".tar.gz")
+        self.assertRegex(name, r"^occbench-\d+\.\d+\.\d+-linux-\w+$")
+        checked("tar", "--extract", "--file", archive, folder=self.folder)
+        self.assertEqual(files_under(self.folder / name), INSTALLED)
+        self.assertIn("occbench", checked(self.folder / name / "bin/occbench", "--version"))
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb here")
+    def test_the_debian_package(self) -> None:
+        (package,) = self.folder.glob("*.deb")
+        self.assertRegex(package.name, r"^occbench_\d+\.\d+\.\d+_\w+\.deb$")
+        checked("dpkg-deb", "--extract", package, self.folder / "root")
+        expected = {DEBIAN_CALLS.get(name, name) for name in INSTALLED}
+        self.assertEqual(files_under(self.folder / "root/usr"), expected)
+        if shutil.which("dpkg-shlibdeps"):
+            self.assertRegex(checked("dpkg-deb", "--field", package, "Depends"), r"\blibc6 \(>= ")
+
+
+if __name__ == "__main__":
+    unittest.main()
