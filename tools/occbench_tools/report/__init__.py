@@ -77,7 +77,8 @@ def warn(program: str, runs: list[Run]) -> int:
 
 def title_of(runs: list[Run]) -> str:
     """'Occupancy and speed on NVIDIA H200'"""
-    return "Occupancy and speed on " + " and ".join(dict.fromkeys(run.gpu for run in runs))
+    names = ("the " * run.is_model + run.gpu for run in runs)
+    return "Occupancy and speed on " + " and ".join(dict.fromkeys(names))
 
 
 def pictures(runs: list[Run], target: Path) -> None:
