@@ -48,6 +48,10 @@ class Words(unittest.TestCase):
             done = says(self.program, "plot", "a b", "--help", "--", path=path)
             self.assertEqual((done.stdout, done.returncode), (f"{said} 3 a b --help --\n", 7))
 
+    def test_help_of_a_tool_is_the_tools(self) -> None:
+        path = f"{self.put('path', 'path').parent}:/bin"
+        self.assertEqual(says(self.program, "help", "plot", path=path).stdout, "path 1 --help\n")
+
     def test_a_word_that_nobody_wrote_is_run_too(self) -> None:
         path = f"{self.put('path', 'own', word='roofline').parent}:/bin"
         self.assertEqual(says(self.program, "roofline", path=path).stdout, "own 0\n")
