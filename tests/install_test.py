@@ -87,12 +87,13 @@ class Installed(unittest.TestCase):
         """Under strace, where it works: no file of the source or the build is touched."""
         empty = self.folder / "empty"
         empty.mkdir()
-        words = "run --device model:h200 --preset quick --experiment shared_memory --allow-debug".split()
+        run = ("run", "--device=model:h200", "--preset=quick", "--experiment=shared_memory", "--allow-debug")
+        no_leaks = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}  # which cannot be looked for under strace
         trace = self.folder / "trace"
         strace = ("strace", "--follow-forks", "--trace=file", f"--output={trace}")
         if not shutil.which("strace") or subprocess.run([*strace, "true"], capture_output=True).returncode:
             strace = ()
-        checked(*strace, self.program, *words, folder=empty, environment=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        checked(*strace, self.program, *run, folder=empty, environment=no_leaks)
         self.assertEqual(len(list(empty.glob("results/model-h200/*/cases.csv"))), 1)
         if not strace:
             self.skipTest("run, but no strace here")
