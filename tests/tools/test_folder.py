@@ -62,7 +62,10 @@ def test_committed_runs(folder: Path) -> None:
 
 
 def test_every_schema_is_read() -> None:
-    assert {read_folder(folder, samples=False).env["schema_version"] for folder in FOLDERS} == {2, 3, 4}
+    """The older ones in a few rows of runs that gave way; samples, too."""
+    older = sorted(Path(__file__).parent.glob("runs/schema-*"))
+    assert [read_folder(folder).env["schema_version"] for folder in older] == [2, 3]
+    assert {read_folder(folder, samples=False).env["schema_version"] for folder in FOLDERS} == {4}
 
 
 def test_a_last_row_that_is_cut_off_is_left_out(run: Path) -> None:
