@@ -289,7 +289,7 @@ def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     for words in ([], ["--verbose"]):
         assert command.main([str(folder), *words]) == 0
         printed = capsys.readouterr().out
-        assert "a|b[red] [31m" in printed and "\x1b" not in printed
+        assert r"a|b[red]\x1b[31m" in printed and "\x1b" not in printed
     (row,) = csv_module.DictReader(io.StringIO((folder / "cliffs.csv").read_text(encoding="utf-8")))
     assert row["variant"] == 'a|b[red]\x1b[31m,"'
     assert command.main([str(folder), "--format", "markdown"]) == 0

@@ -231,6 +231,8 @@ def test_report_as_ncu_prints_it(
     ncu = folder.parent / "ncu"
     ncu.write_text(
         f"""#!/bin/sh
+test "$1 $2" = "--config-file off" || exit 8
+shift 2
 test "$1 $3 $4 $5 $6 $7" = "--import --csv --page raw --print-units base" || exit 9
 grep -q broken "$2" && echo "==ERROR== Failed to load report" && exit 1
 cat {folder.parent / "page.csv"}

@@ -17,8 +17,21 @@ from occbench_tools import lines
 def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     lines.complain("occbench-x", "a\nb \x1b[31m\x07 \u202e [red]")
     said = capsys.readouterr().err
-    assert said.startswith("occbench-x: a b ") and said.endswith(" [red]\n")
-    assert said.count("\n") == 1 and said[:-1].isprintable()
+    assert said == "occbench-x: a b \\x1b[31m\\x07 \\u202e [red]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("NVIDIA H200, \N{MICRO SIGN}s", "NVIDIA H200, \N{MICRO SIGN}s"),
+        ("\x00\t\n\r\x7f\x85\x9b2J", r"\x00\x09\x0a\x0d\x7f\x85\x9b2J"),
+        ("a\u00a0b\u2028c", "a b c"),
+        (os.fsdecode(b"\xffname"), r"\xffname"),
+        ("\U000e0041", r"\U000e0041"),
+    ],
+)
+def test_what_steers_a_terminal_is_spelled(text: str, shown: str) -> None:
+    assert lines.printable(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -36,19 +49,45 @@ def test_reasons(error: Exception, said: str) -> None:
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, link = tmp_path / "file", tmp_path / "link"
-    link.symlink_to(file)
+    file = tmp_path / "file"
     lines.write_whole(file, "old\n")
-    lines.write_whole(link, b"new\n")
-    assert link.is_symlink() and file.read_text() == "new\n"
+    lines.write_whole(file, b"new\n")
+    assert file.read_text() == "new\n"
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="No space"):
-        lines.write_whole(file, "half")
-    assert file.read_text() == "new\n" and sorted(tmp_path.iterdir()) == [file, link]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="No space"):
+            lines.write_whole(file, "half")
+    with pytest.raises(ZeroDivisionError), lines.whole_file(file) as opened:
+        opened.write(b"half")
+        _ = 1 / 0
+    assert file.read_text() == "new\n" and list(tmp_path.iterdir()) == [file]
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    """Neither one in the file's place, which somebody may have sent, nor one under the name beside it."""
+    mine, link = tmp_path / "mine", tmp_path / "link"
+    mine.write_text("mine\n")
+    link.symlink_to(mine)
+    lines.write_whole(link, "new\n")
+    assert mine.read_text() == "mine\n" and not link.is_symlink() and link.read_text() == "new\n"
+    link.unlink()
+    link.symlink_to("/dev/full")
+    lines.write_whole(link, "new\n")
+    assert link.read_text() == "new\n"
+
+
+def test_a_name_beside_it_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine\n")
+    monkeypatch.setattr(lines.secrets, "token_hex", lambda _: "0")
+    (tmp_path / ".page.0").symlink_to(mine)
+    with pytest.raises(FileExistsError, match="page"):
+        lines.write_whole(tmp_path / "page", "new\n")
+    assert mine.read_text() == "mine\n" and not (tmp_path / "page").exists()
 
 
 def test_what_is_no_plain_file(tmp_path: Path) -> None:
@@ -56,6 +95,16 @@ def test_what_is_no_plain_file(tmp_path: Path) -> None:
     assert not Path("/dev/null").is_file()
     with pytest.raises(IsADirectoryError):
         lines.write_whole(tmp_path, "text")
+    with pytest.raises(IsADirectoryError):
+        lines.write_whole(Path(""), "text")
     with pytest.raises(FileNotFoundError) as refusal:
         lines.write_whole(tmp_path / "no" / "file", "text")
     assert refusal.value.filename == str(tmp_path / "no" / "file")
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError, match="not a regular file"):
+        lines.write_whole(tmp_path / "fifo", "text")
+    reader, writer = os.pipe()
+    lines.write_whole(Path(f"/dev/fd/{writer}"), "text")
+    os.close(writer)
+    with os.fdopen(reader) as read:
+        assert read.read() == "text"

@@ -21,7 +21,8 @@ RANGE = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:M
 # Runs what it is given, and answers for each launch as Nsight Compute does.
 NCU = f"""#!{sys.executable}
 import os, subprocess, sys
-words = sys.argv[1:]
+assert sys.argv[1:3] == ["--config-file", "off"]  # no configuration of the folder that it runs in
+words = sys.argv[3:]
 if words == ["--query-metrics"]:
     print("Device A GPU\\n--- ---")
     for name in os.environ["KNOWN"].split():

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from occbench_tools.lines import write_whole
+
 from occbench_docs import ROOT, DocsError, experiments, pages, pictures
 from occbench_docs.blocks import block
 from occbench_docs.figures import figure
@@ -18,7 +20,7 @@ def refresh_pages(write: bool) -> int:
     for path, skeleton in experiments.skeletons().items():
         if not path.exists() and write:
             path.parent.mkdir(exist_ok=True)
-            path.write_text(skeleton, encoding="utf-8")
+            write_whole(path, skeleton)
         elif not path.exists():
             complain(f"{path.relative_to(ROOT)}: there is no page of this experiment")
             status = 1
@@ -32,7 +34,7 @@ def refresh_pages(write: bool) -> int:
             status = 4
             continue
         if write and filled != text:
-            path.write_text(filled, encoding="utf-8")
+            write_whole(path, filled)
             print(f"{name}: written")
         elif not write:
             for mark in stale:
@@ -51,7 +53,7 @@ def refresh_pictures(write: bool) -> int:
             status = 1
         elif png:
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(png)
+            write_whole(path, png)
             print(f"{name}: drawn")
         else:
             path.unlink()

@@ -22,9 +22,8 @@ def drawn(name: str) -> tuple[Path, bytes]:
     run = runs()[0]
     whole = plot.OF_ALL.get(name)
     rows = run.of(name)
-    png = io.BytesIO()
-    plot.save(whole(run.cases, run.env) if whole else plot.draw(name, rows, run.env), png)
-    return FOLDER / f"{name}.png", png.getvalue()
+    figure = whole(run.cases, run.env) if whole else plot.draw(name, rows, run.env)
+    return FOLDER / f"{name}.png", plot.png(figure)
 
 
 def same(path: Path, png: bytes) -> bool:

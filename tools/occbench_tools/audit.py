@@ -21,6 +21,7 @@ from typing import Any
 
 from occbench_tools import describe, sass
 from occbench_tools.command import entry, occbench, parser_of
+from occbench_tools.lines import complain, printable, write_whole
 from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loops, spell
 
 SKIPPED = 77
@@ -102,10 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse_words(arguments)
     binary, arch = options.binary.resolve(), options.arch
     if not os.access(binary, os.X_OK) or not binary.is_file():
-        print(
-            f"occbench audit: {options.binary}: no such executable; build it, or name it with --binary",
-            file=sys.stderr,
-        )
+        why = f"{options.binary}: no such executable; build it, or name it with --binary"
+        complain("occbench audit", why)
         return 2
     try:
         listing = list_variants(binary)
@@ -114,10 +113,10 @@ def main(arguments: list[str] | None = None) -> int:
         functions = sass.disassemble(binary, arch)
         attributes = describe.attributes(binary, arch) if options.describe or options.described else {}
     except Skip as why:
-        print(f"occbench audit: skipped: {why}")
+        print(printable(f"occbench audit: skipped: {why}"))
         return SKIPPED
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        print(f"occbench audit: {options.binary}: cannot be listed: {error}", file=sys.stderr)
+        complain("occbench audit", f"{options.binary}: cannot be listed: {error}")
         return 1
 
     records: list[dict[str, Any]] = []
@@ -136,31 +135,31 @@ def main(arguments: list[str] | None = None) -> int:
             failure = str(why)
         records.append({**variant, "counts": counts, "counts_around": around, "failure": failure})
         if failure:
-            print(f"FAIL {name}: {failure}")
+            print(printable(f"FAIL {name}: {failure}"))
             continue
         if options.verbose:
-            print(f"ok   {name}: {spell(counts)}" + (f"; around it: {spell(around)}" if around else ""))
+            more = f"; around it: {spell(around)}" if around else ""
+            print(printable(f"ok   {name}: {spell(counts)}{more}"))
         if attributes:
             try:
                 descriptions[name] = describe.describe(variant, code, attributes.get(kernel))
             except Failure as why:
-                print(f"not described: {name}: {why}")
+                print(printable(f"not described: {name}: {why}"))
     failures = sum(bool(r["failure"]) for r in records)
     try:
         if options.json:
-            options.json.write_text(
-                json.dumps({"arch": arch, "variants": records}, indent=1, sort_keys=True) + "\n"
-            )
+            text = json.dumps({"arch": arch, "variants": records}, indent=1, sort_keys=True) + "\n"
+            write_whole(options.json, text)
         if options.describe and failures:
-            print(f"{options.describe / arch}.txt is not written after these failures")
+            print(f"{printable(options.describe / arch)}.txt is not written after these failures")
         elif options.describe:
             describe.write(options.describe / f"{arch}.txt", descriptions, toolkit)
         if options.described:
             describe.compare(options.described / f"{arch}.txt", descriptions, toolkit)
     except Skip as why:
-        print(f"not compared: {why}")
+        print(printable(f"not compared: {why}"))
     except (Failure, OSError) as why:
-        print(f"FAIL {why}")
+        print(printable(f"FAIL {why}"))
         failures += 1
     families = len({r["family"] for r in records})
     print(f"audited {len(records)} variants of {families} families: {failures} failures")

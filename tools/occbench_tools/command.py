@@ -12,11 +12,18 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, printable, reason
 
 Main = Callable[[list[str] | None], int]
 RESULTS = Path("results")
+
+
+def no_relative_path() -> None:
+    """Drops '.' and empty entries from PATH: no program is run because it lies in the working folder."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, folders)) or os.defpath
 
 
 class Refused(Exception):
@@ -27,9 +34,16 @@ class Refused(Exception):
         self.code = code
 
 
+class Parser(argparse.ArgumentParser):
+    """Its complaints quote words of the call, which a pattern of file names may have made."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def parser_of(word: str, description: str, example: str) -> argparse.ArgumentParser:
     """The parser of `occbench WORD`; its help ends with an example."""
-    return argparse.ArgumentParser(
+    return Parser(
         prog=f"occbench {word}",
         description=textwrap.fill(description, 79),
         epilog=f"Example\n  {example}",
@@ -90,6 +104,7 @@ def entry(program: str) -> Callable[[Main], Main]:
     def ended(main: Main) -> Main:
         @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
+            no_relative_path()
             try:
                 try:
                     return main(arguments)

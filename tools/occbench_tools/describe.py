@@ -29,6 +29,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.lines import write_whole
 from occbench_tools.repeats import repeated
 from occbench_tools.sass import (
     ARITHMETIC,
@@ -285,9 +286,7 @@ def write(file: Path, descriptions: dict[str, list[str]], toolkit: str) -> None:
         "# written by occbench audit --describe; occbench_tools/describe.py says how to read it",
         *(line for each in descriptions.values() for line in each),
     ]
-    beside = file.with_suffix(".part")
-    beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    beside.replace(file)
+    write_whole(file, "\n".join(lines) + "\n")
 
 
 def read(file: Path) -> tuple[str, dict[str, list[str]]]:

@@ -33,7 +33,7 @@ import pandas as pd
 
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, printable, reason, whole_file, write_whole
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -41,6 +41,7 @@ DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 LABELS = {"Achieved Occupancy": OCCUPANCY}  # the details page has words instead of names
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 TIME = {"ns": 1, "nsecond": 1, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}
+NCU = ["--config-file", "off"]  # or ncu takes options, sections and their Python from ./config.ncu-cfg
 COUNTERS = "counters.csv"  # of a run that was joined
 SHOWN = 5  # gaps that are printed
 
@@ -133,7 +134,7 @@ def report_launches(path: Path) -> list[Launch]:
             "ncu reads it, and is not here; put it on PATH, or import the CSV that "
             f"`ncu --import {path} --csv --page raw` prints"
         )
-    words = [ncu, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
+    words = [ncu, *NCU, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
     ran = subprocess.run(words, capture_output=True, text=True, errors="replace")
     if ran.returncode:
         said = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
@@ -191,7 +192,8 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
         if (folder / name).exists():
-            shutil.copy(folder / name, output / name)
+            with (folder / name).open("rb") as there, whole_file(output / name) as copy:
+                shutil.copyfileobj(there, copy)
 
 
 def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:
@@ -269,7 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not len(counters):
         complain("occbench import-ncu", "nothing to join: no launch belongs to a case of the run")
         return 1
-    print(*summary(cases, counters), output, sep="\n")
+    print(*map(printable, (*summary(cases, counters), output)), sep="\n")
     return 1 if len(strangers) else 0
 
 

@@ -3,15 +3,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import secrets
+import stat
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # what is named there is meant
+
+
+def spelled(sign: str) -> str:
+    """'\\x1b' of what steers a terminal: C0, C1, marks of direction, bytes that are no UTF-8; spaces: ' '."""
+    code = ord(sign)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python holds such a byte of a file's name
+        code -= 0xDC00
+    elif sign.isspace() and code >= 0xA0:
+        return " "
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def printable(text: object) -> str:
     """One line that cannot steer a terminal: names and reasons come from files that others wrote."""
-    return "".join(c if c.isprintable() else " " for c in str(text))
+    text = str(text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else spelled(c) for c in text)
 
 
 def complain(program: str, words: object) -> None:
@@ -32,25 +50,40 @@ def reason(where: object, error: Exception) -> str:
     return f"{where}: {what}; see `occbench validate`"
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """All of the file or nothing: written beside it, then renamed. Raises OSError with `path` in it.
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of `path` at the end of the block: all of it or nothing.
 
-    What is no plain file, as /dev/stdout, is written to as it is.
+    Made beside it under a name that nobody knows. A link at `path` is replaced, never followed: folders of
+    results come from others. What is no regular file is refused, but for /dev/stdout and its like.
+    Raises OSError with `path` in it.
     """
-    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
+    if path.parent in DEVICES and not path.is_dir():
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), "wb") as file:
+            yield file
         return
-    path = path.resolve()  # a link stays one
+    beside = path.parent / f".{path.name[:100]}.{secrets.token_hex(8)}"
     try:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        with contextlib.suppress(FileNotFoundError):
+            kind = os.lstat(path).st_mode
+            if stat.S_ISDIR(kind):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+                raise OSError(errno.EINVAL, "not a regular file; name another")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(beside, 0o644)
+            yield file
         os.replace(beside, path)
     except BaseException:
-        os.unlink(beside)
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
         raise
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """All of the file or nothing, as whole_file() has it. Raises OSError."""
+    with whole_file(path) as file:
+        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)

@@ -34,6 +34,7 @@ from occbench_tools.command import add_folder, entry, newest, occbench, parser_o
 from occbench_tools.import_ncu import (
     COUNTERS,
     DRAM_BYTES,
+    NCU,
     OCCUPANCY,
     NotNcu,
     csv_launches,
@@ -44,7 +45,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, printable, reason
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
@@ -68,11 +69,11 @@ def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None
 
 def known(ncu: str, metrics: list[str]) -> list[str]:
     """Those of the metrics that ncu knows on this GPU; all where it does not say."""
-    answer = subprocess.run([ncu, "--query-metrics"], capture_output=True, text=True).stdout
+    answer = subprocess.run([ncu, *NCU, "--query-metrics"], capture_output=True, text=True).stdout
     names = {line.split()[0] for line in answer.splitlines() if line.strip()}
     found = [metric for metric in metrics if metric.split(".")[0] in names] or metrics
     if lacking := [metric for metric in metrics if metric not in found]:
-        print(f"this GPU has no {', '.join(lacking)}", file=sys.stderr)
+        complain("occbench profile", f"this GPU has no {', '.join(lacking)}")
     return found
 
 
@@ -89,7 +90,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         words = [
-            options.ncu, "--clock-control", "none", "--replay-mode", *replay,
+            options.ncu, *NCU, "--clock-control", "none", "--replay-mode", *replay,
             "--nvtx", "--nvtx-include", "regex:occbench@.+/",
             "--csv", "--page", "raw", "--print-units", "base", *what, "--log-file", str(log),
             str(options.occbench), "run", "--preset", preset, "--case", ",".join(cases),
@@ -124,7 +125,7 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
         what[1] = ",".join(known(options.ncu, METRICS))
     for first in range(0, len(left), AT_ONCE):
         if time.monotonic() - begun > options.seconds:
-            print(f"{options.seconds:g} s are over; the same call reads the rest", file=sys.stderr)
+            complain("occbench profile", f"{options.seconds:g} s are over; the same call reads the rest")
             break
         found = profile(options, preset, what, left[first : first + AT_ONCE])
         if not options.set:  # a column each, empty where this GPU has no such metric
@@ -153,7 +154,7 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
-        print(*summary(cases, found), output, sep="\n")
+        print(*map(printable, (*summary(cases, found), output)), sep="\n")
     missing = [case for case in wanted if case not in set(found["case_id"])]
     if missing:
         raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")

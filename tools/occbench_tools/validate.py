@@ -24,6 +24,7 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
+from occbench_tools.lines import printable
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
@@ -76,11 +77,11 @@ class Report:
 
     def violation(self, path: Path, line: int, what: str) -> None:
         self.violations += 1
-        print(f"{path}:{line}: {what}")
+        print(printable(f"{path}:{line}: {what}"))
 
     def missing(self, path: Path, why: str) -> None:
         self.unreadable += 1
-        print(f"{path}: {why}")
+        print(printable(f"{path}: {why}"))
 
 
 def complaint(rule: dict[str, Any], value: object) -> str | None:

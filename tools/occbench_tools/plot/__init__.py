@@ -9,6 +9,10 @@ Exit 0 drawn, 1 nothing valid to draw, 2 the words of the call, 4 a file could n
 
 from __future__ import annotations
 
+from occbench_tools.plot import backend  # noqa: F401
+
+# isort: split
+
 import io
 import itertools
 from pathlib import Path
@@ -23,7 +27,7 @@ from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.curves import TOO_FEW
 from occbench_tools.explain import headline
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, printable, reason, write_whole
 from occbench_tools.plot import blocks, elements, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
@@ -82,7 +86,7 @@ def drawable(cases: pd.DataFrame) -> list[str]:
     return found
 
 
-def save(figure: Figure, path: Path) -> None:
+def png(figure: Figure) -> bytes:
     """A PNG of its 128 commonest colours, so that plain areas keep theirs: a third of the bytes."""
     full = io.BytesIO()
     figure.savefig(full)
@@ -93,7 +97,9 @@ def save(figure: Figure, path: Path) -> None:
     nearest = np.array([((kept - colour) ** 2).sum(axis=1).argmin() for colour in colours], np.uint8)
     small = Image.fromarray(nearest[places].reshape(pixels.shape[:2]), "P")
     small.putpalette(kept.astype(np.uint8).tobytes())
-    small.save(path, format="PNG", optimize=True)
+    made = io.BytesIO()
+    small.save(made, format="PNG", optimize=True)
+    return made.getvalue()
 
 
 @entry("occbench plot")
@@ -119,8 +125,8 @@ def main(arguments: list[str] | None = None) -> int:
             path = options.output or folder / f"{experiment}.png"
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
-            save(whole(cases, env) if whole else draw(experiment, rows, env), path)
-            print(path)
+            write_whole(path, png(whole(cases, env) if whole else draw(experiment, rows, env)))
+            print(printable(path))
     except (OSError, ValueError, KeyError, TypeError) as error:
         complain("occbench plot", reason(folder, error))
         return 4

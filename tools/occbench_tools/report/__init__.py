@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, relative
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, printable, reason, write_whole
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
 
@@ -64,7 +64,7 @@ def write(options: argparse.Namespace, runs: list[Run], name: str, text: str) ->
         write_whole(path, text)
     except OSError as error:
         raise Refused(4, reason(path, error)) from error
-    print(relative(path))
+    print(printable(relative(path)))
 
 
 def warn(program: str, runs: list[Run]) -> int:

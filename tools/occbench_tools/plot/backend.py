@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matplotlib, imported before all else of it: from a folder of ours, as it reads ./matplotlibrc while it is.
+
+The working folder may be one of results that came from others, and such a file can have TeX run.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+here = os.open(".", os.O_PATH | os.O_DIRECTORY)
+os.chdir(Path(__file__).parent)
+try:
+    import matplotlib  # noqa: F401
+finally:
+    os.fchdir(here)
+    os.close(here)
