@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "benchmarks/commands/calc.hpp"
 #include "benchmarks/commands/commands.hpp"
@@ -12,6 +13,7 @@
 #include "harness/check.hpp"
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
+#include "harness/files.hpp"
 #include "harness/launch.hpp"
 
 namespace {
@@ -82,6 +84,23 @@ void add_commands(CLI::App& app, const std::string& command_line, int& exit_code
       "`occbench COMMAND --help` says more. Any other WORD runs `occbench-WORD`.");
 }
 
+/// As JSON asks, which env.json is written in.
+bool is_utf8(const std::string& word) {
+  try {
+    static_cast<void>(nlohmann::json(word).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+/// Throws UserError(Exit::usage) on a word that no file of results could hold.
+void check_words(const std::vector<std::string>& words) {
+  for (std::size_t n = 0; n < words.size(); ++n)
+    if (!is_utf8(words[n]))
+      throw UserError(Exit::usage, "word " + std::to_string(n + 1) + " of the call is not UTF-8");
+}
+
 /// `help` and `help WORD` as the options that they are.
 void read_help(std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help") return;
@@ -104,6 +123,12 @@ void run_if_external(const std::vector<std::string>& words, const CLI::App& app)
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    reserve_standard_descriptors();
+    check_words(words);
+  } catch (const UserError& e) {
+    return fail(e.code(), e.what());
+  }
   std::string command_line = "occbench";
   for (const std::string& word : words) command_line += ' ' + word;
   int exit_code = 0;
@@ -120,7 +145,11 @@ int main(int argc, char** argv) {
     if (!std::cout) throw UserError(Exit::file, "standard output cannot be written");
     return exit_code;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (e.get_exit_code() == 0) {  // --help, --version
+      app.exit(e);
+      std::cout.flush();
+      return std::cout ? 0 : fail(Exit::file, "standard output cannot be written");
+    }
     const auto command = app.get_subcommands();
     const std::string word = command.empty() ? "" : ' ' + command.front()->get_name();
     return fail(Exit::usage, std::string(e.what()) + "; see `occbench" + word + " --help`");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/record.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <functional>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/csv.hpp"
 
@@ -184,50 +183,7 @@ const std::vector<Column>& columns() {
 }
 
 constexpr const char* run_files[] = {"cases.csv", "samples.csv", "env.json"};
-
-[[noreturn]] void fail(const fs::path& path, const std::string& what) {
-  throw UserError(Exit::file, path.string() + ": " + what);
-}
-
-/// Writes all of `text` or, when the disk refuses, nothing of it.
-void write_whole(int fd, const std::string& text, const fs::path& path) {
-  const off_t before = lseek(fd, 0, SEEK_END);
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const std::string why = std::strerror(errno);
-      if (ftruncate(fd, before) != 0) fail(path, why + ", and its last row may be cut off");
-      fail(path, why + "; every row before is kept, make room and go on with --resume");
-    }
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-int open_for_append(const fs::path& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (fd < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
-  return fd;
-}
-
-/// Replaces `path` in one step: readers see the old text or the new, never a part.
-void write_file(const fs::path& path, const std::string& text) {
-  const fs::path temporary = path.string() + ".new";
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
-  try {
-    write_whole(fd, text, temporary);
-  } catch (...) {
-    close(fd);
-    static_cast<void>(unlink(temporary.c_str()));
-    throw;
-  }
-  close(fd);
-  std::error_code error;
-  fs::rename(temporary, path, error);
-  if (error) fail(path, "cannot be written: " + error.message());
-}
+constexpr const char* every_row_is_kept = "; every row before is kept, make room and go on with --resume";
 
 /// The whole records of a CSV file whose header must be `header`.
 std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header) {
@@ -287,42 +243,50 @@ std::vector<std::string> sample_fields(const SampleRow& row) {
           number(row.started_unix_s)};
 }
 
-Recorder Recorder::create(const fs::path& folder, const nlohmann::json& environment) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) fail(folder, "is a file, not a folder");
-  fs::create_directories(folder, error);
-  if (error) fail(folder, "cannot be created: " + error.message());
+Recorder Recorder::create(RunFolder folder, const nlohmann::json& environment) {
+  const fs::path path = folder.path();
+  const auto taken = [&](const char* name) { return fs::exists(fs::symlink_status(path / name)); };
+  if (taken("env.json")) fail(path, "already holds a run; go on with --resume, or name another folder");
   for (const char* name : run_files)
-    if (fs::exists(folder / name))
-      fail(folder, "already holds a run; go on with --resume, or name another folder");
-  Recorder recorder(folder);
+    if (taken(name)) fail(path, std::string("already holds a ") + name + "; name another folder");
+  // The environment last: without one there is nothing to go on with, and nothing in the way.
+  std::vector<fs::path> written;
   try {
-    write_file(folder / "env.json", environment.dump(2) + "\n");
-    write_file(folder / "samples.csv", csv::format(sample_columns()));
-    write_file(folder / "cases.csv", csv::format(case_columns()));
-  } catch (...) {  // a run that could not begin leaves nothing behind
-    for (const char* name : run_files) fs::remove(folder / name, error);
+    for (const auto& [name, text] :
+         {std::pair<const char*, std::string>{"samples.csv", csv::format(sample_columns())},
+          {"cases.csv", csv::format(case_columns())},
+          {"env.json", environment.dump(2) + "\n"}}) {
+      if (!create_file(path / name, text)) fail(path, "another run has begun there; name another folder");
+      written.push_back(path / name);
+    }
+  } catch (...) {  // a run that could not begin leaves nothing of its own behind
+    for (const fs::path& file : written) static_cast<void>(unlink(file.c_str()));
     throw;
   }
-  recorder.samples_fd_ = open_for_append(folder / "samples.csv");
-  recorder.cases_fd_ = open_for_append(folder / "cases.csv");
-  return recorder;
+  return Recorder(std::move(folder));
 }
 
-Recorder Recorder::resume(const fs::path& folder) {
-  if (!fs::exists(folder / "cases.csv")) fail(folder, "holds no run to resume (no cases.csv)");
-  Recorder recorder(folder);
-  const auto cases = read_whole_records(folder / "cases.csv", case_columns());
+Recorder Recorder::resume(RunFolder folder) {
+  const fs::path path = folder.path();
+  if (!fs::exists(path / "env.json")) fail(path, "holds no run to resume (no env.json)");
+  // What a kill left of a file that was to be replaced.
+  for (const auto& entry : fs::directory_iterator(path))
+    for (const char* name : run_files)
+      if (const std::string file = entry.path().filename(); file.starts_with(name) && file.ends_with(".part"))
+        static_cast<void>(unlink(entry.path().c_str()));
+  const auto rows_of = [&](const char* name, const std::vector<std::string>& header) {
+    return fs::exists(path / name) ? read_whole_records(path / name, header) : std::vector<csv::Row>();
+  };
+  const auto cases = rows_of("cases.csv", case_columns());
   const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
-  for (const auto& row : cases) recorder.finished_.insert(row[static_cast<std::size_t>(id)]);
-  auto samples = fs::exists(folder / "samples.csv")
-                     ? read_whole_records(folder / "samples.csv", sample_columns())
-                     : std::vector<csv::Row>();
-  std::erase_if(samples, [&](const csv::Row& row) { return !recorder.finished_.contains(row[1]); });
-  write_file(folder / "cases.csv", join(case_columns(), cases));
-  write_file(folder / "samples.csv", join(sample_columns(), samples));
-  recorder.samples_fd_ = open_for_append(folder / "samples.csv");
-  recorder.cases_fd_ = open_for_append(folder / "cases.csv");
+  std::set<std::string> finished;
+  for (const auto& row : cases) finished.insert(row[static_cast<std::size_t>(id)]);
+  auto samples = rows_of("samples.csv", sample_columns());
+  std::erase_if(samples, [&](const csv::Row& row) { return !finished.contains(row[1]); });
+  replace_file(path / "samples.csv", join(sample_columns(), samples));
+  replace_file(path / "cases.csv", join(case_columns(), cases));
+  Recorder recorder(std::move(folder));
+  recorder.finished_ = std::move(finished);
   return recorder;
 }
 
@@ -334,26 +298,28 @@ nlohmann::json Recorder::environment_of(const fs::path& folder) {
   return json;
 }
 
-Recorder::Recorder(Recorder&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      cases_fd_(std::exchange(other.cases_fd_, -1)),
-      samples_fd_(std::exchange(other.samples_fd_, -1)),
-      finished_(std::move(other.finished_)) {}
-
-Recorder::~Recorder() {
-  if (cases_fd_ >= 0) close(cases_fd_);
-  if (samples_fd_ >= 0) close(samples_fd_);
-}
+Recorder::Recorder(RunFolder folder)
+    : folder_(std::move(folder)),
+      cases_(open_for_append(folder_.path() / "cases.csv")),
+      samples_(open_for_append(folder_.path() / "samples.csv")) {}
 
 void Recorder::append(const CaseResult& result, std::span<const SampleRow> samples) {
   append(samples);
-  write_whole(cases_fd_, csv::format(case_fields(result)), folder_ / "cases.csv");
+  append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);
+  // Each row would cost milliseconds.
+  if (std::chrono::steady_clock::now() - synced_ > std::chrono::seconds(5)) sync();
 }
 
 void Recorder::append(std::span<const SampleRow> samples) {
   std::string text;
   for (const SampleRow& row : samples) text += csv::format(sample_fields(row));
-  write_whole(samples_fd_, text, folder_ / "samples.csv");
+  append_whole(samples_, text, folder_.path() / "samples.csv", every_row_is_kept);
+}
+
+void Recorder::sync() {
+  // Samples first: a row without them would be a row that nobody can check.
+  for (const Descriptor* file : {&samples_, &cases_}) static_cast<void>(fdatasync(file->get()));
+  synced_ = std::chrono::steady_clock::now();
 }
 
 }  // namespace occbench

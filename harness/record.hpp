@@ -3,6 +3,7 @@
 // described once in results/schema.json, and a test holds this writer against it.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "harness/counters.hpp"
+#include "harness/files.hpp"
 #include "harness/plan.hpp"
 #include "harness/residency.hpp"
 #include "harness/statistics.hpp"
@@ -80,19 +82,18 @@ std::vector<std::string> sample_columns();
 std::vector<std::string> sample_fields(const SampleRow& row);
 
 /// A run folder being written. Every finished case is on disk, whole, before the next is begun; a
-/// crash costs at most the cases that were still being measured.
+/// crash costs at most the cases that were still being measured, and a power cut those of a few seconds.
 class Recorder {
  public:
-  /// Starts a new run in `folder` (created if need be). Throws UserError(Exit::file) when it is not a
-  /// folder, already holds a run, or cannot be written.
-  static Recorder create(const std::filesystem::path& folder, const nlohmann::json& environment);
+  /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be written.
+  static Recorder create(RunFolder folder, const nlohmann::json& environment);
   /// Continues the run in `folder`: cuts off a row that a crash left half-written and samples of cases that
   /// never finished. Throws UserError(Exit::file) when there is no run or it is of another schema.
-  static Recorder resume(const std::filesystem::path& folder);
+  static Recorder resume(RunFolder folder);
 
-  Recorder(Recorder&&) noexcept;
+  Recorder(Recorder&&) noexcept = default;
   Recorder& operator=(Recorder&&) = delete;
-  ~Recorder();
+  ~Recorder() { sync(); }
 
   /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on
   /// disk then still ends in a whole row.
@@ -100,18 +101,20 @@ class Recorder {
   /// Appends samples alone: a repetition of a case whose row is written.
   void append(std::span<const SampleRow> samples);
 
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
   /// Ids of the cases whose rows were there when the run was resumed.
   [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
   /// The environment of the run as written.
   [[nodiscard]] static nlohmann::json environment_of(const std::filesystem::path& folder);
 
  private:
-  explicit Recorder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit Recorder(RunFolder folder);
+  void sync();
 
-  std::filesystem::path folder_;
-  int cases_fd_ = -1;
-  int samples_fd_ = -1;
+  RunFolder folder_;
+  Descriptor cases_;
+  Descriptor samples_;
+  std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
   std::set<std::string> finished_;
 };
 

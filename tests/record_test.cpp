@@ -328,7 +328,7 @@ TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
 }
 
 TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
-  expect_file_error([&] { Recorder::resume(folder_); }, "holds no run to resume (no cases.csv)");
+  expect_file_error([&] { Recorder::resume(folder_); }, "holds no run to resume (no env.json)");
   expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "holds no run");
 }
 

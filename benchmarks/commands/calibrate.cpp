@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 
@@ -12,6 +11,7 @@
 #include "benchmarks/progress.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/environment.hpp"
+#include "harness/files.hpp"
 #include "harness/session.hpp"
 #include "harness/theory/parameters.hpp"
 
@@ -27,23 +27,6 @@ struct Options {
   bool force = false;
   bool allow_debug = false;
 };
-
-/// Written beside its place and renamed: whoever reads it finds the old or the new, whole.
-void write_whole(const fs::path& file, const std::string& text) {
-  fs::path beside = file;
-  beside += ".part";
-  {
-    std::ofstream out(beside);
-    out << text;
-    out.flush();
-    if (!out) {
-      std::error_code ignored;
-      fs::remove(beside, ignored);
-      throw UserError(Exit::file, beside.string() + ": cannot be written");
-    }
-  }
-  fs::rename(beside, file);
-}
 
 void print(const theory::ParameterField& field, const Estimate& e) {
   const std::string name(field.name);
@@ -118,7 +101,7 @@ int calibrate(const Options& o) {
   }
   const auto json = parameters_json(device, build_commit(), run_folder.substr(run_folder.find('/') + 1, 10),
                                     recipes, estimates);
-  write_whole(file, json.dump(2) + "\n");
+  replace_file(file, json.dump(2) + "\n");
   std::cout << count << " cases in " << duration(progress.elapsed_s()) << ", in " << file.string() << '\n';
   return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
 }

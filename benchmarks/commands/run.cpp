@@ -19,6 +19,7 @@
 #include "benchmarks/sweep.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/environment.hpp"
+#include "harness/files.hpp"
 #include "harness/model_session.hpp"
 #include "harness/parameters.hpp"
 #include "harness/predict.hpp"
@@ -68,15 +69,6 @@ Precision precision_of(Preset preset) {
   return {};
 }
 
-/// A folder that no run lies in yet: the default one, or it with -2, -3, ... behind.
-fs::path fresh_folder(const Device& device) {
-  const std::string base = "results/" + default_run_folder(device);
-  for (int n = 1;; ++n) {
-    fs::path folder = n == 1 ? base : base + "-" + std::to_string(n);
-    if (!fs::exists(folder)) return folder;
-  }
-}
-
 /// The device of a run, and the parameters of its predictions.
 struct Target {
   Device device;
@@ -97,6 +89,16 @@ Target open_target(const Options& o) {
   t.device = open_device(o.device);
   if (!t.parameters) t.parameters = parameters_of_gpu(t.device.name);
   return t;
+}
+
+RunFolder claim_folder(const Options& o, const Device& device) {
+  RunFolder folder = !o.resume.empty()   ? RunFolder(o.resume)
+                     : !o.output.empty() ? RunFolder(o.output)
+                                         : RunFolder::fresh("results/" + default_run_folder(device));
+  if (!folder.is_locked())
+    std::cerr << "occbench: " << folder.path().string()
+              << ": no locks on this file system; see to it that no other run writes there\n";
+  return folder;
 }
 
 /// What --resume takes over from the run it continues: its device if that is a model, its parameters, its words.
@@ -249,11 +251,14 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   const Predictor predictor = [&](std::span<const Case> cases) {
     return predict(cases, device, target.parameters->values);
   };
-  const std::unique_ptr<Runner> runner = open_runner(target, precision_of(preset), o, predictor);
+  const auto open = [&] { return open_runner(target, precision_of(preset), o, predictor); };
   if (!o.case_ids.empty()) {
-    launch_only(o, *runner, specs);
+    launch_only(o, *open(), specs);
     return 0;
   }
+  // Before the device is touched: a run that may not write must not disturb the one that does.
+  RunFolder folder = claim_folder(o, device);
+  const std::unique_ptr<Runner> runner = open();
 
   const RunDescription description{.command_line = command_line,
                                    .preset = o.preset,
@@ -264,11 +269,9 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                                    .google_benchmark_version = google_benchmark_version(),
                                    .parameters = target.parameters ? target.parameters->to_json() : nullptr,
                                    .anonymous = o.anonymous};
-  const fs::path folder = !o.resume.empty()   ? fs::path(o.resume)
-                          : !o.output.empty() ? fs::path(o.output)
-                                              : fresh_folder(device);
-  Recorder recorder = o.resume.empty() ? Recorder::create(folder, environment(*runner, description))
-                                       : Recorder::resume(folder);
+  Recorder recorder = o.resume.empty()
+                          ? Recorder::create(std::move(folder), environment(*runner, description))
+                          : Recorder::resume(std::move(folder));
 
   // Google Benchmark may own stdout; then the words go beside it.
   std::ostream& out = asked.report_on_stdout ? std::cerr : std::cout;
@@ -315,8 +318,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                  .preset = o.preset,
                  .next = next,
                  .rows_before = recorder.finished().size(),
-                 .folder = folder.string(),
-                 .is_newest = is_newest(folder),
+                 .folder = recorder.folder().string(),
+                 .is_newest = is_newest(recorder.folder()),
                  .interrupted = interrupted,
                  .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';

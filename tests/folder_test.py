@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's folder when luck is bad: two runs at once, closed descriptors, full disks, links, half a run.
+
+OCCBENCH names the binary. TRIES is how often each race is run.
+"""
+
+import csv
+import itertools
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
+TRIES = int(os.environ.get("TRIES", "8"))
+RUN = "run --device model:h200 --preset quick --experiment waves"
+FILES = ["cases.csv", "env.json", "samples.csv"]
+IN_USE = "another run is writing there; wait for its end, or name another folder"
+
+
+def rows(folder: Path) -> list[list[str]]:
+    with (folder / "cases.csv").open(newline="") as text:
+        return sorted(csv.reader(text))
+
+
+class OfARun(unittest.TestCase):
+    reference: list[list[str]]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cls.run_in(Path(folder), "--output", "whole")
+            cls.reference = rows(Path(folder) / "whole")
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.cwd = Path(holder.name)
+
+    @staticmethod
+    def start(cwd: Path, *words: str) -> "subprocess.Popen[str]":
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([OCCBENCH, *RUN.split(), *words], cwd=cwd, **pipes)
+
+    @classmethod
+    def run_in(cls, cwd: Path, *words: str) -> tuple[int, str]:
+        run = cls.start(cwd, *words)
+        _, said = run.communicate(timeout=60)
+        return run.returncode, said
+
+    def resume(self, folder: str = "X") -> tuple[int, str]:
+        words = [OCCBENCH, "run", "--resume", folder]
+        run = subprocess.run(words, cwd=self.cwd, text=True, capture_output=True)
+        return run.returncode, run.stderr
+
+    def assert_whole(self, folder: Path) -> None:
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), FILES)
+        self.assertEqual(rows(folder), self.reference)
+
+
+class TwoAtOnce(OfARun):
+    def race(self, *words: str) -> list[tuple[int, str]]:
+        both = [self.start(self.cwd, *words) for _ in range(2)]
+        return sorted((run.returncode, said) for run in both for said in run.communicate(timeout=60)[1:])
+
+    def test_of_two_runs_into_one_folder_one_writes_and_one_is_refused(self) -> None:
+        for n in range(TRIES):
+            (first, _), (second, said) = self.race("--output", f"{n}")
+            self.assertEqual((first, second), (0, 4), said)
+            # The one that came when the other had ended finds its run there.
+            self.assertRegex(said, f"^occbench: {n}: (already holds a run|{IN_USE})")
+            self.assert_whole(self.cwd / str(n))
+
+    def test_of_two_that_resume_one_writes_and_no_row_stands_twice(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        head = (self.cwd / "X/cases.csv").read_text().splitlines(keepends=True)[:2]
+        for _ in range(TRIES):
+            (self.cwd / "X/cases.csv").write_text("".join(head))
+            words = [OCCBENCH, "run", "--resume", "X"]
+            both = [
+                subprocess.Popen(words, cwd=self.cwd, stderr=-1, stdout=-3, text=True) for _ in range(2)
+            ]
+            said = [run.communicate(timeout=60)[1] for run in both]
+            codes = sorted(run.returncode for run in both)
+            self.assertIn(codes, ([0, 0], [0, 4]), said)  # [0, 0]: one began when the other had ended
+            self.assertEqual(codes == [0, 4], any(IN_USE in line for line in said))
+            self.assert_whole(self.cwd / "X")
+
+    def test_two_that_name_no_folder_take_two(self) -> None:
+        for run in [self.start(self.cwd) for _ in range(2)]:
+            self.assertEqual((run.communicate(timeout=60)[1], run.returncode), ("", 0))
+        folders = list((self.cwd / "results").glob("*/*"))
+        self.assertEqual(len(folders), 2)
+        for folder in folders:
+            self.assert_whole(folder)
+
+    def test_a_run_that_was_killed_locks_nobody_out(self) -> None:
+        run = self.start(self.cwd, "--output", "X")
+        while not (self.cwd / "X/env.json").exists():
+            time.sleep(0.005)
+        run.kill()
+        run.communicate()
+        self.assertEqual(self.resume(), (0, ""))
+        self.assert_whole(self.cwd / "X")
+
+
+class ClosedDescriptors(OfARun):
+    def test_what_the_caller_closed_is_no_file_of_the_run(self) -> None:
+        for count in (1, 2, 3):
+            for closed in itertools.combinations("012", count):
+                folder = "without-" + "".join(closed)
+                command = shlex.join([str(OCCBENCH), *RUN.split(), "--output", folder])
+                shut = " ".join(f"{fd}>&-" for fd in closed)
+                code = subprocess.run(
+                    ["bash", "-c", f"{command} {shut}"], cwd=self.cwd, capture_output=True
+                ).returncode
+                with self.subTest(closed=closed):
+                    # The rows are whole; that the summary could not be said is told by the exit code.
+                    self.assertEqual(code, 4 if "1" in closed else 0)
+                    self.assert_whole(self.cwd / folder)
+
+    def test_a_full_device_as_standard_output_is_an_error(self) -> None:
+        calls = ("--help", "--version", "run --help", "list --device h200", "completion bash", "devices")
+        for words in calls:
+            with Path("/dev/full").open("w") as full:
+                run = subprocess.run([OCCBENCH, *words.split()], stdout=full, stderr=-1, text=True)
+            if words == "devices" and run.returncode == 3:
+                continue
+            with self.subTest(words):
+                self.assertEqual(
+                    (run.returncode, run.stderr), (4, "occbench: standard output cannot be written\n")
+                )
+
+
+class HalfARun(OfARun):
+    def test_a_run_whose_rows_are_missing_is_completed(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        header = (self.cwd / "X/cases.csv").read_bytes().splitlines()[0]
+        for left in (None, b"", header[:40], header, header + b'\n4,"mod'):
+            for name in ("cases.csv", "samples.csv"):
+                (self.cwd / "X" / name).unlink()
+            if left is not None:
+                (self.cwd / "X/cases.csv").write_bytes(left)
+            code, said = self.run_in(self.cwd, "--output", "X")
+            self.assertEqual(code, 4)
+            self.assertIn("already holds a run; go on with --resume", said)
+            self.assertEqual(self.resume(), (0, ""), left)
+            self.assert_whole(self.cwd / "X")
+
+    def test_rows_without_an_environment_are_nobodys_to_go_on_with(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        (self.cwd / "X/env.json").unlink()
+        self.assertEqual(self.resume(), (4, "occbench: X: holds no run (env.json cannot be read)\n"))
+        self.assertEqual(
+            self.run_in(self.cwd, "--output", "X"),
+            (4, "occbench: X: already holds a cases.csv; name another folder\n"),
+        )
+
+    def test_a_disk_that_is_full_at_the_start_leaves_a_folder_that_a_run_fits_in(self) -> None:
+        for limit in (0, 50, 200, 2000, 6000):  # bytes of each file: none, part of a header, part of env.json
+
+            def small(limit: int = limit) -> None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+            run = subprocess.run(
+                [OCCBENCH, *RUN.split(), "--output", "X"],
+                cwd=self.cwd, preexec_fn=small, text=True, capture_output=True,
+            )  # fmt: skip
+            with self.subTest(limit):
+                self.assertEqual(run.returncode, 4)
+                self.assertRegex(run.stderr, r"^occbench: X/\S+: (cannot be written: )?File too large.*\n$")
+                self.assertFalse((self.cwd / "X").exists())
+        self.assertEqual(self.run_in(self.cwd, "--output", "X"), (0, ""))
+        self.assert_whole(self.cwd / "X")
+
+
+class Links(OfARun):
+    def setUp(self) -> None:
+        super().setUp()
+        self.victim = self.cwd / "victim"
+        self.victim.write_text("mine\n")
+
+    def test_a_run_writes_through_no_link(self) -> None:
+        names = [*FILES, ".lock"]
+        for name in names:
+            for target in (self.victim, self.cwd / "nowhere"):
+                folder = self.cwd / f"{name}-{target.name}"
+                folder.mkdir()
+                (folder / name).symlink_to(target)
+                code, said = self.run_in(self.cwd, "--output", folder.name)
+                self.assertEqual((code, said.count("\n")), (4, 1), said)
+                self.assertEqual(list(folder.iterdir()), [folder / name])
+
+    def test_a_resumed_run_replaces_links_and_leaves_what_they_point_to(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        for name in ("cases.csv", "samples.csv"):
+            (self.cwd / name).write_text((self.cwd / "X" / name).read_text())
+            (self.cwd / "X" / name).unlink()
+            (self.cwd / "X" / name).symlink_to(self.cwd / name)
+        before = (self.cwd / "cases.csv").read_text().splitlines(keepends=True)
+        (self.cwd / "cases.csv").write_text("".join(before[:3]))
+        self.assertEqual(self.resume(), (0, ""))
+        self.assert_whole(self.cwd / "X")
+        self.assertEqual((self.cwd / "cases.csv").read_text(), "".join(before[:3]))
+
+    def test_the_old_names_of_temporary_files_are_left_alone(self) -> None:
+        (self.cwd / "X").mkdir()
+        for name in FILES:
+            (self.cwd / "X" / f"{name}.new").symlink_to(self.victim)
+        self.assertEqual(self.run_in(self.cwd, "--output", "X"), (0, ""))
+        self.assertEqual(rows(self.cwd / "X"), self.reference)
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.victim.read_text(), "mine\n")
+        self.assertFalse((self.cwd / "nowhere").exists())
+
+
+class Words(OfARun):
+    def test_a_word_that_is_not_utf_8_is_refused_before_anything_is_made(self) -> None:
+        for words in (
+            ["run", "--device", "model:h200", "--output", b"a\xff"],
+            ["run", "--device", b"model:\xff"],
+            [b"\xc3"],
+            ["calc", "--device", b"\xed\xa0\x80"],
+        ):
+            run = subprocess.run([OCCBENCH, *words], cwd=self.cwd, text=True, capture_output=True)
+            self.assertEqual(
+                (run.returncode, run.stderr),
+                (2, f"occbench: word {len(words)} of the call is not UTF-8\n"),
+            )
+        self.assertEqual(list(self.cwd.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
