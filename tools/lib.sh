@@ -55,7 +55,7 @@ apt_install() {  # apt_install PACKAGE...; fails where there is no apt-get, or w
 }
 
 new_enough() {  # new_enough PYTHON
-  "$1" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$PYTHON_AT_LEAST" 2>/dev/null
+  "$1" -I -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$PYTHON_AT_LEAST" 2>/dev/null
 }
 
 find_python() {  # sets python to the first that is new enough
@@ -66,7 +66,7 @@ find_python() {  # sets python to the first that is new enough
 }
 
 python_can_install() {  # has venv with pip, or pip, which fills a venv as well
-  find_python && { "$python" -c 'import ensurepip, venv' || "$python" -m pip --version; } &>/dev/null
+  find_python && { "$python" -I -c 'import ensurepip, venv' || "$python" -P -m pip --version; } &>/dev/null
 }
 
 need_packages() {  # need_packages [PROBE PACKAGE INSTEAD]...: what a build needs, and these
@@ -96,7 +96,7 @@ END_OF_LIST
   if ! python_can_install; then
     missing+=(python3-venv)
     required+=(python3-venv)
-  elif ! "$python" -c 'import ensurepip, venv' &>/dev/null; then
+  elif ! "$python" -I -c 'import ensurepip, venv' &>/dev/null; then
     missing+=(python3-venv)
   fi
   if ((${#missing[@]})); then
@@ -130,11 +130,11 @@ need_nvcc() {
 }
 
 make_venv() {  # build/venv; one that another Python made serves as well, and one too old or broken is made anew
-  new_enough build/venv/bin/python && build/venv/bin/python -m pip --version &>/dev/null && return
-  "$python" -m venv --clear build/venv &>/dev/null && return
+  new_enough build/venv/bin/python && build/venv/bin/python -P -m pip --version &>/dev/null && return
+  "$python" -P -m venv --clear build/venv &>/dev/null && return
   # Debian's python3 without python3-venv: pip, where it is, does what ensurepip would.
-  "$python" -m venv --clear --without-pip build/venv &&
-    "$python" -m pip --python build/venv/bin/python install --quiet pip
+  "$python" -P -m venv --clear --without-pip build/venv &&
+    "$python" -P -m pip --python build/venv/bin/python install --quiet pip
 }
 
 pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands come first from then on
@@ -142,7 +142,7 @@ pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands c
   stamp=build/venv/.$(cat tools/pyproject.toml - <<<"$*" | sha256sum | cut -c1-16)
   if [[ ! -e $stamp ]]; then
     find_python && make_venv || die 5 "no Python environment could be made in build/venv; $(how_to_get python3-venv)"
-    build/venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" ||
+    build/venv/bin/python -P -m pip install --quiet --disable-pip-version-check "$@" ||
       die 5 "pip could not install: $*"
     touch "$stamp"
     installed+=("$* in build/venv")

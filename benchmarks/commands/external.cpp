@@ -106,6 +106,7 @@ void run_external(const std::string& word, const std::vector<std::string>& argum
   for (std::string& each : words) argv.push_back(each.data());
   argv.push_back(nullptr);
   setenv("OCCBENCH", program.c_str(), 1);  // teach and profile ask the program that called them
+  setenv("PYTHONSAFEPATH", "1", 1);  // no module of the folder that one stands in, or of the script's own
   execv(file->c_str(), argv.data());
   throw UserError(Exit::tool_missing, file->string() + ": cannot be run: " + std::strerror(errno));
 }

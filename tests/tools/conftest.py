@@ -44,6 +44,14 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.quick_run(tmp_path_factory.mktemp("results") / "model-h200")
 
 
+@pytest.fixture(scope="session")
+def sent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run that somebody sent: beside it lies what must not be run."""
+    import planted
+
+    return planted.plant(tmp_path_factory.mktemp("sent"))
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A made-up run of all experiments."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ pytest.importorskip("pandas")
 import made_up
 from occbench_tools import command
 from pages import cases, write
+from planted import ENTRIES, marker
 
-PROJECT = tomllib.loads((made_up.REPOSITORY / "tools" / "pyproject.toml").read_text(encoding="utf-8"))
-SCRIPTS = sorted(PROJECT["project"]["scripts"])
+SCRIPTS = sorted(f"occbench-{word}" for word in ENTRIES)
 ENVIRONMENT = os.environ | {"COLUMNS": "80"}
 # How each that reads folders is called to print something.
 CALLS = {
@@ -58,15 +57,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_help(script: str, tmp_path: Path) -> None:
-    done = call(script, "--help", cwd=tmp_path)
+def test_help(script: str, sent: Path) -> None:
+    done = call(script, "--help", cwd=sent)
     word = script.removeprefix("occbench-")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: occbench {word} ")
     assert f"\nExample\n  occbench {word} " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    done = with_nobody_reading(script, "--help", cwd=tmp_path)
+    done = with_nobody_reading(script, "--help", cwd=sent)
     assert done.returncode in (0, 141) and done.stderr == ""
+    assert not marker(sent).exists()
 
 
 @pytest.mark.parametrize("word", CALLS)

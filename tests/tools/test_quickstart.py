@@ -120,7 +120,7 @@ def test_cmake_and_ninja_come_from_pypi_where_they_lack(bare: Path, older: bool)
 def test_a_virtual_environment_without_ensurepip(bare: Path) -> None:
     """Debian's python3 without python3-venv: `-m venv` fails, and pip fills a venv made without it."""
     python = f"""case "$*" in
-  *"-m venv --clear --without-pip"*) mkdir -p build/venv/bin; ln -s "$0" build/venv/bin/python ;;
+  *"-P -m venv --clear --without-pip"*) mkdir -p build/venv/bin; ln -s "$0" build/venv/bin/python ;;
   *"-m venv"*) exit 1 ;;
   *ensurepip*) exit 1 ;;
   *"-m pip"*) echo "pip ${{*: -1}}" ;;

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing of the working folder is run: it may be a folder of results that somebody sent."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+from occbench_tools import command
+from pages import built
+from planted import ENTRIES, marker
+
+# Every word of the tools on the folder that one stands in, so that each imports all that it needs.
+CALLS = {
+    "audit": ["--binary", "program"], "cliffs": ["."], "compare": [".", "."], "explain": ["."],
+    "import-ncu": [".", "counted.ncu-rep"], "plot": ["--experiment", "waves", "."],
+    "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],
+    "teach": ["."], "validate": ["."],
+}  # fmt: skip
+
+
+def call(program: str | Path, *words: str, cwd: Path, **environment: str) -> str:
+    """What it says on stderr; a traceback is an error, an exit code that says what is missing is not."""
+    path = os.pathsep.join([".", "", os.environ["PATH"]])
+    inherited = {name: value for name, value in os.environ.items() if name not in ("OCCBENCH", "PYTHONPATH")}
+    inherited |= {"PATH": path, "CUDA_HOME": "/nowhere"} | environment
+    done = subprocess.run([program, *words], cwd=cwd, env=inherited, capture_output=True, text=True)
+    assert done.returncode in (0, 1, 4, 5, 77), done.stderr
+    return done.stderr
+
+
+def test_every_word_is_called() -> None:
+    declared = (made_up.REPOSITORY / "tools" / "pyproject.toml").read_text(encoding="utf-8")
+    assert set(re.findall(r"^occbench-([\w-]+) = ", declared, re.M)) == set(ENTRIES) == set(CALLS)
+
+
+def test_nothing_in_the_working_folder_is_run(sent: Path) -> None:
+    scripts = Path(sys.executable).parent
+    program = built()
+    calls = [
+        (program.resolve(), word, *words) if program else (scripts / f"occbench-{word}", *words)
+        for word, words in CALLS.items()
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(lambda words: call(*words, cwd=sent), calls))
+    assert not marker(sent).exists(), marker(sent).read_text()
+    assert "planted" not in "".join(said)
+    assert all((sent / name).exists() for name in ("waves.png", "report.html", "cliffs.csv"))
+
+
+def test_a_python_script_of_ones_own_is_started_isolated(tmp_path: Path) -> None:
+    """A word that somebody added, beside which a module lies."""
+    if not (program := built()):
+        pytest.skip("no occbench is built here")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/csv.py").write_text(f"open({str(marker(tmp_path))!r}, 'a')\n")
+    (tmp_path / "bin/occbench-own").write_text(f"#!{sys.executable}\nimport csv\n")
+    (tmp_path / "bin/occbench-own").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    subprocess.run([program.resolve(), "own"], check=True, env=environment, cwd=tmp_path)
+    assert not marker(tmp_path).exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "left"), [("/a:.::/b:c", "/a:/b"), ("", os.defpath), (":.", os.defpath), ("/a", "/a")]
+)
+def test_programs_are_looked_for_in_absolute_folders(
+    path: str, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", path)
+    command.no_relative_path()
+    assert os.environ["PATH"] == left
+
+
+SCRIPTS = ("tools/docs", "tools/lib.sh", "tools/quickstart", "tools/test")
+PYTHON = re.compile(r"""(?:python3?|"\$1"|"\$python")"? +(?=-)((?:-\S* +)*)(-m|-c|-(?=\s))""")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_start_python_isolated(name: str) -> None:
+    """`python -m`, `-c` and `-` would look for modules where one stands."""
+    text = (made_up.REPOSITORY / name).read_text(encoding="utf-8")
+    bare = [found[0] for found in PYTHON.finditer(text) if not re.search(r"-[IP]", found[1])]
+    assert bare == [] and (shutil.which("bash"), PYTHON.search(text) or name == "tools/quickstart")
