@@ -7,7 +7,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly CMAKE_AT_LEAST=3.25 NVCC_AT_LEAST=12.4 PYTHON_AT_LEAST=3.11
-readonly CMAKE_PIN=cmake==3.31.10 NINJA_PIN=ninja==1.13.0
 
 # The same relative paths in every copy of the tree: one compiler cache serves them all.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
@@ -51,7 +50,12 @@ apt_install() {  # apt_install PACKAGE...; fails where there is no apt-get, or w
   "${as_root[@]}" apt-get update -qq >&2 &&
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
       apt-get install -qq -y --no-install-recommends "$@" >/dev/null || return 1
-  installed+=("packages $*")
+  installed+=("packages $(versions "$@")")
+  say "installed ${installed[-1]}"
+}
+
+versions() {  # versions PACKAGE...: each with the version that is here
+  dpkg-query --show --showformat='${Package} ${Version}\n' "$@" | paste -s -d, | sed 's/,/, /g'
 }
 
 new_enough() {  # new_enough PYTHON
@@ -130,31 +134,43 @@ need_nvcc() {
 }
 
 make_venv() {  # build/venv; one that another Python made serves as well, and one too old or broken is made anew
-  new_enough build/venv/bin/python && build/venv/bin/python -P -m pip --version &>/dev/null && return
+  new_enough build/venv/bin/python && venv_pip --version &>/dev/null && return
   "$python" -P -m venv --clear build/venv &>/dev/null && return
-  # Debian's python3 without python3-venv: pip, where it is, does what ensurepip would.
-  "$python" -P -m venv --clear --without-pip build/venv &&
-    "$python" -P -m pip --python build/venv/bin/python install --quiet pip
+  # Debian's python3 without python3-venv: the environment goes without pip.
+  "$python" -P -m venv --clear --without-pip build/venv
 }
 
-pip_install() {  # pip_install REQUIREMENT...: into build/venv, whose commands come first from then on
-  local stamp
-  stamp=build/venv/.$(cat tools/pyproject.toml - <<<"$*" | sha256sum | cut -c1-16)
+venv_pip() {  # venv_pip WORD...: pip for build/venv: its own, or that of the Python that made it
+  if build/venv/bin/python -I -c 'import pip' &>/dev/null; then
+    build/venv/bin/python -P -m pip --disable-pip-version-check "$@"
+  else
+    "$python" -P -m pip --disable-pip-version-check --python build/venv/bin/python "$@"
+  fi
+}
+
+pip_install() {  # pip_install LOCK: what tools/locks/LOCK.txt names into build/venv, whose commands come first from then on
+  # LOCK is use (the tools, as users have them), test (the tools, and all to work on them), cmake or uv.
+  local lock=tools/locks/$1.txt stamp
+  stamp=build/venv/.$1-$(cat tools/pyproject.toml "$lock" | sha256sum | cut -c1-16)
   if [[ ! -e $stamp ]]; then
     find_python && make_venv || die 5 "no Python environment could be made in build/venv; $(how_to_get python3-venv)"
-    build/venv/bin/python -P -m pip install --quiet --disable-pip-version-check "$@" ||
-      die 5 "pip could not install: $*"
+    # No source packages: what builds them would come unlocked.
+    venv_pip install --quiet --require-hashes --only-binary :all: --requirement "$lock" ||
+      die 5 "pip could not install what $lock names"
+    if [[ $1 == use || $1 == test ]]; then
+      venv_pip install --quiet --no-deps --no-build-isolation --editable tools ||
+        die 5 "pip could not install the tools in build/venv"
+    fi
     touch "$stamp"
-    installed+=("$* in build/venv")
+    installed+=("in build/venv, what $lock names")
   fi
   PATH=$PWD/build/venv/bin:$PATH
 }
 
-need_cmake() {
+need_cmake() {  # and ninja, at those versions
   local version
   version=$({ cmake --version 2>/dev/null || true; } | sed -n 's/^cmake version //p')
-  at_least "${version:-0}" "$CMAKE_AT_LEAST" || pip_install "$CMAKE_PIN"
-  command -v ninja >/dev/null || pip_install "$NINJA_PIN"
+  if ! at_least "${version:-0}" "$CMAKE_AT_LEAST" || ! command -v ninja >/dev/null; then pip_install cmake; fi
 }
 
 configure() {  # configure PRESET [CMAKE'S WORDS]...: quietly, unless it fails
