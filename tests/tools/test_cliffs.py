@@ -291,10 +291,10 @@ def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         printed = capsys.readouterr().out
         assert r"a|b[red]\x1b[31m" in printed and "\x1b" not in printed
     (row,) = csv_module.DictReader(io.StringIO((folder / "cliffs.csv").read_text(encoding="utf-8")))
-    assert row["variant"] == 'a|b[red]\x1b[31m,"'
+    assert row["variant"] == 'a|b[red]\\x1b[31m,"'
     assert command.main([str(folder), "--format", "markdown"]) == 0
     printed = capsys.readouterr().out
-    assert r"a\|b[red]" in printed and "&lt;img>" in printed and "<img" not in printed
+    assert r"a\|b\[red\]" in printed and "&lt;img&gt;" in printed and "<img" not in printed
 
 
 def spoiled(folder: Path, change: Callable[[str], str]) -> Path:

@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("pandas")
 
 import made_up
-from occbench_tools import command
+from occbench_tools import command, import_ncu, plot, report
+from occbench_tools.cliffs import command as cliffs
 from pages import built
 from planted import ENTRIES, marker
 
@@ -80,6 +81,24 @@ def test_programs_are_looked_for_in_absolute_folders(
     monkeypatch.setenv("PATH", path)
     command.no_relative_path()
     assert os.environ["PATH"] == left
+
+
+def test_no_link_in_a_folder_is_written_through(run: Path, tmp_path: Path) -> None:
+    """Where a tool puts its file by default, whoever sent the folder may have put a link."""
+    mine = tmp_path / "mine"
+    mine.write_text("mine\n")
+    joined = tmp_path / "joined"
+    joined.mkdir()
+    files = [run / name for name in ("report.html", "waves.png", "cliffs.csv")]
+    files += [joined / name for name in ("cases.csv", "counters.csv", "env.json")]
+    for file in files:
+        file.symlink_to(mine)
+    assert report.main([str(run)]) == 0
+    assert plot.main([str(run), "--experiment", "waves"]) == 0
+    assert cliffs.main([str(run), "--experiment", "shared_memory"]) == 0
+    import_ncu.write_run(run, import_ncu.per_case([("nobody", {"a__b.sum": 1.0})]), joined)
+    assert mine.read_text() == "mine\n"
+    assert [file.name for file in files if file.is_symlink()] == []
 
 
 SCRIPTS = ("tools/docs", "tools/lib.sh", "tools/quickstart", "tools/test")

@@ -166,6 +166,21 @@ def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa
     assert_quiet(browser, page)
 
 
+def test_an_experiment_takes_no_place_of_the_pages_own(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """What has the id `plotly` is run as a script, and what `Plotly`, would stand for it."""
+    rows = [row for row in cases() if row["experiment"] == "registers"]
+    names = ["plotly", "Plotly", "footer", "row", "data", "main"]
+    rows += [row | dict(experiment=name, case_id=f"{name}{row['case_id']}") for name in names for row in rows]
+    page = tmp_path / "page.html"
+    assert report.main([str(write(tmp_path / "evil", rows)), "--output", str(page)]) == 0
+    opened(browser, page)
+    assert browser.execute_script("return typeof Plotly.react") == "function"
+    assert browser.find_elements("css selector", ".failed") == []
+    assert points_of(browser, "experiment-Plotly") and points_of(browser, "registers")
+    assert browser.find_element("id", "footer").tag_name == "footer"
+    assert_quiet(browser, page)
+
+
 def test_model_is_marked_in_every_entry(browser: Any, run: Path, model: Path, tmp_path: Path) -> None:  # noqa: ANN401
     page = tmp_path / "page.html"
     report.main([str(run), str(model), "--allow-model", "--output", str(page)])

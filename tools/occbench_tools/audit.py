@@ -21,7 +21,8 @@ from typing import Any
 
 from occbench_tools import describe, sass
 from occbench_tools.command import entry, occbench, parser_of
-from occbench_tools.lines import complain, printable, write_whole
+from occbench_tools.escape import printable
+from occbench_tools.lines import complain, write_whole
 from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loops, spell
 
 SKIPPED = 77

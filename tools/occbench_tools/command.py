@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from occbench_tools.lines import complain, printable, reason
+from occbench_tools.escape import printable
+from occbench_tools.lines import complain, reason
 
 Main = Callable[[list[str] | None], int]
 RESULTS = Path("results")

@@ -33,7 +33,8 @@ import pandas as pd
 
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
-from occbench_tools.lines import complain, printable, reason, whole_file, write_whole
+from occbench_tools.escape import printable
+from occbench_tools.lines import complain, reason, whole_file, write_whole
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"

@@ -13,23 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from occbench_tools.escape import printable
+
 DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # what is named there is meant
-
-
-def spelled(sign: str) -> str:
-    """'\\x1b' of what steers a terminal: C0, C1, marks of direction, bytes that are no UTF-8; spaces: ' '."""
-    code = ord(sign)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python holds such a byte of a file's name
-        code -= 0xDC00
-    elif sign.isspace() and code >= 0xA0:
-        return " "
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def printable(text: object) -> str:
-    """One line that cannot steer a terminal: names and reasons come from files that others wrote."""
-    text = str(text)
-    return text if text.isprintable() else "".join(c if c.isprintable() else spelled(c) for c in text)
 
 
 def complain(program: str, words: object) -> None:

@@ -24,6 +24,7 @@ import pandas as pd
 from occbench_tools.analysis import OUTSIDE, read_folder
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.counters import named, read_counters
+from occbench_tools.escape import printable, prose, without_backticks
 from occbench_tools.lines import complain, reason
 
 COLUMNS = ("source", "throughput_predicted", "bound_predicted", "throughput_baseline")
@@ -144,7 +145,7 @@ def confusion(found: pd.DataFrame) -> list[list[str]]:
     counts = pd.crosstab(found["model"], found["counted"])
     share = found.groupby("model")["agree"].mean()
     return [
-        ["model, counters", *counts.columns, "agree"],
+        ["model, counters", *map(str, counts.columns), "agree"],
         *(
             [model, *(f"{n:g}" if n else "" for n in row), f"{100 * share[model]:.0f} %"]
             for model, row in counts.iterrows()
@@ -156,13 +157,14 @@ def markdown(head: list[str], *parts: list[list[str]]) -> str:
     """A table; Markdown has no rules within one, so that an empty line sets the parts apart."""
     out = [head, ["---"] * len(head)]
     for part in filter(None, parts):
-        out += [[""] * len(head)] * (len(out) > 2) + part
+        out += [[""] * len(head)] * (len(out) > 2) + [[*map(prose, cells)] for cells in part]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in out)
 
 
 def plain(head: list[str], *parts: list[list[str]]) -> str:
     """The same for a terminal: columns, numbers to the right, a rule between parts."""
-    parts = tuple([[cell.replace("`", "") for cell in cells] for cells in part] for part in parts)
+    parts = tuple([[printable(cell.replace("`", "")) for cell in cells] for cells in part] for part in parts)
+    head = [*map(printable, head)]
     table = [head, *(cells for part in parts for cells in part)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
@@ -182,7 +184,7 @@ def report(
     folder: Path, bounds: Path | None, table: type(markdown) = markdown, model: Path | None = None
 ) -> str:
     """All that the command prints. Raises as read_predictions and read_counters do; LookupError: no case."""
-    rows = read_predictions(folder, model)
+    rows = without_backticks(read_predictions(folder, model))
     if rows["error"].isna().all():
         raise LookupError(
             "no valid case has a prediction; the device's parameters come from `occbench calibrate`"

@@ -31,6 +31,7 @@ import pandas as pd
 from occbench_tools import counters
 from occbench_tools.analysis import OUTSIDE, read_folder
 from occbench_tools.command import add_folder, entry, newest, occbench, parser_of
+from occbench_tools.escape import printable
 from occbench_tools.import_ncu import (
     COUNTERS,
     DRAM_BYTES,
@@ -45,7 +46,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, printable, reason
+from occbench_tools.lines import complain, reason
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from occbench_tools.lines import printable
+from occbench_tools.escape import printable
 
 LINES = 23  # most that a command says without --verbose: a terminal of 24 rows still shows the first
 NARROWEST = 60  # columns; a terminal that has fewer breaks the lines itself
@@ -79,5 +79,5 @@ def painted(lines: list[str], style: Callable[[str], str]) -> str:
     stream, colour = io.StringIO(), Console().is_terminal
     console = Console(file=stream, force_terminal=colour, width=10_000, highlight=False)
     for line in lines:
-        console.print(Text(line, style(line)))
+        console.print(Text(printable(line), style(line)))
     return stream.getvalue()

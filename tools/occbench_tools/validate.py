@@ -24,7 +24,7 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
-from occbench_tools.lines import printable
+from occbench_tools.escape import printable
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}

@@ -6,6 +6,7 @@ Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file coul
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from occbench_tools import escape
 from occbench_tools.cliffs import digest
 from occbench_tools.cliffs.find import find_cliffs, loss_or_gain
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
+from occbench_tools.escape import printable
 from occbench_tools.folder import Folder, check_rows, read_folder
-from occbench_tools.lines import complain, printable, reason, write_whole
+from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.screen import columns, painted
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
@@ -42,9 +45,9 @@ def read(folder: Path) -> Folder:
 
 
 def csv(cliffs: pd.DataFrame) -> str:
-    """RFC 4180; `predicted` is 1 or 0, an empty cell does not apply."""
+    """escape.csv()'s; `predicted` is 1 or 0, an empty cell does not apply."""
     written = cliffs.assign(predicted=cliffs["predicted"].astype(int))
-    return written.to_csv(index=False, lineterminator="\n", float_format="%.8g")
+    return escape.csv(written, "%.8g")
 
 
 def cells(row: pd.Series) -> list[str]:
@@ -52,8 +55,7 @@ def cells(row: pd.Series) -> list[str]:
     drop = loss_or_gain(row["drop"], row["drop_low"], row["drop_high"])
     p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
     step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
-    named = [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
-    return [printable(cell) for cell in named]
+    return [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
 
 
 HEAD = ["sweep", "dial", "from -> to", "cause", "drop (95 %)", "p", "verdict", "note"]
@@ -71,7 +73,7 @@ def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
     """One table per experiment; without those that are absent, unless asked for."""
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else 240, highlight=False)
-    console.print(Text(f"{title}: {summary(cliffs)}"))
+    console.print(Text(printable(f"{title}: {summary(cliffs)}")))
     for experiment, part in cliffs.groupby("experiment"):
         shown = part if absent else part[part["verdict"] != "absent"]
         title = printable(f"{experiment}: {summary(part)}")
@@ -79,18 +81,17 @@ def print_tables(title: str, cliffs: pd.DataFrame, absent: bool) -> None:
         for name in HEAD:
             table.add_column(name, justify="right" if name in ("from -> to", "drop (95 %)", "p") else "left")
         for _, row in shown.iterrows():
-            table.add_row(*map(Text, cells(row)), style=COLOURS[row["verdict"]])
+            table.add_row(*(Text(printable(cell)) for cell in cells(row)), style=COLOURS[row["verdict"]])
         console.print(table if len(shown) else Text(title, "bold"))
     if not absent and (cliffs["verdict"] == "absent").any():
         console.print("--all lists the absent ones too, each with the reason.")
 
 
 def markdown(cliffs: pd.DataFrame) -> str:
-    """One table for all; what could be a mark-up character is escaped."""
-    escape = str.maketrans({"|": "\\|", "<": "&lt;", "&": "&amp;"})
+    """One table for all."""
     lines = [["experiment", *HEAD], ["---"] * (len(HEAD) + 1)]
-    lines += [[printable(row["experiment"]), *cells(row)] for _, row in cliffs.iterrows()]
-    return "".join(f"| {' | '.join(cell.translate(escape) for cell in line)} |\n" for line in lines)
+    lines += [[*map(escape.markdown, (row["experiment"], *cells(row)))] for _, row in cliffs.iterrows()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
@@ -101,14 +102,15 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
         return
     if form == "markdown":
         for folder, cliffs in found:
-            print((f"{folder}\n\n" if len(found) > 1 else "") + markdown(cliffs))
+            print((f"{escape.markdown(folder)}\n\n" if len(found) > 1 else "") + markdown(cliffs))
         return
     tables = [cliffs for _, cliffs in found]
     if len(found) > 1:
         for folder, cliffs in found:
             cliffs.insert(0, "folder", str(folder))
     whole = pd.concat(tables, ignore_index=True)
-    print(csv(whole) if form == "csv" else whole.to_json(orient="records", indent=1) + "\n", end="")
+    records = json.loads(whole.to_json(orient="records"))
+    print(csv(whole) if form == "csv" else escape.as_json(records), end="")
 
 
 @entry("occbench cliffs")

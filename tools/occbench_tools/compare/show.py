@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 from dataclasses import dataclass, field
@@ -15,7 +14,9 @@ from rich.text import Text
 
 from occbench_tools.compare.comparison import Comparison
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
-from occbench_tools.lines import printable
+from occbench_tools.escape import as_json as json_text
+from occbench_tools.escape import csv, html, printable
+from occbench_tools.escape import markdown as plain
 
 MOST = {SLOWER: 20, FASTER: 20, AMBIGUOUS: 10}  # lines of the table of cases, unless all are asked for
 COLOURS = {SLOWER: "red", FASTER: "green", AMBIGUOUS: "yellow", "GONE": "red", "NEW": "red", "MOVED": "red"}
@@ -201,12 +202,7 @@ def terminal(parts: list[Section], width: int | None) -> str:
 
 
 def markdown(parts: list[Section]) -> str:
-    """GitHub's tables; what could be a mark-up character is escaped."""
-
-    def plain(text: str) -> str:
-        text = html.escape(printable(text), quote=False)
-        return "".join(f"\\{c}" if c in "|`*_[]\\" else c for c in text)
-
+    """GitHub's tables."""
     out = []
     for part in parts:
         out += [f"## {plain(part.title)}", ""]
@@ -224,13 +220,13 @@ def page(parts: list[Section]) -> str:
 
     def cell(tag: str, text: str) -> str:
         mark = f' class="{text}"' if text in COLOURS else ""
-        return f"<{tag}{mark}>{html.escape(printable(text))}</{tag}>"
+        return f"<{tag}{mark}>{html(text)}</{tag}>"
 
     out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench compare</title>']
     out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
     for part in parts:
         out.append(cell("h2", part.title))
-        out += [f'<p class="warning">{html.escape(printable(said))}</p>' for said in part.warnings]
+        out += [f'<p class="warning">{html(said)}</p>' for said in part.warnings]
         out += [cell("p", said) for said in part.lines]
         if part.table:
             head, *rows = part.table
@@ -242,7 +238,7 @@ def page(parts: list[Section]) -> str:
 
 def as_csv(all_of_them: list[Comparison]) -> str:
     """Every aligned case of every candidate, one row each, fractions as fractions."""
-    return pd.concat([labelled(one) for one in all_of_them]).to_csv(index=False, lineterminator="\n")
+    return csv(pd.concat([labelled(one) for one in all_of_them]))
 
 
 def labelled(one: Comparison) -> pd.DataFrame:
@@ -272,4 +268,4 @@ def as_json(all_of_them: list[Comparison], cards: tuple[pd.DataFrame, list[str]]
         for one in all_of_them
     ]  # fmt: skip
     across = dict(experiments=records(cards[0]), outliers=cards[1]) if cards else None
-    return json.dumps(dict(comparisons=found, devices=across), indent=1, allow_nan=False) + "\n"
+    return json_text(dict(comparisons=found, devices=across))

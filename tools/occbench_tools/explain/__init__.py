@@ -8,7 +8,6 @@ Exit 0 printed, 2 the words of the call, 4 a file could not be read.
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Collection
 from pathlib import Path
@@ -19,6 +18,7 @@ import pandas as pd
 from occbench_tools.analysis import many, read_folder, scaled
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.curves import TOO_FEW, too_few, what_has_more
+from occbench_tools.escape import as_json, link, printable, prose, without_backticks
 from occbench_tools.explain.achieved import achieved
 from occbench_tools.explain.blocks import barriers, divergence, energy, waves
 from occbench_tools.explain.everyday import (
@@ -58,7 +58,7 @@ from occbench_tools.explain.memory import (
     transpose,
 )
 from occbench_tools.explain.phrases import ABSENT
-from occbench_tools.lines import complain, printable, reason
+from occbench_tools.lines import complain, reason
 
 WIDTH = 80
 
@@ -88,6 +88,7 @@ def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[st
     finding = next((finding for finding in FINDINGS if finding.__name__ == experiment), None)
     if finding is None or rows.empty:
         return []
+    rows = without_backticks(rows)
     if words := too_few(experiment, rows, env):
         return [sentence(words)]
     return [sentence(clause) for clause in list(finding(scaled(rows), env)) or [ABSENT]]
@@ -112,14 +113,14 @@ def of_occupancy(folder: Path) -> str:
     return " ".join(map(sentence, achieved(read_folder(folder)[0])))
 
 
-def table(folder: Path, link: str, most: int | None = MAIN, only: Collection[str] = ()) -> str:
-    """The Markdown table of one folder, whose pictures are found at `link`; `only` these experiments."""
+def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[str] = ()) -> str:
+    """The Markdown table of one folder, whose pictures are found at `place`; `only` these experiments."""
     lines = ["| experiment | picture | what this run says |", "|---|---|---|"]
     for name, words in sentences_of(folder).items():
         if only and name not in only:
             continue
-        picture = f"![{name}]({link}/{name}.png)" if words else ""
-        lines.append(f"| {name} | {picture} | {' '.join(words[:most]) or sentence(ABSENT)} |")
+        picture = f"![{name}]({link(place)}/{name}.png)" if words else ""
+        lines.append(f"| {name} | {picture} | {prose(' '.join(words[:most]) or sentence(ABSENT))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -154,7 +155,7 @@ def paragraph(words: str) -> str:
     """One sentence, indented and wrapped."""
     return (
         textwrap.fill(
-            words.replace("`", ""),
+            printable(words.replace("`", "")),
             WIDTH,
             initial_indent="  ",
             subsequent_indent="    ",
@@ -203,11 +204,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.format == "json":
             found = {k: v[:most] for k, v in sentences_of(folder).items() if k in only or (v and not only)}
-            text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+            text = as_json(found)
         elif options.format == "markdown":
             text = table(folder, folder.as_posix(), most, only)
             if not only and (words := of_occupancy(folder)):
-                text += f"\n{words}\n"
+                text += f"\n{prose(words)}\n"
         else:
             text = plain(folder, most, only)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -26,8 +26,9 @@ from PIL import Image
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.curves import TOO_FEW
+from occbench_tools.escape import file_name, pictured, printable
 from occbench_tools.explain import headline
-from occbench_tools.lines import complain, printable, reason, write_whole
+from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.plot import blocks, elements, latency, limits, memory
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.predictions import predictions
@@ -70,7 +71,7 @@ OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # exp
 
 def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """The figure of one experiment. `rows` are its valid rows, at least one."""
-    figure = FIGURES.get(experiment, anything)(scaled(rows), env)
+    figure = FIGURES.get(experiment, anything)(scaled(pictured(rows)), env)
     title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
     head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
     return figure
@@ -122,10 +123,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.output and len(wanted) > 1:
             parser.error(f"--output takes one experiment; name it with --experiment: {', '.join(found)}")
         for experiment in wanted:
-            path = options.output or folder / f"{experiment}.png"
+            path = options.output or folder / f"{file_name(experiment)}.png"
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
-            write_whole(path, png(whole(cases, env) if whole else draw(experiment, rows, env)))
+            write_whole(path, png(whole(pictured(cases), env) if whole else draw(experiment, rows, env)))
             print(printable(path))
     except (OSError, ValueError, KeyError, TypeError) as error:
         complain("occbench plot", reason(folder, error))

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.curves import what_has_more
+from occbench_tools.escape import picture
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; grey is kept for theory and background.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
@@ -62,7 +63,8 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
     heading: dict[str, Any] = dict(fontsize=13, fontweight="bold")
-    titles, sources = wrapped(figure, title, **heading), wrapped(figure, source, **style)
+    titles = wrapped(figure, picture(title), **heading)
+    sources = wrapped(figure, picture(source), **style)
     # An empty line of the title for each of the text's.
     words = "\n".join(titles + [""] * len(sources))
     figure.suptitle(words, x=0.01, ha="left", **heading)

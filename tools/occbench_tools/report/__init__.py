@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, relative
-from occbench_tools.lines import complain, printable, reason, write_whole
+from occbench_tools.escape import file_name, printable
+from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
 
@@ -94,7 +95,7 @@ def pictures(runs: list[Run], target: Path) -> None:
         except OSError as error:
             raise Refused(4, reason(into, error)) from error
         for experiment in plot.drawable(run.cases):
-            path = into / f"{experiment}.png"
+            path = into / f"{file_name(experiment)}.png"
             if code := plot.main([str(run.folder), "--experiment", experiment, "--output", str(path)]):
                 raise Refused(code, f"{path}: not drawn")
 

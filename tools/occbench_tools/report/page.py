@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from pathlib import Path
 from typing import Any
+
+from occbench_tools.escape import html
 
 HERE = Path(__file__).parent
 SCRIPTS = ("chart.js", "sketch.js", "report.js")
@@ -16,9 +17,7 @@ SCRIPTS = ("chart.js", "sketch.js", "report.js")
 def script_json(document: dict[str, Any]) -> str:
     """JSON that may stand in a <script>: nothing in it can end the element or begin a comment."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return re.sub("[<>&\x7f-\x9f\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def render(document: dict[str, Any], title: str) -> str:
@@ -26,7 +25,7 @@ def render(document: dict[str, Any], title: str) -> str:
     from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
 
     parts = {
-        "TITLE": html.escape(title),
+        "TITLE": html(title),
         "STYLE": (HERE / "report.css").read_text(encoding="utf-8"),
         "DATA": script_json(document),
         "PLOTLY": get_plotlyjs().replace("</script", "<\\/script"),

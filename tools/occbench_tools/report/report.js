@@ -300,7 +300,8 @@ function planOf(experiment) {
   // At the side a device's words come first; a model's are marked, where not all of the page is.
   const [[first] = [experiment.question || `Cases: ${experiment.count}`], of] = found.find(([, run]) => !models.has(run)) || found[0] || [];
   return {
-    id: experiment.name, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
+    // A name that we do not know may be that of an element of the page's own, or of what scripts define.
+    id: experiment.question ? experiment.name : `experiment-${experiment.name}`, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
     before: undefined, first: models.has(of) && models.size < data.runs.length ? `Predicted: ${first}` : first,
     words: found.flatMap(([words, run]) => [
       el("p", { className: "words" }, el("b", {}, who(run)), ...prose(words.slice(0, MAIN).join(" "))),

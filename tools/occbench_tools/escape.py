@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, reasons and words of the call on their way out: a function for each medium that shows them.
+
+They come from files that others wrote. In each medium they are to be read as what they are, and to do
+nothing: steer no terminal, be no mark-up, no formula, and no mathematics.
+"""
+
+from __future__ import annotations
+
+import html as standard
+import json
+import re
+import urllib.parse
+from typing import Any
+
+import pandas as pd
+
+MARKS = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)|(?<=:)/(?=/)|(?<=www)\.")
+BEGINS = re.compile(r"^(?=#|[-+=]+(?:\s|$))|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def spelled(sign: str) -> str:
+    """'\\x1b' of what steers a terminal: C0, C1, marks of direction, bytes that are no UTF-8; spaces: ' '."""
+    code = ord(sign)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python holds such a byte of a file's name
+        code -= 0xDC00
+    elif sign.isspace() and code >= 0xA0:
+        return " "
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def printable(text: object) -> str:
+    """For a terminal: one line of signs that are seen."""
+    text = str(text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else spelled(c) for c in text)
+
+
+def html(text: object) -> str:
+    """For HTML, between tags or in a quoted attribute."""
+    return standard.escape(printable(text))
+
+
+def markdown(text: object) -> str:
+    """For Markdown: a line, or a table's cell. No HTML, no mark, no link."""
+    plain = MARKS.sub(r"\\\g<0>", printable(text).strip())
+    return BEGINS.sub(r"\\", standard.escape(plain, quote=False))
+
+
+def prose(text: str) -> str:
+    """For Markdown: a sentence of ours, in which `so` is code; see without_backticks."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return markdown(text)
+    parts[1::2] = ["`" + code.replace("|", "\\|") + "`" for code in parts[1::2]]
+    parts[::2] = map(marked, parts[::2])
+    return "".join(parts)
+
+
+def marked(part: str) -> str:
+    """markdown() of a part of a line, with the spaces at its ends."""
+    inside = part.strip()
+    return part.replace(inside, markdown(inside), 1) if inside else part
+
+
+def without_backticks(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, whose names may then be set between backticks."""
+    names = {
+        column: rows[column].str.replace("`", "'", regex=False)
+        for column in ("case_id", "family", "variant")
+        if column in rows and rows[column].str.contains("`", regex=False).any()
+    }
+    return rows.assign(**names) if names else rows
+
+
+def picture(text: object) -> str:
+    """For matplotlib: no mathematics, and no name that a legend leaves out. Twice is as once."""
+    shown = re.sub(r"(?<!\\)\$", r"\\$", printable(text))
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def pictured(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with all text as picture() has it."""
+    return rows.assign(**{c: rows[c].map(picture, na_action="ignore") for c in rows if is_text(rows[c])})
+
+
+def is_text(column: pd.Series) -> bool:
+    return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
+
+
+def cell(value: Any) -> Any:  # noqa: ANN401
+    """For a cell of CSV that a spreadsheet opens: text that would be a formula gets an apostrophe (OWASP)."""
+    if not isinstance(value, str) or NUMBER.fullmatch(value):
+        return value
+    return ("'" if FORMULA.match(value) else "") + printable(value)
+
+
+def csv(table: pd.DataFrame, float_format: str | None = None) -> str:
+    """A table as CSV for people and spreadsheets (RFC 4180, lines end with LF); numbers stay numbers.
+
+    Not for the files of a run, which tools read back: those hold names as they are.
+    """
+    safe = table.assign(**{c: table[c].map(cell) for c in table if is_text(table[c])})
+    return safe.rename(columns=cell).to_csv(index=False, lineterminator="\n", float_format=float_format)
+
+
+def as_json(value: object) -> str:
+    """For JSON on a terminal: ASCII without controls. NaN raises ValueError."""
+    return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
+
+
+def file_name(name: str) -> str:
+    """For a file of that name in a folder of ours: one part of a path, whatever the name says."""
+    return urllib.parse.quote(name, safe=" +=,@")
+
+
+def link(target: object) -> str:
+    """For the target of a link in Markdown."""
+    return urllib.parse.quote(str(target), safe="/:~=+,@", errors="surrogateescape")
