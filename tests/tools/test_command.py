@@ -99,6 +99,13 @@ def test_a_full_disk(home: Path) -> None:
     assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
 
 
+def test_a_terminal_that_lacks_a_names_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONIOENCODING", "ascii")
+    run = write(tmp_path / "run", cases()[:20], gpu_name="\N{GREEK SMALL LETTER PI}")
+    done = call("occbench-explain", str(run), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(r"What \u03c0 says")
+
+
 def test_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
     @command.entry("occbench x")
     def main(_: list[str] | None) -> int:

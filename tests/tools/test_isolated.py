@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ import pytest
 pytest.importorskip("pandas")
 
 import made_up
-from occbench_tools import command, import_ncu, plot, report
+from occbench_tools import audit, command, import_ncu, plot, profile, report
 from occbench_tools.cliffs import command as cliffs
 from pages import built
 from planted import ENTRIES, marker
@@ -101,13 +100,29 @@ def test_no_link_in_a_folder_is_written_through(run: Path, tmp_path: Path) -> No
     assert [file.name for file in files if file.is_symlink()] == []
 
 
-SCRIPTS = ("tools/docs", "tools/lib.sh", "tools/quickstart", "tools/test")
-PYTHON = re.compile(r"""(?:python3?|"\$1"|"\$python")"? +(?=-)((?:-\S* +)*)(-m|-c|-(?=\s))""")
+def test_no_program_is_taken_from_the_working_folder(
+    sent: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no occbench, as with the wheel alone, ./occbench is none."""
+    monkeypatch.chdir(sent)
+    for module in (audit, profile):
+        monkeypatch.setattr(module, "occbench", lambda: None)
+    assert audit.main([]) == 2
+    assert profile.main([".", "--ncu", "/bin/true"]) == 4
+    assert capsys.readouterr().err.count("occbench: no such") == 2
+    assert not marker(sent).exists()
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_start_python_isolated(name: str) -> None:
-    """`python -m`, `-c` and `-` would look for modules where one stands."""
-    text = (made_up.REPOSITORY / name).read_text(encoding="utf-8")
-    bare = [found[0] for found in PYTHON.finditer(text) if not re.search(r"-[IP]", found[1])]
-    assert bare == [] and (shutil.which("bash"), PYTHON.search(text) or name == "tools/quickstart")
+# `python -m`, `-c` and `-` would look for modules where one stands.
+PYTHON = re.compile(r"""(?:python3?|"\$1"|"\$python")"? +((?:-\S* +)*?)(-m|-c|-(?=\s))""")
+
+
+def test_scripts_start_python_isolated() -> None:
+    tools = made_up.REPOSITORY / "tools"
+    scripts = [path for path in tools.iterdir() if path.is_file() and path.suffix in ("", ".sh")]
+    calls = [
+        (path.name, call[0], re.search(r"-[IP]\b", call[1]))
+        for path in scripts
+        for call in PYTHON.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert len(calls) > 8 and [call for *call, isolated in calls if not isolated] == []

@@ -80,7 +80,7 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
         "--binary",
         metavar="PATH",
         type=Path,
-        default=occbench() or Path("occbench"),
+        default=occbench(),
         help="an unstripped occbench (default: $OCCBENCH, on the PATH, or built here)",
     )
     parser.add_argument("--arch", default="sm_90", help="architecture to audit (%(default)s)")
@@ -102,9 +102,9 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = parse_words(arguments)
-    binary, arch = options.binary.resolve(), options.arch
-    if not os.access(binary, os.X_OK) or not binary.is_file():
-        why = f"{options.binary}: no such executable; build it, or name it with --binary"
+    binary, arch = options.binary and options.binary.resolve(), options.arch
+    if not binary or not os.access(binary, os.X_OK) or not binary.is_file():
+        why = f"{options.binary or 'occbench'}: no such executable; build it, or name it with --binary"
         complain("occbench audit", why)
         return 2
     try:

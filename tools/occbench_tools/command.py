@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import io
 import os
 import shutil
 import sys
@@ -106,6 +107,8 @@ def entry(program: str) -> Callable[[Main], Main]:
         @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
             no_relative_path()
+            if isinstance(sys.stdout, io.TextIOWrapper):  # which may lack signs of a name
+                sys.stdout.reconfigure(errors="backslashreplace")
             try:
                 try:
                     return main(arguments)

@@ -150,8 +150,8 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         parser.error(f"--case: {min(strangers)} is no valid case of {options.folder}")
     if not options.ncu or not shutil.which(options.ncu):
         raise NoCounters(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
-    if not os.access(options.occbench, os.X_OK):
-        raise NoCounters(4, f"{options.occbench}: no such program; build it, or use --occbench")
+    if not options.occbench or not os.access(options.occbench, os.X_OK):
+        raise NoCounters(4, f"{options.occbench or 'occbench'}: no such program; build it, or use --occbench")
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--seconds", type=float, default=300, help="begin no twenty cases after (default: 300)"
     )
     parser.add_argument(
-        "--occbench", metavar="PATH", type=Path, default=occbench() or Path("occbench"),
+        "--occbench", metavar="PATH", type=Path, default=occbench(),
         help="the program (default: $OCCBENCH, on the PATH, or built here)",
     )  # fmt: skip
     parser.add_argument("--ncu", default=find_ncu(), help="default: on the PATH, or in CUDA_HOME")
