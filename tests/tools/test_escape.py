@@ -164,6 +164,12 @@ def test_pictures_show_a_name_as_it_is(hostile: Path, capsys: pytest.CaptureFixt
     plot.png(figure)
 
 
+def test_names_that_no_picture_has_room_for() -> None:
+    names = pd.Series(["L" * 3000, "L" * 3001, "short", None], dtype=object)
+    shown = escape.pictured(pd.DataFrame(dict(variant=names, rate=[1.0] * 4)))["variant"]
+    assert shown.nunique() == 3 and shown.str.len().max() <= escape.LONGEST + 1 and shown[2] == "short"
+
+
 def test_json(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compare.main([str(hostile), str(hostile), "--format", "json"])
     found = json.loads(capsys.readouterr().out)["comparisons"][0]

@@ -11,6 +11,7 @@ import html as standard
 import json
 import re
 import urllib.parse
+import zlib
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ MARKS = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)|(?<=:)/(?=/)|(?<=www)\.")
 BEGINS = re.compile(r"^(?=#|[-+=]+(?:\s|$))|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+LONGEST = 60  # signs of a name in a picture; a sum tells apart those that are cut off
 
 
 def spelled(sign: str) -> str:
@@ -81,8 +83,15 @@ def picture(text: object) -> str:
 
 
 def pictured(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with all text as picture() has it."""
-    return rows.assign(**{c: rows[c].map(picture, na_action="ignore") for c in rows if is_text(rows[c])})
+    """The rows with all text as picture() has it, and none that leaves a panel no room."""
+
+    def short(text: object) -> str:
+        shown = picture(text)
+        if len(shown) <= LONGEST:
+            return shown
+        return f"{shown[: LONGEST - 12]}... {zlib.crc32(shown.encode()):08x}"
+
+    return rows.assign(**{c: rows[c].map(short, na_action="ignore") for c in rows if is_text(rows[c])})
 
 
 def is_text(column: pd.Series) -> bool:

@@ -7,6 +7,7 @@ The working folder may be one of results that came from others, and such a file 
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 here = os.open(".", os.O_PATH | os.O_DIRECTORY)
@@ -16,3 +17,6 @@ try:
 finally:
     os.fchdir(here)
     os.close(here)
+# Of names that are not ours: a box stands for a sign that the font lacks, and a long one takes a panel's room.
+for words in ("Glyph .* missing from font", "constrained_layout not applied"):
+    warnings.filterwarnings("ignore", words)
