@@ -17,6 +17,6 @@ try:
 finally:
     os.fchdir(here)
     os.close(here)
-# Of names that are not ours: a box stands for a sign that the font lacks, and a long one takes a panel's room.
+# Of names that are not ours: a box stands for a sign that the font lacks, a long one takes a panel's room.
 for words in ("Glyph .* missing from font", "constrained_layout not applied"):
     warnings.filterwarnings("ignore", words)
