@@ -91,7 +91,10 @@ def pictured(rows: pd.DataFrame) -> pd.DataFrame:
             return shown
         return f"{shown[: LONGEST - 12]}... {zlib.crc32(shown.encode()):08x}"
 
-    return rows.assign(**{c: rows[c].map(short, na_action="ignore") for c in rows if is_text(rows[c])})
+    text = [column for column in rows if is_text(rows[column])]
+    # The parts of a case's name are looked for, and it stands in no picture.
+    hows = {column: picture if column == "case_id" else short for column in text}
+    return rows.assign(**{column: rows[column].map(how, na_action="ignore") for column, how in hows.items()})
 
 
 def is_text(column: pd.Series) -> bool:
