@@ -94,7 +94,7 @@ def pictured(rows: pd.DataFrame) -> pd.DataFrame:
     text = [column for column in rows if is_text(rows[column])]
     # The parts of a case's name are looked for, and it stands in no picture.
     hows = {column: picture if column == "case_id" else short for column in text}
-    return rows.assign(**{column: rows[column].map(how, na_action="ignore") for column, how in hows.items()})
+    return rows.assign(**{c: rows[c].map(how, na_action="ignore") for c, how in hows.items()})
 
 
 def is_text(column: pd.Series) -> bool:
