@@ -2,11 +2,13 @@
 #include "benchmarks/benchmark_flags.hpp"
 
 #include <benchmark/benchmark.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <regex>
+#include <memory>
 
 #include "harness/check.hpp"
 
@@ -28,7 +30,7 @@ constexpr const char* true_or_false = "true or false";
 
 constexpr Flag flags_known[] = {
     {"--benchmark_list_tests", truth, true_or_false},
-    {"--benchmark_filter", ".*", "a regular expression"},
+    {"--benchmark_filter", "(?s).*", "a regular expression"},
     {"--benchmark_repetitions", "[1-9][0-9]{0,5}", "a whole number from 1 on"},
     {"--benchmark_enable_random_interleaving", truth, true_or_false},
     {"--benchmark_report_aggregates_only", truth, true_or_false},
@@ -48,6 +50,8 @@ constexpr Flag flags_known[] = {
      "--benchmark_list_tests names the cases, --device model:h200 runs them without a GPU", true},
 };
 
+constexpr std::size_t filter_limit = 4096;  // bytes
+
 struct Word {
   const Flag* flag;
   std::string value;
@@ -63,7 +67,7 @@ Word read(const std::string& text) {
   if (flag->refused) throw UserError(Exit::usage, name + " has no meaning here: " + flag->says);
   const bool has_value = name.size() < text.size();
   const std::string value = has_value ? text.substr(name.size() + 1) : "";
-  if ((!has_value && flag->value != truth) || !std::regex_match(value, std::regex(flag->value)))
+  if ((!has_value && flag->value != truth) || !RE2::FullMatch(value, flag->value))
     throw UserError(Exit::usage, text + ": the value must be " + flag->says);
   return {flag, value};
 }
@@ -81,6 +85,26 @@ void check_writable(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> with_environment(const std::vector<std::string>& flags) {
+  std::vector<std::string> all;
+  for (const Flag& flag : flags_known) {
+    std::string variable(flag.name.substr(2));
+    if (!variable.starts_with("benchmark_")) continue;
+    std::ranges::transform(variable, variable.begin(), [](char c) { return std::toupper(c); });
+    const auto is_it = [&](const std::string& text) { return text.substr(0, text.find('=')) == flag.name; };
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr || std::ranges::any_of(flags, is_it)) continue;
+    all.push_back(std::string(flag.name) + "=" + value);
+    try {
+      static_cast<void>(read(all.back()));
+    } catch (const UserError& e) {
+      throw UserError(e.code(), e.what() + (" (the environment's " + variable + ")"));
+    }
+  }
+  all.insert(all.end(), flags.begin(), flags.end());
+  return all;
+}
 
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   BenchmarkFlags asked;
@@ -125,13 +149,17 @@ std::function<bool(const std::string&)> benchmark_filter(std::string filter) {
   const bool negative = filter.starts_with('-');
   std::string pattern = negative ? filter.substr(1) : filter;
   if (pattern.empty() || pattern == "all") pattern = ".";
-  try {
-    return [expression = std::regex(pattern, std::regex::extended), negative](const std::string& name) {
-      return std::regex_search(name, expression) != negative;
-    };
-  } catch (const std::regex_error&) {
-    throw UserError(Exit::usage, "--benchmark_filter '" + pattern + "' is not a regular expression");
-  }
+  if (pattern.size() > filter_limit)
+    throw UserError(Exit::usage, "--benchmark_filter has " + std::to_string(pattern.size()) +
+                                     " bytes, and may have " + std::to_string(filter_limit));
+  // Linear in the name, whatever the pattern; the library's own std::regex is exponential, and recurses.
+  const auto expression = std::make_shared<RE2>(pattern, RE2::Quiet);
+  if (!expression->ok())
+    throw UserError(Exit::usage, "--benchmark_filter '" + pattern +
+                                     "' is not a regular expression: " + expression->error());
+  return [expression, negative](const std::string& name) {
+    return RE2::PartialMatch(name, *expression) != negative;
+  };
 }
 
 std::string benchmark_flags_help() {

@@ -10,6 +10,7 @@
 #include "benchmarks/commands/completion.hpp"
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/help.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/check.hpp"
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
@@ -53,7 +54,7 @@ commands::CalcDevice resolve_device(const std::string& word) {
 int fail(Exit code, std::string line) {
   for (char& c : line)
     if (c == '\n' || c == '\r') c = ' ';
-  std::cerr << "occbench: " << line << '\n';
+  std::cerr << "occbench: " << printable(line) << '\n';
   return static_cast<int>(code);
 }
 
@@ -94,11 +95,15 @@ bool is_utf8(const std::string& word) {
   }
 }
 
-/// Throws UserError(Exit::usage) on a word that no file of results could hold.
+/// Throws UserError(Exit::usage) on a word that no file of results could hold, or that could steer a terminal.
 void check_words(const std::vector<std::string>& words) {
   for (std::size_t n = 0; n < words.size(); ++n)
     if (!is_utf8(words[n]))
       throw UserError(Exit::usage, "word " + std::to_string(n + 1) + " of the call is not UTF-8");
+  for (std::size_t n = 0; n < words.size(); ++n)
+    if (printable(words[n]) != words[n])
+      throw UserError(Exit::usage, "word " + std::to_string(n + 1) + " of the call, '" + words[n] +
+                                       "', holds a control character");
 }
 
 /// `help` and `help WORD` as the options that they are.

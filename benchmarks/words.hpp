@@ -32,6 +32,9 @@ std::string step_of(const std::string& dial, double from, double to);
 /// One of a kind and many: "1 case", "2,394 cases".
 std::string count_of(std::size_t number, const std::string& noun);
 
+/// For a terminal: control characters, which could steer it, as "\\x1b".
+std::string printable(std::string_view words);
+
 /// At most `room` characters of it: its end is cut off, and "..." says so.
 std::string clipped(const std::string& line, std::size_t room);
 

@@ -21,6 +21,10 @@ FetchContent_Declare(nlohmann_json
   GIT_REPOSITORY https://github.com/nlohmann/json.git
   GIT_TAG 9cca280a4d0ccf0c08f47a99aa71d1b0e52f8d03  # v3.11.3
   FIND_PACKAGE_ARGS 3.9)
+FetchContent_Declare(re2
+  GIT_REPOSITORY https://github.com/google/re2.git
+  GIT_TAG 2023-03-01  # the last that needs no Abseil
+  FIND_PACKAGE_ARGS)
 FetchContent_Declare(googletest
   GIT_REPOSITORY https://github.com/google/googletest.git
   GIT_TAG f8d7d77c06936315286eb55f8de22cd23c188571  # v1.14.0
@@ -32,6 +36,17 @@ set(BENCHMARK_INSTALL_DOCS OFF CACHE BOOL "" FORCE)
 set(CLI11_INSTALL OFF CACHE BOOL "" FORCE)
 set(JSON_Install OFF CACHE BOOL "" FORCE)
 set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
+set(RE2_BUILD_TESTING OFF CACHE BOOL "" FORCE)
+# Debian's package tells pkg-config alone.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND AND NOT TARGET re2::re2)
+  pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2)
+endif()
+if(TARGET PkgConfig::RE2)
+  add_library(re2::re2 ALIAS PkgConfig::RE2)
+else()
+  FetchContent_MakeAvailable(re2)
+endif()
 FetchContent_MakeAvailable(benchmark CLI11 nlohmann_json)
 if(PROJECT_IS_TOP_LEVEL AND BUILD_TESTING)
   FetchContent_MakeAvailable(googletest)

@@ -76,6 +76,40 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
+namespace {
+
+/// Opened without waiting for a pipe's other end.
+Descriptor open_to_read(const fs::path& path, std::size_t limit) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "cannot be read: " + reason());
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) fail(path, "cannot be read: " + reason());
+  if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
+  if (static_cast<std::size_t>(status.st_size) > limit)
+    fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at most " +
+                   std::to_string(limit >> 20) + " are read");
+  return file;
+}
+
+}  // namespace
+
+void check_readable(const fs::path& path, std::size_t limit) { open_to_read(path, limit); }
+
+std::string read_file(const fs::path& path, std::size_t limit) {
+  const Descriptor file = open_to_read(path, limit);
+  std::string text(limit + 1, '\0');  // one more than is allowed, of a file that grows
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = read(file.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path, "cannot be read: " + reason());
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  text.resize(size);
+  return text;
+}
+
 void replace_file(const fs::path& path, const std::string& text) {
   const fs::path beside = write_beside(path, text);
   if (rename(beside.c_str(), path.c_str()) != 0) {

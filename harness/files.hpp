@@ -2,6 +2,7 @@
 // Files of results: replaced whole, never through a link out of their folder, and written by one program at a time.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -28,6 +29,18 @@ class Descriptor {
 
 /// Throws UserError(Exit::file): "PATH: WHAT".
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what);
+
+/// Most that is read of a file that somebody may have sent, bytes.
+constexpr std::size_t parameters_limit = std::size_t{1} << 20;
+constexpr std::size_t environment_limit = std::size_t{16} << 20;
+constexpr std::size_t cases_limit = std::size_t{256} << 20;
+constexpr std::size_t samples_limit = std::size_t{2} << 30;
+
+/// Throws UserError(Exit::file) where `path` is no regular file, of at most `limit` bytes, that can be read. A pipe or
+/// device would never end.
+void check_readable(const std::filesystem::path& path, std::size_t limit);
+/// Its bytes, checked so.
+std::string read_file(const std::filesystem::path& path, std::size_t limit);
 
 /// Replaces `path` in one step: readers see the old text or the new, never a part, and so does whoever comes after a
 /// power cut. Where `path` is a link, the link gives way and what it points to stays. Throws UserError(Exit::file).

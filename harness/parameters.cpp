@@ -2,13 +2,11 @@
 #include "harness/parameters.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "harness/check.hpp"
+#include "harness/files.hpp"
+#include "harness/json.hpp"
 #include "harness/theory/catalogue.hpp"
 #include "parameter_files.hpp"  // written by the build from harness/parameters/*.json
 
@@ -79,11 +77,13 @@ ParameterFile built_in(const ParameterText& file) {
 ParameterFile parse_parameters(std::string_view text, const std::string& name) {
   Json json;
   try {
-    json = Json::parse(text);
-  } catch (const Json::exception& e) {
-    fail(name, std::string("is not JSON: ") + e.what());
+    json = parse_json(text);
+  } catch (const std::invalid_argument& e) {
+    fail(name, e.what());
   }
   if (!json.is_object()) fail(name, "is not a JSON object");
+  for (const char* key : {"origin", "uuid"})  // may be missing
+    if (json.contains(key)) static_cast<void>(field<std::string>(json, key, name));
   if (const auto found = field<int>(json, "format", name); found != format)
     fail(name,
          "is of format " + std::to_string(found) + ", and this program reads " + std::to_string(format));
@@ -112,12 +112,7 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
 }
 
 ParameterFile read_parameters(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in.is_open() || text.bad())
-    fail(path.string(), std::string("cannot be read: ") + std::strerror(errno));
-  return parse_parameters(text.str(), path.string());
+  return parse_parameters(read_file(path, parameters_limit), path.string());
 }
 
 ParameterFile ParameterFile::from_json(const Json& json, const std::string& where) {

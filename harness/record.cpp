@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "harness/csv.hpp"
+#include "harness/json.hpp"
 
 namespace occbench {
 
@@ -186,7 +187,9 @@ constexpr const char* run_files[] = {"cases.csv", "samples.csv", "env.json"};
 constexpr const char* every_row_is_kept = "; every row before is kept, make room and go on with --resume";
 
 /// The whole records of a CSV file whose header must be `header`.
-std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header) {
+std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header,
+                                         std::size_t limit) {
+  check_readable(path, limit);
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, std::string("cannot be read: ") + std::strerror(errno));
   std::vector<csv::Row> rows;
@@ -274,14 +277,14 @@ Recorder Recorder::resume(RunFolder folder) {
     for (const char* name : run_files)
       if (const std::string file = entry.path().filename(); file.starts_with(name) && file.ends_with(".part"))
         static_cast<void>(unlink(entry.path().c_str()));
-  const auto rows_of = [&](const char* name, const std::vector<std::string>& header) {
-    return fs::exists(path / name) ? read_whole_records(path / name, header) : std::vector<csv::Row>();
+  const auto rows_of = [&](const char* name, const std::vector<std::string>& header, std::size_t limit) {
+    return fs::exists(path / name) ? read_whole_records(path / name, header, limit) : std::vector<csv::Row>();
   };
-  const auto cases = rows_of("cases.csv", case_columns());
+  const auto cases = rows_of("cases.csv", case_columns(), cases_limit);
   const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
   std::set<std::string> finished;
   for (const auto& row : cases) finished.insert(row[static_cast<std::size_t>(id)]);
-  auto samples = rows_of("samples.csv", sample_columns());
+  auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
   std::erase_if(samples, [&](const csv::Row& row) { return !finished.contains(row[1]); });
   replace_file(path / "samples.csv", join(sample_columns(), samples));
   replace_file(path / "cases.csv", join(case_columns(), cases));
@@ -291,10 +294,15 @@ Recorder Recorder::resume(RunFolder folder) {
 }
 
 nlohmann::json Recorder::environment_of(const fs::path& folder) {
-  std::ifstream in(folder / "env.json");
-  if (!in) fail(folder, "holds no run (env.json cannot be read)");
-  auto json = nlohmann::json::parse(in, nullptr, false);
-  if (!json.is_object()) fail(folder / "env.json", "is not a JSON object");
+  const fs::path file = folder / "env.json";
+  if (!fs::exists(file)) fail(folder, "holds no run (no env.json)");
+  nlohmann::json json;
+  try {
+    json = parse_json(read_file(file, environment_limit));
+  } catch (const std::invalid_argument& e) {
+    fail(file, e.what());
+  }
+  if (!json.is_object()) fail(file, "is not a JSON object");
   return json;
 }
 

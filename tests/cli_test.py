@@ -290,8 +290,8 @@ REFUSALS = [
         "p.json: is not JSON: ",
         files={"p.json": parameters_but(launch=dict(value=float("nan"), unit="s", source="", method=""))},
     ),
-    Refusal("run --resume missing", 4, "missing: holds no run (env.json cannot be read)"),
-    Refusal("run --resume run", 4, "run/env.json: is not a JSON object", files={"run/env.json": "{"}),
+    Refusal("run --resume missing", 4, "missing: holds no run (no env.json)"),
+    Refusal("run --resume run", 4, "run/env.json: is not JSON: parse error", files={"run/env.json": "{"}),
     # with a device
     Refusal("run --device nope", 2, "no device matches 'nope'; this machine has: 0 ", gpu=True),
     Refusal("run --device 99", 2, "no device matches '99'; this machine has: 0 ", gpu=True),

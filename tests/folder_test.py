@@ -156,7 +156,7 @@ class HalfARun(OfARun):
     def test_rows_without_an_environment_are_nobodys_to_go_on_with(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         (self.cwd / "X/env.json").unlink()
-        self.assertEqual(self.resume(), (4, "occbench: X: holds no run (env.json cannot be read)\n"))
+        self.assertEqual(self.resume(), (4, "occbench: X: holds no run (no env.json)\n"))
         self.assertEqual(
             self.run_in(self.cwd, "--output", "X"),
             (4, "occbench: X: already holds a cases.csv; name another folder\n"),

@@ -343,7 +343,7 @@ TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
 TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
   create();
   std::ofstream(folder_ / "env.json") << "{\"gpu\":";
-  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "is not a JSON object");
+  expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "env.json: is not JSON: ");
 }
 
 // --- A full disk

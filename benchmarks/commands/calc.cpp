@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/calc.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -8,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,8 +22,10 @@
 #include "benchmarks/commands/numbers.hpp"
 #include "benchmarks/commands/payoff.hpp"
 #include "benchmarks/commands/tour.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/check.hpp"
 #include "harness/csv.hpp"
+#include "harness/lines.hpp"
 #include "harness/theory/cliffs.hpp"
 
 namespace occbench::commands {
@@ -125,7 +129,7 @@ struct Predicted {
   std::optional<Payoff> payoff;  ///< nullopt if the footprint cannot be launched
 
   [[nodiscard]] std::string origin() const {
-    return parameters.name + ", " + parameters.content.value("origin", "of unknown origin");
+    return printable(parameters.name + ", " + parameters.content.value("origin", "of unknown origin"));
   }
 };
 
@@ -354,7 +358,7 @@ void print_csv(std::ostream& out, const CalcDevice& device, const Query& query, 
                const std::optional<Predicted>& p) {
   const auto print_row = [&](const Query& q, const Answer& its, const char* cliff,
                              const std::optional<theory::ClassModel::Outcome>& outcome) {
-    csv::Row row = {device.facts.name};
+    csv::Row row = {csv::no_formula(device.facts.name)};
     for (const auto& [name, value] : numbers(q)) row.push_back(std::to_string(value));
     for (std::string& cell : cells(its)) row.push_back(std::move(cell));
     row.push_back(shortest(theory::textbook_occupancy(device.facts.sm, q.footprint)));
@@ -473,7 +477,7 @@ class Batch {
   [[nodiscard]] csv::Row joined(const csv::Row& input, const csv::Row& answers) const {
     csv::Row row;
     row.reserve(passed_on_.size() + answers.size());
-    for (const std::size_t i : passed_on_) row.push_back(i < input.size() ? input[i] : "");
+    for (const std::size_t i : passed_on_) row.push_back(i < input.size() ? csv::no_formula(input[i]) : "");
     row.insert(row.end(), answers.begin(), answers.end());
     return row;
   }
@@ -530,33 +534,28 @@ class Batch {
   std::unordered_map<std::string, Known> devices_;
 };
 
-void run_batch(std::istream& in, const std::string& source, std::ostream& out, const Options& options,
+/// Answers come line by line, before the next is waited for: a row is one line, and a quote that is never closed costs
+/// its own row alone.
+void run_batch(Descriptor file, const std::string& source, std::ostream& out, const Options& options,
                const DeviceResolver& resolve) {
-  const csv::Row header = csv::read(in).value_or(csv::Record{}).fields;
-  const auto check_readable = [&] {
-    if (in.bad()) throw UserError(Exit::file, "cannot read " + source + ": " + std::strerror(errno));
-  };
-  check_readable();
+  LineReader lines(std::move(file), source, [&] { out.flush(); });
+  std::string line;
+  lines.next(line);
+  const std::string too_long = "is longer than " + std::to_string(LineReader::longest) + " bytes";
+  if (lines.is_cut()) throw UserError(Exit::file, source + ": its first line " + too_long);
+  const csv::Row header = csv::parse(line).fields;
   Batch batch(header, source, options, resolve);
   out << csv::format(batch.header(header));
-  while (true) {
-    const std::istream::pos_type start = in.tellg();
-    const std::optional<csv::Record> record = csv::read(in);
-    if (!record) break;
-    if (!record->complete && start != std::istream::pos_type(-1)) {
-      in.clear();
-      in.seekg(start);
-      std::string line;
-      std::getline(in, line);
-      if (!in.eof()) {  // a quote that is never closed has swallowed the lines behind it: give them back
-        out << csv::format(batch.refused(line, "a quote is opened and never closed"));
-        continue;
-      }
+  while (out && lines.next(line)) {
+    if (lines.is_cut()) {
+      out << csv::format(batch.refused(line.substr(0, 80), "the line " + too_long));
+      continue;
     }
-    const bool blank = record->fields.size() == 1 && record->fields[0].empty();
-    if (!blank) out << csv::format(batch.answered(record->fields));
+    if (line.empty()) continue;
+    const csv::Record record = csv::parse(line);
+    out << csv::format(record.complete ? batch.answered(record.fields)
+                                       : batch.refused(line, "a quote is opened and never closed"));
   }
-  check_readable();
 }
 
 void run_one(const Options& options, const DeviceResolver& resolve, std::ostream& out) {
@@ -583,13 +582,12 @@ void run(const Options& options, const DeviceResolver& resolve, std::ostream& ou
   if (options.tour) {
     print_tour(out);
   } else if (options.batch == "-") {
-    std::stringstream text;  // a pipe cannot be read twice
-    text << std::cin.rdbuf();
-    run_batch(text, "standard input", out, options, resolve);
+    run_batch(Descriptor(dup(STDIN_FILENO)), "standard input", out, options, resolve);
   } else if (!options.batch.empty()) {
-    std::ifstream file(options.batch);
-    if (!file) throw UserError(Exit::file, "cannot read '" + options.batch + "': " + std::strerror(errno));
-    run_batch(file, "'" + options.batch + "'", out, options, resolve);
+    Descriptor file(open(options.batch.c_str(), O_RDONLY | O_CLOEXEC));  // or a pipe: `--batch <(...)`
+    if (file.get() < 0)
+      throw UserError(Exit::file, "cannot read '" + options.batch + "': " + std::strerror(errno));
+    run_batch(std::move(file), "'" + options.batch + "'", out, options, resolve);
   } else if (options.texts[0].empty() || options.texts[1].empty()) {
     throw UserError(Exit::usage, "calc needs --block-size and --registers (or --batch FILE, or --tour)");
   } else {

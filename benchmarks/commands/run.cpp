@@ -275,7 +275,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 
   // Google Benchmark may own stdout; then the words go beside it.
   std::ostream& out = asked.report_on_stdout ? std::cerr : std::cout;
-  if (device.is_model) out << banner(device) << "; parameters: " << target.parameters->name << std::endl;
+  if (device.is_model)
+    out << banner(device) << "; parameters: " << printable(target.parameters->name) << std::endl;
 
   auto cases = resolve_all(specs, *runner);
   std::erase_if(cases, [&](const Case& c) { return recorder.finished().contains(c.id) || !selects(c.id); });
@@ -403,8 +404,9 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
                   "  occbench run --preset quick\n"
                   "  occbench run --experiment registers,spilling --output my-run\n"
                   "  occbench run --device model:h200");
-  command->callback(
-      [command, o, &command_line, &exit_code] { exit_code = run(*o, command->remaining(), command_line); });
+  command->callback([command, o, &command_line, &exit_code] {
+    exit_code = run(*o, with_environment(command->remaining()), command_line);
+  });
 }
 
 }  // namespace occbench::commands
