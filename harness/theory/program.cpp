@@ -88,36 +88,48 @@ Words split(std::string_view line) {
 }
 
 template <class T>
-T number(std::string_view text, int base = 10) {
+T parsed(std::string_view text, auto... base) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
     throw std::invalid_argument("'" + std::string(text) + "' is no number");
   return value;
 }
-double real(std::string_view text) {
-  double value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw std::invalid_argument("'" + std::string(text) + "' is no number");
+/// A whole number that the model has room for.
+template <class T>
+T number(std::string_view text, T least, T most, int base = 10) {
+  const T value = parsed<T>(text, base);
+  if (value < least || value > most)
+    throw std::invalid_argument("'" + std::string(text) + "' is not " + std::to_string(least) + " to " +
+                                std::to_string(most));
+  return value;
+}
+double passes(std::string_view text) {
+  const double value = parsed<double>(text);
+  if (!(value > 0 && value <= 1e6))
+    throw std::invalid_argument("'" + std::string(text) + "' is no number of passes");
   return value;
 }
 /// Registers read of one bank, from "even odd".
 std::uint8_t digit(std::string_view text, int bank) {
   if (text.size() != 2) throw std::invalid_argument("'" + std::string(text) + "' is not two digits");
-  return number<std::uint8_t>(text.substr(static_cast<std::size_t>(bank), 1));
+  return number<std::uint8_t>(text.substr(static_cast<std::size_t>(bank), 1), 0, 9);
 }
 std::int8_t scoreboard(std::string_view text) {
-  return text == "-" ? std::int8_t{-1} : static_cast<std::int8_t>(number<int>(text));
+  return text == "-" ? std::int8_t{-1} : number<std::int8_t>(text, 0, 5);
 }
+/// Of an access, from bits.
+std::uint16_t bytes_per_lane(std::string_view text) { return number<std::uint16_t>(text, 8, 1024) / 8; }
+/// Columns, copies, groups or instructions.
+std::uint16_t count_of(std::string_view text) { return number<std::uint16_t>(text, 0, 65535); }
 
 Instruction instruction(std::string_view name, const Words& w) {
   if (w.count != 7) throw std::invalid_argument("an instruction has seven words");
   Instruction i;
-  i.stall = number<std::uint8_t>(w.word[1]);
+  i.stall = number<std::uint8_t>(w.word[1], 0, 15);
   i.write = scoreboard(w.word[2]);
   i.read = scoreboard(w.word[3]);
-  i.wait = number<std::uint8_t>(w.word[4], 16);
+  i.wait = number<std::uint8_t>(w.word[4], 0, 0x3f, 16);
   for (const int bank : {0, 1}) {
     i.reads[bank] = digit(w.word[5], bank);
     i.reads_alone[bank] = digit(w.word[6], bank);
@@ -137,7 +149,7 @@ Instruction instruction(std::string_view name, const Words& w) {
     case Pipe::global_store:
       i.next = rest.find(".NEXT") != std::string_view::npos;
       i.same = rest.ends_with(".SAME");
-      i.bytes = static_cast<std::uint16_t>(number<int>(rest.substr(0, rest.find('.'))) / 8);
+      i.bytes = bytes_per_lane(rest.substr(0, rest.find('.')));
       break;
     case Pipe::shared_load:
     case Pipe::shared_store:
@@ -145,23 +157,23 @@ Instruction instruction(std::string_view name, const Words& w) {
     case Pipe::local_store:
     case Pipe::async_load:
       // A shuffle goes the way of a load from shared memory, 4 bytes a lane.
-      i.bytes = base == "SHFL" ? 4 : static_cast<std::uint16_t>(number<int>(rest) / 8);
+      i.bytes = base == "SHFL" ? 4 : bytes_per_lane(rest);
       break;
     case Pipe::fma_heavy:
       i.wide = rest == "WIDE";
       break;
     case Pipe::warpgroup:
-      i.count = number<std::uint16_t>(rest);
+      i.count = count_of(rest);
       break;
     case Pipe::branch:
       i.taken = rest.starts_with("TAKEN");
-      if (i.taken && rest.size() > 6) i.count = number<std::uint16_t>(rest.substr(6));
+      if (i.taken && rest.size() > 6) i.count = count_of(rest.substr(6));
       break;
     case Pipe::barrier:
       i.in_register = rest == "REGISTER";
       break;
     case Pipe::wait_copies:
-      i.count = number<std::uint16_t>(rest.substr(rest.rfind('.') + 1));
+      i.count = count_of(rest.substr(rest.rfind('.') + 1));
       break;
     case Pipe::shared_unit:
       if (rest == "PHASECHK") i.pipe = Pipe::wait_stage;
@@ -169,7 +181,7 @@ Instruction instruction(std::string_view name, const Words& w) {
     case Pipe::none:
       if (base == "WARPGROUP" && rest.starts_with("WAIT.")) {
         i.pipe = Pipe::wait_warpgroup;
-        i.count = number<std::uint16_t>(rest.substr(5));
+        i.count = count_of(rest.substr(5));
       }
       break;
     default:
@@ -213,6 +225,7 @@ std::map<std::pair<std::string, std::string>, Program> parse_programs(std::strin
   std::map<std::pair<std::string, std::string>, Program> programs;
   Program* current = nullptr;
   std::int32_t place = 0;  // of the next instruction
+  int room = 1 << 22;      // for instructions: a copy costs the text nothing, and the memory as much as any
   for (int line_number = 1; !text.empty(); ++line_number) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -227,19 +240,21 @@ std::map<std::pair<std::string, std::string>, Program> parse_programs(std::strin
         current = &programs[key];
         *current = {.family = key.first,
                     .variant = key.second,
-                    .registers_per_thread = number<int>(w.word[2]),
-                    .local_bytes = number<std::size_t>(w.word[3]),
-                    .static_smem_bytes = number<std::size_t>(w.word[4]),
-                    .block_limit = number<int>(w.word[5]),
-                    .passes = real(w.word[6]),
+                    .registers_per_thread = number(w.word[2], 0, 255),
+                    .local_bytes = number<std::size_t>(w.word[3], 0, 512 << 10),
+                    .static_smem_bytes = number<std::size_t>(w.word[4], 0, 1 << 20),
+                    .block_limit = number(w.word[5], 0, 1024),
+                    .passes = passes(w.word[6]),
                     .loop = {}};
         place = 0;
       } else {
         if (current == nullptr) throw std::invalid_argument("an instruction before the first variant");
         const auto star = w.word[0].find('*');
-        const int copies = star == std::string_view::npos ? 1 : number<int>(w.word[0].substr(0, star));
+        const int copies = star == std::string_view::npos ? 1 : number(w.word[0].substr(0, star), 0, 65535);
         const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
         Instruction i = instruction(name, w);
+        if (room < copies) throw std::invalid_argument("more instructions than the model has room for");
+        room -= copies;
         for (int copy = 0; copy < copies; ++copy) {
           i.line = place / line_instructions;
           current->loop.push_back(i);

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nvcc alone compiles, for fuzzers, which are built without it and launch nothing.
+#include <cstdlib>
+
+#include "harness/instruments.hpp"
+
+const void* occbench::instruments::nothing_entry() { std::abort(); }
