@@ -5,6 +5,10 @@ endif()
 
 option(OCCBENCH_WERROR "Warnings are errors" OFF)
 set(OCCBENCH_SANITIZE "" CACHE STRING "Host sanitizers, as -fsanitize= takes them (address,undefined)")
+# The build type that goes with it: assertions are on, and nothing is timed on a GPU. Kernels are compiled as in
+# Release, so that one compiler cache serves both.
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g -fno-omit-frame-pointer")
+set(CMAKE_CUDA_FLAGS_SANITIZE "${CMAKE_CUDA_FLAGS_RELEASE}")
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -38,7 +42,7 @@ if(OCCBENCH_WERROR)
 endif()
 if(OCCBENCH_SANITIZE)
   target_compile_options(occbench_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${OCCBENCH_SANITIZE} -fno-omit-frame-pointer>)
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${OCCBENCH_SANITIZE} -fno-sanitize-recover=all>)
   target_link_options(occbench_options INTERFACE -fsanitize=${OCCBENCH_SANITIZE})
 endif()
 target_include_directories(occbench_options INTERFACE "${PROJECT_SOURCE_DIR}")

@@ -87,7 +87,7 @@ class Installed(unittest.TestCase):
         """Under strace, where it works: no file of the source or the build is touched."""
         empty = self.folder / "empty"
         empty.mkdir()
-        run = ("run", "--device=model:h200", "--preset=quick", "--experiment=shared_memory", "--allow-debug")
+        run = ("run", "--device=model:h200", "--preset=quick", "--experiment=shared_memory")
         no_leaks = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}  # which cannot be looked for under strace
         trace = self.folder / "trace"
         strace = ("strace", "--follow-forks", "--trace=file", f"--output={trace}")

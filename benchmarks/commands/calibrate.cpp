@@ -45,10 +45,10 @@ void print(const theory::ParameterField& field, const Estimate& e) {
 }
 
 int calibrate(const Options& o) {
+  const Device device = open_device(o.device);
   if (is_debug_build() && !o.allow_debug)
     throw UserError(Exit::usage,
                     "this is a Debug build: its times are no results; use preset release, or --allow-debug");
-  const Device device = open_device(o.device);
   const std::string run_folder = default_run_folder(device);
   const fs::path file = !o.output.empty() ? fs::path(o.output)
                                           : fs::path("results") / run_folder.substr(0, run_folder.find('/')) /

@@ -210,9 +210,6 @@ std::string banner(const Device& model) {
 }
 
 int run(Options o, const std::vector<std::string>& flags, const std::string& command_line) {
-  if (is_debug_build() && !o.allow_debug)
-    throw UserError(Exit::usage,
-                    "this is a Debug build: its times are no results; use preset release, or --allow-debug");
   const BenchmarkFlags asked = parse_benchmark_flags(flags);
   if (!o.resume.empty() && !asked.filter.empty())
     throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
@@ -234,6 +231,9 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 
   const Target target = resumed_environment ? take_over(o, *resumed_environment) : open_target(o);
   const Device& device = target.device;
+  if (is_debug_build() && !device.is_model && !o.allow_debug)  // a model's times are not this build's
+    throw UserError(Exit::usage,
+                    "this is a Debug build: its times are no results; use preset release, or --allow-debug");
   preset = parse_preset(o.preset);
   const auto specs = plan_cases(o.experiments, device.sm, preset);
 
