@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of results, made hostile by mutation of a real one, and every command that reads them."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib
+import io
+import json
+import os
+import random
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from verdict import SOON_S, Fault, call, faults, forked
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("cases.csv", "samples.csv", "env.json")
+CASES = 100
+PLOT_EVERY = 20  # plot draws for seconds where the others read
+
+CELLS = (
+    *("", " ", "0", "-0", "-1", "1", "2", "5e-324", "1e308", "-1e308", "1e400", "nan", "NaN", "inf", "-inf"),
+    *("1e-300", "0x10", "1_000", "١٢", "1,5", "9" * 400, "9" * 30, "-9223372036854775809", "true"),
+    *("a" * 100_000, "=cmd()", "@x", "<script>alert(1)</script>", "[red]", "$x$", "\\frac{", "%s%n"),
+    *("None", "../../x"),
+    *("\x1b]0;owned\x07", "\x00", "\x7f\x9b31m", "a\nb", "a\r\nb", '"', '""', "'", "`", "|"),
+    *("\u202e", "\ud7ff", "\U0001f600", "ﷺ", "\ufeff", "valid", "invalid", "impossible", "skipped", "byte/s", "dram", "none"),
+)
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1e308, 5e-324, 10**400, 10**5000, "", "x", [], {}, [[]], {"a": 1}, "\ud800"),
+    *(float("nan"), float("inf"), "9" * 400, "\x1b[31m", "<b>", "model", "measured", 3, 2, 99),
+)
+
+
+@functools.cache
+def tools() -> dict[str, Callable[[list[str]], int]]:
+    """main() of each tool; pandas and the like are imported once, before any fork."""
+    modules = {
+        **{each: each for each in ("validate", "explain", "compare", "predictions", "import_ncu", "plot")},
+        "report": "report", "cliffs": "cliffs.command", "teach": "report.teach",
+    }  # fmt: skip
+    return {word: importlib.import_module(f"occbench_tools.{m}").main for word, m in modules.items()}
+
+
+def readers(hostile: str, good: str, seed: int) -> list[tuple[str, list[str]]]:
+    """Each command that reads a folder, and its words."""
+    calls = [
+        ("validate", [hostile]), ("explain", [hostile, "--all"]),
+        ("explain", [hostile, "--format", ("markdown", "json")[seed % 2]]),
+        ("report", [hostile, "--output", "report.html"]),
+        ("report", [good, hostile, "--output", "both.html"]),
+        ("teach", [hostile, "--output", "teach.html", "--occbench", os.environ["OCCBENCH"]]),
+        ("compare", [good, hostile]), ("compare", [hostile, good, "--verbose"]),
+        ("compare", [hostile, good, "--format", ("csv", "json", "markdown", "html")[seed % 4]]),
+        ("cliffs", [hostile, "--output", "-", "--format", ("csv", "json", "markdown", "table")[seed % 4]]),
+        ("cliffs", [hostile, "--output", "cliffs.csv", "--all"]),
+        ("predictions", [hostile]), ("predictions", [hostile, "--plain", "--model", good]),
+        ("import_ncu", [hostile, str(ROOT / "tests/tools/ncu_raw.csv"), "--output", "ncu"]),
+    ]  # fmt: skip
+    if seed % PLOT_EVERY == 0:
+        calls.append(("plot", [hostile]))
+    return calls
+
+
+def cut(run: Path, folder: Path, every: int) -> Path:
+    """A run's every n-th case of each experiment, with the first samples of each."""
+    folder.mkdir(parents=True)
+    with (run / "cases.csv").open(newline="") as text:
+        header, *rows = list(csv.reader(text))
+    kept = rows[::every][:CASES]
+    ids = {row[header.index("case_id")] for row in kept}
+    with (run / "samples.csv").open(newline="") as text:
+        head, *samples = list(csv.reader(text))
+    place = head.index("case_id")
+    some = [row for row in samples if row[place] in ids]
+    for name, table in (("cases.csv", [header, *kept]), ("samples.csv", [head, *some[:1500]])):
+        with (folder / name).open("w", newline="") as text:
+            csv.writer(text, lineterminator="\n").writerows(table)
+    shutil.copy(run / "env.json", folder)
+    return folder
+
+
+def prepare(place: Path, occbench: Path) -> None:
+    """What the trials copy: real rows of two GPUs, and half a run of a model."""
+    for name in ("h200", "h100"):
+        run = next((ROOT / "results").glob(f"nvidia-{name}*/*/cases.csv")).parent
+        cut(run, place / name, 24)
+    words = [occbench, "run", "--device", "model:h200", "--preset", "quick"]
+    done = call([*words, "--experiment", "waves,barriers,pointer_chase", "--output", place / "model"])
+    assert done.code == 0, done.err
+    rows = (place / "model/cases.csv").read_text().splitlines(keepends=True)
+    (place / "model/cases.csv").write_text("".join(rows[: len(rows) // 2]))
+
+
+def mutated_table(text: bytes, dice: random.Random) -> bytes:
+    rows = list(csv.reader(io.StringIO(text.decode(errors="replace"), newline="")))
+    width = len(rows[0])
+
+    def at(first: int = 1) -> int:
+        return dice.randrange(first, len(rows)) if len(rows) > first else 0
+
+    what = dice.randrange(15)
+    column = dice.randrange(width)
+    if what < 4:  # some cells, or a whole column
+        value = dice.choice(CELLS)
+        for row in rows[1:] if dice.random() < 0.4 else [rows[at()] for _ in range(dice.randrange(1, 9))]:
+            if column < len(row):
+                row[column] = value
+    elif what == 4:  # a cell each of a column
+        for row in rows[1:]:
+            row[column] = dice.choice(CELLS)
+    elif what == 5:  # a row each of its own
+        rows[at()] = [dice.choice(CELLS) for _ in range(width)]
+    elif what == 6:
+        rows[0][column] = dice.choice((*CELLS, rows[0][dice.randrange(width)]))
+    elif what == 7:
+        for row in rows:
+            del row[column : column + 1]
+    elif what == 8:
+        for row in rows:
+            row[column:column] = row[column : column + 1] * dice.choice((1, 2, 2000))
+    elif what == 9:
+        rows[at()] = rows[at()][: dice.randrange(width)] + ["x"] * dice.choice((0, 1, 200))
+    elif what == 10:
+        rows = rows[: dice.randrange(3)]
+    elif what == 11:
+        rows += [list(rows[at()]) for _ in range(dice.choice((1, 3, 500)))]
+    elif what == 12:
+        dice.shuffle(rows)
+    elif what == 13:
+        order = dice.sample(range(width), width)
+        rows = [[row[i] for i in order if i < len(row)] for row in rows]
+    else:  # all rows of one experiment, or alike
+        rows = [rows[0], *([rows[at()]] * dice.choice((1, 4, 40)))]
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator=dice.choice(("\n", "\n", "\r\n", "\r"))).writerows(rows)
+    return out.getvalue().encode(errors="surrogatepass")
+
+
+def mutated_json(text: bytes, dice: random.Random) -> bytes:
+    try:
+        tree = json.loads(text)
+    except ValueError:
+        return text
+    for _ in range(dice.choice((1, 1, 3, 30))):
+        node = tree
+        while isinstance(node, dict) and node:
+            key = dice.choice(list(node))
+            if not isinstance(node[key], dict) or dice.random() < 0.3:
+                break
+            node = node[key]
+        if isinstance(node, dict) and node:
+            if dice.random() < 0.3:
+                del node[key]
+            else:
+                node[key] = dice.choice(VALUES)
+    kind = dice.randrange(8)
+    if kind == 0:
+        levels = dice.choice((65, 900, 20_000, 100_000))
+        deep = "[" * levels + "]" * dice.choice((0, levels))
+        return json.dumps(tree)[:-1].encode() + f', "deep": {deep}}}'.encode()
+    if kind == 1:
+        return json.dumps(dice.choice(VALUES)).encode() if dice.random() < 0.9 else b"\xef\xbb\xbf{}"
+    try:
+        return json.dumps(tree).encode()
+    except ValueError:  # an integer of too many digits
+        return b'{"seed": ' + b"9" * 10_000 + b"}"
+
+
+def mutated_bytes(text: bytes, dice: random.Random) -> bytes:
+    kind = dice.randrange(9)
+    if kind == 0:
+        return text[: dice.randrange(len(text) + 1)]
+    if kind == 1:
+        return b""
+    if kind == 2:
+        return text.decode(errors="replace").encode(dice.choice(("utf-16", "utf-32", "utf-8-sig", "utf-7")))
+    if kind == 3:
+        return text.replace(b"\n", dice.choice((b"\r", b"\r\n", b"\n\n", b"\x00", b"")))
+    if kind == 4:
+        at = dice.randrange(len(text) + 1)
+        return text[:at] + dice.choice((b'"', b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[2J")) + text[at:]
+    if kind == 5:
+        return dice.randbytes(dice.choice((1, 100, 100_000)))
+    if kind == 6:
+        return text * 3
+    flipped = bytearray(text)
+    for _ in range(dice.choice((1, 10, 1000))):
+        if flipped:
+            flipped[dice.randrange(len(flipped))] = dice.randrange(256)
+    return bytes(flipped)
+
+
+def made_otherwise(file: Path, dice: random.Random) -> None:
+    """The file's name as something that is no small file."""
+    file.unlink(missing_ok=True)
+    kind = dice.randrange(9)
+    if kind == 0:
+        os.mkfifo(file)
+    elif kind == 1:
+        file.mkdir()
+    elif kind == 2:
+        file.symlink_to(dice.choice(("/dev/zero", "/dev/full", "/dev/null", "/proc/self/mem", "/etc/shadow")))
+    elif kind == 3:
+        file.symlink_to(file.name)
+    elif kind == 4:
+        with file.open("wb") as sparse:
+            sparse.truncate(dice.choice((1 << 30, 3 << 30, 1 << 40)))
+    elif kind == 5:
+        here = os.open(file.parent, os.O_RDONLY)  # a socket's path may have 108 bytes
+        try:
+            socket.socket(socket.AF_UNIX).bind(f"/proc/self/fd/{here}/{file.name}")
+        finally:
+            os.close(here)
+    elif kind == 6:
+        file.symlink_to("nowhere")
+    elif kind == 7:
+        file.write_bytes(b"\n" * (1 << 20))
+
+
+def mutate(folder: Path, dice: random.Random) -> None:
+    """Makes a folder hostile, in one to three places."""
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        name = dice.choice((*FILES, "cases.csv", "cases.csv"))
+        file = folder / name
+        if not file.is_file() or file.is_symlink() or file.stat().st_size > 1 << 26:
+            continue
+        kind = dice.random()
+        if kind < 0.08:
+            made_otherwise(file, dice)
+        elif kind < 0.2:
+            file.write_bytes(mutated_bytes(file.read_bytes(), dice))
+        elif name == "env.json":
+            file.write_bytes(mutated_json(file.read_bytes(), dice))
+        elif file.stat().st_size:
+            file.write_bytes(mutated_table(file.read_bytes(), dice))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file() and p.stat().st_size < 1 << 26
+    }
+
+
+def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
+    """One hostile folder before all readers, and one half of a run before --resume."""
+    dice = random.Random(seed)
+    found = []
+    hostile, good = cwd / "hostile", cwd / "good"
+    shutil.copytree(place / dice.choice(("h200", "h100", "model")), hostile)
+    shutil.copytree(place / dice.choice(("h200", "h100")), good)
+    mutate(hostile, dice)
+    before = contents(hostile), contents(good)
+    for word, words in readers("hostile", "good", seed):
+        done = forked(tools()[word], words, cwd)
+        found += faults(done, f"{word} {' '.join(words)}")
+        if word != "plot" and before != (contents(hostile), contents(good)):
+            found.append(Fault("lost rows", f"{word} changed what it reads"))
+            before = contents(hostile), contents(good)
+    half = cwd / "half"
+    shutil.copytree(place / "model", half)
+    mutate(half, dice)
+    done = call([occbench, "run", "--resume", "half"], cwd=cwd)
+    found += faults(done, f"run --resume half (limit {SOON_S} s)", one_line=True)
+    return found

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call may do, whatever it is given: end soon, with a known code and one line; steer no terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+FAULTS = ("traceback", "crash", "hang", "lost rows", "wrong exit code", "words")
+SOON_S = 60  # for what takes a second, on a machine that is busy
+MEMORY = 6 << 30
+STEERS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\r(?!\n)")
+CODES = frozenset(range(6))
+
+
+class Fault(NamedTuple):
+    kind: str  # one of FAULTS
+    what: str
+
+
+class Done(NamedTuple):
+    """How a call ended: code is negative for a signal, None where it had to be killed."""
+
+    code: int | None
+    out: bytes
+    err: bytes
+
+
+def bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def call(words: Sequence[str | bytes | Path], **options: object) -> Done:
+    """Runs a program with no input, unless `stdin` or `input` is among the options of subprocess.run."""
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("preexec_fn", bounded)
+    try:
+        run = subprocess.run(words, capture_output=True, timeout=SOON_S, **options)
+    except subprocess.TimeoutExpired as late:
+        return Done(None, late.stdout or b"", late.stderr or b"")
+    return Done(run.returncode, run.stdout, run.stderr)
+
+
+def forked(main: Callable[[list[str]], int], words: list[str], cwd: Path) -> Done:
+    """The same of a tool's main(), in a child of this process, which has imported it already."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os._exit(_in_child(main, words, cwd, out, err))
+        code = _waited(child)
+        out.seek(0)
+        err.seek(0)
+        return Done(code, out.read(), err.read())
+
+
+def _in_child(
+    main: Callable[[list[str]], int], words: list[str], cwd: Path, out: IO[bytes], err: IO[bytes]
+) -> int:
+    try:
+        bounded()
+        os.chdir(cwd)
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return int(code or 0)
+    except BaseException:  # what Python itself would print
+        os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
+        return 1
+
+
+def _waited(child: int) -> int | None:
+    until = time.monotonic() + SOON_S
+    pause = 0.002
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def faults(done: Done, label: str, codes: frozenset[int] = CODES, one_line: bool = False) -> list[Fault]:
+    """What is wrong with how a call ended; `codes` are the exit codes that it may have."""
+    said = done.err[-2000:].decode(errors="backslashreplace")
+    if done.code is None:
+        return [Fault("hang", f"{label}: still running after {SOON_S} s")]
+    if b"Traceback (most recent" in done.err or b"occbench: unexpected:" in done.err:
+        return [Fault("traceback", f"{label}: {said}")]
+    if done.code < 0 or b"AddressSanitizer" in done.err or b"runtime error:" in done.err:
+        return [Fault("crash", f"{label}: ended by {done.code}: {said}")]
+    if done.code not in codes:
+        return [Fault("wrong exit code", f"{label}: {done.code}: {said}")]
+    if done.code >= 2 and not (done.err + done.out).strip():
+        return [Fault("words", f"{label}: {done.code} and not a word")]
+    if one_line and done.code >= 2 and done.err.count(b"\n") != 1:
+        return [Fault("words", f"{label}: {done.code} and not one line: {said}")]
+    for stream in (done.err, done.out):
+        if found := STEERS.search(stream):
+            around = stream[max(0, found.start() - 40) : found.end() + 40]
+            return [Fault("words", f"{label}: a control character: {around!r}")]
+    return []

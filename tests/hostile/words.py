@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad words by grammar: every command and option, with values that nobody meant."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import re
+from pathlib import Path
+
+import folders
+from verdict import Fault, call, faults, forked
+
+BUILT_IN = ("calc", "devices", "list", "run", "calibrate", "completion")
+# The words that keep a run short, unless another word undoes them.
+SHORT = ("--device", "model:h200", "--preset", "quick", "--experiment", "waves")
+NUMBERS = (
+    *("", "0", "-1", "1", "32", "256", "1024", "1025", "99999999999999999999", "2147483648", "1e9", "0x20"),
+    *("NaN", "32K", "48KiB", "1.5K", "-0", "٣", " 1", "1 "),
+)
+NAMES = (
+    *("abc", "h200", "a100", "cc9.0", "cc99.9", "model:h200", "model:", "model:/dev/zero", "model:missing.json"),
+    *("quick", "csv", "json", "table", "xml", "waves", "waves,waves", ",", "a,,b", "true", "false", "none", "all"),
+)
+PATHS = (
+    *("/dev/null", "/dev/full", "/dev/zero", ".", "..", "/", "missing", "missing/x", "fifo", "file", "env.json"),
+    *("hostile", "x" * 300, "y/" * 2000, "z" * 100_000),
+)
+SIGNS = (
+    *("=cmd()", "$(true)", "`true`", "%s%n", "\x1b[31m", "\n", "a\tb", "é", "🙂", "--", "-", "--help", "*", "["),
+    *("(", "(a|a)*b", "([a-z]+)+!", "\\"),
+)
+VALUES = (*NUMBERS, *NAMES, *PATHS, *SIGNS)
+BYTES = (b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80")
+OPTION = re.compile(r"^ +(?:-\w,? ?(?:\S+, )?)?(--[a-z][a-z-]+)", re.M)
+
+
+@functools.cache
+def options() -> dict[str, list[str]]:
+    """Each command's own, as its help names them."""
+    occbench = os.environ["OCCBENCH"]
+    texts = {word: call([occbench, word, "--help"]).out for word in BUILT_IN}
+    texts |= {word: forked(main, ["--help"], Path()).out for word, main in folders.tools().items()}
+    flags = ["filter", "list_tests", "repetitions", "format", "out", "out_format", "min_time", "color", "nope"]
+    named = {word: sorted(set(OPTION.findall(text.decode()))) for word, text in texts.items()}
+    return named | {"run": named["run"] + [f"--benchmark_{flag}" for flag in flags]}
+
+
+def value(dice: random.Random) -> str:
+    return dice.choice(VALUES) if dice.random() < 0.9 else dice.choice(VALUES) + dice.choice(VALUES)
+
+
+def sentence(word: str, dice: random.Random) -> list[str]:
+    """A command with options and values in no order that makes sense."""
+    said: list[str] = []
+    for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 5))):
+        option = dice.choice([*options()[word], "--nope", "-x"])
+        if dice.random() < 0.15:  # cut short, or misspelt
+            option = option[: dice.randrange(2, len(option) + 1)] + dice.choice(("", "x"))
+        kind = dice.random()
+        if kind < 0.45:
+            said += [option, value(dice)]
+        elif kind < 0.8:
+            said.append(f"{option}={value(dice)}")
+        else:
+            said.append(option)
+    if dice.random() < 0.3:
+        said.insert(dice.randrange(len(said) + 1), value(dice))
+    return said
+
+
+def usable(words: list[str]) -> bool:
+    """What no program could be called with, and what would measure for long."""
+    text = " ".join(words)
+    long = "--preset=full" in text or "--preset full" in text or "--preset=standard" in text
+    return "\x00" not in text and sum(map(len, words)) < 120_000 and not long
+
+
+def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
+    dice = random.Random(seed)
+    os.mkfifo(cwd / "fifo")
+    (cwd / "file").write_text("device,block_size\nh200,1\n")
+    (cwd / "env.json").write_text("{}")
+    (cwd / "hostile").symlink_to(place / "h200")
+    found = []
+    for _ in range(4):
+        word = dice.choice((*BUILT_IN, "calc", "run", "list", "nope", ""))
+        words = sentence(word, dice) if word in BUILT_IN else [value(dice) for _ in range(dice.randrange(3))]
+        if word == "run" and dice.random() < 0.95:
+            words = [*SHORT, *words]
+        whole: list[str | bytes] = [each for each in [word, *words] if each or dice.random() < 0.5]
+        if not usable([word, *words]):
+            continue
+        if dice.random() < 0.1:
+            whole.insert(dice.randrange(len(whole) + 1), dice.choice(BYTES))
+        label = f"occbench {whole!r}"[:1500]
+        # The library's own words may stand beside the line.
+        found += faults(call([occbench, *whole], cwd=cwd), label, one_line=not any("--v" in w for w in words))
+    word = dice.choice(list(folders.tools()))
+    words = sentence(word, dice)
+    if dice.random() < 0.5:
+        words = ["hostile", *words]
+    if usable(words) and word != "plot":
+        found += faults(forked(folders.tools()[word], words, cwd), f"{word} {words!r}"[:1500])
+    return found
