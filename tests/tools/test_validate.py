@@ -309,7 +309,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "json": (
         lambda p: edit(p / "env.json", '"seed": 1', '"seed": NaN'),
-        "env.json:1: not JSON: NaN is not JSON",
+        "env.json:1: not JSON: NaN is no number of JSON",
     ),
     "json syntax": (lambda p: edit(p / "env.json", '"seed": 1', '"seed": '), "env.json:17: not JSON: "),
     "missing field": (lambda p: edit(p / "env.json", '"seed"', '"sod"'), "env.json:1: seed is missing"),

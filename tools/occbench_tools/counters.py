@@ -20,10 +20,13 @@ has no counter at all, and is not compared.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+
+from occbench_tools.sent import read_sent
 
 PERCENT = ".avg.pct_of_peak_sustained_elapsed"
 WAVEFRONTS = f"l1tex__data_pipe_lsu_wavefronts{PERCENT}"
@@ -73,7 +76,7 @@ def named(row: Mapping[str, float]) -> list[str]:
 def read_counters(path: Path) -> pd.DataFrame:
     """A counters.csv of occbench profile. Raises OSError, and ValueError where it is another's."""
     try:
-        counters = pd.read_csv(path, dtype={"case_id": "string"})
+        counters = pd.read_csv(io.BytesIO(read_sent(path)), dtype={"case_id": "string"})
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; occbench profile writes such a file") from None
     except pd.errors.ParserError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools.sent import parse_json, read_sent
 from occbench_tools.validate import of_version, schema, version_of
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
@@ -76,13 +76,9 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
 
 def read_env(path: Path) -> dict[str, Any]:
     """env.json with `source` (measured where an old file does not say) and a `gpu` object."""
-
-    def no_number(constant: str) -> None:
-        raise ValueError(f"env.json: {constant} is no number of JSON")
-
     try:
-        env = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_number)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        env = parse_json(read_sent(path).decode("utf-8"))
+    except ValueError as error:
         raise ValueError(f"env.json: not JSON: {error}") from error
     if not isinstance(env, dict) or not isinstance(env.get("gpu"), dict):
         raise ValueError("env.json: not an object with an object gpu")
@@ -111,13 +107,13 @@ def read_csv(
     a variant may be called "null".
     """
     name = path.name
-    content = path.read_bytes()
+    content = read_sent(path)
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         warnings.append(f"{path}: the last row is cut off (no line feed at its end) and left out")
     if content.count(b"\n", 0, whole) < 2 - empty:
         raise ValueError(f"{name} holds no row")
-    version = version_of(path)
+    version = version_of(content)
     first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
     header = next(csv.reader([first.rstrip("\r")]), [])
     if header[:1] == ["schema_version"] and content.count(b"\n", 0, whole) > 1:

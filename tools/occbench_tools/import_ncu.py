@@ -34,7 +34,8 @@ import pandas as pd
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain, reason, whole_file, write_whole
+from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.sent import read_sent
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -151,7 +152,7 @@ def read_launches(path: Path) -> list[Launch]:
         if path.suffix == ".ncu-rep":
             with path.open("rb"):  # a missing file is a missing file, with or without ncu
                 return report_launches(path)
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_sent(path).decode("utf-8", "replace")
         if not text.strip():
             raise NotNcu("is empty")
         return csv_launches(text.splitlines())
@@ -178,7 +179,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
     output.mkdir(parents=True, exist_ok=True)
     joined = io.StringIO(newline="")
-    with (folder / "cases.csv").open(newline="", encoding="utf-8") as source:
+    with io.TextIOWrapper(io.BytesIO(read_sent(folder / "cases.csv")), "utf-8", newline="") as source:
         rows = csv.DictReader(source)
         writer = csv.DictWriter(joined, rows.fieldnames or [], lineterminator="\n")
         writer.writeheader()
@@ -193,8 +194,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
         if (folder / name).exists():
-            with (folder / name).open("rb") as there, whole_file(output / name) as copy:
-                shutil.copyfileobj(there, copy)
+            write_whole(output / name, read_sent(folder / name))
 
 
 def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:

@@ -25,6 +25,7 @@ from typing import Any
 from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
 from occbench_tools.escape import printable
+from occbench_tools.sent import parse_json, read_sent
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
@@ -58,10 +59,12 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
     return rules | dict(schema_version=version, files=files)
 
 
-def version_of(path: Path) -> int | None:
-    """What the first row of a CSV file says, in its first cell; None where it says nothing. OSError."""
-    with path.open("rb") as file:
-        _, row = file.readline(), file.readline()
+HEAD = 1 << 20  # bytes in which a CSV file says its version
+
+
+def version_of(content: bytes) -> int | None:
+    """What the first row of a CSV file says, in its first cell; None where it says nothing."""
+    _, _, row = content[:HEAD].partition(b"\n")
     cell = row.partition(b",")[0]
     return int(cell) if cell.isdigit() and len(cell) < 9 else None
 
@@ -141,7 +144,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
     columns = rules["files"][path.name]["columns"]
     names = [c["name"] for c in columns]
     checks = [cell_check(c) for c in columns]
-    whole, line_feed, tail = path.read_bytes().rpartition(b"\n")
+    whole, line_feed, tail = read_sent(path).rpartition(b"\n")
     whole += line_feed
     if tail:
         line = whole.count(b"\n") + 1
@@ -375,13 +378,9 @@ def field_violations(
 
 def check_env(path: Path, rules: dict[str, Any], report: Report) -> tuple[int | None, str | None]:
     """Checks env.json. Returns the warp slots of an SM and the source of the rows, if it says so."""
-    text = path.read_text(encoding="utf-8")
-
-    def not_json(constant: str) -> None:
-        raise ValueError(f"{constant} is not JSON")
-
+    text = read_sent(path).decode("utf-8")
     try:
-        env = json.loads(text, parse_constant=not_json)
+        env = parse_json(text)
         if not isinstance(env, dict):
             raise ValueError("not a JSON object")
     except ValueError as error:
@@ -428,9 +427,11 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     with readable(path := folder / "env.json", report):
         max_warps, source = check_env(path, rules, report)
     with readable(path := folder / "cases.csv", report):
-        cases = check_cases(path, of_version(rules, version_of(path)), max_warps, source, report)
+        its = of_version(rules, version_of(read_sent(path, HEAD)))
+        cases = check_cases(path, its, max_warps, source, report)
     with readable(path := folder / "samples.csv", report):
-        samples = check_samples(path, of_version(rules, version_of(path)), cases or {}, report)
+        its = of_version(rules, version_of(read_sent(path, HEAD)))
+        samples = check_samples(path, its, cases or {}, report)
     if cases is not None and samples is not None:
         check_summaries(folder / "cases.csv", cases, samples, report)
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that somebody sent: of their kind, size and depth before any of it is read."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+
+DEPTH = 64  # levels of JSON; what reads it calls itself at each
+MIB = 1 << 20
+# Bytes, as harness/files.hpp has them.
+LIMITS = {"env.json": 16 * MIB, "samples.csv": 2048 * MIB}
+LIMIT = 256 * MIB  # of any other: cases.csv, counters.csv, what ncu printed
+
+# A string whole, so that its brackets do not count, or one bracket.
+BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
+
+
+class NotRegular(OSError):
+    """A pipe, device or folder in a file's place, or more than is read; says so in strerror."""
+
+
+def read_sent(path: Path, first: int | None = None) -> bytes:
+    """The bytes of a regular file, all or only the first so many. Raises OSError, `path` in it."""
+    limit = LIMITS.get(path.name, LIMIT)
+    # Without waiting for a pipe's other end.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
+            raise NotRegular(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegular(errno.EINVAL, "is no regular file", str(path))
+        if status.st_size > limit:
+            what = f"has {status.st_size // MIB} MiB, and at most {limit // MIB} are read"
+            raise NotRegular(errno.EFBIG, what, str(path))
+        return file.read(limit if first is None else first)
+
+
+def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON is what it is
+    """JSON of bounded depth, without NaN and infinity. Raises ValueError."""
+    depth = 0
+    for found in BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEPTH:
+            raise ValueError(f"nested deeper than {DEPTH} levels")
+
+    def no_number(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no number of JSON")
+
+    return json.loads(text, parse_constant=no_number)
