@@ -46,7 +46,7 @@ def options() -> dict[str, list[str]]:
     occbench = os.environ["OCCBENCH"]
     texts = {word: call([occbench, word, "--help"]).out for word in BUILT_IN}
     texts |= {word: forked(main, ["--help"], Path()).out for word, main in folders.tools().items()}
-    flags = ["filter", "list_tests", "repetitions", "format", "out", "out_format", "min_time", "color", "nope"]
+    flags = "filter list_tests repetitions format out out_format min_time color nope".split()  # noqa: SIM905
     named = {word: sorted(set(OPTION.findall(text.decode()))) for word, text in texts.items()}
     return named | {"run": named["run"] + [f"--benchmark_{flag}" for flag in flags]}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv as csv_module
 import io
 import json
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ import pandas as pd
 from occbench_tools import cliffs
 from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
-from occbench_tools.cliffs.find import loss_or_gain
+from occbench_tools.cliffs.find import drop_of, loss_or_gain
 from occbench_tools.cliffs.steps import find_steps
 from parts import pair
 
@@ -343,3 +344,21 @@ def test_exit_codes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         with pytest.raises(SystemExit) as ended:
             command.main(words)
         assert ended.value.code == 2
+
+
+def test_an_empty_variant_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(Path(__file__).with_name("runs") / "schema-3", folder)
+    rows = pd.read_csv(folder / "cases.csv", dtype=str, keep_default_na=False)
+    rows.assign(variant="").to_csv(folder / "cases.csv", index=False, lineterminator="\n")
+    assert command.main([str(folder), "--output", "-"]) == 4
+    assert "cases.csv:2: variant: (empty) is not allowed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("first", "second"), [(5e-324, 5e-324), (1e12, 5e-324), (5e-324, 1e12)])
+def test_rates_that_no_double_can_divide(first: float, second: float) -> None:
+    a, _, b = pair("read", first, second)
+    times = {row["case_id"]: np.array([1e-3, 1.1e-3]) for row in (a, b)}
+    for row in (a, b):
+        row |= dict(time_median_s=1e-3, time_ci95_low_s=9e-4, time_ci95_high_s=1.1e-3)
+    assert drop_of(a, b, times)["drop"] == 1 - np.float64(second) / first

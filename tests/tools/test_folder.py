@@ -103,7 +103,7 @@ def other_header(lines: list[str]) -> list[str]:
         ("env.json", lambda _: ["[]"], "env.json: not an object"),
         ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: many"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "guess", "gpu": {}}'], "source: guess"),
-        ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: NaN"),
+        ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: not JSON: NaN"),
         ("env.json", lambda _: ['{"schema_version": 5, "gpu": {}}'], "env.json has schema_version 5"),
         ("env.json", lambda _: ['{"schema_version": [3], "gpu": {}}'], "env.json has schema_version [3]"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "model", "gpu": {}}'],

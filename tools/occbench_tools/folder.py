@@ -56,9 +56,9 @@ class Folder:
 def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder:
     """Reads env.json, cases.csv and, if asked, samples.csv.
 
-    Not strict, for rows that nobody aligns: more columns, empty cells and cases told twice may pass; text
-    for a number, infinity, a column less and another schema may not. OSError where a file cannot be read;
-    ValueError, a line that names file and place, where it does not hold what the schema promises.
+    Not strict, for rows that nobody aligns: more columns, empty numbers and cases told twice may pass; text
+    for a number, no name, infinity, a column less and another schema may not. OSError where a file cannot
+    be read; ValueError, a line that names file and place, where it breaks a promise of the schema.
     """
     rules = schema()
     warnings: list[str] = []
@@ -183,7 +183,7 @@ def check_header(name: str, header: list[str], known: list[str], strict: bool) -
 def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: bool) -> None:
     """Raises ValueError for the first cell that one column may not hold."""
     title, values = column["name"], rows[column["name"]]
-    if strict and not column["nullable"]:
+    if not column["nullable"] and (strict or column["type"] == "string"):
         refuse(name, rows, title, values.isna(), "is not allowed")
     if column["type"] == "string":
         return

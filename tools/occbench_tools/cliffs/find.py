@@ -123,6 +123,8 @@ def drop_of(a: dict[str, Any], b: dict[str, Any], times: dict[str, np.ndarray] |
     """
     ratio = b["throughput"] / a["throughput"]
     result = dict(drop=1 - ratio, drop_low=np.nan, drop_high=np.nan, p_value=np.nan)
+    if not 0 < ratio < np.inf:  # of rates that no double can divide
+        return result
     (a_low, a_high), (b_low, b_high) = (
         [abs(np.log(row[f"time_ci95_{end}_s"] / row["time_median_s"])) for end in ("low", "high")]
         for row in (a, b)
@@ -135,7 +137,7 @@ def drop_of(a: dict[str, Any], b: dict[str, Any], times: dict[str, np.ndarray] |
     result["p_value"] = float(2 * stats.norm.sf(abs(np.log(ratio)) / ((down + up) / 2 / 1.96)))
     if times and {a["case_id"], b["case_id"]} <= set(times):
         # A kernel's work per launch may change along a dial: times of the same work are compared.
-        work = (a["throughput"] * a["time_median_s"]) / (b["throughput"] * b["time_median_s"])
+        work = a["time_median_s"] / b["time_median_s"] / ratio
         result["p_value"] = float(
             stats.mannwhitneyu(times[a["case_id"]], times[b["case_id"]] * work).pvalue
         )
