@@ -361,4 +361,4 @@ def test_rates_that_no_double_can_divide(first: float, second: float) -> None:
     times = {row["case_id"]: np.array([1e-3, 1.1e-3]) for row in (a, b)}
     for row in (a, b):
         row |= dict(time_median_s=1e-3, time_ci95_low_s=9e-4, time_ci95_high_s=1.1e-3)
-    assert drop_of(a, b, times)["drop"] == 1 - np.float64(second) / first
+    assert drop_of(a, b, times)["drop"] == 1 - second / first
