@@ -87,7 +87,11 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
     units: dict[str, str] = {}
     heads = 0
     lines = list(lines)
-    for cells in csv.reader(line for line in lines if not line.startswith("==")):
+    try:
+        rows = list(csv.reader(line for line in lines if not line.startswith("==")))
+    except csv.Error as error:  # a cell of more than 131,072 characters, for one
+        raise NotNcu(f"is no CSV of ncu's: {error}") from None
+    for cells in rows:
         if cells[:1] == ["ID"]:
             head, units, heads = cells, {}, heads + 1
             if not any("Push/Pop_Range" in name for name in head):

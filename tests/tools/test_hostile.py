@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge of tests/hostile finds what is planted: a hunt that could find nothing proves nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOSTILE = Path(__file__).resolve().parents[1] / "hostile"
+
+
+@pytest.fixture
+def verdict(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    monkeypatch.syspath_prepend(str(HOSTILE))
+    import verdict
+
+    monkeypatch.setattr(verdict, "SOON_S", 0.5)
+    yield verdict
+    sys.modules.pop("verdict", None)
+
+
+def kinds(faults: list) -> list[str]:
+    return [fault.kind for fault in faults]
+
+
+PLANTED = {
+    "raise ValueError": "traceback",
+    "import os; os.kill(os.getpid(), 11)": "crash",
+    "import time; time.sleep(60)": "hang",
+    "raise SystemExit(7)": "wrong exit code",
+    "raise SystemExit(4)": "words",
+    "import sys; print('a\\nb', file=sys.stderr); raise SystemExit(2)": "words",
+    "print('\\x1b[31m')": "words",
+    "print('\\x9b')": "words",
+    "pass": "",
+    "import sys; print('one line', file=sys.stderr); raise SystemExit(4)": "",
+}
+
+
+@pytest.mark.parametrize("code", PLANTED)
+def test_what_a_call_did_is_judged(code: str, verdict: object) -> None:
+    done = verdict.call([sys.executable, "-I", "-c", code])
+    found = kinds(verdict.faults(done, "planted", one_line=True))
+    assert found == ([PLANTED[code]] if PLANTED[code] else [])
+
+
+def test_what_a_fork_did_is_judged(verdict: object, tmp_path: Path) -> None:
+    def ends(what: str) -> list[str]:
+        def main(words: list[str]) -> int:
+            if words == ["raise"]:
+                raise KeyError("planted")
+            if words == ["hang"]:
+                time.sleep(60)
+            if words == ["crash"]:
+                os.abort()
+            return 9 if words == ["code"] else 0
+
+        return kinds(verdict.faults(verdict.forked(main, [what], tmp_path), what))
+
+    assert [ends(each) for each in ("raise", "hang", "crash", "code", "well")] == [
+        ["traceback"], ["hang"], ["crash"], ["wrong exit code"], [],
+    ]  # fmt: skip
+
+
+def test_a_row_that_is_lost_or_doubled_is_found(verdict: object, tmp_path: Path) -> None:
+    import runs
+
+    header = "schema_version,case_id\n"
+    for name in ("want", "have"):
+        (tmp_path / name).mkdir()
+    for text in (header + "4,a\n", header + "4,a\n4,b\n4,b\n", header + "4,a\n4,c\n"):
+        (tmp_path / "want/cases.csv").write_text(header + "4,a\n4,b\n")
+        (tmp_path / "have/cases.csv").write_text(text)
+        assert kinds(runs.whole(tmp_path / "have", tmp_path / "want", "planted")) == ["lost rows"]
