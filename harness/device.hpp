@@ -43,6 +43,8 @@ struct Device {
 
   /// "9.0"
   [[nodiscard]] std::string compute_capability() const;
+  /// 10 x major + minor.
+  [[nodiscard]] int cc() const { return 10 * sm.cc_major + sm.cc_minor; }
 };
 
 /// All CUDA devices; empty when there is none. `why_none`, if given, then says why in one line.

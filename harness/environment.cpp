@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "build_info.hpp"  // written by the build: commit, flags, compilers
+#include "harness/machine_code.hpp"
 #include "harness/timing.hpp"
 
 namespace occbench {
@@ -93,6 +94,13 @@ nlohmann::json method(const Runner& runner) {
   return all;
 }
 
+/// Whose machine code the model is told of.
+nlohmann::json predicted_from(int cc) {
+  nlohmann::json used = nlohmann::json::array();
+  for (const int each : described_ccs(cc)) used.push_back(architecture(each));
+  return {{"architecture", architecture(cc)}, {"described", used}};
+}
+
 constexpr std::string_view anonymous_prefix = "anonymous-";
 
 /// Without what says whose machine it was. The fields beside hold what the command line asked for.
@@ -135,6 +143,7 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
                      {"counters", run.counters},
                      {"source", runner.device().is_model ? "model" : "measured"},
                      {"gpu", gpu(runner.device())},
+                     {"machine_code", predicted_from(runner.device().cc())},
                      {"parameters", run.parameters},
                      {"method", method(runner)}};
   if (run.anonymous) make_anonymous(env);

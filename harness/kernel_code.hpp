@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the families' descriptions of their machine code enter the program.
+// How a family's descriptions of its machine code enter the program.
 #pragma once
-
-#include <string_view>
 
 namespace occbench {
 
-/// Adds the descriptions of one compute capability (10 x major + minor). `text` must stay.
-void add_machine_code(int cc, std::string_view text);
+/// Adds the description of one family for one compute capability (10 x major + minor). Both texts must stay.
+void add_machine_code(int cc, const char* family, const char* text);
 
 }  // namespace occbench

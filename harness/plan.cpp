@@ -104,8 +104,8 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
                  .carveout_percent = spec.carveout_percent,
                  .max_block_size = device.sm.max_threads_per_block};
   c.launch.cluster_size = spec.cluster_size;
-  const int cc = 10 * device.sm.cc_major + device.sm.cc_minor;
-  if (cc < v.least_cc || (v.only_this_cc && cc != v.least_cc))
+  const int cc = device.cc();
+  if (!runs_on(v, cc))
     return refuse(c, Status::skipped,
                   "needs compute capability " + std::to_string(v.least_cc / 10) + "." +
                       std::to_string(v.least_cc % 10) + (v.only_this_cc ? " and no other" : " or later") +

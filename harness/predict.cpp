@@ -78,7 +78,7 @@ std::string_view lacking(const theory::Parameters& parameters, const theory::Pro
 Forecast predict_one(const Case& c, const Device& device, const theory::Parameters& parameters) {
   const Variant& v = *c.spec.variant;
   if (v.in_clusters) return {{}, "the network between the SMs of a cluster is outside the model"};
-  const theory::Program* const program = machine_code(v, 10 * device.sm.cc_major + device.sm.cc_minor);
+  const theory::Program* const program = machine_code(v, device.cc());
   if (program == nullptr)
     return {{}, "no description of its machine code; `occbench audit --describe` writes it"};
   if (const auto name = lacking(parameters, *program); !name.empty())

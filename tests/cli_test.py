@@ -798,6 +798,28 @@ class Speed(unittest.TestCase):
         processor_s = sum(after[2:4]) - sum(before[2:4])  # of the child
         self.assertLess(processor_s, 2)
 
+    def test_whose_machine_code_it_is(self) -> None:
+        said = {
+            "a100": ("sm_80", ["sm_80"], ""),
+            "l40s": ("sm_89", ["sm_89"], ""),
+            "h100": ("sm_90", ["sm_90"], ""),
+            # its compiler sets two loops of pointer_chase in another order
+            "b200": (
+                "sm_100",
+                ["sm_90", "sm_100"],
+                "; machine code of sm_90 stands in for sm_100's in some kernels",
+            ),
+            "v100": ("sm_70", ["sm_80"], "; machine code of sm_80 stands in for sm_70's"),
+        }
+        with working_folder():
+            for name, (own, described, borrowed) in said.items():
+                words = ("--preset", "quick", "--experiment", "reduction", "--output", name)
+                done = occbench("run", "--device", f"model:{name}", *words, gpu=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"parameters: {name}.json (built in){borrowed}\n", done.stdout + done.stderr)
+                environment = json.loads(Path(name, "env.json").read_text())
+                self.assertEqual(environment["machine_code"], {"architecture": own, "described": described})
+
     def test_standard_takes_less_than_a_minute(self) -> None:
         with working_folder():
             before = os.times()

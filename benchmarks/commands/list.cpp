@@ -64,6 +64,7 @@ nlohmann::json json_of(const Variant& v) {
           {"live_values", v.dials.live_values},
           {"ceiling", to_string(v.ceiling)},
           {"least_cc", v.least_cc},
+          {"only_this_cc", v.only_this_cc},
           {"may_spill", v.may_spill},
           {"spills_to_shared", v.spills_to_shared},
           {"hot_loops", v.hot_loops},

@@ -20,6 +20,7 @@
 #include "benchmarks/words.hpp"
 #include "harness/environment.hpp"
 #include "harness/files.hpp"
+#include "harness/machine_code.hpp"
 #include "harness/model_session.hpp"
 #include "harness/parameters.hpp"
 #include "harness/predict.hpp"
@@ -275,8 +276,11 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 
   // Google Benchmark may own stdout; then the words go beside it.
   std::ostream& out = asked.report_on_stdout ? std::cerr : std::cout;
-  if (device.is_model)
-    out << banner(device) << "; parameters: " << printable(target.parameters->name) << std::endl;
+  if (device.is_model) {
+    const std::string borrowed = stand_in(device.cc());
+    out << banner(device) << "; parameters: " << printable(target.parameters->name)
+        << (borrowed.empty() ? "" : "; " + borrowed) << std::endl;
+  }
 
   auto cases = resolve_all(specs, *runner);
   std::erase_if(cases, [&](const Case& c) { return recorder.finished().contains(c.id) || !selects(c.id); });

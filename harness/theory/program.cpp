@@ -70,7 +70,8 @@ constexpr Opcode opcodes[] = {
 };
 // clang-format on
 
-constexpr int line_instructions = 8;  // of code, in a line of the instruction caches
+constexpr int line_instructions = 8;                // of code, in a line of the instruction caches
+constexpr std::size_t most_instructions = 1 << 22;  // of all variants of a text
 
 /// Words of a line, at most eight.
 struct Words {
@@ -190,6 +191,16 @@ Instruction instruction(std::string_view name, const Words& w) {
   return i;
 }
 
+/// Tells each instruction of a loop in which line of the code it stands.
+void place(std::vector<Instruction>& loop) {
+  std::int32_t at = 0;
+  for (Instruction& i : loop) {
+    i.line = at / line_instructions;
+    // a loop that makes no turn is not in the text: what comes behind it stands farther on than is seen
+    at = i.taken && i.count > 0 ? std::max(0, at - i.count) : at + 1;
+  }
+}
+
 }  // namespace
 
 int Program::count(Pipe pipe) const {
@@ -221,50 +232,79 @@ double Program::same_bytes() const {
   return sum;
 }
 
-std::map<std::pair<std::string, std::string>, Program> parse_programs(std::string_view text) {
-  std::map<std::pair<std::string, std::string>, Program> programs;
-  Program* current = nullptr;
-  std::int32_t place = 0;  // of the next instruction
-  int room = 1 << 22;      // for instructions: a copy costs the text nothing, and the memory as much as any
-  for (int line_number = 1; !text.empty(); ++line_number) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#') continue;
-    try {
+Programs parse_programs(std::string_view text) {
+  Programs programs;
+  std::vector<Program*> sharing;  // of the same loop: the variants whose lines came last
+  std::vector<Instruction> loop;
+  struct Block {
+    std::size_t copies, begin;
+  };
+  std::vector<Block> open;
+  std::size_t room = most_instructions;  // a copy costs the text nothing, and the memory as much as any
+  const auto take = [&](std::size_t instructions) {
+    if (room < instructions) throw std::invalid_argument("more instructions than the model has room for");
+    room -= instructions;
+  };
+  const auto finish = [&] {
+    if (!open.empty()) throw std::invalid_argument("a block lacks its }");
+    place(loop);
+    if (sharing.size() > 1) take(loop.size() * (sharing.size() - 1));
+    for (Program* program : sharing) program->loop = loop;
+    sharing.clear();
+    loop.clear();
+  };
+  int line_number = 1;
+  try {
+    for (; !text.empty(); ++line_number) {
+      const auto end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (line.empty() || line.front() == '#') continue;
       const Words w = split(line);
-      const char first = line.front();
-      if (first >= 'a' && first <= 'z') {
+      if (line.front() >= 'a' && line.front() <= 'z') {
         if (w.count != 7) throw std::invalid_argument("a variant's line has seven words");
+        if (!loop.empty() || !open.empty()) finish();
         std::pair key{std::string(w.word[0]), std::string(w.word[1])};
-        current = &programs[key];
-        *current = {.family = key.first,
-                    .variant = key.second,
-                    .registers_per_thread = number(w.word[2], 0, 255),
-                    .local_bytes = number<std::size_t>(w.word[3], 0, 512 << 10),
-                    .static_smem_bytes = number<std::size_t>(w.word[4], 0, 1 << 20),
-                    .block_limit = number(w.word[5], 0, 1024),
-                    .passes = passes(w.word[6]),
-                    .loop = {}};
-        place = 0;
-      } else {
-        if (current == nullptr) throw std::invalid_argument("an instruction before the first variant");
-        const auto star = w.word[0].find('*');
-        const int copies = star == std::string_view::npos ? 1 : number(w.word[0].substr(0, star), 0, 65535);
-        const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
-        Instruction i = instruction(name, w);
-        if (room < copies) throw std::invalid_argument("more instructions than the model has room for");
-        room -= copies;
-        for (int copy = 0; copy < copies; ++copy) {
-          i.line = place / line_instructions;
-          current->loop.push_back(i);
-          // a loop that makes no turn is not in the text: what comes behind it stands farther on than is seen
-          place = i.taken && i.count > 0 ? std::max(0, place - i.count) : place + 1;
-        }
+        Program& program = programs[key];
+        program = {.family = key.first,
+                   .variant = key.second,
+                   .registers_per_thread = number(w.word[2], 0, 255),
+                   .local_bytes = number<std::size_t>(w.word[3], 0, 512 << 10),
+                   .static_smem_bytes = number<std::size_t>(w.word[4], 0, 1 << 20),
+                   .block_limit = number(w.word[5], 0, 1024),
+                   .passes = passes(w.word[6]),
+                   .loop = {}};
+        sharing.push_back(&program);
+        continue;
       }
-    } catch (const std::invalid_argument& e) {
-      throw std::invalid_argument("line " + std::to_string(line_number) + ": " + e.what());
+      if (sharing.empty()) throw std::invalid_argument("an instruction before the first variant");
+      if (line == "}") {
+        if (open.empty()) throw std::invalid_argument("a } without its block");
+        const Block block = open.back();
+        open.pop_back();
+        const std::size_t length = loop.size() - block.begin;
+        if (block.copies > 1) take(length * (block.copies - 1));
+        loop.reserve(block.begin + length * block.copies);
+        for (std::size_t i = length; i < length * block.copies; ++i)
+          loop.push_back(loop[block.begin + i - length]);
+        loop.resize(block.begin + length * block.copies);  // none of it
+        continue;
+      }
+      const auto star = w.word[0].find('*');
+      const auto copies = star == std::string_view::npos
+                              ? std::size_t{1}
+                              : number<std::size_t>(w.word[0].substr(0, star), 0, 65535);
+      const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
+      if (name == "{") {
+        open.push_back({copies, loop.size()});
+      } else {
+        take(copies);
+        loop.insert(loop.end(), copies, instruction(name, w));
+      }
     }
+    finish();
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument("line " + std::to_string(line_number) + ": " + e.what());
   }
   return programs;
 }

@@ -83,7 +83,10 @@ struct Program {
   [[nodiscard]] double same_bytes() const;
 };
 
+/// By family and variant.
+using Programs = std::map<std::pair<std::string, std::string>, Program>;
+
 /// Reads descriptions as `occbench audit --describe` writes them. Throws std::invalid_argument with the line's number.
-std::map<std::pair<std::string, std::string>, Program> parse_programs(std::string_view text);
+Programs parse_programs(std::string_view text);
 
 }  // namespace occbench::theory

@@ -225,7 +225,7 @@ def test_kernel_of_a_stub() -> None:
 
 VARIANT = dict(
     family="stream", register_route="free", register_cap=0, may_spill=False, spills_to_shared=False,
-    hot_loops=1, loop_trips=[],
+    hot_loops=1, loop_trips=[], least_cc=0, only_this_cc=False,
 )  # fmt: skip
 VARIANTS = [
     VARIANT | dict(variant="right", entry_offset=16, instructions={"LDG.128": 1, "FADD": 4}),

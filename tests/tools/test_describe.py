@@ -3,23 +3,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
-from occbench_tools import audit, describe, sass  # noqa: E402
-from test_audit import FMA, code, program  # noqa: E402, F401
-
-MACHINE_CODE = REPOSITORY / "kernels" / "machine_code"
+from occbench_tools import describe, sass  # noqa: E402
+from test_audit import FMA, code  # noqa: E402
 
 # Lines of several kernels, as cuobjdump 13.5 prints them for sm_90, one after the other.
 RECORDED = """
@@ -152,7 +146,7 @@ def test_what_follows_in_memory() -> None:
 
 def walk(lines: str, trips: list[float]) -> tuple[str, float]:
     """Initials of the instructions on the way, small for a branch that is taken; and the passes."""
-    walked, passes = describe.trace(code(*lines.split("; ")), trips)
+    walked, _, passes = describe.trace(code(*lines.split("; ")), trips)
     return "".join(i.opcode[0].lower() if taken else i.opcode[0] for i, taken in walked), passes
 
 
@@ -245,6 +239,26 @@ def test_like_instructions_are_counted_and_the_loop_turns() -> None:
     ]
 
 
+FADD, FMUL = (f"{name} 0 0 0 00 20 20" for name in ("FADD", "FMUL"))
+
+
+def test_the_turns_of_an_inner_loop_are_counted() -> None:
+    variant = {"family": "f", "variant": "v", "loop_trips": [2, 3, 2]}
+    plain = code("MOV R1, R3", "FADD R0, R0, R2", "FMUL R0, R0, R2", "@P0 BRA 0x10", *["FADD R0, R0, R2"] * 2,
+                 "@P0 BRA 0x50", "@P0 BRA 0x0", "EXIT")  # fmt: skip
+    lines = describe.describe(variant, plain, ATTRIBUTES)
+    assert [line.removesuffix(" 0 0 0 00 00 00") for line in lines] == [
+        "f v 24 16 0 256 1",
+        *["2*{", "MOV 0 0 0 00 01 01"],
+        *["2*{", FADD, FMUL, "BRA.TAKEN.2", "}"],
+        *[FADD, FMUL, "BRA.TAKEN"],  # which goes on
+        FADD,
+        *[FADD, "BRA.TAKEN.1"],
+        *[FADD, "BRA.TAKEN"],
+        *["BRA.TAKEN.7", "}"],
+    ]
+
+
 # As `cuobjdump -elf` prints 64 float of static shared memory and __launch_bounds__(64 x 2), shortened.
 ELF = """
   Index Offset   Size ES Align                         Type    Flags Link     Info Name
@@ -289,6 +303,28 @@ ELF = """
 """
 
 
+# Of the same kernel, and what stands around its instructions.
+CODE = """
+.section .nv_debug_ptx_txt
+	.reg .b32 	%r<5>;
+0x77777777 0x77777777 0x77777777 0x77777777
+
+.text._Z1dPdi
+lmem=0	smem=0
+0x00017a02 0x00000a00 0x00000f00 0x000fe400
+0x00027919 0x00000000 0x00002100 0x000e2200
+"""
+
+
+def test_the_hash_of_the_code_is_of_the_code_alone() -> None:
+    def hashed(text: str) -> str:
+        return describe.parse_attributes(text.splitlines(keepends=True), 0)["_Z1dPdi"].code
+
+    assert len(hashed(CODE)) == 64
+    assert hashed(CODE) != hashed(CODE.replace("0x00002100", "0x00002500"))
+    assert hashed(CODE) == hashed(CODE.replace("0x77777777", "0x88888888").replace("b32", "b64"))
+
+
 def test_attributes() -> None:
     assert describe.parse_attributes(ELF.splitlines(), 1024) == {
         "_Z1kPfi": describe.Attributes(10, 16, 256, 128),
@@ -302,151 +338,3 @@ def test_attributes() -> None:
 def test_the_drivers_shared_memory(monkeypatch: pytest.MonkeyPatch, arch: str, expected: int) -> None:
     monkeypatch.setattr(describe, "cuobjdump", lambda binary, arch, option, parse: parse(ELF.splitlines()))
     assert describe.attributes(Path("occbench"), arch)["_Z1kPfi"].static_smem_bytes == expected
-
-
-LOOP = ["2*FFMA 4 - - 00 11 11", "BRA.TAKEN 6 - - 00 00 00"]
-DESCRIPTIONS = {f"{f}/{v}": [f"{f} {v} 24 0 0 0 1", *LOOP] for f, v in ("ab", "ac", "ad", "bb", "bc")}
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "new" / "sm_90.txt"
-    describe.write(file, DESCRIPTIONS, "13.0.88")
-    assert file.read_text().startswith("# sm_90 machine code of CUDA 13.0.88\n# written by occbench audit")
-    assert describe.read(file) == ("13.0.88", DESCRIPTIONS)
-    assert [each.name for each in file.parent.iterdir()] == ["sm_90.txt"]
-    describe.compare(file, DESCRIPTIONS, "13.0.88")
-    describe.compare(file, dict(reversed(DESCRIPTIONS.items())), "13.0.88")
-
-
-def without(*names: str) -> dict[str, list[str]]:
-    return {name: lines for name, lines in DESCRIPTIONS.items() if name not in names}
-
-
-@pytest.mark.parametrize(
-    "known, now, why",
-    [
-        (without("a/c"), DESCRIPTIONS, "lacks a/c;"),
-        ({}, DESCRIPTIONS, "lacks a/b, a/c, a/d and 2 more;"),
-        (DESCRIPTIONS, without("b/c"), "still has b/c;"),
-        (DESCRIPTIONS, DESCRIPTIONS | {"a/d": ["a d 25 0 0 0 1", *LOOP]}, "is stale on a/d;"),
-        (DESCRIPTIONS, DESCRIPTIONS | {"a/d": ["a d 24 0 0 0 1", *LOOP[:1]]}, "is stale on a/d;"),
-        (without("a/b"), DESCRIPTIONS | {"a/c": []}, "lacks a/b; is stale on a/c;"),
-    ],
-)
-def test_stale(tmp_path: Path, known: dict[str, list[str]], now: dict[str, list[str]], why: str) -> None:
-    file = tmp_path / "sm_90.txt"
-    describe.write(file, known, "13.0.88")
-    with pytest.raises(sass.Failure) as complaint:
-        describe.compare(file, now, "13.0.88")
-    mend = f"`occbench audit --describe {tmp_path}` writes it anew"
-    assert str(complaint.value) == f"{file} {why} {mend}"
-
-
-def test_another_toolkits_code_is_not_compared(tmp_path: Path) -> None:
-    file = tmp_path / "sm_90.txt"
-    describe.write(file, DESCRIPTIONS, "13.0.88")
-    with pytest.raises(sass.Skip, match=r"is of CUDA 13\.0\.88, this build of CUDA 3\.0\.88"):
-        describe.compare(file, {}, "3.0.88")
-
-
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"stream f32 24 0 0 0 1\n"])
-def test_unreadable(tmp_path: Path, content: bytes | None) -> None:
-    file = tmp_path / "sm_90.txt"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(sass.Failure, match="cannot be read: "):
-        describe.compare(file, DESCRIPTIONS, "13.0.88")
-
-
-@pytest.fixture
-def right(program: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:  # noqa: F811
-    """Variants that the stand-in for occbench lists: one, as it should be."""
-    listed = audit.list_variants(program)
-    monkeypatch.setattr(audit, "list_variants", lambda binary: listed)
-    kernel = next(iter(sass.disassemble(program, "sm_90")))
-    monkeypatch.setattr(describe, "attributes", lambda binary, arch: {kernel: ATTRIBUTES})
-    del listed["variants"][1:]
-    return listed["variants"]
-
-
-def test_command(
-    program: Path,  # noqa: F811
-    right: list[dict[str, Any]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder = tmp_path / "machine_code"
-    words = ["--binary", str(program), "--described", str(folder)]
-    assert audit.main([*words, "--describe", str(folder)]) == 0
-    assert audit.main(words) == 0
-    assert capsys.readouterr().out == 2 * "audited 1 variants of 1 families: 0 failures\n"
-    assert describe.read(folder / "sm_90.txt")[1].keys() == {"stream/right"}
-
-    right.append(right[0] | {"variant": "forgotten"})
-    assert audit.main(words) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        f"FAIL {folder}/sm_90.txt lacks stream/forgotten; "
-        f"`occbench audit --describe {folder}` writes it anew",
-        "audited 2 variants of 1 families: 1 failures",
-    ]
-
-    right[1]["loop_trips"] = [
-        1.0,
-        1.0,
-    ]  # nothing to say, and nothing said: a variant that the model leaves out
-    assert audit.main(words) == 0
-    assert capsys.readouterr().out.startswith("not described: stream/forgotten: it declares the trips of 2")
-
-    (folder / "sm_90.txt").write_text("# sm_90 machine code of CUDA 12.9.1\n")
-    assert audit.main(words) == 0
-    assert "not compared: " in capsys.readouterr().out
-
-
-def test_nothing_is_written_after_a_failure(
-    program: Path,  # noqa: F811
-    right: list[dict[str, Any]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    right[0]["instructions"] = {"FFMA": 1}
-    folder = tmp_path / "machine_code"
-    assert audit.main(["--binary", str(program), "--describe", str(folder)]) == 1
-    assert f"{folder}/sm_90.txt is not written" in capsys.readouterr().out
-    assert not folder.exists()
-
-
-INSTRUCTION = re.compile(
-    r"(\d+\*)?[A-Z][A-Z0-9]*(\.[A-Z0-9]+)* (\d|1[0-5]) [0-5-] [0-5-] [0-3][0-9a-f] (\d\d) (\d\d)"
-)
-VARIANT = re.compile(r"[a-z]\w* \S+ \d+ \d+ \d+ \d+ [1-9][\d.]*")
-
-
-@pytest.mark.parametrize("file", sorted(MACHINE_CODE.glob("*.txt")), ids=lambda file: file.stem)
-def test_committed(file: Path) -> None:
-    _, descriptions = describe.read(file)
-    assert descriptions
-    for name, (head, *lines) in descriptions.items():
-        assert VARIANT.fullmatch(head), name
-        assert lines, f"{name} has no instructions"
-        for line in lines:
-            assert (match := INSTRUCTION.fullmatch(line)), f"{name}: {line}"
-            assert all(x <= y for x, y in zip(match[4], match[5], strict=True)), (
-                f"{name}: {line}: the cache costs"
-            )
-
-
-def test_committed_describe_every_family() -> None:
-    """All that is predicted: every variant but the kernels that measure the parameters."""
-    built = [Path(os.environ["OCCBENCH"])] if "OCCBENCH" in os.environ else []
-    built += [
-        REPOSITORY / "build" / preset / "benchmarks" / "occbench" for preset in ("release", "ci", "dev")
-    ]
-    binary = next((each for each in built if os.access(each, os.X_OK)), None)
-    if binary is None:
-        pytest.skip("no built occbench; name it in OCCBENCH")
-    command = [str(binary), "list", "--variants", "--format", "json"]
-    listed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    variants = {(each["family"], each["variant"]) for each in json.loads(listed)["variants"]}
-    _, descriptions = describe.read(MACHINE_CODE / "sm_90.txt")
-    described = {tuple(name.split("/", 1)) for name in descriptions}
-    assert {each for each in variants if each[0] != "calibration"} <= described

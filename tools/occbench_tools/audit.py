@@ -3,7 +3,9 @@
 
 `occbench list --variants --format json` names every variant, its kernel and the instructions that one
 iteration of its hot loop must hold; the disassembled kernel shows what it does hold. Needs no GPU. With
---describe it also writes what the model is told of each kernel; with --described it says where that is stale.
+--describe it also writes what the model is told of each kernel; with --described it says where that is stale,
+and disassembles nothing when code, declarations and descriptions are those that were audited when they were
+written.
 Exit 0 all agree, 1 some do not, 2 the words of the call, 77 (a skipped test) without a disassembler or
 without machine code for the architecture.
 """
@@ -13,13 +15,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Set
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from occbench_tools import describe, sass
+from occbench_tools import describe, descriptions, repeats, sass
 from occbench_tools.command import entry, occbench, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, write_whole
@@ -27,17 +32,24 @@ from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loop
 
 SKIPPED = 77
 
+# What the declared counts are of. Another architecture's compiler may rotate and select otherwise, and spill.
+DECLARED = "sm_90"
+
 SHARED = {"LDS.32", "STS.32"}  # where spills go that the compiler was asked to keep in shared memory
 
 
 def audit(
-    code: list[Instruction], declared: dict[str, int], spilled: set[str], hot_loops: int = 1
+    code: list[Instruction],
+    declared: dict[str, int],
+    spilled: set[str],
+    hot_loops: int = 1,
+    uncounted: Set[str] = frozenset(),
 ) -> tuple[Counter[str], Counter[str]]:
     """The counts of the hot loops, `spilled` classes included, and those of the loops around them.
 
     Hot is a loop with audited instructions that has no other such loop in it. Raises Failure when there are
     not `hot_loops` of them, or when their sum is not as declared. What stands around them is not judged, nor
-    are the classes by which the compiler may spill.
+    are the classes by which the compiler may spill; `uncounted` classes make a loop hot, in any number.
     """
     free = spilled | (INTEGER - declared.keys())
     found = loops(code)
@@ -52,12 +64,19 @@ def audit(
         where = ", ".join(map(str, hot))
         raise Failure(f"{len(hot)} innermost loops hold audited instructions, not {hot_loops}: {where}")
     counts = sum((loop.counts for loop in hot), Counter())
-    names = sorted((declared.keys() | counts.keys()) - free)
+    names = sorted((declared.keys() | counts.keys()) - free - uncounted)
     wrong = [f"{n} {counts[n]}, not {declared.get(n, 0)}" for n in names if counts[n] != declared.get(n, 0)]
     if wrong:
         where = ", ".join(f"{loop.header:#x}" for loop in hot)
         raise Failure(f"the loop at {where} holds {'; '.join(wrong)}")
     return counts, sum((loop.counts for loop in busy if loop not in hot), Counter())
+
+
+def is_for(variant: dict[str, Any], arch: str) -> bool:
+    """Whether it runs on this architecture: all others have it as an empty kernel."""
+    cc = int(re.sub(r"\D", "", arch) or 0)
+    least = variant["least_cc"]
+    return cc == least if variant["only_this_cc"] else cc >= least
 
 
 def list_variants(binary: Path) -> dict[str, Any]:
@@ -67,6 +86,40 @@ def list_variants(binary: Path) -> dict[str, Any]:
     """
     command = [str(binary), "list", "--variants", "--format", "json"]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def evidence(
+    variants: list[dict[str, Any]],
+    names: dict[int, list[str]],
+    attributes: dict[str, describe.Attributes],
+    folder: Path,
+    arch: str,
+) -> str:
+    """A hash of all that audit and description of these variants depend on: what they declare, their machine
+    code, this program, and the descriptions in FOLDER of ARCH and of DECLARED. Empty when a variant's kernel
+    cannot be told."""
+    digest = sha256()
+    for module in (__file__, describe.__file__, descriptions.__file__, repeats.__file__, sass.__file__):
+        digest.update(Path(module).read_bytes())
+    codes = {name: each.code for name, each in attributes.items()}
+    for variant in variants:
+        try:
+            kernel = sass.kernel_name(variant["entry_offset"], names, codes, arch)
+        except Failure:
+            return ""
+        declared = {name: value for name, value in variant.items() if name != "entry_offset"}
+        digest.update(f"{json.dumps(declared, sort_keys=True)} {attributes[kernel]}\n".encode())
+    for file in sorted([*(folder / arch).glob("*.txt"), *(folder / DECLARED).glob("*.txt")]):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def audited(folder: Path, arch: str) -> str:
+    """The evidence that was written with the descriptions; empty when there is none."""
+    try:
+        return (folder / f"{arch}.audited").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def parse_words(arguments: list[str] | None) -> argparse.Namespace:
@@ -83,16 +136,17 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
         default=occbench(),
         help="an unstripped occbench (default: $OCCBENCH, on the PATH, or built here)",
     )
-    parser.add_argument("--arch", default="sm_90", help="architecture to audit (%(default)s)")
+    parser.add_argument("--arch", default=DECLARED, help="architecture to audit (%(default)s)")
     parser.add_argument(
         "--describe",
         type=Path,
         metavar="FOLDER",
-        help="write what the model is told of each kernel to FOLDER/ARCH.txt",
+        help="write what the model is told of each kernel to FOLDER/ARCH, a file per family",
     )
     parser.add_argument(
-        "--described", type=Path, metavar="FOLDER", help="fail unless FOLDER/ARCH.txt tells the model that"
+        "--described", type=Path, metavar="FOLDER", help="fail unless FOLDER/ARCH tells the model that"
     )
+    parser.add_argument("--family", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
     parser.add_argument("--verbose", action="store_true", help="a line for every variant")
     return parser.parse_args(arguments)
@@ -109,10 +163,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         listing = list_variants(binary)
-        variants, toolkit = listing["variants"], listing["cuda_toolkit"]
+        listed, toolkit = listing["variants"], listing["cuda_toolkit"]
+        families = set(options.family or (variant["family"] for variant in listed))
+        variants = [v for v in listed if v["family"] in families and is_for(v, arch)]
         names = sass.symbols(binary)
+        folder = options.describe or options.described
+        attributes = describe.attributes(binary, arch) if folder else {}
+        all_said = f"audited {len(variants)} variants of {len({v['family'] for v in variants})} families: "
+        if options.described and not (options.describe or options.json or options.verbose or options.family):
+            proof = evidence(variants, names, attributes, options.described, arch)
+            if proof and proof == audited(options.described, arch):
+                print(f"{all_said}0 failures, as {options.described / arch}.audited says")
+                return 0
         functions = sass.disassemble(binary, arch)
-        attributes = describe.attributes(binary, arch) if options.describe or options.described else {}
     except Skip as why:
         print(printable(f"occbench audit: skipped: {why}"))
         return SKIPPED
@@ -121,7 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
     records: list[dict[str, Any]] = []
-    descriptions: dict[str, list[str]] = {}
+    described: descriptions.Descriptions = {}
+    reference = descriptions.read_all(folder / DECLARED) if attributes and arch != DECLARED else {}
     for variant in variants:
         name = f"{variant['family']}/{variant['variant']}"
         counts, around, failure = Counter(), Counter(), None
@@ -131,7 +195,8 @@ def main(arguments: list[str] | None = None) -> int:
             spilled = (LOCAL - variant["instructions"].keys() if variant["may_spill"] else set()) | (
                 SHARED if variant["spills_to_shared"] else set()
             )
-            counts, around = audit(code, variant["instructions"], spilled, variant["hot_loops"])
+            uncounted = set() if arch == DECLARED else INTEGER | LOCAL
+            counts, around = audit(code, variant["instructions"], spilled, variant["hot_loops"], uncounted)
         except Failure as why:
             failure = str(why)
         records.append({**variant, "counts": counts, "counts_around": around, "failure": failure})
@@ -143,7 +208,10 @@ def main(arguments: list[str] | None = None) -> int:
             print(printable(f"ok   {name}: {spell(counts)}{more}"))
         if attributes:
             try:
-                descriptions[name] = describe.describe(variant, code, attributes.get(kernel))
+                lines = describe.describe(variant, code, attributes.get(kernel))
+                if name in reference:
+                    descriptions.same_work(lines, reference[name])
+                described[name] = lines
             except Failure as why:
                 print(printable(f"not described: {name}: {why}"))
     failures = sum(bool(r["failure"]) for r in records)
@@ -152,18 +220,20 @@ def main(arguments: list[str] | None = None) -> int:
             text = json.dumps({"arch": arch, "variants": records}, indent=1, sort_keys=True) + "\n"
             write_whole(options.json, text)
         if options.describe and failures:
-            print(f"{printable(options.describe / arch)}.txt is not written after these failures")
+            print(f"{printable(options.describe / arch)} is not written after these failures")
         elif options.describe:
-            describe.write(options.describe / f"{arch}.txt", descriptions, toolkit)
+            descriptions.write(options.describe, arch, described, toolkit)
+            if not options.family:
+                proof = evidence(variants, names, attributes, options.describe, arch)
+                write_whole(options.describe / f"{arch}.audited", proof + "\n")
         if options.described:
-            describe.compare(options.described / f"{arch}.txt", descriptions, toolkit)
+            descriptions.compare(options.described, arch, described, toolkit, options.family)
     except Skip as why:
         print(printable(f"not compared: {why}"))
     except (Failure, OSError) as why:
         print(printable(f"FAIL {why}"))
         failures += 1
-    families = len({r["family"] for r in records})
-    print(f"audited {len(records)} variants of {families} families: {failures} failures")
+    print(f"{all_said}{failures} failures")
     return 1 if failures else 0
 
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the model is told of a kernel: one turn of its loop, read from the built machine code.
 
-A description is a line per variant, `family variant registers local static_smem block_limit passes` (what a
-launch takes, as in Attributes; how many passes of the kernel's loop the instructions make up), then a line
-per instruction, in the order in which a warp meets them:
+A folder per architecture holds a file per family. A description is a line per variant, `family variant
+registers local static_smem block_limit passes` (what a launch takes, as in Attributes; how many passes of
+the kernel's loop the instructions make up), then a line per instruction, in the order in which a warp meets
+them:
 
     [COUNT*]OPCODE STALL WRITE READ WAIT PORTS PORTS_ALONE
+
+`COUNT*{` begins what a warp meets so many times over (turns of an inner loop), `}` ends it. Variants whose
+lines stand one below the other share the instructions that follow.
 
 STALL is the number of cycles before the warp's next instruction may issue; WRITE and READ the scoreboard
 (0-5, or -) that is held until the result is there or the operands have been read; WAIT the scoreboards, as
@@ -25,11 +29,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.lines import write_whole
 from occbench_tools.repeats import repeated
 from occbench_tools.sass import (
     ARITHMETIC,
@@ -38,7 +42,6 @@ from occbench_tools.sass import (
     Failure,
     Instruction,
     Loop,
-    Skip,
     cuobjdump,
     loops,
 )
@@ -54,21 +57,20 @@ PLACE = re.compile(r"\[(R\d+[.\w]*)(?:\+(-?0x[0-9a-f]+))?\]$")
 PREDICATE = re.compile(r"!?U?P[\dT]$")
 
 SECTION = re.compile(r"\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s.*NOBITS.*\s\.nv\.shared\.(\S+)$")
-INFO = re.compile(r"\.nv\.info\.(\S+)$")
+DEBUG = re.compile(r"\.section (\.rel)?\.(nv_)?debug_")
 COUNTED = re.compile(r"\s+Value:\s+function: (\S+?)\(0x[0-9a-f]+\)\s+(register count|frame size): (\w+)")
-
-HEAD = re.compile(r"# \S+ machine code of CUDA (\S+)$")
 
 
 @dataclass
 class Attributes:
     """What a launch of a kernel takes: registers per thread; stack per thread and static shared memory per
-    block (byte); most threads of a block by __launch_bounds__ (0: none)."""
+    block (byte); most threads of a block by __launch_bounds__ (0: none). And its instructions, as a hash."""
 
     registers: int = 0
     local_bytes: int = 0
     static_smem_bytes: int = 0
     block_limit: int = 0
+    code: str = ""
 
 
 def parse_attributes(lines: Iterable[str], reserved_bytes: int) -> dict[str, Attributes]:
@@ -77,9 +79,18 @@ def parse_attributes(lines: Iterable[str], reserved_bytes: int) -> dict[str, Att
     `reserved_bytes` of each section of shared memory are the driver's.
     """
     found: dict[str, Attributes] = defaultdict(Attributes)
-    kernel, limits = "", False
+    code: dict[str, Any] = defaultdict(sha256)
+    section, kernel, limits = "", "", False
     for line in lines:
-        if match := COUNTED.match(line):
+        if line.startswith("."):
+            section = "debug" if DEBUG.match(line) else "code" if line.startswith(".text.") else ""
+            if line.startswith((".text.", ".nv.info.")):
+                kernel = line.rstrip().removeprefix(".text.").removeprefix(".nv.info.")
+        elif section == "debug":
+            continue  # two lines of three
+        elif section == "code":
+            code[kernel].update(line.encode())
+        elif match := COUNTED.match(line):
             value = int(match[3], 0)
             if match[2] == "register count":
                 found[match[1]].registers = value
@@ -87,13 +98,13 @@ def parse_attributes(lines: Iterable[str], reserved_bytes: int) -> dict[str, Att
                 found[match[1]].local_bytes = value
         elif match := SECTION.match(line):
             found[match[2]].static_smem_bytes = max(0, int(match[1], 16) - reserved_bytes)
-        elif match := INFO.match(line):
-            kernel = match[1]
         elif "Attribute:" in line:
             limits = "EIATTR_MAX_THREADS" in line
         elif limits and kernel and "Value:" in line:
             x, y, z = (int(word, 16) for word in line.split()[1:4])
             found[kernel].block_limit = x * y * z
+    for name, digest in code.items():
+        found[name].code = digest.hexdigest()
     return dict(found)
 
 
@@ -179,9 +190,14 @@ def whole(turns: float) -> int:
     return round(turns)
 
 
-def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], float]:
+# What a warp meets, in order: the place of an instruction, or an inner loop's turns.
+Way = list["int | list[Way]"]
+
+
+def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], Way, float]:
     """The instructions that make up one pass or several, each with whether it is a branch that is taken
-    (the one back to its loop's head; all others fall through); and how many passes that is.
+    (the one back to its loop's head; all others fall through); the way through them; and how many passes
+    that is.
 
     `trips` gives the turns of each loop of the function, by address: of an outermost one per pass (1/8: one
     turn makes eight passes; 0: not part of it), of an inner one per turn of the loop around it (-8: 0, 1,
@@ -218,36 +234,54 @@ def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instr
     walked: list[tuple[Instruction, bool]] = []
     visits: Counter[int] = Counter()
 
-    def walk(loop: Loop) -> None:
+    def walk(loop: Loop) -> Way:
         """One turn of it."""
+        way: Way = []
         inner = nested[loop.header]
         theirs = set().union(*(o.body for o in inner.values()))
         back = -1
         for address in sorted(loop.body):
             if address in inner:
                 count = whole(turns[address])
-                for _ in range(count if count >= 0 else visits[address] % -count):
-                    walk(inner[address])
+                count = count if count >= 0 else visits[address] % -count
+                way.append([walk(inner[address]) for _ in range(count)])
                 visits[address] += 1
-            elif address not in theirs:
+            elif address not in theirs and at[address].guard != "!PT":
                 if at[address].base == "BRA" and loop.header in at[address].next_addresses:
                     back = len(walked)  # the last one: those before it wait for something
+                way.append(len(walked))
                 walked.append((at[address], False))
         if back >= 0:
             walked[back] = (walked[back][0], True)
+        return way
 
-    for loop in running:
-        for _ in range(whole(max(1.0, turns[loop.header]))):
-            walk(loop)
-    return walked, max(1.0, 1 / turns[running[0].header])
+    ways: Way = [[walk(loop) for _ in range(whole(max(1.0, turns[loop.header])))] for loop in running]
+    return walked, ways, max(1.0, 1 / turns[running[0].header])
+
+
+def folded(way: Way, lines: list[str]) -> list[str]:
+    """The lines along the way; what comes several times over, once, with its count."""
+    text: list[str] = []
+    for part, same in groupby(
+        part
+        for step in way
+        for part in ([[lines[step]]] if isinstance(step, int) else [folded(turn, lines) for turn in step])
+    ):
+        count = len(list(same))
+        if count == 1:
+            text += part
+        elif len(part) == 1 and "*" not in part[0]:
+            text.append(f"{count}*{part[0]}")
+        elif part:
+            text += [f"{count}*{{", *part, "}"]
+    return text
 
 
 def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attributes | None) -> list[str]:
     """The lines of one variant. Raises Failure when its loop cannot be followed, or without attributes."""
     if attributes is None:
         raise Failure("cuobjdump -elf does not name its kernel")
-    walked, passes = trace(code, variant["loop_trips"])
-    walked = [(instruction, taken) for instruction, taken in walked if instruction.guard != "!PT"]
+    walked, way, passes = trace(code, variant["loop_trips"])
     before = walked[-1][0]  # the loop turns
     lines = []
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
@@ -268,61 +302,4 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
         before = instruction
     a = attributes
     launch = f"{a.registers} {a.local_bytes} {a.static_smem_bytes} {a.block_limit}"
-    counted = [(line, len(list(same))) for line, same in groupby(lines)]
-    return [f"{variant['family']} {variant['variant']} {launch} {passes:g}"] + [
-        f"{n}*{line}" if n > 1 else line for line, n in counted
-    ]
-
-
-def write(file: Path, descriptions: dict[str, list[str]], toolkit: str) -> None:
-    """The descriptions by 'family/variant' into the file of their architecture, ARCH.txt: whole or not at
-    all.
-
-    Raises OSError.
-    """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lines = [
-        f"# {file.stem} machine code of CUDA {toolkit}",
-        "# written by occbench audit --describe; occbench_tools/describe.py says how to read it",
-        *(line for each in descriptions.values() for line in each),
-    ]
-    write_whole(file, "\n".join(lines) + "\n")
-
-
-def read(file: Path) -> tuple[str, dict[str, list[str]]]:
-    """What write() wrote: toolkit, and descriptions. Raises Failure when it cannot be read."""
-    try:
-        head, *lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise Failure(f"{file} cannot be read: {error}") from None
-    if not (match := HEAD.match(head)):
-        raise Failure(f"{file} cannot be read: it does not begin with '# ARCH machine code of CUDA VERSION'")
-    descriptions: dict[str, list[str]] = {}
-    name = ""
-    for line in lines:
-        if line[:1].islower():
-            name = "/".join(line.split()[:2])
-        if name:
-            descriptions.setdefault(name, []).append(line)
-    return match[1], descriptions
-
-
-def compare(file: Path, descriptions: dict[str, list[str]], toolkit: str) -> None:
-    """Raises Failure, with one line, when `file` does not say the same of the same variants; Skip when it
-    is of another toolkit, whose machine code may well be another."""
-    known_toolkit, known = read(file)
-    if known_toolkit != toolkit:
-        raise Skip(f"{file} is of CUDA {known_toolkit}, this build of CUDA {toolkit}")
-    wrong = {
-        "lacks": [name for name in descriptions if name not in known],
-        "is stale on": [name for name in known if known[name] != descriptions.get(name, known[name])],
-        "still has": [name for name in known if name not in descriptions],
-    }
-    complaints = [
-        f"{what} {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        for what, names in wrong.items()
-        if names
-    ]
-    if complaints:
-        mend = f"`occbench audit --describe {file.parent}` writes it anew"
-        raise Failure(f"{file} {'; '.join(complaints)}; {mend}")
+    return [f"{variant['family']} {variant['variant']} {launch} {passes:g}", *folded(way, lines)]

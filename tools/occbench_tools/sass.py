@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -269,9 +269,7 @@ def symbols(binary: Path) -> dict[int, list[str]]:
     return names
 
 
-def kernel_name(
-    offset: int, names: dict[int, list[str]], functions: dict[str, list[Instruction]], arch: str
-) -> str:
+def kernel_name(offset: int, names: dict[int, list[str]], functions: Mapping[str, Sized], arch: str) -> str:
     """What `functions` calls the kernel whose host stub is at `offset`.
 
     Raises Failure when it cannot be told.
