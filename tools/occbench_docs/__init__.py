@@ -16,4 +16,4 @@ class DocsError(Exception):
 
 def pages() -> list[Path]:
     """Every page whose marks are filled in, the README first."""
-    return [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
+    return [ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("**/*.md"))]
