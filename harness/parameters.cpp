@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 #include "harness/check.hpp"
 #include "harness/files.hpp"
@@ -18,6 +19,7 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr int format = 1;
+constexpr int depth_limit = json_depth_limit - 2;  // env.json holds the file two levels down
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
   throw UserError(Exit::file, name + ": " + what);
@@ -28,11 +30,12 @@ template <class T>
 T field(const Json& object, const char* key, const std::string& name, const std::string& where = "") {
   const auto found = object.find(key);
   if (found == object.end()) fail(name, where + "'" + key + "' is missing");
+  constexpr bool is_number = std::is_same_v<T, double>;  // the library makes one of a truth value, too
   try {
-    return found->template get<T>();
+    if (!is_number || found->is_number()) return found->template get<T>();
   } catch (const Json::exception&) {
-    fail(name, where + "'" + key + "' is " + found->dump() + ", which is not of its type");
   }
+  fail(name, where + "'" + key + "' is " + excerpt(found->dump()) + ", which is not of its type");
 }
 
 /// What no device of ours is near to, each way: a value beyond was taken for another unit's.
@@ -49,16 +52,18 @@ double value_of(const Json& entry, const theory::ParameterField& f, const std::s
   if (!entry.is_object()) fail(name, where + "is no object with value, unit, source and method");
   const auto unit = field<std::string>(entry, "unit", name, where);
   if (unit != f.unit)
-    fail(name, where + "is in '" + unit + "', and must be in '" + std::string(f.unit) + "'");
+    fail(name, where + "is in '" + excerpt(unit) + "', and must be in '" + std::string(f.unit) + "'");
   static_cast<void>(field<std::string>(entry, "source", name, where));
   static_cast<void>(field<std::string>(entry, "method", name, where));
   if (entry.contains("value") && entry["value"].is_null()) return 0;
   const auto value = field<double>(entry, "value", name, where);
   if (!(value > 0))
-    fail(name, where + "is " + entry["value"].dump() + ", and must be greater than 0 (or null: not known)");
+    fail(name, where + "is " + excerpt(entry["value"].dump()) +
+                   ", and must be greater than 0 (or null: not known)");
   for (const Plausible& p : plausible)
     if (p.unit == unit && (value < p.least || value > p.most))
-      fail(name, where + "is " + entry["value"].dump() + " " + unit + ", which no device is near to");
+      fail(name,
+           where + "is " + excerpt(entry["value"].dump()) + " " + unit + ", which no device is near to");
   return value;
 }
 
@@ -77,21 +82,21 @@ ParameterFile built_in(const ParameterText& file) {
 ParameterFile parse_parameters(std::string_view text, const std::string& name) {
   Json json;
   try {
-    json = parse_json(text);
+    json = parse_json(text, depth_limit);
   } catch (const std::invalid_argument& e) {
     fail(name, e.what());
   }
   if (!json.is_object()) fail(name, "is not a JSON object");
   for (const char* key : {"origin", "uuid"})  // may be missing
     if (json.contains(key)) static_cast<void>(field<std::string>(json, key, name));
-  if (const auto found = field<int>(json, "format", name); found != format)
-    fail(name,
-         "is of format " + std::to_string(found) + ", and this program reads " + std::to_string(format));
+  if (field<double>(json, "format", name) != format)
+    fail(name, "is of format " + excerpt(json["format"].dump()) + ", and this program reads " +
+                   std::to_string(format));
   ParameterFile file{.name = name,
                      .device = field<std::string>(json, "device", name),
                      .catalogue_name = field<std::string>(json, "catalogue_name", name)};
   if (const auto known = theory::device_names(); std::ranges::find(known, file.catalogue_name) == known.end())
-    fail(name, "its catalogue_name '" + file.catalogue_name + "' is none of " + joined(known));
+    fail(name, "its catalogue_name '" + excerpt(file.catalogue_name) + "' is none of " + joined(known));
   const auto parameters = field<Json>(json, "parameters", name);
   if (!parameters.is_object()) fail(name, "'parameters' is no object");
   std::vector<std::string> missing;
@@ -105,7 +110,7 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
   for (const auto& item : parameters.items())
     if (std::ranges::find(theory::parameter_fields(), item.key(), &theory::ParameterField::name) ==
         theory::parameter_fields().end())
-      fail(name, "the model knows no parameter '" + item.key() + "'");
+      fail(name, "the model knows no parameter '" + excerpt(item.key()) + "'");
   if (!missing.empty()) fail(name, "lacks " + joined(missing) + "; `occbench calibrate` writes a whole file");
   file.content = std::move(json);
   return file;

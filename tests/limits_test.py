@@ -60,7 +60,7 @@ class Files(InAFolder):
         whole = json.dumps(content | {"note": nested})
         for text in (deep, deep + "]" * 100_000, whole, whole.replace('"format": 1', '"format": ' + deep)):
             (self.cwd / "p.json").write_text(text)
-            what = "p.json: is nested deeper than 64 levels"
+            what = "p.json: is nested deeper than 62 levels"
             self.assert_refused(4, what, *RUN[:2], "model:p.json", "--output", "run")
             self.assert_refused(4, what, "run", "--parameters", "p.json", "--output", "run")
             self.assert_refused(4, what, "list", "--device", "model:p.json")
