@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <type_traits>
 
 #include "harness/check.hpp"
 #include "harness/files.hpp"
@@ -30,12 +29,11 @@ template <class T>
 T field(const Json& object, const char* key, const std::string& name, const std::string& where = "") {
   const auto found = object.find(key);
   if (found == object.end()) fail(name, where + "'" + key + "' is missing");
-  constexpr bool is_number = std::is_same_v<T, double>;  // the library makes one of a truth value, too
   try {
-    if (!is_number || found->is_number()) return found->template get<T>();
+    return found->template get<T>();
   } catch (const Json::exception&) {
+    fail(name, where + "'" + key + "' is " + excerpt(found->dump()) + ", which is not of its type");
   }
-  fail(name, where + "'" + key + "' is " + excerpt(found->dump()) + ", which is not of its type");
 }
 
 /// What no device of ours is near to, each way: a value beyond was taken for another unit's.

@@ -17,7 +17,7 @@ limit=-runs=100000 jobs=1 seed=$((RANDOM * 32768 + RANDOM + 1)) targets=()
 while (($#)); do
   case $1 in
     --runs | --seconds | --jobs | --seed)
-      [[ ${2:-} =~ ^[1-9][0-9]{0,9}$ ]] || die 2 "$1 wants a whole number from 1 on"
+      [[ ${2:-} =~ ^[1-9][0-9]{0,15}$ ]] || die 2 "$1 wants a whole number from 1 on"
       case $1 in
         --runs) limit=-runs=$2 ;;
         --seconds) limit=-max_total_time=$2 ;;
@@ -56,15 +56,19 @@ need_cmake
 find_compiler || { apt_install clang-16 libclang-rt-16-dev && find_compiler; } ||
   die 5 "clang++ 15 or newer with its libFuzzer is needed; $(how_to_get clang-16 libclang-rt-16-dev)"
 log=build/fuzz.build.log
+mkdir -p build
+exec 9>build/fuzz.lock  # one call builds, another waits for it
+flock 9
 { configure fuzz -D CMAKE_CXX_COMPILER="$compiler" && compile fuzz >"$log" 2>&1; } || {
   [[ ! -e $log ]] || tail -n 40 "$log" >&2
   die 1 "the targets could not be built"
 }
+exec 9>&-
 
 fuzz() {  # fuzz TARGET
   local program=build/fuzz/tests/fuzz/fuzz_$1 grown=build/fuzz/corpus/$1 crashes=build/fuzz/crashes/$1
-  local log=build/fuzz/$1.log words=(-seed="$seed" "$limit") status=0
-  mkdir -p "$grown" "$crashes"
+  local log=build/fuzz/logs/$1.$seed words=(-seed=$((seed % 4294967295 + 1)) "$limit") status=0
+  mkdir -p "$grown" "$crashes" "${log%/*}"
   [[ ! -e tests/fuzz/$1.dict ]] || words+=(-dict="tests/fuzz/$1.dict")
   SECONDS=0
   nice -n 19 "$program" "${words[@]}" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
