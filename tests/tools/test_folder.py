@@ -99,6 +99,7 @@ def other_header(lines: list[str]) -> list[str]:
          "cases.csv has schema_version 9, and this tool reads 2 or 3 or 4"),
         ("cases.csv", lambda lines: [*lines[:5], "\udc80", *lines[6:]], "cases.csv"),
         ("cases.csv", lambda lines: [lines[0], lines[1].replace("\n", ",1,2,3\n"), *lines[2:]], "cases.csv"),
+        ("cases.csv", lambda lines: [lines[0].replace(",", "\r,", 1), *lines[1:]], "cases.csv: not CSV"),
         ("env.json", lambda lines: lines[:-1], "env.json: not JSON"),
         ("env.json", lambda _: ["[]"], "env.json: not an object"),
         ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: many"),

@@ -115,7 +115,10 @@ def read_csv(
         raise ValueError(f"{name} holds no row")
     version = version_of(content)
     first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
-    header = next(csv.reader([first.rstrip("\r")]), [])
+    try:
+        header = next(csv.reader([first.rstrip("\r")]), [])
+    except csv.Error as error:
+        raise ValueError(f"{name}: not CSV: {error}") from None
     if header[:1] == ["schema_version"] and content.count(b"\n", 0, whole) > 1:
         check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]
