@@ -6,11 +6,13 @@ new file PATH, or the one line to append where PATH is a CMakeLists.txt. Then bu
 OCCBENCH_BUILD_DIR was built, so that ccache hands over all that did not change, and asks `occbench list`.
 """
 
+import csv
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -72,6 +74,48 @@ class SelfExtension(unittest.TestCase):
             self.assertIn(experiment[0], {each["experiment"] for each in listed["cases"]})
             listed = json.loads(checked(occbench, "list", "--variants", "--format", "json"))
             self.assertIn(family[0], {each["family"] for each in listed["variants"]})
+            if self.describe(tree, occbench, family[0]):
+                predicted = self.predictions(self.build(tree), experiment[0], tree)
+                self.assertGreater(len(predicted), 3)
+                self.assertGreater(float(predicted[-1]), 1.5 * float(predicted[0]), "it rises with the warps")
+
+    def describe(self, tree: Path, occbench: Path, family: str) -> bool:
+        """Whether there is a disassembler, and machine code for sm_90. Runs the page's command."""
+        (words,) = re.findall(
+            r"^occbench audit (.*--family.*)$", (ROOT / "docs/extending.md").read_text(), re.M
+        )
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "occbench_tools.audit",
+            "--binary",
+            str(occbench),
+            *words.split(),
+        ]
+        environment = os.environ | {"PYTHONPATH": str(tree / "tools")}
+        done = subprocess.run(command, text=True, capture_output=True, env=environment, cwd=tree)
+        self.assertIn(done.returncode, (0, 77), done.stdout + done.stderr)
+        if done.returncode == 0:
+            files = [path.relative_to(tree) for path in tree.glob(f"kernels/machine_code/*/{family}.txt")]
+            self.assertEqual(files, [Path(f"kernels/machine_code/sm_90/{family}.txt")])
+        return done.returncode == 0
+
+    def predictions(self, occbench: Path, experiment: str, tree: Path) -> list[str]:
+        """Of a model whose GPU the description is of; and an older one's, for which it stands in."""
+        words = ("--preset", "quick", "--experiment", experiment)
+        for name, borrowed in (
+            ("h200", ""),
+            ("a100", "; machine code of sm_90 stands in for sm_80's in some kernels"),
+        ):
+            run = tree / name
+            said = checked(occbench, "run", "--device", f"model:{name}", *words, "--output", run)
+            self.assertIn(f"(built in){borrowed}\n", said)
+            with (run / "cases.csv").open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.assertEqual({row["status"] for row in rows} - {"impossible"}, {"valid"})
+        rows = [row for row in rows if row["status"] == "valid"]
+        return [row["throughput_predicted"] for row in sorted(rows, key=lambda row: int(row["warps_per_sm"]))]
 
     def build(self, tree: Path) -> Path:
         settings = dict(SETTING.findall((BUILD / "CMakeCache.txt").read_text()))

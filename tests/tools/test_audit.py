@@ -243,7 +243,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o755)
     functions = sass.parse_sass(RECORDED.splitlines())
     monkeypatch.setattr(sass, "symbols", lambda binary: {16: list(functions)})
-    monkeypatch.setattr(sass, "disassemble", lambda binary, arch: functions)
+    monkeypatch.setattr(sass, "disassemble", lambda binary, arch, kernels=(): functions)
     return path
 
 

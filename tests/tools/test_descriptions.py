@@ -172,7 +172,7 @@ def test_what_was_audited_so_is_not_disassembled_again(
     assert audit.main([*words, "--describe", str(folder)]) == 0
     functions = sass.disassemble(program, "sm_90")
     asked = []
-    monkeypatch.setattr(sass, "disassemble", lambda binary, arch: asked.append(arch) or functions)
+    monkeypatch.setattr(sass, "disassemble", lambda binary, arch, kernels=(): asked.append(arch) or functions)
 
     def disassembled() -> bool:
         asked.clear()

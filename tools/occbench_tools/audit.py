@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Set
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,21 @@ def list_variants(binary: Path) -> dict[str, Any]:
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
+def kernels(
+    variants: list[dict[str, Any]],
+    names: dict[int, list[str]],
+    attributes: dict[str, describe.Attributes],
+    arch: str,
+) -> list[str]:
+    """Names of the variants' kernels, of those that can be told."""
+    codes = {name: each.code for name, each in attributes.items()}
+    found = []
+    for variant in variants:
+        with suppress(Failure):
+            found.append(sass.kernel_name(variant["entry_offset"], names, codes, arch))
+    return found
+
+
 def evidence(
     variants: list[dict[str, Any]],
     names: dict[int, list[str]],
@@ -101,12 +117,10 @@ def evidence(
     digest = sha256()
     for module in (__file__, describe.__file__, descriptions.__file__, repeats.__file__, sass.__file__):
         digest.update(Path(module).read_bytes())
-    codes = {name: each.code for name, each in attributes.items()}
-    for variant in variants:
-        try:
-            kernel = sass.kernel_name(variant["entry_offset"], names, codes, arch)
-        except Failure:
-            return ""
+    names_of = kernels(variants, names, attributes, arch)
+    if len(names_of) < len(variants):
+        return ""
+    for variant, kernel in zip(variants, names_of, strict=True):
         declared = {name: value for name, value in variant.items() if name != "entry_offset"}
         digest.update(f"{json.dumps(declared, sort_keys=True)} {attributes[kernel]}\n".encode())
     for file in sorted([*(folder / arch).glob("*.txt"), *(folder / DECLARED).glob("*.txt")]):
@@ -175,7 +189,9 @@ def main(arguments: list[str] | None = None) -> int:
             if proof and proof == audited(options.described, arch):
                 print(f"{all_said}0 failures, as {options.described / arch}.audited says")
                 return 0
-        functions = sass.disassemble(binary, arch)
+        functions = sass.disassemble(
+            binary, arch, kernels(variants, names, attributes, arch) if options.family else ()
+        )
     except Skip as why:
         print(printable(f"occbench audit: skipped: {why}"))
         return SKIPPED

@@ -112,7 +112,7 @@ def attributes(binary: Path, arch: str) -> dict[str, Attributes]:
     """Those of every kernel of `binary` for `arch`. Raises Skip as cuobjdump() does."""
     # A block's KiB that the driver keeps lies in the kernel's own section from compute capability 9.0 on.
     reserved_bytes = 1024 if int(re.sub(r"\D", "", arch) or 0) >= 90 else 0
-    return cuobjdump(binary, arch, "-elf", lambda lines: parse_attributes(lines, reserved_bytes))
+    return cuobjdump(binary, arch, ["-elf"], lambda lines: parse_attributes(lines, reserved_bytes))
 
 
 def scheduling(instruction: Instruction) -> tuple[int, str, str, int]:
