@@ -45,13 +45,13 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "folders": Kind(folders.trial, 12, 0.44),  # x 15 calls of readers
-    "words": Kind(words.trial, 60, 0.12),  # x 5 calls
-    "kills": Kind(runs.kill, 4, 0.13),
-    "races": Kind(runs.race, 8, 0.13),
-    "misery": Kind(runs.misery, 10, 0.04),
-    "batch": Kind(batch.trial, 2, 0.04),  # x 10,000 rows
-    "fuzz": Kind(fuzz.trial, 0, 0.10),  # x 20 s of a target; tests of their own replay corpus and properties
+    "folders": Kind(folders.trial, 12, 0.50),  # x 15 calls of readers
+    "words": Kind(words.trial, 60, 0.07),  # x 5 calls
+    "kills": Kind(runs.kill, 4, 0.07),
+    "races": Kind(runs.race, 8, 0.08),
+    "misery": Kind(runs.misery, 10, 0.02),
+    "batch": Kind(batch.trial, 2, 0.015),  # x 10,000 rows
+    "fuzz": Kind(fuzz.trial, 0, 0.245),  # x 20 s of a target; tests of their own replay corpus and properties
 }
 
 
