@@ -16,6 +16,7 @@
 
 #include "harness/arena.hpp"
 #include "harness/random.cuh"
+#include "harness/theory/flow.hpp"
 
 namespace occbench {
 
@@ -55,32 +56,8 @@ struct Pass {
                                     ///< memory, tensor, barriers ...); FP32 and DRAM follow from the above
 };
 
-/// What a pass does that the machine code of its loop does not show: told to the model, which reads the rest there.
-struct Flow {
-  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8: one turn
-  /// makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn). Empty: the one loop
-  /// with audited instructions, once.
-  std::vector<double> loop_trips = {};
-  int working_warps = 0;     ///< of a block, that run the loop; 0: all
-  int idle_warps = 0;        ///< of a block, that do something else meanwhile
-  double working_share = 1;  ///< of all warps, that do the work of a pass; the others go past it
-  int lanes = 32;            ///< of a warp that access memory
-  double l2_bytes = 0;       ///< of the bytes that a thread loads in a pass, those that the L2 has ...
-  double shared_bytes =
-      0;  ///< ... those that other blocks ask for at the same time: one has to wait for DRAM ...
-  double reused_bytes = 0;  ///< ... and those from its working set, which the L1 has if it is large enough
-  bool own_working_set = false;    ///< each block has one of its own
-  std::size_t warp_set_bytes = 0;  ///< or each warp, of this size
-  double halo_rows = 0;  ///< rows, one a warp, that a block reads of its neighbours in each direction
-  double lines = 1;      ///< of the L1 that a global load touches, over the least that so many bytes lie in
-  bool apart = false;    ///< the warps of a block load rows far apart, not what lies side by side
-
-  int barrier_groups = 1;       ///< parts of a block whose warps meet only each other
-  bool uneven = false;          ///< the warps come to a barrier from different turns of its loop
-  double bank_conflict = 1;     ///< cycles of shared memory per cycle that as many bytes need
-  double store_conflict = 0;    ///< of the stores to it, where theirs is another
-  std::size_t stage_bytes = 0;  ///< of one bulk copy
-};
+using Flow = theory::Flow;
+using theory::Sharer;
 
 /// Per iteration of the hot loop, as the built machine code must show it ("FFMA" -> 64, "LDG.128" -> 4).
 /// Audited classes that are not named must not appear.
@@ -152,7 +129,11 @@ struct Variant {
   Pass pass = {};
   Flow flow = {};
   Instructions instructions = {};
-  int hot_loops = 1;              ///< innermost loops with audited instructions; `instructions` are their sum
+  int hot_loops = 1;  ///< innermost loops with audited instructions; `instructions` are their sum
+  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8: one turn
+  /// makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn). Empty: the one loop
+  /// with audited instructions, once.
+  std::vector<double> loop_trips = {};
   bool may_spill = false;         ///< a register cap below need: local loads and stores are expected
   bool spills_to_shared = false;  ///< and 4-byte shared ones: the compiler was asked to spill there first
   int promised_threads = 0;       ///< per SM: __launch_bounds__'s threads x blocks; 0 without

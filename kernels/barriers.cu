@@ -228,9 +228,10 @@ void add(const Form& f) {
       .pass = {.flop = 2 * f.fma,
                .latency_cycles = f.latency_cycles,
                .pipe_cycles_per_warp = 2 * f.meetings + 2 * f.exchanges},
-      .flow = {.loop_trips = f.loop_trips, .barrier_groups = f.groups, .uneven = f.uneven},
+      .flow = {.barrier_groups = f.groups},
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
+      .loop_trips = f.loop_trips,
       .l2_before = L2::warm,
       .dynamic_smem_bytes =
           [=](int block_size) { return smem_bytes_per_thread * static_cast<std::size_t>(block_size); },

@@ -149,7 +149,7 @@ void add(const Form& f, const void* entry) {
       .pass = {.latency_cycles = always_hits ? 60.0 : 130.0,
                .idle_values = f.held,
                .pipe_cycles_per_warp = (always_hits ? 4.0 : 8.0) * f.ilp},
-      .flow = {.reused_bytes = bytes_per_pass, .own_working_set = true},
+      .flow = {.reused_bytes = bytes_per_pass, .set_of = Sharer::block},
       .instructions = {{"LDG.128", f.ilp}, {"FADD", 4 * f.ilp}},
       .l2_before = L2::warm,
       // from 128 threads on more than one sweep, so that the way back to the set's start is checked

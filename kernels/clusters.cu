@@ -246,9 +246,10 @@ void add_chase() {
       .dials = dials,
       .ceiling = Ceiling::none,
       .pass = {.latency_cycles = 200.0 * loads_per_pass},
-      .flow = {.loop_trips = {0, 1}, .working_warps = 1, .lanes = 1},
+      .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
       .instructions = {{"LD.64", loads_per_pass}, {"STS.64", 1}},
       .hot_loops = 2,  // the chase, and what lays the chain
+      .loop_trips = {0, 1},
       .least_cc = 90,
       .in_clusters = true,
       .l2_before = L2::warm,

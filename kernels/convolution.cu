@@ -157,8 +157,7 @@ void add(const void* entry, int register_cap = 0) {
                .pipe_cycles_per_warp = double(reads + loads)},
       // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same time
       .flow = {.shared_bytes = double{sizeof(float)} * (loads - points),
-               .lines = Kernel::lines_per_load(),
-               .apart = true},
+               .layout = {.lines = Kernel::lines_per_load(), .apart = true}},
       .instructions = {{"LDG.32", loads},
                        {"STS.32", loads},
                        {"LDS.32", reads},

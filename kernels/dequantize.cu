@@ -143,7 +143,8 @@ void add(const void* entry, int register_cap = 0) {
                .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
       // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM once, and all
       // of them wait for it.
-      .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp, .lines = lines / least_lines},
+      .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp,
+               .layout = {.lines = lines / least_lines}},
       .instructions = instructions,
       .may_spill = words == 4 && register_cap == 40,
       .l2_before = L2::dirty,

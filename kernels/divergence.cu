@@ -189,9 +189,9 @@ void add_branch(BranchForm f) {
       .pass = {.flop = 2.0 * fma_per_path,
                .latency_cycles = 4.0 * fma_per_path * serial,
                .pipe_cycles_per_warp = fma_per_path / 4.0 * serial},
-      .flow = {.loop_trips = loop_trips},
       .instructions = {{"FFMA", fma_in_code << depth}},
       .hot_loops = 1 << depth,
+      .loop_trips = loop_trips,
       .l2_before = L2::warm,
       .prepare =
           [f](Arena& arena, const Shape& shape) {
@@ -281,9 +281,9 @@ void add_boundary(const BoundaryForm& f) {
       .dials = dials,
       .ceiling = Ceiling::fp32,
       .pass = {.flop = 2.0 * fma_per_path, .latency_cycles = 4.0 * fma_per_path / chains},
-      .flow = {.loop_trips = {1, fma_per_path / fma_in_code},
-               .working_share = static_cast<double>(working) / static_cast<double>(one_copy.lanes.size())},
+      .flow = {.working_share = static_cast<double>(working) / static_cast<double>(one_copy.lanes.size())},
       .instructions = {{"FFMA", fma_in_code}},
+      .loop_trips = {1, fma_per_path / fma_in_code},
       .fixed_block_size = f.block_size,
       .l2_before = L2::warm,
       .prepare =

@@ -99,8 +99,9 @@ void add() {
                .dram_waits = turns,
                .pipe_cycles_per_warp = turns * 2.0 * lanes * ilp},
       // the vector is everybody's, and the L1's from the second row on
-      .flow = {.loop_trips = {1, turns}, .reused_bytes = bytes_per_pass, .apart = true},
+      .flow = {.reused_bytes = bytes_per_pass, .layout = {.apart = true}},
       .instructions = {{"LDG." + std::to_string(8 * width), 2 * ilp}, {"FFMA", lanes * ilp}},
+      .loop_trips = {1, turns},
       .fixed_block_size = block,
       .l2_before = L2::clean,
       .max_iterations =

@@ -246,7 +246,7 @@ void add(const void* entry, bool spills, int register_cap = 0) {
                .pipe_cycles_per_warp = double(2 * velocities + shifted) * sites},
       // Each value is read once. Warps side by side share a sector where a population is shifted: the later one has it
       // from a cache.
-      .flow = {.lines = static_cast<double>(velocities + shifted) / velocities},
+      .flow = {.layout = {.lines = static_cast<double>(velocities + shifted) / velocities}},
       .instructions = {{"LDG.32", velocities * sites},
                        {"STG.32", velocities * sites},
                        {"FADD", additions * sites},

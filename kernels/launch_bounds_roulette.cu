@@ -325,9 +325,10 @@ struct StencilKernel {
                  .pipe_cycles_per_warp = 4.0 * (3 + 2 * Stencil::reach + 1)},  // the L1's, 128 bytes a cycle
         // the plane in the middle was loaded `reach` passes before
         .flow = {.reused_bytes = (2.0 + 2 * Stencil::reach) * written,
-                 .warp_set_bytes = (Stencil::reach + 1) * Stencil::pitch * sizeof(float),
-                 .halo_rows = Stencil::reach,
-                 .lines = 2},  // rows of 544 bytes: each 8 lanes' 128 bytes lie in two lines
+                 .neighbour_bytes = 2.0 * Stencil::reach * written,
+                 .set_of = Sharer::warp,
+                 .set_bytes = (Stencil::reach + 1) * Stencil::pitch * sizeof(float),
+                 .layout = {.lines = 2}},  // rows of 544 bytes: each 8 lanes' 128 bytes lie in two lines
         .instructions = {{"LDG.128", 3 + 2 * Stencil::reach},
                          {"FMUL", Stencil::points},
                          {"FFMA", Stencil::points * neighbours},

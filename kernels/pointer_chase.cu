@@ -274,15 +274,15 @@ void add(const Form& f) {
       .ceiling = Ceiling::none,
       .pass = {.dram_bytes = f.cold ? double(loads * sizeof(Line*)) : 0.0,
                .latency_cycles = loads * f.latency_cycles + (f.timed ? reading_the_clock : 0)},
-      .flow = {.loop_trips = f.timed ? std::vector<double>{0, 1}
-                                     : std::vector<double>{0, 1.0 / device::chase_unrolled, 0},
-               .working_warps = 1,
-               .lanes = 1,
+      .flow = {.working_warps = [](int) { return 1; },
                .l2_bytes = f.cold || f.cache == Cache::l1 ? 0.0 : double(loads * sizeof(Line*)),
-               .reused_bytes = f.cold || f.cache == Cache::l2 ? 0.0 : double(loads * sizeof(Line*))},
+               .reused_bytes = f.cold || f.cache == Cache::l2 ? 0.0 : double(loads * sizeof(Line*)),
+               .layout = {.lanes = 1}},
       // the touching loop, and the chase: when it is not timed, by eights and by ones
       .instructions = {{"LDG.32", touches}, {"LDG.64", f.timed ? loads : device::chase_unrolled + 1}},
       .hot_loops = f.timed ? 2 : 3,
+      .loop_trips =
+          f.timed ? std::vector<double>{0, 1} : std::vector<double>{0, 1.0 / device::chase_unrolled, 0},
       .l2_before = f.cold ? L2::clean : L2::warm,
       .check_iterations = check_iterations,
       .max_iterations =
@@ -333,9 +333,10 @@ void add_loaded() {
       .dials = {.ilp = ilp, .bytes_per_access = sizeof(float4), .working_set_bytes = dram_bytes},
       .ceiling = Ceiling::dram,
       .pass = {.dram_bytes = bytes_per_pass, .latency_cycles = 16.0 * ilp, .dram_waits = 1},
-      .flow = {.loop_trips = {1, 0}, .idle_warps = 1},
+      .flow = {.working_warps = [](int warps) { return warps - 1; }},
       .instructions = {{"LDG.128", ilp}, {"FADD", 4 * ilp}, {"LDG.64", 1}, {"LDS.32", 1}},
       .hot_loops = 2,  // streaming, and chasing
+      .loop_trips = {1, 0},
       .max_iterations =
           [=](const Arena& arena, const Shape& shape) {
             if (shape.block_size <= warp_size || dram_bytes > arena.input_bytes() / 2) return std::int64_t{0};

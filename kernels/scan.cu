@@ -160,7 +160,7 @@ void add(const Form& form) {
                .dram_waits = 1,
                .pipe_cycles_per_warp = form.pipe_cycles_per_warp},
       // of eight elements each load takes every other 16 bytes
-      .flow = {.lines = static_cast<double>(loads)},
+      .flow = {.layout = {.lines = static_cast<double>(loads)}},
       .instructions = instructions,
       .fixed_block_size = form.block,
       .l2_before = L2::dirty,

@@ -237,9 +237,9 @@ void add(const Form& f, const void* entry) {
       .ceiling = Ceiling::none,  // what counts is hashes: no rate of the hardware is one of these
       // a round's chain of about five instructions is no longer than what the warp itself issues meanwhile
       .pass = {.latency_cycles = pipe_cycles, .pipe_cycles_per_warp = pipe_cycles / 4},
-      .flow = {.loop_trips = f.unrolled == rounds ? std::vector<double>{}
-                                                  : std::vector<double>{1, double{rounds} / f.unrolled - 1}},
       .instructions = f.instructions,
+      .loop_trips = f.unrolled == rounds ? std::vector<double>{}
+                                         : std::vector<double>{1, double{rounds} / f.unrolled - 1},
       .may_spill = f.may_spill,
       .l2_before = L2::warm,
       .max_iterations =

@@ -124,13 +124,12 @@ void add_chain(bool timed, const void* entry) {
       .dials = {.data_type = "u32", .working_set_bytes = words * word_bytes, .bank_conflict = 1},
       .ceiling = Ceiling::none,
       .pass = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
-      .flow = {.loop_trips = timed ? std::vector<double>{0, 1}
-                                   : std::vector<double>{0, 1.0 / device::chase_unrolled, 0},
-               .working_warps = 1,
-               .lanes = 1},
+      .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
       // linking; and the chain: when it is not timed, by eights and by ones
       .instructions = {{"STS.32", 1}, {"LDS.32", timed ? loads : device::chase_unrolled + 1}},
       .hot_loops = timed ? 2 : 3,
+      .loop_trips =
+          timed ? std::vector<double>{0, 1} : std::vector<double>{0, 1.0 / device::chase_unrolled, 0},
       .l2_before = L2::warm,
       .check_iterations = 100,
       .prepare =
@@ -173,9 +172,10 @@ void add_read(int conflict) {
       .ceiling = Ceiling::shared_memory,
       .pass = {.latency_cycles = depth * (latency_cycles + ilp * pipe_cycles - 1),
                .pipe_cycles_per_warp = loads_per_pass * pipe_cycles},
-      .flow = {.loop_trips = {0, 1}, .bank_conflict = double(conflict)},
+      .flow = {.layout = {.bank_conflict = double(conflict), .store_conflict = double(conflict)}},
       .instructions = {{"STS.32", 1}, {"LDS." + std::to_string(8 * width), loads_per_pass}},
       .hot_loops = 2,  // linking, and reading
+      .loop_trips = {0, 1},
       .l2_before = L2::warm,
       .prepare =
           [=](Arena& arena, const Shape& shape) {

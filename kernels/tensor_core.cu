@@ -603,7 +603,7 @@ struct Form {
   Instructions instructions = {};
   int hot_loops = 1;
   std::vector<double> loop_trips = {};
-  int working_warps = 0;
+  std::function<int(int)> working_warps = {};  ///< as Flow has it
   int promised_threads = 0;
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
@@ -629,9 +629,10 @@ void add_wgmma(const Form& f) {
       .dials = dials,
       .ceiling = Ceiling::tensor_bf16,
       .pass = {.flop = flop_per_block / f.block_size, .latency_cycles = 2.0 * f.columns},
-      .flow = {.loop_trips = f.loop_trips, .working_warps = f.working_warps},
+      .flow = {.working_warps = f.working_warps},
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
+      .loop_trips = f.loop_trips,
       .promised_threads = f.promised_threads,
       .fixed_block_size = f.block_size,
       .least_cc = 90,
@@ -693,7 +694,7 @@ void add_streamed() {
        .hot_loops = 2,
        .loop_trips = streams_a && streams_b ? std::vector<double>{0, 1, 0, 0, 0}
                                             : std::vector<double>{0, 1, 0, 0, 0, 0},  // the consumers'
-       .working_warps = 4 * consumers,
+       .working_warps = [](int) { return 4 * consumers; },
        .promised_threads = Producer::threads,
        .entry = reinterpret_cast<const void*>(bounded_entry<Producer, Producer::threads, 1>)});
   using Everyone = Pipelined<Stream>;

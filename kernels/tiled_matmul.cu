@@ -169,7 +169,7 @@ struct Form {
   double bytes_per_pass;  ///< that a thread loads
   double lines;           ///< that a warp's load lies in: its rows of the tile
   double bank_conflict = 1;
-  double store_conflict = 0;
+  double store_conflict = 1;
   std::vector<double> loop_trips = {};
   const void* entry = nullptr;
 };
@@ -189,13 +189,13 @@ void add(const Form& f) {
       .pass = {.flop = flop_per_pass,
                .latency_cycles = 800.0 + 8 * f.depth,
                .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
-      .flow = {.loop_trips = f.loop_trips,
-               .l2_bytes = (1 - new_lines) * f.bytes_per_pass,
+      .flow = {.l2_bytes = (1 - new_lines) * f.bytes_per_pass,
                .shared_bytes = new_lines * f.bytes_per_pass,
-               .lines = f.lines,
-               .bank_conflict = f.bank_conflict,
-               .store_conflict = f.store_conflict},
+               .layout = {.lines = f.lines,
+                          .bank_conflict = f.bank_conflict,
+                          .store_conflict = f.store_conflict}},
       .instructions = f.instructions,
+      .loop_trips = f.loop_trips,
       .fixed_block_size = f.threads,
       .l2_before = L2::clean,
       .dynamic_smem_bytes = [tile_bytes](int) { return 2 * tile_bytes; },

@@ -94,7 +94,7 @@ void add() {
                .latency_cycles = 120.0 + rows * (1 + conflict),
                .dram_waits = 1,
                .pipe_cycles_per_warp = double(rows) * (1 + conflict)},
-      .flow = {.apart = true, .bank_conflict = double{conflict}, .store_conflict = 1},
+      .flow = {.layout = {.apart = true, .bank_conflict = double{conflict}}},
       .instructions = {{"LDG.32", rows}, {"STS.32", rows}, {"LDS.32", rows}, {"STG.32", rows}, {"BAR", 2}},
       .fixed_block_size = Kernel::threads,
       .l2_before = L2::dirty,

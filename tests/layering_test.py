@@ -34,6 +34,87 @@ RULES = {
 SOURCE_NAME = re.compile(r"""["'][^"'\n]*\.(?:cu|cuh|hpp|cpp)["']""")
 
 
+# Theory's rooms that play hardware. Their numbers stand in hardware.hpp or are parameters; what may stand in
+# them beside 0, 1, 2, a half and a billionth is no fact of hardware, and is named here.
+NUMBERS_OF_THE_METHOD = {
+    "accesses": {"4"},  # bytes of a word
+    "code": set(),
+    "demand": {"50", "128", "1024", "4.0", "64", "16", "1.5"},  # iterations; what parameters and wgmma are of
+    "dram": {"6"},  # of a queue's mean wait
+    "l1": {"16", "32", "8"},  # chains that are tried
+    "lines": {"32"},  # bits
+    "load_store": {"40", "16", "56"},  # bits
+    "memory": set(),
+    "scheduler": set(),
+    "simulate": set(),
+    "warp": {"6"},  # scoreboards of an instruction's encoding
+}
+NUMBER = re.compile(r"(?<![\w.])\d(?:[\w.']|(?<=e)-)*")
+COMMENT_OR_TEXT = re.compile(r"//.*|\"[^\"\n]*\"|^[ \t]*#.*", re.MULTILINE)
+# What a room counts for Usage: added to, or handed over at the end.
+COUNT = re.compile(r"\b\w+_busy_\b|\bissued_\.\w+(?:\[\w+\])?")
+COUNTED = re.compile(
+    r"\+\+issued_\.|(?:_busy_|issued_\.\w+(?:\[\w+\])?) \+= |double \w+_busy_ = 0|"
+    r"\.\w+ = (?:\w+_busy_|issued_\.\w+)[,;}]"
+)
+
+
+def include_circles(root: Path) -> list[str]:
+    """Each circle of quoted includes, as the files that it goes through."""
+    files = {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for room in ROOMS
+        for path in (root / room).rglob("*")
+        if path.suffix in SOURCES
+    }
+    includes = {name: [m[1] for m in INCLUDE.finditer(text) if m[1] in files] for name, text in files.items()}
+    found, done = [], set()
+
+    def visit(name: str, way: list[str]) -> None:
+        if name in way:
+            found.append(" -> ".join([*way[way.index(name) :], name]))
+        elif name not in done:
+            for other in includes[name]:
+                visit(other, [*way, name])
+            done.add(name)
+
+    for name in includes:
+        visit(name, [])
+    return found
+
+
+def theory_code(root: Path) -> list[tuple[str, int, str]]:
+    """(file, line, code without comments, texts and includes) of theory's rooms that play hardware."""
+    return [
+        (path.name, number, line)
+        for path in sorted((root / "harness/theory").glob("*.[ch]pp"))
+        if path.stem in NUMBERS_OF_THE_METHOD
+        for number, line in enumerate(
+            COMMENT_OR_TEXT.sub("", path.read_text(encoding="utf-8")).splitlines(), 1
+        )
+    ]
+
+
+def constants_of_hardware(root: Path) -> list[str]:
+    """Numbers in theory's rooms that no one has named: 'file:line: number'."""
+    usual = {"0", "1", "2", "0.0", "1.0", "0.5", "1e-9"}
+    return [
+        f"{file}:{number}: {found}"
+        for file, number, line in theory_code(root)
+        for found in NUMBER.findall(line)
+        if found not in usual | NUMBERS_OF_THE_METHOD[Path(file).stem]
+    ]
+
+
+def read_counts(root: Path) -> list[str]:
+    """Lines of the simulation that ask for what is only counted: statistics feed no physics."""
+    return [
+        f"{file}:{number}: {line.strip()}"
+        for file, number, line in theory_code(root)
+        if COUNT.search(line) and not COUNTED.search(line)
+    ]
+
+
 def forbidden_includes(root: Path) -> list[str]:
     """One line 'path:line: what' for each include (or source name in tools) that breaks the layering."""
     found = []
@@ -115,6 +196,58 @@ class Layering(unittest.TestCase):
             with next((tree / "harness").glob("*.hpp")).open("a") as header:
                 header.write("#include <benchmark/benchmark.h>\n")
             self.assertEqual(len(forbidden_includes(tree)), len(before) + 1)
+
+    def test_no_circle(self) -> None:
+        self.assertEqual(include_circles(ROOT), [])
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            for room in ROOMS:
+                shutil.copytree(ROOT / room, tree / room)
+            with (tree / "harness/theory/random.hpp").open("a") as header:
+                header.write('#include "harness/theory/memory.hpp"\n')
+            self.assertIn("harness/theory/random.hpp", include_circles(tree)[0])
+
+    def test_constants_of_hardware_stand_in_one_file_and_counts_are_not_read(self) -> None:
+        self.assertEqual(constants_of_hardware(ROOT), [])
+        self.assertEqual(read_counts(ROOT), [])
+        with tempfile.TemporaryDirectory() as folder:
+            theory = Path(folder) / "harness/theory"
+            shutil.copytree(ROOT / "harness/theory", theory)
+            for name, line in (
+                ("scheduler.cpp", "constexpr double mma_latency = 33;"),
+                ("memory.cpp", "double f(double t) { return t + 1.75e3; }"),
+            ):
+                with (theory / name).open("a") as file:
+                    file.write(line + "\n")
+            self.assertEqual(
+                [x.split(": ")[1] for x in constants_of_hardware(Path(folder))], ["1.75e3", "33"]
+            )
+            with (theory / "dram.cpp").open("a") as file:
+                file.write("double f() { return port_busy_ / 2; }\n")
+            with (theory / "scheduler.cpp").open("a") as file:
+                file.write("double f() { return issued_.fma; }\n")
+            self.assertEqual(len(read_counts(Path(folder))), 2)
+
+    def test_every_fact_has_its_unit_source_and_device_and_is_used(self) -> None:
+        texts = {p.name: p.read_text() for p in (ROOT / "harness/theory").glob("*.?pp")}
+        table = texts["hardware.hpp"]
+        names = re.findall(r'(?m)^    \{"(\w+)",', table)
+        self.assertGreater(len(names), 40)
+        self.assertEqual(len(names), len(set(names)))
+        for name in names:
+            entry = table.split(f'{{"{name}",')[1].split("},\n")[0]
+            self.assertRegex(
+                entry, r'(?s)^ .+?, "[^"]*", \w+,\s+"[^"]+.*",\s+("[^"]+|no_record|huerta)', name
+            )
+            used = any(f'fact("{name}")' in text for text in texts.values()) or f"{name} = {{" in table
+            self.assertTrue(used, name)
+
+    def test_program_and_tools_agree_on_what_bounds(self) -> None:
+        cpp = re.search(r"least_use_of_bound = ([\d.]+);", (ROOT / "harness/theory/model.hpp").read_text())
+        python = re.search(
+            r"(?m)^LEAST, TIE, FULL, IDLE = (\d+),", (ROOT / "tools/occbench_tools/counters.py").read_text()
+        )
+        self.assertEqual(cpp and 100 * float(cpp[1]), python and float(python[1]))
 
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
         cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/curves.hpp").read_text())

@@ -35,6 +35,8 @@ Machine quiet_machine() {
 Parameters quiet_parameters() {
   Parameters p;
   p.sm_clock_hz = 1e9;
+  p.alu_interval_cycles = 2;
+  p.operand_interval_cycles = 1.5;
   p.l1_latency_cycles = 32;
   p.l1_bytes_per_cycle = 128;
   p.l2_latency_cycles = 270;
@@ -143,7 +145,7 @@ TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
   const Program wide = parse_programs("f v 16 0 0 0 1\n16*LDS.128 4 0 - 01 00 00\n").at({"f", "v"});
   const Crew four{.blocks = 1, .warps_per_block = 4};
   for (const double ways : {1.0, 2.0, 4.0, 8.0})
-    EXPECT_NEAR(pace(chase, four, {.bank_conflict = ways}) / 16, 23 + 2 * (ways - 1), 1) << ways;
+    EXPECT_NEAR(pace(chase, four, {.layout = {.bank_conflict = ways}}) / 16, 23 + 2 * (ways - 1), 1) << ways;
   EXPECT_NEAR(pace(wide, four) / 16, 23 + 2 * 3 + 3, 1) << "four passes, and four registers to write";
   // However long each access takes, 16 warps of a scheduler wait for it evenly; at one a cycle the last ones starve.
   EXPECT_NEAR(pace(wide, {.blocks = 16, .warps_per_block = 4}) / 16, 4 * 64, 8);
@@ -267,7 +269,7 @@ TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
       parse_programs(
           "f v 16 0 0 0 1\n4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
           .at({"f", "v"});
-  const Traffic traffic{.bank_conflict = 2, .store_conflict = 8};
+  const Traffic traffic{.layout = {.bank_conflict = 2, .store_conflict = 8}};
   EXPECT_NEAR(pace(exchange, {.blocks = 16, .warps_per_block = 4}, traffic) / 64, 4 * 8 + 4 * 2, 1);
 }
 
@@ -276,10 +278,10 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
   const Crew full{.blocks = 16, .warps_per_block = 4};
-  EXPECT_NEAR(pace(load, full, {.lines = 2}) / pace(load, full), 1.5, 0.05);
+  EXPECT_NEAR(pace(load, full, {.layout = {.lines = 2}}) / pace(load, full), 1.5, 0.05);
   // Where DRAM has little to do the neighbours meet in the L2.
   const Crew lone{.blocks = 1, .warps_per_block = 1};
-  EXPECT_NEAR(pace(load, lone, {.lines = 2}) / pace(load, lone), 1, 0.05);
+  EXPECT_NEAR(pace(load, lone, {.layout = {.lines = 2}}) / pace(load, lone), 1, 0.05);
 }
 
 TEST(Simulate, WritesLeaveNoChannelIdleThatHasReads) {
@@ -315,7 +317,7 @@ TEST(Simulate, RowsFarApartAreNot) {
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
           .at({"f", "v"});
   const Crew block{.blocks = 1, .warps_per_block = 16};
-  EXPECT_GT(pace(row, block, {.apart = true}, m), pace(row, block, {}, m) + 50);
+  EXPECT_GT(pace(row, block, {.layout = {.apart = true}}, m), pace(row, block, {}, m) + 50);
 }
 
 TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
@@ -420,7 +422,7 @@ TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
   // Each takes it 32 cycles; what follows them is issued as the fifth last of them is done.
   const auto cycles = [](int loads) {
     const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) + "*LDS.32 1 - - 00 00 00\n";
-    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {.bank_conflict = 32},
+    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {.layout = {.bank_conflict = 32}},
                     {.blocks = 1, .warps_per_block = 1}, 1)
         .cycles;
   };
@@ -601,14 +603,15 @@ TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
   const Program rows = chain(10, "LDG.128 1 0 - 00 00 00");
   // Ten loads of 16 bytes: four rows on either side, and the warp's own twice.
-  const Flow flow{.reused_bytes = 160, .warp_set_bytes = 2048, .halo_rows = 4};
+  const LoopFacts facts{.working_set_bytes = 2048,
+                        .flow = {.reused_bytes = 160, .neighbour_bytes = 2 * 4 * 16, .set_of = Sharer::warp}};
   const auto cycles = [&](int warps_per_block) {
     const Shape shape{.grid_size = 16 / warps_per_block,
                       .warps_per_block = warps_per_block,
                       .blocks_per_sm = 16 / warps_per_block,
                       .passes = 200,
                       .l1_bytes = 128 * 1024};
-    return predict(rows, flow, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / (200 * 16);
+    return predict(rows, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / (200 * 16);
   };
   EXPECT_NEAR(cycles(1), 8 * 512 / 32.0, 4);
   EXPECT_NEAR(cycles(2), 4 * 512 / 32.0, 4);
@@ -622,7 +625,7 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
   const Program sweep =
       parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
-  const Flow flow{.reused_bytes = 16, .working_set_bytes = 4096, .own_working_set = true};
+  const LoopFacts facts{.working_set_bytes = 4096, .flow = {.reused_bytes = 16, .set_of = Sharer::block}};
   const auto cycles =
       [&](int blocks) {  // of a pass of one block of four warps; 21 KiB have room for five of them
         const Shape shape{.grid_size = blocks,
@@ -630,7 +633,7 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
                           .blocks_per_sm = blocks,
                           .passes = 4000,
                           .l1_bytes = 21 * 1024};
-        return predict(sweep, flow, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / 4000 /
+        return predict(sweep, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / 4000 /
                blocks;
       };
   EXPECT_NEAR(cycles(5), 4 * 512 / 128.0, 2) << "the L1's own rate";

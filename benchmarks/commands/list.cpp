@@ -68,7 +68,7 @@ nlohmann::json json_of(const Variant& v) {
           {"may_spill", v.may_spill},
           {"spills_to_shared", v.spills_to_shared},
           {"hot_loops", v.hot_loops},
-          {"loop_trips", v.flow.loop_trips},
+          {"loop_trips", v.loop_trips},
           {"instructions", v.instructions}};
 }
 

@@ -7,19 +7,22 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "harness/theory/hardware.hpp"
+#include "harness/theory/needs.hpp"
+
 namespace occbench::theory {
 
 namespace {
 
 constexpr std::string_view names[] = {"streaming", "compute", "shared_memory", "mixed"};
-constexpr int fma_cycles = 4;         // until a dependent FMA or addition may issue, Volta to Hopper
-constexpr int predicate_cycles = 13;  // from the comparison to the branch upon it
-constexpr int fmas_per_turn = 512;    // of compute, as fma_chain unrolls it
-constexpr int loads_per_turn = 16;    // of shared_memory, as shared_latency does
+constexpr auto fma_cycles = static_cast<int>(fact("fma_latency"));
+constexpr auto predicate_cycles = static_cast<int>(fact("predicate_latency"));
+constexpr int fmas_per_turn = 512;  // of compute, as fma_chain unrolls it
+constexpr int loads_per_turn = 16;  // of shared_memory, as shared_latency does
 // A launch that the model extends from a few turns; its first microseconds then weigh nothing.
 constexpr std::int64_t passes = 1'000'000'000;
-// Instructions of all warps in one turn as it is put to the model, which extends a launch from the pace of single turns:
-// chance then makes 1 % of it.
+// Instructions of all warps in one turn as it is put to the model, which extends a launch from the pace of
+// single turns: chance then makes 1 % of it.
 constexpr double instructions_per_turn = 120000;
 
 bool loads_from_dram(Kind kind) { return kind == Kind::streaming || kind == Kind::mixed; }
@@ -54,7 +57,8 @@ void append_turn(std::vector<Instruction>& loop, const std::vector<Instruction>&
   append(loop, {.pipe = Pipe::branch, .taken = true, .stall = 5});
 }
 
-/// One pass: loads, each behind the arithmetic of its address; `fmas` dealt out over the words; each word to the sum.
+/// One pass: loads, each behind the arithmetic of its address; `fmas` dealt out over the words; each word to
+/// the sum.
 void append_pass(std::vector<Instruction>& loop, const KernelClass& k, int fmas) {
   for (int j = 0; j < k.ilp; ++j) {
     append(loop, arithmetic(Pipe::alu, 2));
@@ -143,8 +147,8 @@ Program shared_memory(const KernelClass& k) {
   return p;
 }
 
-/// The loop unrolled without a change, so that one turn of `warps` warps is long enough to tell their pace; of what loads
-/// from DRAM the model simulates several turns anyway.
+/// The loop unrolled without a change, so that one turn of `warps` warps is long enough to tell their pace;
+/// of what loads from DRAM the model simulates several turns anyway.
 Program unrolled(const Program& p, int warps) {
   const double size = static_cast<double>(p.loop.size()) * warps;
   const double enough = p.count(Pipe::global_load) > 0 ? instructions_per_turn / 16 : instructions_per_turn;
@@ -159,12 +163,6 @@ std::string number(double value) {
   char text[24];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
-}
-
-void require(double value, std::string_view name, Kind kind) {
-  if (!(value > 0))
-    throw std::invalid_argument("the device's parameters lack '" + std::string(name) + "', which the class " +
-                                std::string(to_string(kind)) + " needs");
 }
 
 /// What DRAM can feed at best, in the unit of the peak: byte/s, or FLOP/s at the intensity.
@@ -229,20 +227,9 @@ Program program_of(const KernelClass& k) {
 
 ClassModel::ClassModel(const KernelClass& kernel, const Chip& chip, const Parameters& p)
     : kernel_(kernel), chip_(chip), parameters_(p), program_(program_of(kernel)) {
-  require(p.sm_clock_hz, "sm_clock", kernel.kind);
-  if (kernel.kind == Kind::shared_memory) {
-    require(p.shared_latency_cycles, "shared_latency", kernel.kind);
-    require(p.shared_bytes_per_cycle, "shared_bandwidth", kernel.kind);
-  }
-  if (loads_from_dram(kernel.kind)) {
-    require(p.dram_latency_s, "dram_latency", kernel.kind);
-    require(p.dram_read_bytes_per_s, "dram_read_bandwidth", kernel.kind);
-    require(p.dram_write_bytes_per_s, "dram_write_bandwidth", kernel.kind);
-    require(p.dram_mixed_bytes_per_s, "dram_mixed_bandwidth", kernel.kind);
-    require(p.l1_bytes_per_cycle, "l1_bandwidth", kernel.kind);
-    require(p.l2_bytes_per_s, "l2_bandwidth", kernel.kind);
-    require(p.sm_port_bytes_per_cycle, "sm_port_bandwidth", kernel.kind);
-  }
+  if (const auto name = lacking(p, program_); !name.empty())
+    throw std::invalid_argument("the device's parameters lack '" + std::string(name) + "', which the class " +
+                                std::string(to_string(kernel.kind)) + " needs");
   peak_ = peak_of(kernel, chip, p);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that have not been written yet: what the model says of a loop of a well-known kind, given a footprint alone.
+// Kernels that have not been written yet: what the model says of a loop of a well-known kind, given a
+// footprint alone.
 #pragma once
 
 #include <optional>
@@ -50,8 +51,8 @@ struct Peak {
   std::string_view basis;  ///< which rate that is, and where it comes from
 };
 
-/// A class on a device. Throws std::invalid_argument with one line as program_of() does, or on a parameter that this
-/// class needs and the device lacks.
+/// A class on a device. Throws std::invalid_argument with one line as program_of() does, or on a parameter
+/// that this class needs and the device lacks.
 class ClassModel {
  public:
   ClassModel(const KernelClass& kernel, const Chip& chip, const Parameters& parameters);
@@ -73,7 +74,8 @@ class ClassModel {
   Peak peak_;
 };
 
-/// The fewest warps per SM, in whole fours up to `most_warps`, that reach `share` of the peak; nullopt if none do.
+/// The fewest warps per SM, in whole fours up to `most_warps`, that reach `share` of the peak; nullopt if
+/// none do.
 std::optional<int> fewest_warps(const ClassModel& model, double share, int most_warps);
 
 }  // namespace occbench::theory

@@ -10,17 +10,22 @@
 #include <list>
 #include <unordered_map>
 
+#include "harness/theory/hardware.hpp"
+
 namespace occbench::theory {
 
-/// An SM's instruction cache, and for each scheduler the way to what lies behind it. As an H200 runs straight-line loops
-/// of all lengths (a kernel beside the suite): up to 32 KB nobody waits; beyond it each scheduler has a line of eight
-/// instructions every 19 cycles, and beyond 128 KB every 46, one after the other for all of its warps. Warps that come to
-/// a line together wait for it once. The next line is asked for as one begins. Nothing was measured between 2,048 and 3,072
-/// instructions: the least recently wanted line gives way, so that a loop a line too long misses as one of twice its length.
+/// An SM's instruction cache, and for each scheduler the way to what lies behind it. As an H200 runs
+/// straight-line loops of all lengths (a kernel beside the suite): as long as the cache holds them nobody
+/// waits; beyond it each scheduler has a line at a time, one after the other for all of its warps. Warps that
+/// come to a line together wait for it once. The next line is asked for as one begins. Nothing was measured
+/// between 2,048 and 3,072 instructions: the least recently wanted line gives way, so that a loop a line too
+/// long misses as one of twice its length.
 class Code {
  public:
   /// `lines`: that the loop goes through.
-  explicit Code(std::size_t lines) : long_(lines > held), interval_(lines > behind ? 46 : 19) {}
+  explicit Code(std::size_t lines)
+      : long_(lines > held),
+        interval_(lines > behind ? fact("code_far_interval") : fact("code_near_interval")) {}
 
   /// When the line is there for this scheduler, which wants it at `t`.
   double fetch(std::size_t scheduler, std::int32_t line, double t) {
@@ -41,8 +46,8 @@ class Code {
   }
 
  private:
-  static constexpr std::size_t held = 256;     // lines of 128 bytes
-  static constexpr std::size_t behind = 1024;  // in the next cache
+  static constexpr auto held = static_cast<std::size_t>(fact("code_near_lines"));
+  static constexpr auto behind = static_cast<std::size_t>(fact("code_far_lines"));  // in the next cache
 
   struct Line {
     double there = 0;
@@ -50,8 +55,8 @@ class Code {
   };
   bool long_;
   double interval_;
-  std::array<double, 4> free_{};   ///< when each scheduler's way is
-  std::list<std::int32_t> order_;  ///< least recently wanted first
+  std::array<double, static_cast<std::size_t>(fact("schedulers"))> free_{};  ///< when each scheduler's way is
+  std::list<std::int32_t> order_;                                            ///< least recently wanted first
   std::unordered_map<std::int32_t, Line> at_;
 };
 

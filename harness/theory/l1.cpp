@@ -9,22 +9,6 @@
 
 namespace occbench::theory {
 
-namespace {
-
-// Lines on their way to a slice take room of its pool, the fewer the larger it is: as far as this many over the slice's
-// lines. That are 72 of all where the pool has 168, 16 where it has 680: best, or next to it, of 14 values over 23
-// sweeps of a kernel beside the suite on all SMs (their times come out within 5 % in the mean).
-constexpr std::size_t room_times_on_their_way = 768;
-// Bits of a line's number whose parities are the bits of its place: the set within the slice, then the slice. Which lines
-// share a set: from 42 groups of five that evict each other, found among random lines of 64 MiB, and from who puts out
-// whom where a slice has one line more than its room. In which order a slice's sets give a line: from the victims of such
-// chains, one after the other. It is not the whole truth: of 2,895 steps from victim to victim 85 % go forward in it.
-constexpr std::array<std::size_t, 9> parities = {0x69184, 0x2b748, 0x0a938, 0x6ddb0, 0x3aec8,
-                                                 0x5e5d4, 0x485a1, 0x1af6f, 0x2d5da};
-constexpr std::size_t place_of_line_0 = 8;
-
-}  // namespace
-
 L1::L1(std::size_t lines, std::uint64_t hands) {
   for (std::size_t i = 0; Slice & slice : slices_) {
     slice.lines = std::max<std::size_t>(lines / slices + (i++ < lines % slices), 1);
@@ -34,9 +18,9 @@ L1::L1(std::size_t lines, std::uint64_t hands) {
 }
 
 std::size_t L1::place_of(std::size_t line) {
-  std::size_t place = place_of_line_0;
-  for (std::size_t i = 0; i < parities.size(); ++i)
-    place ^= static_cast<std::size_t>(std::popcount(line & parities[i]) & 1) << i;
+  auto place = static_cast<std::size_t>(fact("l1_line_0"));
+  for (std::size_t i = 0; i < hardware::l1_parities.size(); ++i)
+    place ^= static_cast<std::size_t>(std::popcount(line & hardware::l1_parities[i]) & 1) << i;
   return place;
 }
 
@@ -60,7 +44,8 @@ void L1::put_out(Slice& slice, Tag& tag) {
 }
 
 void L1::make_room(Slice& slice) {
-  const std::size_t taken = std::min({slice.asked, room_times_on_their_way / slice.lines, slice.lines - 1});
+  constexpr auto times_lines = static_cast<std::size_t>(fact("l1_on_their_way"));
+  const std::size_t taken = std::min({slice.asked, times_lines / slice.lines, slice.lines - 1});
   for (; slice.held + taken > slice.lines; slice.hand = (slice.hand + 1) % sets)
     if (Tag* const tag = victim(slice.tags[slice.hand], 0)) put_out(slice, *tag);
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines an SM's L1 holds, line by line, where more of them are swept than it has room for. As an H200 answered
-// when single lines were timed (chains, streams, sets that gave way to others):
-// - Four slices of 128 sets of four tags. Parities of the bits of a line's number say which; five lines of one set evict
-//   each other.
-// - Beside the tags a pool of data, a quarter of it for each slice: the carve-out's share less what is reserved. When it
-//   is used up, the slice's sets give a line each, in turn.
-// - Both put out lines that were not hit since they came before those that were, the oldest first; a full set spares the
-//   line that was used last.
-// - A line has its tag from when it comes. On its way there it takes room of the pool, as far as a few lines do.
+// Which lines an SM's L1 holds, line by line, where more of them are swept than it has room for. As an H200
+// answered when single lines were timed (chains, streams, sets that gave way to others):
+// - Slices of sets of tags. Parities of the bits of a line's number say which.
+// - Beside the tags a pool of data, divided among the slices: the carve-out's share less what is reserved.
+//   When it is used up, the slice's sets give a line each, in turn.
+// - Both put out lines that were not hit since they came before those that were, the oldest first; a full set
+//   spares the line that was used last.
+// - A line has its tag from when it comes. On its way there it takes room of the pool, as far as a few lines
+//   do.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "harness/theory/hardware.hpp"
 
 namespace occbench::theory {
 
@@ -29,9 +31,9 @@ class L1 {
   void fill(std::size_t line);
 
  private:
-  static constexpr std::size_t slices = 4;
-  static constexpr std::size_t sets = 128;  ///< of a slice
-  static constexpr std::size_t ways = 4;
+  static constexpr auto slices = static_cast<std::size_t>(fact("l1_slices"));
+  static constexpr auto sets = static_cast<std::size_t>(fact("l1_sets"));
+  static constexpr auto ways = static_cast<std::size_t>(fact("l1_ways"));
   static constexpr std::size_t none = ~std::size_t{0};
   struct Tag {
     std::size_t line = none;
@@ -56,8 +58,8 @@ class L1 {
   std::uint64_t uses_ = 0;
 };
 
-/// The lines for which there is room where a lone chain through more, in random order and lap after lap, has this share
-/// of hits; a fraction of a line for what lies between.
+/// The lines for which there is room where a lone chain through more, in random order and lap after lap, has
+/// this share of hits; a fraction of a line for what lies between.
 double chain_room(std::size_t chain_lines, double hits);
 
 }  // namespace occbench::theory

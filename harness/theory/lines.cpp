@@ -6,25 +6,15 @@
 
 namespace occbench::theory {
 
-namespace {
-
-// Lines of the L2 are up to so many cycles nearer to an SM or farther than the mean, each always the same: on an H200 their
-// latencies have a standard deviation of 18, and 4 from one load of a line to the next.
-constexpr double l2_line_spread = 32;
-// Lines may be on their way to the L1 until its data is full of them: reads of DRAM that keep more under way wait, and all
-// that comes after them. Where it holds lines that are used again there is less room: best of 0.65, 0.75, 0.85 and 1 in 56
-// launches of a kernel beside the suite on an H200, which adds 16 to 128 lines of everybody's to what it streams past them.
-constexpr double room_beside_others = 0.75;
-
-}  // namespace
-
+/// Lines may be on their way to the L1 until its data is full of them: reads of DRAM that keep more under way
+/// wait, and all that comes after them. Where it holds lines that are used again there is less room.
 Lines::Lines(const Machine& machine, const Traffic& traffic, const Crew& crew, Random& random)
     : m_(machine),
       random_(random),
       l1_(traffic.l1_lines, Random(static_cast<std::uint64_t>(crew.sm))()),
-      most_(traffic.same_parts > 0
-                ? static_cast<std::size_t>(room_beside_others * static_cast<double>(traffic.l1_lines))
-                : traffic.l1_lines),
+      most_(traffic.same_parts > 0 ? static_cast<std::size_t>(fact("l1_room_beside_others") *
+                                                              static_cast<double>(traffic.l1_lines))
+                                   : traffic.l1_lines),
       l2_bytes_(traffic.l2_bytes) {}
 
 double Lines::room(double t, std::size_t count) {
@@ -63,7 +53,7 @@ double Lines::held(std::size_t first, std::size_t count, double t) {
 double Lines::ask(double mean) {
   double last = 0;
   for (const std::size_t line : missed_) {
-    double there = mean + l2_line_spread * (2 * Random(line).uniform() - 1);
+    double there = mean + fact("l2_line_spread") * (2 * Random(line).uniform() - 1);
     // All SMs come to a line at about the same time: who is first waits for DRAM, and the others with it.
     const auto [before, first] = fetched_.try_emplace(line, streamed_);
     if (!first && l2_bytes_ > 0 && streamed_ - std::exchange(before->second, streamed_) > l2_bytes_)

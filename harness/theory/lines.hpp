@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines that an SM has asked for. Its L1 limits how many may be on their way; and where loads come back to the same
-// lines, the L1 and the L2 hold them or not line by line.
+// The lines that an SM has asked for. Its L1 limits how many may be on their way; and where loads come back
+// to the same lines, the L1 and the L2 hold them or not line by line.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,20 @@
 #include <vector>
 
 #include "harness/theory/l1.hpp"
-#include "harness/theory/memory.hpp"
-#include "harness/theory/simulate.hpp"
+#include "harness/theory/machine.hpp"
+#include "harness/theory/random.hpp"
 
 namespace occbench::theory {
 
-/// All times in SM cycles, and no earlier than those it was told of before: the load/store unit works in order.
+/// All times in SM cycles, and no earlier than those it was told of before: the load/store unit works in
+/// order.
 class Lines {
  public:
   /// Holds `machine` and `random` by reference.
   Lines(const Machine& machine, const Traffic& traffic, const Crew& crew, Random& random);
 
-  /// When there is room for so many more lines on their way: `t`, or later. Loads ask before anyone knows what they miss.
+  /// When there is room for so many more lines on their way: `t`, or later. Loads ask before anyone knows
+  /// what they miss.
   double room(double t, std::size_t count);
   /// So many lines were asked for that no one will ask for again; they are there at `there`.
   void pass(std::size_t count, double there);
@@ -30,11 +32,12 @@ class Lines {
   /// So many bytes went to or came from beyond the L1, and push others out of the L2.
   void streamed(double bytes) { streamed_ += bytes; }
 
-  /// When those of the lines from `first` on are there that the L1 has at `t` or that are on their way. The others are
-  /// missed(), and must be asked for.
+  /// When those of the lines from `first` on are there that the L1 has at `t` or that are on their way. The
+  /// others are missed(), and must be asked for.
   double held(std::size_t first, std::size_t count, double t);
   [[nodiscard]] std::size_t missed() const { return missed_.size(); }
-  /// Asks for them; when all of them are there that the L2 delivers at `mean` on average, DRAM what the L2 has lost.
+  /// Asks for them; when all of them are there that the L2 delivers at `mean` on average, DRAM what the L2
+  /// has lost.
   double ask(double mean);
 
  private:

@@ -1,38 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies beyond an SM's load/store unit, in this SM's share: the way to the L2, the L2, and DRAM's channels.
+// What lies beyond an SM's load/store unit, in this SM's share: the way to the L2, the L2, and DRAM behind
+// it.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <queue>
-#include <utility>
-#include <vector>
 
-#include "harness/theory/simulate.hpp"
+#include "harness/theory/dram.hpp"
+#include "harness/theory/machine.hpp"
+#include "harness/theory/random.hpp"
 
 namespace occbench::theory {
 
-/// SplitMix64 (Steele et al. 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed = 1) : state_(seed) {}
-  std::uint64_t operator()();
-  double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
-  /// Mean 0, standard deviation 1; four uniforms are near enough to a bell.
-  double bell() { return (uniform() + uniform() + uniform() + uniform() - 2) * 1.7320508; }
-
- private:
-  std::uint64_t state_;
-};
-
-/// All times in SM cycles. Of loads it says when they are there; stores go, and may have to wait before they do.
+/// All times in SM cycles. Of loads it says when they are there; stores go, and may have to wait before they
+/// do.
 class Memory {
  public:
-  /// Holds all four by reference; what it moves is added to `usage`.
-  Memory(const Machine& machine, const Traffic& traffic, Random& random, Usage& usage);
+  /// Holds all three by reference.
+  Memory(const Machine& machine, const Traffic& traffic, Random& random)
+      : m_(machine), t_(traffic), random_(random), dram_(machine, random) {}
 
-  /// A warp's load at one place of the loop. `row`: the same for what the block's warps read side by side; `line`: where
-  /// in it this load begins.
+  /// A warp's load at one place of the loop. `row`: the same for what the block's warps read side by side;
+  /// `line`: where in it this load begins.
   struct Load {
     std::uint64_t row = 0;
     int line = 0;
@@ -43,9 +32,9 @@ class Memory {
   };
   /// When all of it is there that left the load/store unit at `t`.
   double load(const Load& load, double t);
-  /// When a bulk copy that is asked for at `t` is there. It is spread over all channels, and evenly: it waits for the
-  /// bandwidth alone.
-  double copy(double t);
+  /// When a bulk copy that is asked for at `t` is there. It is spread over all channels, and evenly: it waits
+  /// for the bandwidth alone.
+  double copy(double t) { return dram_.copy(t, t_.bulk_bytes) + m_.dram_latency + m_.bulk_extra; }
 
   void store(double t, double bytes);
   void store_spilled(double t, double bytes);
@@ -53,23 +42,18 @@ class Memory {
   [[nodiscard]] double takes_stores() const { return takes_stores_; }
   [[nodiscard]] double takes_spilled() const;
 
+  /// Adds what was used.
+  void count(Usage& usage) const;
+
  private:
-  [[nodiscard]] double busy_share(double t) const;
-  double occupy(std::uint64_t channel, double t, double lines);
-  void write(double t);
-  void write_back(double t);
   void write_through(double t, double bytes, double bytes_per_cycle);
 
   const Machine& m_;
   const Traffic& t_;
   Random& random_;
-  Usage& usage_;
-  std::vector<double> channels_;  ///< when each is free
-  double line_cycles_ = 0;        ///< of a channel, for a line
-  std::vector<double> kept_;      ///< lines that each has to write
-  std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
-  std::uint64_t next_written_ = 0;
-  double port_ = 0, l2_ = 0, write_ = 0, dram_ = 0, bulk_ = 0;  ///< when each is free
+  Dram dram_;
+  double port_ = 0, l2_ = 0, write_ = 0;                 ///< when each is free
+  double port_busy_ = 0, l2_busy_ = 0, write_busy_ = 0;  ///< cycles
   struct Store {
     double until = 0;
     double bytes = 0;

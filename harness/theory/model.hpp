@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's throughput will be, said before it runs: machine code, launch shape and device in, time out.
+// What a kernel's throughput will be, said before it runs: machine code, launch shape and device in, time
+// out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "harness/theory/flow.hpp"
 #include "harness/theory/parameters.hpp"
 #include "harness/theory/program.hpp"
 
@@ -15,6 +17,8 @@ namespace occbench::theory {
 enum class Bound { latency, issue, pipe, register_port, l1, shared_memory, l2, dram, tail, launch };
 /// "latency", "issue", "pipe", "register port", "L1", "shared memory", "L2", "DRAM", "tail", "launch"
 std::string_view to_string(Bound bound);
+/// A unit bounds a kernel that uses it for more than this share of what it can do.
+constexpr double least_use_of_bound = 0.6;
 
 /// What data sheets say of the device.
 struct Chip {
@@ -26,25 +30,13 @@ struct Chip {
   double dram_bytes_per_s = 0;  ///< 0: not known
 };
 
-/// What the loop's accesses meet, per thread and pass of the loop.
-struct Flow {
-  double dram_bytes = 0;    ///< loaded or stored
-  double l2_bytes = 0;      ///< loaded, that the L2 has
-  double shared_bytes = 0;  ///< loaded, that other blocks ask for at the same time
-  double reused_bytes = 0;  ///< loaded from the working set
-  std::size_t working_set_bytes = 0;
-  bool own_working_set = false;  ///< each block has one of its own
-  double lines = 1;    ///< of the L1 that a global load touches, over the least that so many bytes lie in
-  bool apart = false;  ///< the warps of a block load rows far apart, not what lies side by side
-  std::size_t warp_set_bytes = 0;  ///< or each warp, of this size
-  double halo_rows = 0;    ///< rows, one a warp, that a block reads of its neighbours in each direction
-  int barrier_groups = 1;  ///< parts of a block whose warps meet only each other
-  bool uneven = false;     ///< the warps come to a barrier from different turns of its loop
-  double bank_conflict = 1;
-  double store_conflict = 0;    ///< of stores to shared memory, where theirs is another
-  int lanes = 32;               ///< of a warp that access memory
-  std::size_t stage_bytes = 0;  ///< of one bulk copy
-  int stages = 0;               ///< copies under way, per warp
+/// What the model is told of a loop beside its machine code.
+struct LoopFacts {
+  double dram_bytes = 0;              ///< loaded or stored, per thread and pass
+  std::size_t working_set_bytes = 0;  ///< that the flow's `set_of` says whose it is
+  int stages = 0;                     ///< bulk copies under way, per warp
+  bool uneven = false;                ///< the warps come to a barrier from different turns of its loop
+  Flow flow = {};
 };
 
 /// One launch.
@@ -67,7 +59,7 @@ struct Prediction {
 };
 
 /// Throws std::invalid_argument naming a parameter that this program needs and the device lacks.
-Prediction predict(const Program& program, const Flow& flow, const Shape& shape, const Chip& chip,
+Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
                    const Parameters& parameters);
 
 }  // namespace occbench::theory

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "harness/theory/hardware.hpp"
 #include "harness/theory/search.hpp"
 
 namespace occbench::theory {
@@ -255,6 +256,12 @@ std::size_t smem_capacity_bytes(const SmLimits& sm, const Footprint& footprint) 
   const bool fits =
       sm.cc_major >= 7 && cudaOccAlignUpShmemSizeVoltaPlus(&raised, &properties) == CUDA_OCC_SUCCESS;
   return fits ? raised : sm.smem_per_sm_bytes;
+}
+
+std::size_t l1_bytes(const SmLimits& sm, const Footprint& footprint) {
+  const double beyond = sm.cc_major < 8 ? fact("l1_beyond_shared_cc7") : fact("l1_beyond_shared");
+  const std::size_t whole = sm.smem_per_sm_bytes + static_cast<std::size_t>(beyond);
+  return whole - std::min(whole, smem_capacity_bytes(sm, footprint));
 }
 
 std::optional<int> barriers_per_sm(const SmLimits& sm) {

@@ -88,8 +88,8 @@ struct Occupancy {
 [[nodiscard]] std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm,
                                                                 const Footprint& footprint, int blocks);
 
-/// The same question as cudaOccupancyAvailableDynamicSMemPerBlock answers it. For two blocks or more that is up to the
-/// reserved shared memory too much (CUDA 13.0): a launch with it has fewer blocks than asked for.
+/// The same question as cudaOccupancyAvailableDynamicSMemPerBlock answers it. For two blocks or more that is
+/// up to the reserved shared memory too much (CUDA 13.0): a launch with it has fewer blocks than asked for.
 [[nodiscard]] std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm,
                                                                     const Footprint& footprint, int blocks);
 
@@ -102,6 +102,9 @@ struct Occupancy {
 /// Shared memory (bytes) that one SM sets aside for this footprint: the carve-out preference, rounded up to a
 /// size the hardware has and raised to hold at least one block.
 [[nodiscard]] std::size_t smem_capacity_bytes(const SmLimits& sm, const Footprint& footprint);
+
+/// What the L1 has of the array that it shares with shared memory.
+[[nodiscard]] std::size_t l1_bytes(const SmLimits& sm, const Footprint& footprint);
 
 /// Named barriers of one SM; nullopt before cc 9.0, where cuda_occupancy.h does not count them.
 [[nodiscard]] std::optional<int> barriers_per_sm(const SmLimits& sm);

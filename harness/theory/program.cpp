@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/theory/hardware.hpp"
+
 namespace occbench::theory {
 
 namespace {
@@ -70,7 +72,7 @@ constexpr Opcode opcodes[] = {
 };
 // clang-format on
 
-constexpr int line_instructions = 8;                // of code, in a line of the instruction caches
+constexpr auto line_instructions = static_cast<int>(fact("code_line"));
 constexpr std::size_t most_instructions = 1 << 22;  // of all variants of a text
 
 /// Words of a line, at most eight.
