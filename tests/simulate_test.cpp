@@ -642,6 +642,21 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
   EXPECT_NEAR(cycles(16), 4 * 512 / 32.0, 0.05) << "the L2's rate, for nothing is hit any more";
 }
 
+TEST(Model, OwnSetsInLessThanATurnTakeTheirPartOfOne) {
+  Parameters p = quiet_parameters();
+  p.l2_bytes_per_s = 32e9;
+  p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
+  const Program eight =
+      parse_programs("f v 16 0 0 0 8\n8*LDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const LoopFacts facts{.working_set_bytes = 4096, .flow = {.reused_bytes = 16, .set_of = Sharer::block}};
+  const auto time_s = [&](std::int64_t passes) {
+    const Shape shape{
+        .grid_size = 8, .warps_per_block = 4, .blocks_per_sm = 8, .passes = passes, .l1_bytes = 21 * 1024};
+    return predict(eight, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s;
+  };
+  EXPECT_DOUBLE_EQ(time_s(2), time_s(8) / 4) << "was 0 cycles of 0 turns: not a number";
+}
+
 TEST(Model, NamesTheParameterItLacks) {
   Parameters p;
   p.sm_clock_hz = 2e9;

@@ -94,7 +94,7 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
     if (demand.traffic.set_bytes > 0) {
       crew.total_blocks = blocks_here;
       const double instructions = static_cast<double>(program.loop.size()) * working * blocks_here;
-      const double some = std::min(std::round(turns), std::ceil(sweep_run / instructions));
+      const double some = std::clamp(std::round(turns), 1.0, std::ceil(sweep_run / instructions));
       const double l2_latency = machine.l2_latency;
       for (const double distance : hardware::l2_distances) {
         machine.l2_latency = distance * l2_latency;
