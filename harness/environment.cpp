@@ -14,6 +14,7 @@
 
 #include "build_info.hpp"  // written by the build: commit, flags, compilers
 #include "harness/machine_code.hpp"
+#include "harness/parameters.hpp"
 #include "harness/timing.hpp"
 
 namespace occbench {
@@ -122,30 +123,32 @@ void make_anonymous(nlohmann::json& env) {
 nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   std::array<char, 256> host{};
   static_cast<void>(gethostname(host.data(), host.size() - 1));
-  nlohmann::json env{{"schema_version", schema_version},
-                     {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
-                     {"occbench_version", build_info::version},
-                     {"git_commit", build_info::commit},
-                     {"git_dirty", build_info::dirty},
-                     {"build_type", build_info::build_type},
-                     {"cuda_toolkit", build_info::cuda_toolkit},
-                     {"compiler", build_info::compiler},
-                     {"compiler_flags", build_info::compiler_flags},
-                     {"cuda_architectures", build_info::cuda_architectures},
-                     {"google_benchmark_version", run.google_benchmark_version},
-                     {"anonymous", run.anonymous},
-                     {"command_line", run.command_line},
-                     {"host", host.data()},
-                     {"preset", run.preset},
-                     {"experiments", run.experiments},
-                     {"seed", run.seed},
-                     {"benchmark_filter", run.benchmark_filter},
-                     {"counters", run.counters},
-                     {"source", runner.device().is_model ? "model" : "measured"},
-                     {"gpu", gpu(runner.device())},
-                     {"machine_code", predicted_from(runner.device().cc())},
-                     {"parameters", run.parameters},
-                     {"method", method(runner)}};
+  nlohmann::json env{
+      {"schema_version", schema_version},
+      {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
+      {"occbench_version", build_info::version},
+      {"git_commit", build_info::commit},
+      {"git_dirty", build_info::dirty},
+      {"build_type", build_info::build_type},
+      {"cuda_toolkit", build_info::cuda_toolkit},
+      {"compiler", build_info::compiler},
+      {"compiler_flags", build_info::compiler_flags},
+      {"cuda_architectures", build_info::cuda_architectures},
+      {"google_benchmark_version", run.google_benchmark_version},
+      {"anonymous", run.anonymous},
+      {"command_line", run.command_line},
+      {"host", host.data()},
+      {"preset", run.preset},
+      {"experiments", run.experiments},
+      {"seed", run.seed},
+      {"benchmark_filter", run.benchmark_filter},
+      {"counters", run.counters},
+      {"source", runner.device().is_model ? "model" : "measured"},
+      {"gpu", gpu(runner.device())},
+      {"machine_code", predicted_from(runner.device().cc())},
+      {"parameters", run.parameters},
+      {"assumed", run.parameters.is_null() ? nlohmann::json::array() : assumed(run.parameters["content"])},
+      {"method", method(runner)}};
   if (run.anonymous) make_anonymous(env);
   return env;
 }

@@ -8,6 +8,7 @@
 #include "harness/files.hpp"
 #include "harness/json.hpp"
 #include "harness/theory/catalogue.hpp"
+#include "harness/theory/hardware.hpp"
 #include "parameter_files.hpp"  // written by the build from harness/parameters/*.json
 
 namespace occbench {
@@ -53,6 +54,7 @@ double value_of(const Json& entry, const theory::ParameterField& f, const std::s
     fail(name, where + "is in '" + excerpt(unit) + "', and must be in '" + std::string(f.unit) + "'");
   static_cast<void>(field<std::string>(entry, "source", name, where));
   static_cast<void>(field<std::string>(entry, "method", name, where));
+  if (entry.contains("of")) static_cast<void>(field<std::string>(entry, "of", name, where));
   if (entry.contains("value") && entry["value"].is_null()) return 0;
   const auto value = field<double>(entry, "value", name, where);
   if (!(value > 0))
@@ -123,6 +125,17 @@ ParameterFile ParameterFile::from_json(const Json& json, const std::string& wher
   ParameterFile file = parse_parameters(field<Json>(json, "content", where).dump(), where);
   file.name = field<std::string>(json, "file", where);
   return file;
+}
+
+nlohmann::json assumed(const Json& content) {
+  Json all = Json::array();
+  for (const theory::ParameterField& f : theory::parameter_fields())
+    if (const Json& entry = content.at("parameters").at(std::string(f.name)); entry.contains("of"))
+      all.push_back({{"name", f.name}, {"of", entry["of"]}});
+  for (const theory::Fact& fact : theory::hardware::facts)
+    if (!fact.of.empty() && fact.of != content.at("device").get<std::string>())
+      all.push_back({{"name", fact.name}, {"of", fact.of}});
+  return all;
 }
 
 std::vector<std::string> parameter_devices() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parameters.json: what the model must be told of a device, with the source of each value. Files of well-known devices
-// are part of the program (harness/parameters/*.json); `occbench calibrate` writes others.
+// parameters.json: what the model must be told of a device, with the source of each value. Files of
+// well-known devices are part of the program (harness/parameters/*.json); `occbench calibrate` writes others.
 #pragma once
 
 #include <filesystem>
@@ -27,21 +27,28 @@ struct ParameterFile {
   static ParameterFile from_json(const nlohmann::json& json, const std::string& where);
 };
 
-/// Throws UserError(Exit::file) with one line that begins with `name` on what is no JSON, no parameters file of format 1,
-/// or has a parameter too many, too few, without its unit, or not greater than 0.
+/// Throws UserError(Exit::file) with one line that begins with `name` on what is no JSON, no parameters file
+/// of format 1, or has a parameter too many, too few, without its unit, or not greater than 0.
 ParameterFile parse_parameters(std::string_view text, const std::string& name);
 
 /// The same from a file, which must be there.
 ParameterFile read_parameters(const std::filesystem::path& path);
 
+/// What a model of this file's device takes over from another GPU, unmeasured: parameters whose entry says
+/// `of`, and facts of harness/theory/hardware.hpp. [{"name": "branch", "of": "NVIDIA H200"}, ...]; another
+/// board of the same GPU counts as the same. `content` is a ParameterFile's.
+nlohmann::json assumed(const nlohmann::json& content);
+
 /// Catalogue names of the devices whose files are part of the program.
 std::vector<std::string> parameter_devices();
 
-/// "model:a100, model:h200 or model:FILE.json": the devices whose files are part of the program, and how to name others.
+/// "model:a100, model:h200 or model:FILE.json": the devices whose files are part of the program, and how to
+/// name others.
 std::string model_words();
 
-/// The parameters behind "model:h200" or "model:FILE.json", given the words after the colon. Throws UserError:
-/// Exit::usage on a device that is not known, which lists those that are, and Exit::file as read_parameters does.
+/// The parameters behind "model:h200" or "model:FILE.json", given the words after the colon. Throws
+/// UserError: Exit::usage on a device that is not known, which lists those that are, and Exit::file as
+/// read_parameters does.
 ParameterFile model_parameters(const std::string& words);
 
 /// The same of a whole word for a device; nullopt when it names no model. Throws as model_parameters does.

@@ -212,8 +212,8 @@ TEST(ModelEnvironment, HasTheFieldsOfTheSchema) {
     EXPECT_TRUE(field["nullable"] || !env[name].is_null()) << name;
     if (field.contains("fields"))
       for (const auto& inner : field["fields"]) {
-        ASSERT_TRUE(env["gpu"].contains(inner["name"])) << inner["name"];
-        EXPECT_TRUE(inner["nullable"] || !env["gpu"][inner["name"].get<std::string>()].is_null())
+        ASSERT_TRUE(env[name].contains(inner["name"])) << inner["name"];
+        EXPECT_TRUE(inner["nullable"] || !env[name][inner["name"].get<std::string>()].is_null())
             << inner["name"];
       }
   }
@@ -221,6 +221,32 @@ TEST(ModelEnvironment, HasTheFieldsOfTheSchema) {
   const ParameterFile back = ParameterFile::from_json(env["parameters"], "env.json");
   EXPECT_EQ(back.name, made_up);
   EXPECT_EQ(back.content, parameters.content);
+}
+
+TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
+  const auto of = [](const nlohmann::json& all, const std::string& name) -> std::string {
+    for (const auto& each : all)
+      if (each["name"] == name) return each["of"];
+    return "its own";
+  };
+  const auto h100 = assumed(model_parameters("h100").content);
+  EXPECT_EQ(of(h100, "branch"), "NVIDIA H200") << "a parameter";
+  EXPECT_EQ(of(h100, "special_latency"), "NVIDIA H200") << "a fact";
+  EXPECT_EQ(of(h100, "dram_read_bandwidth"), "its own") << "published";
+  EXPECT_EQ(of(h100, "line_bytes"), "its own") << "every GPU's";
+  const auto own = assumed(model_parameters("h200").content);
+  EXPECT_EQ(of(own, "special_latency"), "its own");
+  EXPECT_EQ(of(own, "memory_queue"), "NVIDIA RTX A6000");
+  for (const std::string& name : parameter_devices()) {
+    const ParameterFile file = model_parameters(name);
+    for (const auto& [parameter, entry] : file.content["parameters"].items())
+      EXPECT_EQ(entry["method"].get<std::string>().starts_with("taken over from H200"),
+                entry.contains("of") && entry["method"].get<std::string>().starts_with("taken over from"))
+          << name << ": " << parameter;
+  }
+  const ModelSession session(h200(), {}, millisecond);
+  EXPECT_EQ(environment(session, {})["assumed"], nlohmann::json::array()) << "nothing was predicted";
+  EXPECT_EQ(environment(session, {.parameters = model_parameters("h100").to_json()})["assumed"], h100);
 }
 
 // --- The parameters files

@@ -14,8 +14,8 @@ SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "diffe
 # What makes two devices one kind. The rest of `gpu` is said where it differs.
 KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
 # Not said: every run has its own.
-OWN = {"created_utc", "anonymous", "command_line", "parameters", "schema_version", "method.empty_launch_s",
-       "method.memcpy_bytes_per_s"}  # fmt: skip
+OWN = {"created_utc", "anonymous", "command_line", "parameters", "assumed", "schema_version",
+       "method.empty_launch_s", "method.memcpy_bytes_per_s"}  # fmt: skip
 # What a difference means for the numbers, by field.
 MEANS = {
     "gpu.power_limit_w": "kernels that draw much run at another clock under another power cap: read cycles",
