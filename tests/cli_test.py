@@ -337,7 +337,7 @@ REFUSALS = [
         "run --output run",
         4,
         "run: already holds a run; go on with --resume, or name another folder",
-        files={"run/cases.csv": ""},
+        files={"run/env.json": "{}"},
         gpu=True,
     ),
 ]

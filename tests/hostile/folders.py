@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,12 @@ def prepare(place: Path, occbench: Path) -> None:
 
 
 def mutated_table(text: bytes, dice: random.Random) -> bytes:
-    rows = list(csv.reader(io.StringIO(text.decode(errors="replace"), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(text.decode(errors="replace"), newline="")))
+    except csv.Error:  # of an earlier mutation
+        return mutated_bytes(text, dice)
+    if not rows or not rows[0]:
+        return text
     width = len(rows[0])
 
     def at(first: int = 1) -> int:
@@ -114,7 +120,8 @@ def mutated_table(text: bytes, dice: random.Random) -> bytes:
                 row[column] = value
     elif what == 4:  # a cell each of a column
         for row in rows[1:]:
-            row[column] = dice.choice(CELLS)
+            if column < len(row):
+                row[column] = dice.choice(CELLS)
     elif what == 5:  # a row each of its own
         rows[at()] = [dice.choice(CELLS) for _ in range(width)]
     elif what == 6:
@@ -143,10 +150,20 @@ def mutated_table(text: bytes, dice: random.Random) -> bytes:
     return out.getvalue().encode(errors="surrogatepass")
 
 
+def written(tree: object) -> bytes:
+    """JSON with integers of any length; those who read it keep to Python's limit."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return json.dumps(tree).encode()
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
 def mutated_json(text: bytes, dice: random.Random) -> bytes:
     try:
         tree = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # of an earlier mutation
         return text
     for _ in range(dice.choice((1, 1, 3, 30))):
         node = tree
@@ -164,13 +181,10 @@ def mutated_json(text: bytes, dice: random.Random) -> bytes:
     if kind == 0:
         levels = dice.choice((65, 900, 20_000, 100_000))
         deep = "[" * levels + "]" * dice.choice((0, levels))
-        return json.dumps(tree)[:-1].encode() + f', "deep": {deep}}}'.encode()
+        return written(tree)[:-1] + f', "deep": {deep}}}'.encode()
     if kind == 1:
-        return json.dumps(dice.choice(VALUES)).encode() if dice.random() < 0.9 else b"\xef\xbb\xbf{}"
-    try:
-        return json.dumps(tree).encode()
-    except ValueError:  # an integer of too many digits
-        return b'{"seed": ' + b"9" * 10_000 + b"}"
+        return written(dice.choice(VALUES)) if dice.random() < 0.9 else b"\xef\xbb\xbf{}"
+    return written(tree)
 
 
 def mutated_bytes(text: bytes, dice: random.Random) -> bytes:
