@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import ndtr  # the normal distribution: stats.norm says the same, a hundred times as slowly
 
 from occbench_tools.analysis import l1_kib
 from occbench_tools.cliffs.steps import Step, find_steps
@@ -28,6 +30,7 @@ CAUSES = {
     "shared_memory": "shared memory", "barriers": "barrier",
 }  # fmt: skip
 UNEXPLAINED = "unexplained"  # in the note of an absent cliff that no cell of its rows accounts for
+EXACT = 8  # times on a side, up to which scipy may count all orders of the ranks
 CEILING = 90  # percent from which a ceiling explains that nothing is lost
 
 
@@ -49,16 +52,32 @@ def find_cliffs(
         times = {case: part.to_numpy() for case, part in good.groupby("case_id", observed=True)["time_s"]}
     modelled = env.get("source") == "model"
     found = [row for sweep in find_sweeps(cases) for row in cliffs_of(sweep, env, times, modelled)]
+    rank_tests(found)
     return pd.DataFrame(found, columns=COLUMNS)
+
+
+def rank_tests(found: list[dict[str, Any]]) -> None:
+    """Puts the p-value of Mann and Whitney's test in every row that brings `sides`, its two lots of times.
+
+    Lots of one size are tested at once. Those of eight or less are not: there each pair's ties decide
+    whether the test is exact.
+    """
+    alike: dict[object, list[dict[str, Any]]] = defaultdict(list)
+    for place, row in enumerate(found):
+        if "sides" in row:
+            sizes = tuple(map(len, row["sides"]))
+            alike[sizes if min(sizes) > EXACT else place].append(row)
+    for rows in alike.values():
+        a, b = (np.stack([row["sides"][side] for row in rows]) for side in (0, 1))
+        for row, p_value in zip(rows, stats.mannwhitneyu(a, b, axis=1).pvalue, strict=True):
+            row["p_value"] = float(p_value)
 
 
 def cliffs_of(
     sweep: Sweep, env: dict[str, Any], times: dict[str, np.ndarray] | None, modelled: bool
 ) -> list[dict[str, Any]]:
     """Those of one sweep, in the order of its dial."""
-    rows, found, known = sweep.rows, {}, []
-    # to_dict("records") takes as long as all the rest.
-    records = [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object)]
+    records, found, known = sweep.records, {}, []
     for place, (a, b) in enumerate(pairwise(records)):
         causes, sign = predicted_causes(a, b, sweep.dial)
         if causes:
@@ -70,9 +89,11 @@ def cliffs_of(
                 known.append(place)
     if modelled:  # without noise every bend of the simulation would be certain
         return list(found.values())
-    half = (rows["time_ci95_high_s"] - rows["time_ci95_low_s"]) / 2 / rows["time_median_s"]
-    noise = float(np.hypot(half.fillna(0).median() / 1.96, REPEATS))
-    for step in find_steps(rows[sweep.dial], rows["throughput"], SMALLEST, noise, known):
+    low, high, middle = map(sweep.column, ("time_ci95_low_s", "time_ci95_high_s", "time_median_s"))
+    with np.errstate(all="ignore"):
+        half = (high - low) / 2 / middle
+    noise = float(np.hypot(np.median(np.where(np.isnan(half), 0, half)) / 1.96, REPEATS))
+    for step in find_steps(sweep.column(sweep.dial), sweep.column("throughput"), SMALLEST, noise, known):
         a, b = records[step.place : step.place + 2]
         low, high = (step.height + step.half, step.height - step.half)
         row = base(sweep, a, b) | dict(cause=guess(sweep, step, env), predicted=False)
@@ -117,7 +138,8 @@ def filled(row: dict[str, Any]) -> float:
 
 
 def drop_of(a: dict[str, Any], b: dict[str, Any], times: dict[str, np.ndarray] | None) -> dict[str, Any]:
-    """drop, drop_low, drop_high and p_value of two rows; the last three are empty without intervals.
+    """drop, drop_low, drop_high and p_value of two rows; the last three are empty without intervals. And
+    `sides` where there are `times` of both, for rank_tests().
 
     Intervals of logarithms add in quadrature, and what changes from process to process comes on top.
     """
@@ -134,13 +156,11 @@ def drop_of(a: dict[str, Any], b: dict[str, Any], times: dict[str, np.ndarray] |
     if np.isnan(down + up):
         return result
     result |= dict(drop_low=1 - ratio * np.exp(up), drop_high=1 - ratio * np.exp(-down))
-    result["p_value"] = float(2 * stats.norm.sf(abs(np.log(ratio)) / ((down + up) / 2 / 1.96)))
-    if times and {a["case_id"], b["case_id"]} <= set(times):
+    result["p_value"] = float(2 * ndtr(-abs(np.log(ratio)) / ((down + up) / 2 / 1.96)))
+    if times and a["case_id"] in times and b["case_id"] in times:
         # A kernel's work per launch may change along a dial: times of the same work are compared.
         work = a["time_median_s"] / b["time_median_s"] / ratio
-        result["p_value"] = float(
-            stats.mannwhitneyu(times[a["case_id"]], times[b["case_id"]] * work).pvalue
-        )
+        result["sides"] = times[a["case_id"]], times[b["case_id"]] * work
     return result
 
 
@@ -233,7 +253,7 @@ def why_absent(
     reached = min(a["percent_of_ceiling"], b["percent_of_ceiling"])
     if reached >= CEILING:
         return f"both sides at {reached:.0f} % of the {a['ceiling_kind']} ceiling or more"
-    of_best = min(a["throughput"], b["throughput"]) / sweep.rows["throughput"].max()
+    of_best = min(a["throughput"], b["throughput"]) / np.fmax.reduce(sweep.column("throughput"))
     if of_best > 1 - SMALLEST:
         return f"both sides at {100 * of_best:.1f} % of the sweep's best or more"
     if abs(expected) < SMALLEST:
@@ -246,7 +266,7 @@ def why_absent(
 
 def guess(sweep: Sweep, step: Step, env: dict[str, Any]) -> str:
     """The likeliest cause of a step that theory does not have, or 'unknown'."""
-    a, b = sweep.rows.iloc[step.place : step.place + 2].to_dict("records")
+    a, b = sweep.records[step.place : step.place + 2]
     if sweep.dial == "working_set_bytes":
         l1 = 1024 * l1_kib(sweep.rows, env).iloc[step.place]
         for name, size in (("L1", l1), ("L2", env["gpu"].get("l2_bytes") or 0)):

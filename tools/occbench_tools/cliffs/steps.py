@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import stats
 from scipy.ndimage import median_filter
+from scipy.special import ndtri, stdtr, stdtrit
 
 SIDE = 3  # least points on either side of a step: two cannot outvote one that is far out
 WINDOW = 8  # most points of a side that count
@@ -50,7 +50,7 @@ def noise_of(x: np.ndarray, y: np.ndarray) -> float:
     off = y[1:-1] - (1 - share) * y[:-2] - share * y[2:]
     off /= np.sqrt(1 + share**2 + (1 - share) ** 2)
     quantile = 0.35
-    return float(np.quantile(np.abs(off), quantile) / stats.norm.ppf((1 + quantile) / 2))
+    return float(np.quantile(np.abs(off), quantile) / ndtri((1 + quantile) / 2))
 
 
 def line_of(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -117,8 +117,8 @@ def find_steps(
         height, error, alone = weigh(x, y, place, before + 1, after + 1, noise)
         if abs(height) < smallest or height * alone <= 0 or abs(alone) < abs(height) / 2:
             return 0.0, None
-        p_value = min(1.0, count * 2 * float(stats.t.sf(abs(height) / error, TAILS)))
-        half = error * float(stats.t.ppf(0.975, TAILS))
+        p_value = min(1.0, count * 2 * float(stdtr(TAILS, -abs(height) / error)))
+        half = error * float(stdtrit(TAILS, 0.975))
         return abs(height) / error, Step(place, height, half, p_value) if p_value < CERTAIN else None
 
     # Every gap that might hold a step bounds the pieces first, or one step would spoil another's window; then

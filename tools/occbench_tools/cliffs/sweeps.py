@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,34 @@ REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warp
             "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput", "waves")  # fmt: skip
 
 
+class Cases:
+    """Rows of a run, in a form in which thousands of small sweeps are cut out of them within seconds.
+
+    codes: a column for each of `number`'s names, with the rank of each cell among its column's, empty ones
+    behind all: rows that agree have one code, and codes sort as cells do.
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self.table = table
+        cells = table.to_numpy(dtype=object)
+        names = list(table.columns)
+        self.records = [dict(zip(names, row, strict=True)) for row in cells]
+        keys = ["experiment", "family", "variant", "series", "whole", *DIALS, *FIXED, *GRID]
+        self.number = {name: place for place, name in enumerate(keys)}
+        self.codes = np.column_stack([ranks(table[name]) for name in keys])
+        self.empty = {name: table[name].isna().to_numpy() for name in DIALS}
+
+    def of(self, name: str, places: np.ndarray) -> np.ndarray:
+        """The codes of one column in some rows."""
+        return self.codes[places, self.number[name]]
+
+
+def ranks(column: pd.Series) -> np.ndarray:
+    """Of each cell, its place among the column's distinct ones; empty cells come last."""
+    codes, distinct = pd.factorize(column, sort=True)
+    return np.where(codes < 0, len(distinct), codes)
+
+
 @dataclass
 class Sweep:
     """Rows in the order of the dial, whose values are all different."""
@@ -52,7 +81,22 @@ class Sweep:
     variant: str  # with * for the numbers that change
     name: str  # what the sweep holds fixed, unique in its experiment and dial
     dial: str
-    rows: pd.DataFrame
+    cases: Cases
+    places: np.ndarray  # of its rows, in `cases`
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, cells by column."""
+        return [self.cases.records[place] for place in self.places]
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The same as a table, which takes a hundred times as long."""
+        return self.cases.table.iloc[self.places]
+
+    def column(self, name: str) -> np.ndarray:
+        """Numbers of all rows."""
+        return np.array([record[name] for record in self.records], float)
 
 
 def common_name(names: list[str]) -> str:
@@ -73,52 +117,56 @@ def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
     cases = cases.reindex(columns=NEEDED)
     whole = cases["waves"].fillna(1).round(3).mask(cases["waves"] < 1, 0)
     cases = cases.assign(series=cases["variant"].str.replace(NUMBER, "*", regex=True), whole=whole)
-    for _, rows in cases.groupby(["experiment", "family"], sort=True):
+    run = Cases(cases)
+    named = cases["experiment"].notna() & cases["family"].notna()
+    for places in alike([run.of(name, slice(None)) for name in ("experiment", "family")], named.to_numpy()):
         for dial in DIALS:
-            if rows[dial].nunique() >= LEAST:
-                yield from sweeps_of(rows, dial)
+            told = places[~run.empty[dial][places]]
+            if len(np.unique(run.of(dial, told))) >= LEAST:
+                yield from sweeps_of(run, told, dial)
 
 
-def alike(rows: pd.DataFrame, keys: list[str]) -> list[np.ndarray]:
-    """Places of the rows that agree in all keys, in their order; most groups are too small to be cut out."""
-    if not keys:
-        return [np.arange(len(rows))]
-    number = rows.groupby(keys, dropna=False, sort=True).ngroup().to_numpy()
-    order = np.argsort(number, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+def alike(codes: list[np.ndarray], among: np.ndarray) -> list[np.ndarray]:
+    """Places of the rows that agree in all codes, in their order; `among`: which rows count."""
+    places = np.flatnonzero(among)
+    if not codes or not len(places):
+        return [places]
+    keys = [code[places] for code in codes]
+    order = np.lexsort(keys[::-1])
+    last = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+    return np.split(places[order], np.flatnonzero(last) + 1)
 
 
-def sweeps_of(rows: pd.DataFrame, dial: str) -> Iterator[Sweep]:
-    """Those of one dial, of one experiment and family."""
-    rows = rows[rows[dial].notna()]
+def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
+    """Those of one dial, of one experiment and family, at these places."""
     kernel = "series" if dial in COMPILED else "variant"
     keys = [kernel, *(d for d in DIALS if d not in (dial, "grid_size")), *FIXED]
     keys += GRID if dial == "grid_size" else ["whole"]
     followers = FOLLOWS.get(dial, set())
-    taken: set[object] = set()
+    taken: list[np.ndarray] = []
     for loose in (False, True) if followers else (False,):
         if loose:
             keys = [key for key in keys if key not in followers]
-            rows = rows[~rows.index.isin(taken)]
-            if dial == "block_size":
-                rows = rows.assign(bytes_per_thread=rows["dynamic_smem_bytes"] / rows["block_size"])
-                keys.append("bytes_per_thread")
-        named = [key for key in keys if key in DIALS or key == "iterations"]
-        parting = [key for key in keys if rows[key].nunique(dropna=False) > 1]  # grouping by less is faster
-        varied = [key for key in named if key in parting]
-        for places in alike(rows, parting):
-            if len(places) < LEAST:
+            rows = np.setdiff1d(rows, np.concatenate([rows[:0], *taken]), assume_unique=True)
+        codes = {key: run.of(key, rows) for key in keys}
+        if loose and dial == "block_size":
+            part = run.table.iloc[rows]
+            codes["bytes_per_thread"] = ranks(part["dynamic_smem_bytes"] / part["block_size"])
+        # Grouping by less is faster.
+        parting = {key: code for key, code in codes.items() if len(code) and code.min() != code.max()}
+        varied = [key for key in keys if key in parting and (key in DIALS or key == "iterations")]
+        along = run.of(dial, rows)
+        for part in alike(list(parting.values()), np.ones(len(rows), bool)):
+            if len(part) < LEAST or len(np.unique(along[part])) < len(part):
                 continue
-            part = rows.iloc[places]
-            if part[dial].duplicated().any():
-                continue
-            taken.update(part.index)
-            first = part.iloc[0]
+            places = rows[part]
+            taken.append(places)
+            first = run.records[places[0]]
             shown = [f"{key} {first[key]:g}" for key in varied if pd.notna(first[key])]
-            name = common_name(list(part["variant"]))
+            name = common_name([run.records[place]["variant"] for place in places])
             yield Sweep(
                 first["experiment"], first["family"], name, ", ".join([name, *shown]), dial,
-                part.sort_values(dial),
+                run, places[np.argsort(along[part])],
             )  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pandas as pd
 
@@ -84,14 +86,22 @@ def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None)
     GONE and NEW: one side has none. UNCLEAR: one side cannot tell, or has one that is little deeper than what
     the other has in its place. Only kernels that both runs have. known: cliffs_of(base), if it is at hand.
     """
-    ours = cliffs_of(base) if known is None else known
-    tables = [table.assign(side=side) for side, table in enumerate((ours, cliffs_of(other)))]
-    sweeps = [set(map(tuple, f.valid[SWEEP[:3]].drop_duplicates().to_numpy())) for f in (base, other)]
+    known = cliffs_of(base) if known is None else known
+    tables = [table.assign(side=side) for side, table in enumerate((known, cliffs_of(other)))]
+    ours, theirs = (set(f.valid[SWEEP[:3]].itertuples(index=False, name=None)) for f in (base, other))
+    both = ours & theirs
+    cliffs = pd.concat(tables, ignore_index=True)
+    by_sweep: dict[int, tuple[list[dict], list[dict]]] = defaultdict(lambda: ([], []))
+    for number, row in zip(
+        cliffs.groupby(SWEEP, dropna=False, sort=True).ngroup(), cliffs.to_dict("records"), strict=True
+    ):
+        by_sweep[number][row["side"]].append(row)
     lines = []
-    for sweep, rows in pd.concat(tables, ignore_index=True).groupby(SWEEP, dropna=False, sort=True):
-        if sweep[:3] not in sweeps[0] & sweeps[1]:
+    for _, rows in sorted(by_sweep.items()):
+        sweep = [next(filter(None, rows))[0][name] for name in SWEEP]
+        if tuple(sweep[:3]) not in both:
             continue
-        for pair, verdict in matched(*(rows[rows["side"] == side].to_dict("records") for side in (0, 1))):
+        for pair, verdict in matched(*rows):
             told = [f"{row['from_value']:g} -> {row['to_value']:g}" if row else "" for row in pair]
             drops = [row["drop"] if row else np.nan for row in pair]
             cause = next(row["cause"] for row in pair if row)
