@@ -34,7 +34,8 @@ EXPERIMENTS += ["an_unknown_one"]
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
     variants = VARIANTS.get(experiment, ("v=1", "v=2", "v=3"))
     time_s = 1e-3 / (point + line)
-    row = dict(schema_version=4, experiment=experiment, variant=variants[line - 1], status="valid", ilp=line)
+    row = dict(schema_version=4, source="measured", experiment=experiment, status="valid", ilp=line)
+    row |= dict(variant=variants[line - 1])
     row |= dict(case_id=f"{experiment}.{line}.{point}", data_type="f32", carveout_percent=100, local_bytes=0)
     row |= dict(
         family="fma_chain" if line == 2 else "stream", register_route="free" if line == 3 else "maxnreg"
@@ -49,7 +50,8 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [case(e, line, point) for e in EXPERIMENTS for line in (1, 2, 3) for point in (4, 1, 2, 8)]
-    rows.append(dict(schema_version=4, experiment="never_ran", status="skipped", reason="no time"))
+    never = dict(case_id="never_ran", experiment="never_ran", family="stream", variant="v")
+    rows.append(never | dict(schema_version=4, source="measured", status="skipped", reason="no time"))
     with (tmp_path / "cases.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
