@@ -111,7 +111,8 @@ def read_csv(
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         warnings.append(f"{path}: the last row is cut off (no line feed at its end) and left out")
-    if content.count(b"\n", 0, whole) < 2 - empty:
+    lines = content.count(b"\n", 0, whole)
+    if lines < 2 - empty:
         raise ValueError(f"{name} holds no row")
     version = version_of(content)
     first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
@@ -119,7 +120,7 @@ def read_csv(
         header = next(csv.reader([first.rstrip("\r")]), [])
     except csv.Error as error:
         raise ValueError(f"{name}: not CSV: {error}") from None
-    if header[:1] == ["schema_version"] and content.count(b"\n", 0, whole) > 1:
+    if header[:1] == ["schema_version"] and lines > 1:
         check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]
     check_header(name, header, [column["name"] for column in columns], strict)
@@ -192,7 +193,7 @@ def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: 
         return
     refuse(name, rows, title, np.isinf(values), "is not a finite number")
     if column["type"] == "integer":
-        refuse(name, rows, title, values.notna() & (values % 1 != 0), "is not an integer")
+        refuse(name, rows, title, values.notna() & (values != np.rint(values)), "is not an integer")
     if "allowed" in column:
         other = values.notna() & ~values.isin(column["allowed"])
         refuse(name, rows, title, other, f"is not one of {', '.join(map(str, column['allowed']))}")

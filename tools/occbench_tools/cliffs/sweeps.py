@@ -39,6 +39,8 @@ NEEDED = [
     "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
     "bound_predicted", "ceiling_kind", "percent_of_ceiling",
 ]  # fmt: skip
+KEYS = ["experiment", "family", "variant", "series", "whole", *DIALS, *FIXED, *GRID]  # rows are grouped by
+NUMBERS = {*DIALS, "throughput", "time_median_s", "time_ci95_low_s", "time_ci95_high_s"}
 NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
 REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warps_per_sm", "limiters",
             "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput", "waves")  # fmt: skip
@@ -47,23 +49,20 @@ REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warp
 class Cases:
     """Rows of a run, in a form in which thousands of small sweeps are cut out of them within seconds.
 
-    codes: a column for each of `number`'s names, with the rank of each cell among its column's, empty ones
-    behind all: rows that agree have one code, and codes sort as cells do.
+    codes: a row for each of KEYS, with the rank of each cell among its column's, empty ones behind all: rows
+    of the table that agree have one code, and codes sort as cells do.
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
         self.table = table
-        cells = table.to_numpy(dtype=object)
         names = list(table.columns)
-        self.records = [dict(zip(names, row, strict=True)) for row in cells]
-        keys = ["experiment", "family", "variant", "series", "whole", *DIALS, *FIXED, *GRID]
-        self.number = {name: place for place, name in enumerate(keys)}
-        self.codes = np.column_stack([ranks(table[name]) for name in keys])
-        self.empty = {name: table[name].isna().to_numpy() for name in DIALS}
+        self.records = [dict(zip(names, row, strict=True)) for row in table.to_numpy(dtype=object)]
+        self.codes = np.stack([ranks(table[name]) for name in KEYS])
+        self.numbers = {name: table[name].to_numpy(float) for name in names if name in NUMBERS}
 
-    def of(self, name: str, places: np.ndarray) -> np.ndarray:
-        """The codes of one column in some rows."""
-        return self.codes[places, self.number[name]]
+    def of(self, name: str) -> np.ndarray:
+        """The codes of one column."""
+        return self.codes[KEYS.index(name)]
 
 
 def ranks(column: pd.Series) -> np.ndarray:
@@ -95,8 +94,8 @@ class Sweep:
         return self.cases.table.iloc[self.places]
 
     def column(self, name: str) -> np.ndarray:
-        """Numbers of all rows."""
-        return np.array([record[name] for record in self.records], float)
+        """One of NUMBERS, of all rows."""
+        return self.cases.numbers[name][self.places]
 
 
 def common_name(names: list[str]) -> str:
@@ -118,23 +117,25 @@ def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
     whole = cases["waves"].fillna(1).round(3).mask(cases["waves"] < 1, 0)
     cases = cases.assign(series=cases["variant"].str.replace(NUMBER, "*", regex=True), whole=whole)
     run = Cases(cases)
-    named = cases["experiment"].notna() & cases["family"].notna()
-    for places in alike([run.of(name, slice(None)) for name in ("experiment", "family")], named.to_numpy()):
+    named = np.flatnonzero(cases["experiment"].notna() & cases["family"].notna())
+    order, bounds = grouped([run.of(name)[named] for name in ("experiment", "family")])
+    for start, end in bounds:
+        places = np.sort(named[order[start:end]])
         for dial in DIALS:
-            told = places[~run.empty[dial][places]]
-            if len(np.unique(run.of(dial, told))) >= LEAST:
+            told = places[~np.isnan(run.numbers[dial][places])]
+            if len(np.unique(run.numbers[dial][told])) >= LEAST:
                 yield from sweeps_of(run, told, dial)
 
 
-def alike(codes: list[np.ndarray], among: np.ndarray) -> list[np.ndarray]:
-    """Places of the rows that agree in all codes, in their order; `among`: which rows count."""
-    places = np.flatnonzero(among)
-    if not codes or not len(places):
-        return [places]
-    keys = [code[places] for code in codes]
-    order = np.lexsort(keys[::-1])
-    last = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
-    return np.split(places[order], np.flatnonzero(last) + 1)
+def grouped(keys: list[np.ndarray], within: np.ndarray | None = None) -> tuple[np.ndarray, list[list[int]]]:
+    """The order that brings together what agrees in all keys, sorted by them and then by `within`; and of
+    each group its start and end there."""
+    order = np.lexsort([*([] if within is None else [within]), *keys[::-1]])
+    other = np.zeros(max(len(order) - 1, 0), bool)
+    for key in keys:
+        other |= np.diff(key[order]) != 0
+    edges = [0, *(np.flatnonzero(other) + 1), len(order)]
+    return order, np.column_stack([edges[:-1], edges[1:]]).tolist()
 
 
 def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
@@ -148,26 +149,31 @@ def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
         if loose:
             keys = [key for key in keys if key not in followers]
             rows = np.setdiff1d(rows, np.concatenate([rows[:0], *taken]), assume_unique=True)
-        codes = {key: run.of(key, rows) for key in keys}
+        if not len(rows):
+            return
+        codes = run.codes[np.ix_([KEYS.index(key) for key in keys], rows)]
+        # Grouping by less is faster.
+        many = codes.min(axis=1) != codes.max(axis=1)
+        parting = list(codes[many])
+        varied = [key for key, parts in zip(keys, many, strict=True)
+                  if parts and (key in DIALS or key == "iterations")]  # fmt: skip
         if loose and dial == "block_size":
             part = run.table.iloc[rows]
-            codes["bytes_per_thread"] = ranks(part["dynamic_smem_bytes"] / part["block_size"])
-        # Grouping by less is faster.
-        parting = {key: code for key, code in codes.items() if len(code) and code.min() != code.max()}
-        varied = [key for key in keys if key in parting and (key in DIALS or key == "iterations")]
-        along = run.of(dial, rows)
-        for part in alike(list(parting.values()), np.ones(len(rows), bool)):
-            if len(part) < LEAST or len(np.unique(along[part])) < len(part):
+            parting.append(ranks(part["dynamic_smem_bytes"] / part["block_size"]))
+        values = run.numbers[dial][rows]
+        order, bounds = grouped(parting, values)
+        values = values[order]
+        for start, end in bounds:
+            if end - start < LEAST or (values[start + 1 : end] == values[start : end - 1]).any():
                 continue
-            places = rows[part]
+            places = rows[order[start:end]]
             taken.append(places)
             first = run.records[places[0]]
             shown = [f"{key} {first[key]:g}" for key in varied if pd.notna(first[key])]
             name = common_name([run.records[place]["variant"] for place in places])
             yield Sweep(
-                first["experiment"], first["family"], name, ", ".join([name, *shown]), dial,
-                run, places[np.argsort(along[part])],
-            )  # fmt: skip
+                first["experiment"], first["family"], name, ", ".join([name, *shown]), dial, run, places
+            )
 
 
 def changed(a: dict[str, Any], b: dict[str, Any], dial: str) -> list[str]:
