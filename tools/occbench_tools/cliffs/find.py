@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import ndtr  # the normal distribution: stats.norm says the same, a hundred times as slowly
 
 from occbench_tools.analysis import l1_kib
-from occbench_tools.cliffs.steps import Step, find_steps
+from occbench_tools.cliffs.steps import POINTS, Step, find_steps
 from occbench_tools.cliffs.sweeps import Sweep, changed, find_sweeps
 
 COLUMNS = [
@@ -87,7 +87,8 @@ def cliffs_of(
             found[place] = row
             if row["verdict"] == "confirmed" or abs(row["drop"]) > SMALLEST:
                 known.append(place)
-    if modelled:  # without noise every bend of the simulation would be certain
+    # Without noise every bend of a simulation would be certain.
+    if modelled or len(records) < POINTS:
         return list(found.values())
     low, high, middle = map(sweep.column, ("time_ci95_low_s", "time_ci95_high_s", "time_median_s"))
     with np.errstate(all="ignore"):

@@ -17,6 +17,7 @@ from scipy.ndimage import median_filter
 from scipy.special import ndtri, stdtr, stdtrit
 
 SIDE = 3  # least points on either side of a step: two cannot outvote one that is far out
+POINTS = 2 * SIDE + 2  # least of a curve in which a step is looked for
 WINDOW = 8  # most points of a side that count
 CERTAIN = 0.05  # p-value of the sweep's strongest gap under noise alone
 TAILS = 8  # degrees of freedom of the noise that p-values assume: far points are commoner than normal ones
@@ -98,10 +99,10 @@ def find_steps(
     noise: the least standard deviation of y that is believed (fraction). known: places of steps that are
     not looked for, and bound the pieces on which the others are.
     """
-    x, y = scale_of(np.asarray(x, float)), np.log(np.asarray(y, float))
     count = len(x)
-    if count < 2 * SIDE + 2:
+    if count < POINTS:
         return []
+    x, y = scale_of(np.asarray(x, float)), np.log(np.asarray(y, float))
     noise = max(noise, noise_of(x, y))
     gaps = np.diff(x)
     trend = median_filter(np.diff(y) / gaps, 5, mode="nearest")

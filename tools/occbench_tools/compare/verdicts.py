@@ -75,8 +75,8 @@ def visits_of(folder: Folder) -> Visits:
     )
     by_visit = logs.groupby(["case_id", "visit"], observed=True)[["time", "cycles"]].median()
     counts = by_visit.groupby(level="case_id", observed=True).size()
-    by_case = logs.groupby("case_id", observed=True)[["time", "cycles"]]
-    spread = by_case.quantile(0.9) - by_case.quantile(0.1)
+    ends = logs.groupby("case_id", observed=True)[["time", "cycles"]].quantile([0.1, 0.9])
+    spread = ends.xs(0.9, level=1) - ends.xs(0.1, level=1)
     cases = pd.DataFrame(
         dict(
             start=counts.cumsum() - counts,
