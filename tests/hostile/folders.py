@@ -287,7 +287,7 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
 
 
 def asks_for_more(half: Path) -> bool:
-    """Whether env.json, changed as it is, names a run that takes minutes: all experiments, or another preset."""
+    """Whether env.json, changed as it is, names a run of minutes: all experiments, or another preset."""
     try:
         env = json.loads((half / "env.json").read_bytes())
     except (OSError, ValueError, RecursionError):
