@@ -258,7 +258,9 @@ def mutate(folder: Path, dice: random.Random) -> None:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {
-        p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file() and p.stat().st_size < 1 << 26
+        p.name: p.read_bytes()
+        for p in sorted(folder.iterdir())
+        if p.is_file() and not p.is_symlink() and p.stat().st_size < 1 << 26
     }
 
 
