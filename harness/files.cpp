@@ -66,6 +66,11 @@ bool same_file(int fd, const fs::path& path) {
 
 fs::path lock_of(const fs::path& folder) { return folder / ".lock"; }
 
+/// Another program has the folder.
+struct InUse : UserError {
+  explicit InUse(const std::string& line) : UserError(Exit::file, line) {}
+};
+
 }  // namespace
 
 void fail(const fs::path& path, const std::string& what) {
@@ -173,7 +178,8 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
     whole.l_whence = SEEK_SET;
     is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;
     if (!is_locked_ && (errno == EAGAIN || errno == EACCES))
-      fail(path_, "another run is writing there; wait for its end, or name another folder");
+      throw InUse(path_.string() +
+                  ": another run is writing there; wait for its end, or name another folder");
     // Who held the lock before us took its file away: then what we locked is nobody's.
     if (same_file(lock_.get(), name)) return;
   }
@@ -184,11 +190,16 @@ RunFolder RunFolder::fresh(const fs::path& base) {
     const fs::path folder = n == 1 ? base : fs::path(base.string() + "-" + std::to_string(n));
     std::error_code error;
     if (fs::exists(fs::symlink_status(folder, error))) continue;
-    RunFolder taken(folder);
-    // Two programs may have seen the same name free; the one that had it first is done, or it is empty.
-    if (std::ranges::all_of(fs::directory_iterator(folder),
-                            [](const auto& entry) { return entry.path().filename() == ".lock"; }))
-      return taken;
+    // Two programs may have seen the same name free. The one that had it first is at work there, or done, or it is
+    // empty.
+    try {
+      RunFolder taken(folder);
+      if (std::ranges::all_of(fs::directory_iterator(folder),
+                              [](const auto& entry) { return entry.path().filename() == ".lock"; }))
+        return taken;
+    } catch (const InUse&) {
+      continue;
+    }
   }
 }
 
