@@ -24,6 +24,7 @@ from occbench_tools.compare import environment, summary, verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
 from parts import CASES, RUN, half, lay, modelled, scaled
+from scipy import stats
 
 CLIFFS = [
     "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
@@ -438,3 +439,15 @@ def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     assert len(run.samples) > 1_000_000
     found = judged(run, run)
     assert len(found) == 16 * len(whole.valid) and not found["verdict"].isin(["FASTER", "SLOWER"]).any()
+
+
+def test_from_many_visits_on_the_normal_law_is_as_good_as_the_exact_one() -> None:
+    random = np.random.default_rng(1)
+    for shift in (0, 0.2, 0.6):
+        few = random.normal(size=(20, verdicts.MANY_VISITS - 1))
+        exact = verdicts.beyond(few + shift, random.normal(size=few.shape), "greater")
+        assert ((exact >= 0) & (exact <= 1)).all()
+        many = random.normal(size=(20, verdicts.MANY_VISITS))
+        other = random.normal(size=many.shape)
+        near = stats.mannwhitneyu(many + shift, other, alternative="greater", axis=1, method="exact").pvalue
+        assert verdicts.beyond(many + shift, other, "greater") == pytest.approx(near, abs=0.002)
