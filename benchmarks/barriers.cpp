@@ -26,6 +26,7 @@ const AddExperiment barriers{{
     .name = "barriers",
     .question = "What does waiting for the slowest warp cost, and what does naming barriers?",
     .dial = "block_size",
+    .parted_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           const std::vector<int> sizes =

@@ -10,6 +10,7 @@ const AddExperiment block_size{{
     .name = "block_size",
     .question = "Which block size, when the number of resident warps follows from it?",
     .dial = "block_size",
+    .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
           std::vector<const Variant*> kernels{&sweep.variant("stream", "read-f32-4B-ilp1"),

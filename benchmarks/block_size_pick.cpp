@@ -55,6 +55,7 @@ const AddExperiment block_size_pick{{
     .name = "block_size_pick",
     .question = "Is the block size that the occupancy API picks the fastest?",
     .dial = "block_size",
+    .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
           for (const Representative& r : representatives) {

@@ -75,6 +75,7 @@ const AddExperiment bulk_copy{{
     .name = "bulk_copy",
     .question = "How few warps saturate DRAM, when copies run ahead of them into shared memory?",
     .dial = "bytes_in_flight",
+    .parted_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           if (sweep.quick()) {

@@ -11,6 +11,7 @@ const AddExperiment cache_reuse{{
     .name = "cache_reuse",
     .question = "When do more resident blocks spoil the L1 that they share?",
     .dial = "warps_per_sm",
+    .outside_model = "where working sets overflow the L1, chance decides on each SM which blocks hit",
     .define =
         [](Sweep& sweep) {
           // Residency by ballast within one half of the memory that L1 and shared memory divide: the other

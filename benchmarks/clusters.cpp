@@ -14,6 +14,8 @@ const AddExperiment clusters{{
     .name = "clusters",
     .question = "What does a cluster cost: a neighbour's shared memory, and idle SMs?",
     .dial = "cluster_size",
+    .parted_by = {"block_size"},
+    .outside_model = "no parameter says which SMs a cluster gets, nor describes the network between them",
     .define =
         [](Sweep& sweep) {
           std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable

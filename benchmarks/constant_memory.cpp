@@ -12,6 +12,7 @@ const AddExperiment constant_memory{{
     .name = "constant_memory",
     .question = "Does constant memory feed warps as well as tiles in shared memory do?",
     .dial = "warps_per_sm",
+    .outside_model = "no parameter says which warps still hit a constant that others evict",
     .define =
         [](Sweep& sweep) {
           const bool full = sweep.at_least(Preset::full);

@@ -14,7 +14,7 @@ std::string key_of(const CaseSpec& s, const std::string& dial) {
   const auto field = [&](const char* name, auto value) {
     return dial == name ? std::string() : std::string(" ") + name + std::to_string(value);
   };
-  std::string key = s.variant->family + "." + kernel_of(*s.variant);
+  std::string key = s.variant->family + "." + s.curve;
   key += field("block_size", s.block_size) + field("carveout_percent", s.carveout_percent) +
          field("cluster_size", s.cluster_size) + " block_s" + std::to_string(s.block_s);
   if (dial != "waves") key += field("waves", s.waves) + field("grid_size", s.grid_size);
@@ -37,17 +37,13 @@ bool is_residency(const std::string& dial) {
   return dial == "warps_per_sm" || dial == "occupancy_theoretical" || dial == "blocks_per_sm";
 }
 
-const std::string& kernel_of(const Variant& variant) {
-  return variant.series.empty() ? variant.name : variant.series;
-}
-
 std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results) {
   std::map<std::string, Curve> curves;
   for (const CaseResult& r : results) {
     const CaseSpec& spec = r.planned.spec;
     if (spec.experiment != experiment.name || !r.has_time() || r.throughput <= 0) continue;
     Curve& curve = curves[key_of(spec, experiment.dial)];
-    curve.kernel = kernel_of(*spec.variant);
+    curve.kernel = spec.curve;
     curve.ceiling = spec.variant->ceiling;
     curve.points.push_back({case_number(r, experiment.dial), &r});
   }

@@ -47,7 +47,4 @@ struct Interval {
 };
 Interval throughput_of(const CaseResult& result);
 
-/// The name of a variant without what only its dial adds: its series, or its name.
-const std::string& kernel_of(const Variant& variant);
-
 }  // namespace occbench

@@ -11,6 +11,8 @@ const AddExperiment divergence{{
     .name = "divergence",
     .question = "What do lanes that part ways cost, and do more warps hide it?",
     .dial = "lanes_apart",
+    .parted_by = {"warps_per_sm"},
+    .scale = Scale::ceiling,
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;  // a warp for each scheduler

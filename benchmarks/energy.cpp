@@ -12,6 +12,7 @@ const AddExperiment energy{{
     .name = "energy",
     .question = "Which occupancy does a unit of work with the least energy?",
     .dial = "warps_per_sm",
+    .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
           std::vector<const Variant*> kernels{&sweep.variant("stream", "read-f32-16B-ilp1")};

@@ -15,6 +15,7 @@ const AddExperiment intensity{{
     .name = "intensity",
     .question = "How does the need for warps change with the arithmetic on each byte?",
     .dial = "warps_per_sm",
+    .scale = Scale::ceiling,
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;

@@ -45,6 +45,10 @@ const AddExperiment launch_bounds_roulette{{
     .name = "launch_bounds_roulette",
     .question = "Is spilling worth the occupancy that __launch_bounds__ or -maxrregcount buys?",
     .dial = "registers_per_thread",
+    .parted_by = {"register_route", "block_size"},
+    .scale = Scale::best,
+    .compares_kernels = true,
+    .outside_model = "its stencil reads other blocks' rows, which spills evict from the caches",
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("launch_bounds_roulette")) {

@@ -12,6 +12,8 @@ const AddExperiment pointer_chase{{
     .name = "pointer_chase",
     .question = "How long does one load take, at each level of the memory and under load?",
     .dial = "working_set_bytes",
+    .scale = Scale::cycles,
+    .compares_kernels = true,
     .define =
         [](Sweep& sweep) {
           const std::string_view family = "pointer_chase";

@@ -10,6 +10,8 @@ const AddExperiment registers{{
     .name = "registers",
     .question = "What does one more register per thread cost?",
     .dial = "registers_per_thread",
+    .parted_by = {"register_route", "block_size"},
+    .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
           std::vector<int> blocks{512};  // the text's block

@@ -61,6 +61,7 @@ const AddExperiment same_occupancy{{
     .name = "same_occupancy",
     .question = "Does it matter by which resource an occupancy came about?",
     .dial = "occupancy_theoretical",
+    .parted_by = {"carveout_percent"},
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
@@ -73,11 +74,13 @@ const AddExperiment same_occupancy{{
           struct Subject {
             const char* family;
             const char* prefix;
+            std::string words;
             bool uses_l1;
           };
-          for (const auto& [family, prefix, uses_l1] :
-               {Subject{"register_pressure", "load-", true}, Subject{"register_pressure", "fma-", false},
-                Subject{"cache_reuse", "ilp1-4KiB", true}}) {
+          for (const auto& [family, prefix, words, uses_l1] :
+               {Subject{"register_pressure", "load-", "load", true},
+                Subject{"register_pressure", "fma-", "fma", false},
+                Subject{"cache_reuse", "ilp1-4KiB", "L1, 1 KiB per warp", true}}) {
             const auto kernels = by_registers(sweep, family, prefix);
             const Variant& lean = *kernels.front();
             std::vector<int> carveouts{small_l1};
@@ -89,14 +92,21 @@ const AddExperiment same_occupancy{{
               const int size = misfit(sm, lean.dials.register_cap, warps);
               const Variant* const resized = size != 0 ? scaled(sweep, lean, size) : nullptr;
               for (const int carveout : carveouts) {
-                sweep.add({.variant = &lean,
+                sweep.add({.curve = words + ", by shared memory",
+                           .variant = &lean,
                            .block_size = block,
                            .resident_blocks = warps / (block / sm.warp_size),
                            .carveout_percent = carveout});
                 if (wide != nullptr)
-                  sweep.add({.variant = wide, .block_size = block, .carveout_percent = carveout});
+                  sweep.add({.curve = words + ", by registers",
+                             .variant = wide,
+                             .block_size = block,
+                             .carveout_percent = carveout});
                 if (resized != nullptr)
-                  sweep.add({.variant = resized, .block_size = size, .carveout_percent = carveout});
+                  sweep.add({.curve = words + ", by block size",
+                             .variant = resized,
+                             .block_size = size,
+                             .carveout_percent = carveout});
               }
             }
           }

@@ -12,6 +12,7 @@ const AddExperiment shared_memory{{
     .name = "shared_memory",
     .question = "What does one more byte of shared memory per block cost?",
     .dial = "dynamic_smem_bytes",
+    .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
           const Variant* const kernels[] = {&sweep.variant("stream", "read-f32-4B-ilp1"),

@@ -11,6 +11,7 @@ const AddExperiment spilling{{
     .name = "spilling",
     .question = "Is spilling worth the occupancy that a register cap buys?",
     .dial = "registers_per_thread",
+    .parted_by = {"register_route", "block_size", "carveout_percent"},
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("register_pressure", "update")) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,7 @@ class Sweep {
   /// exists.
   [[nodiscard]] const Variant& variant(std::string_view family, std::string_view name) const;
 
-  /// Adds a case; its experiment is filled in.
+  /// Adds a case; its experiment is filled in, and its curve unless the experiment has a name for it.
   void add(CaseSpec spec);
   /// Adds a case per number of resident warps that blocks of `block_size` can make up.
   void add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm);
@@ -54,12 +55,22 @@ class Sweep {
   std::vector<CaseSpec> cases_;
 };
 
-/// A question put to the device: its dials, and nothing of how they are measured.
+/// What a curve of an experiment is read in: throughput, its percent of the curve's own best or of the ceiling, or the
+/// cycles that the kernel's own clock counted.
+enum class Scale { rate, best, ceiling, cycles };
+
+/// A question put to the device: its dials, and nothing of how they are measured. All that readers of a run need to know
+/// of it goes into env.json; no tool has a list of experiments.
 struct Experiment {
   std::string name;
-  std::string question;          ///< one line, for `occbench list`
-  std::string dial;              ///< the column of cases.csv that the curve is drawn over
-  void (*define)(Sweep& sweep);  ///< adds the cases
+  std::string question;  ///< one line
+  std::string dial;      ///< the column of cases.csv that the curve is drawn over
+  /// Columns that part the rows of one curve into several, unless one is the dial.
+  std::vector<std::string> parted_by = {};
+  Scale scale = Scale::rate;
+  bool compares_kernels = false;   ///< one case of each is a finding: no curve is needed
+  std::string outside_model = {};  ///< why no figure of the model is counted here; empty: it is
+  void (*define)(Sweep& sweep);    ///< adds the cases
 };
 
 /// Every experiment linked into this program, by name.
@@ -69,6 +80,9 @@ std::span<const Experiment> experiments();
 struct AddExperiment {
   explicit AddExperiment(Experiment experiment);
 };
+
+/// The named experiments (all when empty) as env.json has them: by name, what Experiment says of each.
+nlohmann::json described(std::span<const std::string> names);
 
 /// Throws UserError(Exit::usage) on the first name that is no experiment's.
 void check_experiment_names(std::span<const std::string> names);

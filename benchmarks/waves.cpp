@@ -27,7 +27,8 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
   }
   for (const int grid : grids)
     if (grid > 0)  // an offline device may not say how many SMs it has
-      sweep.add({.variant = &kernel,
+      sweep.add({.curve = "partial waves",
+                 .variant = &kernel,
                  .block_size = block,
                  .resident_blocks = resident_blocks,
                  .grid_size = grid,
@@ -43,14 +44,16 @@ void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
   if (sweep.at_least(Preset::full)) block_us = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   for (const int us : block_us)
     if (us >= least_us)
-      sweep.add({.variant = &kernel,
+      sweep.add({.curve = "whole waves of short blocks",
+                 .variant = &kernel,
                  .block_size = block,
                  .resident_blocks = resident_blocks,
                  .waves = std::max(2, whole_us / us),
                  .block_s = us * microsecond});
   for (const int us : {whole_us, 2 * whole_us})
     if (us == whole_us || block_us.back() == whole_us)
-      sweep.add({.variant = &kernel,
+      sweep.add({.curve = "whole waves of short blocks",
+                 .variant = &kernel,
                  .block_size = block,
                  .resident_blocks = resident_blocks,
                  .block_s = us * microsecond});
@@ -62,6 +65,7 @@ const AddExperiment waves{{
     .name = "waves",
     .question = "What does a last, partial wave cost, and what the turnover from block to block?",
     .dial = "waves",
+    .parted_by = {"blocks_per_sm"},
     .define =
         [](Sweep& sweep) {
           // Alone on its scheduler a warp of this chain issues every fourth cycle, so each block takes exactly as long as

@@ -16,7 +16,7 @@ namespace occbench {
 struct RunDescription {
   std::string command_line;
   std::string preset;
-  std::vector<std::string> experiments;
+  nlohmann::json experiments = nlohmann::json::object();  ///< by name, what each says of itself
   std::uint64_t seed = 0;
   std::string benchmark_filter;
   std::vector<std::string> counters;  ///< groups asked for

@@ -122,8 +122,12 @@ double amount(const Work& work, Unit unit);
 struct Variant {
   std::string family;
   std::string name;
-  std::string series =
-      {};  ///< what variants of one curve share when their names carry its dial; empty: the name
+  /// What variants of one curve share when their names carry its dial; empty: the name.
+  std::string series = {};
+  /// What it does, in one word that no dial says ("read", "walk", "register"); empty where a family does one thing.
+  std::string form = {};
+  /// The variant of the same family that does the same work without what this one is about; empty: none.
+  std::string baseline = {};
   Dials dials = {};
   Ceiling ceiling = Ceiling::dram;
   Pass pass = {};

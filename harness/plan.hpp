@@ -20,6 +20,8 @@ namespace occbench {
 /// A case as an experiment asks for it: dials only, no device needed.
 struct CaseSpec {
   std::string experiment;
+  std::string
+      curve;  ///< what the experiment calls the cases that differ in its dial; empty: the variant's series
   const Variant* variant = nullptr;
   int block_size = 0;             ///< threads; 0 takes the variant's own
   int resident_blocks = 0;        ///< per SM, reached with ballast; 0: whatever fits
@@ -42,6 +44,7 @@ std::string_view to_string(Status status);
 struct Forecast {
   std::optional<theory::Prediction> prediction;
   std::string why_not;  ///< one line when there is none: a parameter that is not known, say
+  int code_cc = 0;      ///< 10 x major + minor of the architecture whose machine code the model was told of
 };
 
 /// A case as this device can run it: theory, launch and work; or why it cannot run.

@@ -22,10 +22,10 @@ theory::LoopFacts facts_of(const Variant& v) {
 
 Forecast predict_one(const Case& c, const Device& device, const theory::Parameters& parameters) {
   const Variant& v = *c.spec.variant;
-  if (v.in_clusters) return {{}, "the network between the SMs of a cluster is outside the model"};
+  if (v.in_clusters) return {.why_not = "the network between the SMs of a cluster is outside the model"};
   const theory::Program* const program = machine_code(v, device.cc());
   if (program == nullptr)
-    return {{}, "no description of its machine code; `occbench audit --describe` writes it"};
+    return {.why_not = "no description of its machine code; `occbench audit --describe` writes it"};
   const int warps = theory::warps_per_block(device.sm, c.footprint);
   const theory::Shape shape{.grid_size = c.launch.grid_size,
                             .warps_per_block = warps,
@@ -41,9 +41,10 @@ Forecast predict_one(const Case& c, const Device& device, const theory::Paramete
                           .l2_bytes = device.l2_bytes,
                           .dram_bytes_per_s = device.dram_bytes_per_s};
   try {
-    return {theory::predict(*program, facts_of(v), shape, chip, parameters), ""};
+    return {.prediction = theory::predict(*program, facts_of(v), shape, chip, parameters),
+            .code_cc = described_cc(v, device.cc())};
   } catch (const std::invalid_argument& e) {
-    return {{}, e.what()};
+    return {.why_not = e.what()};
   }
 }
 

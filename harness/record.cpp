@@ -16,6 +16,7 @@
 
 #include "harness/csv.hpp"
 #include "harness/json.hpp"
+#include "harness/machine_code.hpp"
 
 namespace occbench {
 
@@ -36,8 +37,11 @@ template <class T>
 std::string number(const std::optional<T>& value) {
   return value ? number(*value) : "";
 }
-/// A dial that does not apply is an empty cell.
-std::string dial(std::size_t value) { return value == 0 ? "" : number(value); }
+/// A dial that does not apply, or for which nobody asked, is an empty cell.
+template <class Number>
+std::string dial(Number value) {
+  return value == 0 ? "" : number(value);
+}
 
 struct Column {
   std::string_view name;
@@ -80,6 +84,9 @@ const std::vector<Column>& columns() {
       {"experiment", [](R r) { return r.planned.spec.experiment; }},
       {"family", [](R r) { return r.planned.spec.variant->family; }},
       {"variant", [](R r) { return r.planned.spec.variant->name; }},
+      {"curve", [](R r) { return r.planned.spec.curve; }},
+      {"form", [](R r) { return r.planned.spec.variant->form; }},
+      {"baseline", [](R r) { return r.planned.spec.variant->baseline; }},
       {"status", [](R r) { return std::string(to_string(r.planned.status)); }},
       {"reason", [](R r) { return r.planned.reason; }},
       {"block_size", [](R r) { return number(r.planned.spec.block_size); }},
@@ -87,14 +94,17 @@ const std::vector<Column>& columns() {
       {"waves",
        when(launchable,
             [](R r) { return static_cast<double>(r.planned.launch.grid_size) / r.planned.wave_blocks; })},
+      {"asked_resident_blocks", [](R r) { return dial(r.planned.spec.resident_blocks); }},
+      {"asked_ballast_bytes", [](R r) { return dial(r.planned.spec.ballast_bytes); }},
+      {"asked_grid_size", [](R r) { return dial(r.planned.spec.grid_size); }},
+      {"asked_waves", [](R r) { return r.planned.spec.grid_size > 0 ? "" : number(r.planned.spec.waves); }},
+      {"asked_block_s", [](R r) { return dial(r.planned.spec.block_s); }},
       {"ilp", [](R r) { return number(r.planned.spec.variant->dials.ilp); }},
       {"bytes_per_access", [](R r) { return dial(r.planned.spec.variant->dials.bytes_per_access); }},
       {"data_type", [](R r) { return r.planned.spec.variant->dials.data_type; }},
       {"register_route", [](R r) { return std::string(to_string(r.planned.spec.variant->dials.route)); }},
       {"register_cap", [](R r) { return dial(r.planned.spec.variant->dials.register_cap); }},
       {"registers_per_thread", when(planned, [](R r) { return r.planned.attributes.registers_per_thread; })},
-      // No kernel of the suite has a local array, so its stack is what the compiler spilled.
-      {"spill_bytes", when(planned, [](R r) { return r.planned.attributes.local_bytes; })},
       {"local_bytes", when(planned, [](R r) { return r.planned.attributes.local_bytes; })},
       {"static_smem_bytes", when(planned, [](R r) { return r.planned.attributes.static_smem_bytes; })},
       {"dynamic_smem_bytes", [](R r) { return number(r.planned.footprint.dynamic_smem_bytes); }},
@@ -103,6 +113,7 @@ const std::vector<Column>& columns() {
       {"barriers", [](R r) { return number(r.planned.spec.variant->dials.barriers); }},
       {"tile_width", [](R r) { return dial(r.planned.spec.variant->dials.tile_width); }},
       {"live_values", [](R r) { return dial(r.planned.spec.variant->dials.live_values); }},
+      {"idle_values", [](R r) { return dial(r.planned.spec.variant->pass.idle_values); }},
       {"fma_per_load", [](R r) { return number(dials(r).fma_per_load); }},
       {"stages", [](R r) { return dial(dials(r).stages); }},
       {"bytes_in_flight", [](R r) { return dial(dials(r).bytes_in_flight); }},
@@ -170,6 +181,11 @@ const std::vector<Column>& columns() {
          return prediction ? std::string(theory::to_string(prediction->bound)) : std::string();
        }},
       {"throughput_baseline", [](R r) { return predicted_rate(r, &theory::Prediction::baseline_time_s); }},
+      {"machine_code",
+       [](R r) {
+         const Forecast& forecast = r.planned.forecast;
+         return forecast.prediction ? architecture(forecast.code_cc) : std::string();
+       }},
       {"throughput_unit", [](R r) { return std::string(rate_name(unit_of(ceiling(r)))); }},
       {"ceiling_kind", [](R r) { return std::string(to_string(ceiling(r))); }},
       {"ceiling", when(bounded, [](R r) { return r.ceiling; })},

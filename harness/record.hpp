@@ -21,7 +21,7 @@
 
 namespace occbench {
 
-constexpr int schema_version = 4;
+constexpr int schema_version = 5;
 
 /// What a launch costs when it is one of many back to back.
 struct Energy {

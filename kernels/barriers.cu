@@ -200,7 +200,9 @@ std::optional<std::string> exchange_mismatch(Arena& arena, const Shape& shape, i
 /// What the variants differ in.
 struct Form {
   std::string name;
-  int barriers = 1;  ///< that the machine code reserves; 1 when it uses none
+  std::string form;
+  std::string baseline = {};  ///< the same work without meeting
+  int barriers = 1;           ///< that the machine code reserves; 1 when it uses none
   int rounds_per_pass = 1;
   double fma = 0;             ///< of a thread in a pass
   double meetings = 0;        ///< barriers that a thread passes in a pass
@@ -223,6 +225,8 @@ void add(const Form& f) {
   add_variant({
       .family = "barriers",
       .name = f.name,
+      .form = f.form,
+      .baseline = f.baseline,
       .dials = dials,
       .ceiling = Ceiling::none,
       .pass = {.flop = 2 * f.fma,
@@ -258,7 +262,10 @@ void add_sync() {
   using Body = Sync<fma, meets>;
   Instructions instructions{{"FFMA", fma}};
   if (meets) instructions["BAR"] = 1;
-  add({.name = (meets ? "sync-fma" : "free-fma") + std::to_string(fma),
+  const std::string free = "free-fma" + std::to_string(fma);
+  add({.name = meets ? "sync-fma" + std::to_string(fma) : free,
+       .form = meets ? "sync" : "free",
+       .baseline = meets ? free : "",
        .fma = fma,
        .meetings = meets ? 1 : 0,
        .latency_cycles = 4.0 * fma + (meets ? 40 : 15),
@@ -272,7 +279,7 @@ void add_sync() {
 }
 
 template <Wait wait, int groups, bool uneven>
-void add_exchange(const std::string& name, int barriers) {
+void add_exchange(const std::string& name, int barriers, const std::string& form) {
   constexpr bool meets = wait != Wait::never;
   constexpr int stride = meets ? bank_free_stride : 0;  // who does not wait keeps to its own value
   // Uneven: the loop of FMAs is the innermost, and what stands around it is not audited.
@@ -284,6 +291,8 @@ void add_exchange(const std::string& name, int barriers) {
   std::vector<double> one_of_many(groups > 1 ? groups : 0);  // a warp runs its group's loop
   if (groups > 1) one_of_many.front() = 1;
   add({.name = name,
+       .form = form,
+       .baseline = meets && uneven ? "uneven-free" : "",
        .barriers = barriers,
        .rounds_per_pass = rounds,
        .fma = rounds + (uneven ? units * unit : 0),
@@ -309,13 +318,13 @@ const Registration registered{[] {
     add_sync<fma, true>();
     add_sync<fma, false>();
   });
-  add_exchange<Wait::block, 1, false>("exchange", 1);
-  add_exchange<Wait::block, 1, true>("exchange-uneven", 1);
-  add_exchange<Wait::never, 1, true>("uneven-free", 1);
+  add_exchange<Wait::block, 1, false>("exchange", 1, "exchange");
+  add_exchange<Wait::block, 1, true>("exchange-uneven", 1, "exchange-uneven");
+  add_exchange<Wait::never, 1, true>("uneven-free", 1, "uneven-free");
   for_each_value<1, 2, 4, 8, 16>([]<int groups>(std::integral_constant<int, groups>) {
-    add_exchange<Wait::constant_ids, groups, false>("named-" + std::to_string(groups), groups);
+    add_exchange<Wait::constant_ids, groups, false>("named-" + std::to_string(groups), groups, "named");
   });
-  add_exchange<Wait::runtime_id, 1, false>("named-runtime", 16);
+  add_exchange<Wait::runtime_id, 1, false>("named-runtime", 16, "named-runtime");
 }};
 
 }  // namespace

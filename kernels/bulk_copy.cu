@@ -184,6 +184,7 @@ void add(const Form& f) {
       .family = "bulk_copy",
       .name = f.route + "-s" + std::to_string(f.stages) + "-" + std::to_string(f.stage_bytes) + "B",
       .series = f.route + "-" + std::to_string(f.stage_bytes) + "B",
+      .form = f.route,
       .dials = dials,
       .ceiling = Ceiling::dram,
       .pass = {.dram_bytes = f.stage_bytes / 32.0,

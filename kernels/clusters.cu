@@ -213,6 +213,7 @@ void add_read() {
   add_variant({
       .family = "clusters",
       .name = name_of(pattern),
+      .form = name_of(pattern),
       .dials = dials,
       .ceiling = Ceiling::shared_memory,
       // a neighbour's bytes come at some 14 a cycle; in a cluster of one at up to 128, by the same kernel
@@ -243,6 +244,7 @@ void add_chase() {
   add_variant({
       .family = "clusters",
       .name = "dsmem-latency",
+      .form = "dsmem-latency",
       .dials = dials,
       .ceiling = Ceiling::none,
       .pass = {.latency_cycles = 200.0 * loads_per_pass},

@@ -142,6 +142,7 @@ void add(const void* entry, int register_cap = 0) {
       .family = "convolution",
       .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
       .series = series,
+      .form = "radius" + std::to_string(radius),
       .dials = {.ilp = points,
                 .bytes_per_access = sizeof(float),
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,

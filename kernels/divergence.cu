@@ -184,6 +184,8 @@ void add_branch(BranchForm f) {
       .family = "divergence",
       .name = f.name,
       .series = f.series,
+      .form = f.series.empty() ? f.name : f.series,
+      .baseline = "uniform",
       .dials = dials,
       .ceiling = Ceiling::fp32,
       .pass = {.flop = 2.0 * fma_per_path,
@@ -236,6 +238,7 @@ Copy geometry(const Tiling& t, int block_size) {
 
 struct BoundaryForm {
   std::string name;
+  std::string form;
   Tiling tiling;       ///< tile_width 0: a vector as long as one block, which is full
   int block_size = 0;  ///< 0: any
   bool tested = true;
@@ -278,6 +281,8 @@ void add_boundary(const BoundaryForm& f) {
   add_variant({
       .family = "divergence",
       .name = f.name,
+      .form = f.form,
+      .baseline = "full-untested",
       .dials = dials,
       .ceiling = Ceiling::fp32,
       .pass = {.flop = 2.0 * fma_per_path, .latency_cycles = 4.0 * fma_per_path / chains},
@@ -331,12 +336,17 @@ const Registration registered{[] {
   for (const int elements : {100, 1000, 10000})
     for (const int block_size : {64, 128, 256})
       add_boundary({.name = "vector-" + std::to_string(elements) + "-b" + std::to_string(block_size),
+                    .form = "vector",
                     .tiling = {elements, 1, block_size, 1},
                     .block_size = block_size});
-  add_boundary({.name = "image-62-rows-76-columns", .tiling = {76, 62, 16, 16}, .block_size = 256});
-  add_boundary({.name = "image-150-rows-200-columns", .tiling = {200, 150, 16, 16}, .block_size = 256});
-  add_boundary({.name = "full-tested", .tiling = {}});
-  add_boundary({.name = "full-untested", .tiling = {}, .tested = false});
+  add_boundary(
+      {.name = "image-62-rows-76-columns", .form = "image", .tiling = {76, 62, 16, 16}, .block_size = 256});
+  add_boundary({.name = "image-150-rows-200-columns",
+                .form = "image",
+                .tiling = {200, 150, 16, 16},
+                .block_size = 256});
+  add_boundary({.name = "full-tested", .form = "full-tested", .tiling = {}});
+  add_boundary({.name = "full-untested", .form = "full-untested", .tiling = {}, .tested = false});
 }};
 
 }  // namespace

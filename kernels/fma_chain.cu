@@ -91,10 +91,11 @@ std::vector<float> reference(const float* input, int ilp, std::int64_t passes) {
 template <Form form>
 void add(int ilp, const void* entry) {
   const int fma = ilp * depth(ilp);
+  const std::string operands = form == Form::two_registers ? "two-operand" : "three-operand";
   add_variant({
       .family = "fma_chain",
-      .name = std::string(form == Form::two_registers ? "two-operand" : "three-operand") + "-ilp" +
-              std::to_string(ilp),
+      .name = operands + "-ilp" + std::to_string(ilp),
+      .form = operands,
       .dials = {.ilp = ilp},
       .ceiling = Ceiling::fp32,
       .pass = {.flop = 2.0 * fma, .latency_cycles = 4.0 * depth(ilp)},

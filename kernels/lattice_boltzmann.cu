@@ -224,8 +224,8 @@ void add(const void* entry, bool spills, int register_cap = 0) {
     for (int k = 0; k < velocities; ++k) count += Lattice::velocity(k).x != 0;
     return count;
   }();
-  const std::string series =
-      "d" + std::to_string(axes) + "q" + std::to_string(velocities) + "-sites" + std::to_string(sites);
+  const std::string lattice = "d" + std::to_string(axes) + "q" + std::to_string(velocities);
+  const std::string series = lattice + "-sites" + std::to_string(sites);
   const auto sites_of = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * sites;
   };
@@ -233,6 +233,7 @@ void add(const void* entry, bool spills, int register_cap = 0) {
       .family = "lattice_boltzmann",
       .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
       .series = series,
+      .form = lattice,
       .dials = {.ilp = sites,
                 .bytes_per_access = sizeof(float),
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,

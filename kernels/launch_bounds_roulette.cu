@@ -502,6 +502,7 @@ Variant variant(const std::string& dial, RegisterRoute route, int cap, const voi
   Variant v = Kernel::template describe<threads>();
   v.family = "launch_bounds_roulette";
   v.name = v.series + "-" + dial;
+  v.form = v.series;
   v.dials.route = route;
   v.dials.register_cap = cap;
   v.may_spill = cap != 0;
@@ -533,6 +534,8 @@ void add_spilling_to_shared() {
 #if __CUDACC_VER_MAJOR__ >= 13
   using Body = typename Kernel::template Body<usual_block>;
   Variant v = bounded<Kernel, SpillToShared<Body>, usual_block, blocks>("-smemspill");
+  v.form += "-smemspill";
+  v.baseline = v.name.substr(0, v.name.rfind('-'));
   v.spills_to_shared = true;
   add_variant(std::move(v));
 #endif

@@ -116,6 +116,7 @@ void add(const rows::Form& form, const void* entry) {
       .family = "layer_norm",
       .name = form.name(),
       .series = form.series(),
+      .form = form.warps() > 1 ? "block" : "warp",
       .dials = dials,
       .ceiling = Ceiling::dram,
       // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier, twice

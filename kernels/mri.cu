@@ -179,10 +179,9 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
   const double flop_per_pass = double{flop_per_pair} * points * samples;
   // a scheduler has a special function every eight cycles, of which a pair takes two
   const double pipe_cycles = 16.0 * pairs;
-  const std::string series = (shared    ? "shared" + std::to_string(tile)
-                              : indexed ? "indexed"
-                                        : "constant") +
-                             "-points" + std::to_string(points);
+  const std::string memory = shared ? "shared" : indexed ? "indexed" : "constant";
+  const std::string series =
+      memory + (shared ? std::to_string(tile) : "") + "-points" + std::to_string(points);
   Instructions instructions{
       {"FADD", 3 * pairs}, {"FFMA", 6 * pairs}, {"FMUL", 3 * pairs}, {"MUFU", 2 * pairs}};
   if (shared) instructions["LDS.128"] = unrolled + 1;
@@ -196,6 +195,7 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
       .family = "mri",
       .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
       .series = series,
+      .form = memory,
       .dials = {.ilp = points,
                 .bytes_per_access = shared ? static_cast<int>(sizeof(float4)) : 0,
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,

@@ -245,6 +245,7 @@ double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, int loa
 struct Form {
   std::string name;
   std::string series = {};
+  std::string form;
   Cache cache = Cache::l1;
   std::size_t bytes = 0;      ///< of the chain; a lone line's own when there is one
   int lone = -1;              ///< which line, or -1: the whole chain
@@ -270,6 +271,8 @@ void add(const Form& f) {
       .family = "pointer_chase",
       .name = f.name,
       .series = f.series,
+      .form = f.timed ? "timed" : f.form,
+      .baseline = f.timed ? f.form : "",
       .dials = {.data_type = "u64", .bytes_per_access = sizeof(Line*), .working_set_bytes = f.bytes},
       .ceiling = Ceiling::none,
       .pass = {.dram_bytes = f.cold ? double(loads * sizeof(Line*)) : 0.0,
@@ -330,6 +333,7 @@ void add_loaded() {
   add_variant({
       .family = "pointer_chase",
       .name = "loaded-ilp" + std::to_string(ilp),
+      .form = "loaded",
       .dials = {.ilp = ilp, .bytes_per_access = sizeof(float4), .working_set_bytes = dram_bytes},
       .ceiling = Ceiling::dram,
       .pass = {.dram_bytes = bytes_per_pass, .latency_cycles = 16.0 * ilp, .dram_waits = 1},
@@ -392,16 +396,19 @@ const Registration registered{[] {
   for (const bool timed : {false, true}) {
     const std::string method = timed ? "-timed" : "";
     add({.name = "l1" + method,
+         .form = "l1",
          .cache = Cache::l1,
          .bytes = 16 * kibibyte,
          .latency_cycles = 35,
          .timed = timed});
     add({.name = "l2" + method,
+         .form = "l2",
          .cache = Cache::l2,
          .bytes = 2 * mibibyte,
          .latency_cycles = 280,
          .timed = timed});
     add({.name = "dram" + method,
+         .form = "dram",
          .cache = Cache::l2,
          .bytes = dram_bytes,
          .cold = true,
@@ -412,6 +419,7 @@ const Registration registered{[] {
   for (const std::size_t bytes : {32 * mibibyte, 128 * mibibyte, 512 * mibibyte})
     add({.name = "dram-" + size_name(bytes),
          .series = "dram",
+         .form = "dram",
          .cache = Cache::l2,
          .bytes = bytes,
          .cold = true,
@@ -421,6 +429,7 @@ const Registration registered{[] {
   for (std::size_t bytes = 4 * kibibyte; bytes <= 256 * mibibyte; bytes *= 2)
     add({.name = "walk-" + size_name(bytes),
          .series = "walk",
+         .form = "walk",
          .cache = Cache::l1,
          .bytes = bytes,
          .latency_cycles = bytes <= 128 * kibibyte  ? 35.0
@@ -429,6 +438,7 @@ const Registration registered{[] {
   for (int line = 0; line < lone_lines; ++line)
     add({.name = "l2-line" + std::to_string(line),
          .series = "l2-line",
+         .form = "l2-line",
          .cache = Cache::l2,
          .bytes = sizeof(Line),
          .lone = line,

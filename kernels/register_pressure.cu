@@ -125,6 +125,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
       .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
               (hot < live ? "-hot" + std::to_string(hot) : "") + "-" + dial,
       .series = std::string(name_of(loop)) + (hot < live ? "-hot" + std::to_string(hot) : ""),
+      .form = name_of(loop),
       .dials = {.bytes_per_access = loop == Loop::fma ? 0 : 4,
                 .route = route,
                 .register_cap = cap,

@@ -149,6 +149,7 @@ void add(const Form& form) {
       .family = "scan",
       .name = series + (form.register_cap > 0 ? "-maxnreg" + std::to_string(form.register_cap) : ""),
       .series = series,
+      .form = form.way,
       .dials = {.ilp = loads,
                 .bytes_per_access = width,
                 .route = form.register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,

@@ -230,6 +230,7 @@ void add(const Form& f, const void* entry) {
       .family = "sha256",
       .name = series + (f.register_cap > 0 ? "-maxnreg" + std::to_string(f.register_cap) : ""),
       .series = series,
+      .form = f.unrolled == rounds ? "unrolled" : "rolled",
       .dials = {.data_type = "u32",
                 .ilp = chains,
                 .route = f.register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,

@@ -121,6 +121,8 @@ void add_chain(bool timed, const void* entry) {
   add_variant({
       .family = "shared_latency",
       .name = timed ? "chain-timed" : "chain",
+      .form = timed ? "timed" : "chain",
+      .baseline = timed ? "chain" : "",
       .dials = {.data_type = "u32", .working_set_bytes = words * word_bytes, .bank_conflict = 1},
       .ceiling = Ceiling::none,
       .pass = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
@@ -165,6 +167,7 @@ void add_read(int conflict) {
       .family = "shared_latency",
       .name = (width == word_bytes ? "read-ilp" : "read16B-ilp") + std::to_string(ilp) + "-conflict" +
               std::to_string(conflict),
+      .form = "read",
       .dials = {.data_type = "u32",
                 .ilp = ilp,
                 .working_set_bytes = words * word_bytes,

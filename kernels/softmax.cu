@@ -106,6 +106,7 @@ void add(const rows::Form& form, const void* entry) {
       .family = "softmax",
       .name = form.name(),
       .series = form.series(),
+      .form = form.warps() > 1 ? "block" : "warp",
       .dials = form.dials(),
       .ceiling = Ceiling::dram,
       // maxima and sums one after the other, shuffles, and in a block shared memory and a barrier, twice

@@ -149,6 +149,7 @@ void add(const Form& form, const void* entry) {
       .family = "stream",
       .name = std::string(name_of(op)) + (wide ? "-f64-" : "-f32-") + std::to_string(width) + "B-ilp" +
               std::to_string(ilp),
+      .form = name_of(op),
       .dials = {.data_type = wide ? "f64" : "f32", .ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
       .pass = {.dram_bytes = double(streams) * width * ilp,

@@ -565,6 +565,7 @@ void add_mma(int accumulators, const void* entry) {
   add_variant({
       .family = "tensor_core",
       .name = "mma-acc" + std::to_string(accumulators),
+      .form = "mma",
       .dials = dials,
       .ceiling = Ceiling::tensor_bf16,
       .pass = {.flop = flop_per_warp / 32,
@@ -595,6 +596,7 @@ void add_mma(int accumulators, const void* entry) {
 struct Form {
   std::string name = {};
   std::string series = {};
+  std::string form = {};
   int stages = 0;
   int bytes_in_flight = 0;
   int block_size = 0;
@@ -626,6 +628,7 @@ void add_wgmma(const Form& f) {
       .family = "tensor_core",
       .name = f.name,
       .series = f.series,
+      .form = f.form,
       .dials = dials,
       .ceiling = Ceiling::tensor_bf16,
       .pass = {.flop = flop_per_block / f.block_size, .latency_cycles = 2.0 * f.columns},
@@ -662,6 +665,7 @@ void add_resident() {
   for (int warpgroups = 1; warpgroups <= (a_in_registers ? 1 : most); ++warpgroups)
     add_wgmma({.name = form + std::to_string(warpgroups),
                .series = form,
+               .form = a_in_registers ? "wgmma-registers" : "wgmma",
                .block_size = 128 * warpgroups,
                .warpgroups = warpgroups,
                .columns = columns,
@@ -689,6 +693,7 @@ void add_streamed() {
   };
   using Producer = Specialised<Stream>;
   add({.name = "wgmma-specialised",
+       .form = "wgmma-specialised",
        .block_size = Producer::threads,
        .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}},
        .hot_loops = 2,
@@ -699,6 +704,7 @@ void add_streamed() {
        .entry = reinterpret_cast<const void*>(bounded_entry<Producer, Producer::threads, 1>)});
   using Everyone = Pipelined<Stream>;
   add({.name = "wgmma-pipelined",
+       .form = "wgmma-pipelined",
        .block_size = Everyone::threads,
        .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}, {"BAR", 1}},
        .entry = reinterpret_cast<const void*>(free_entry<Everyone>)});

@@ -160,6 +160,7 @@ std::vector<double> reference(Arena& arena, const Sizes& s) {
 
 struct Form {
   std::string name;
+  std::string form;
   int tile;
   int depth;
   int threads;
@@ -183,6 +184,7 @@ void add(const Form& f) {
   add_variant({
       .family = "tiled_matmul",
       .name = f.name,
+      .form = f.form,
       .dials = {.bytes_per_access = f.elements > 1 ? 16 : 4, .tile_width = f.tile},
       .ceiling = Ceiling::fp32,
       // L2 latency, two barriers and the dependent sum: sizes the work, no more
@@ -237,6 +239,7 @@ void add(const Form& f) {
 template <int tile>
 void add_textbook() {
   add({.name = "textbook-tile" + std::to_string(tile),
+       .form = "textbook",
        .tile = tile,
        .depth = tile,
        .threads = tile * tile,
@@ -260,6 +263,7 @@ const Registration registered{[] {
   for_each_value<8, 16, 32>([]<int tile>(std::integral_constant<int, tile>) {
     add_textbook<tile>();
     add({.name = "runtime-tile" + std::to_string(tile),
+         .form = "runtime",
          .tile = tile,
          .depth = tile,
          .threads = tile * tile,
@@ -274,6 +278,7 @@ const Registration registered{[] {
   for_each_value<4, 8>([]<int span>(std::integral_constant<int, span>) {
     using Body = RegisterTiled<span>;
     add({.name = "register-" + std::to_string(span) + "x" + std::to_string(span),
+         .form = "register",
          .tile = Body::tile,
          .depth = Body::depth,
          .threads = Body::threads,

@@ -12,10 +12,13 @@ namespace occbench {
 namespace {
 
 void define_nothing(Sweep&) {}
-const AddExperiment by_registers{{"a_registers", "?", "registers_per_thread", define_nothing}};
-const AddExperiment by_warps{{"b_warps", "?", "warps_per_sm", define_nothing}};
-const AddExperiment by_block{{"c_block", "?", "block_size", define_nothing}};
-const AddExperiment by_waves{{"d_waves", "?", "waves", define_nothing}};
+const AddExperiment by_registers{
+    {.name = "a_registers", .question = "?", .dial = "registers_per_thread", .define = define_nothing}};
+const AddExperiment by_warps{
+    {.name = "b_warps", .question = "?", .dial = "warps_per_sm", .define = define_nothing}};
+const AddExperiment by_block{
+    {.name = "c_block", .question = "?", .dial = "block_size", .define = define_nothing}};
+const AddExperiment by_waves{{.name = "d_waves", .question = "?", .dial = "waves", .define = define_nothing}};
 
 const Variant loads{.family = "f", .name = "loads", .dials = {.ilp = 4, .bytes_per_access = 16}};
 const Variant narrow{.family = "f", .name = "narrow", .dials = {.ilp = 1, .bytes_per_access = 4}};
@@ -26,7 +29,7 @@ const Variant latency{.family = "f", .name = "latency", .ceiling = Ceiling::none
 CaseResult measured(const char* experiment, const Variant& variant, int warps, double throughput,
                     double half_width = 0.002) {
   CaseResult r;
-  r.planned.spec = {.experiment = experiment, .variant = &variant, .block_size = 128};
+  r.planned.spec = {.experiment = experiment, .curve = variant.name, .variant = &variant, .block_size = 128};
   r.planned.occupancy = {.blocks_per_sm = warps / 4, .warps_per_sm = warps, .fraction = warps / 64.0};
   r.planned.occupancy_textbook = warps / 64.0;
   r.planned.footprint.registers_per_thread = r.planned.attributes.registers_per_thread = 32;

@@ -34,7 +34,7 @@ const Variant& variant() {
 CaseResult valid_result(int block_size = 256) {
   CaseResult r;
   Case& c = r.planned;
-  c.spec = {.experiment = "experiment", .variant = &variant(), .block_size = block_size};
+  c.spec = {.experiment = "experiment", .curve = "curve", .variant = &variant(), .block_size = block_size};
   c.id = c.spec.id();
   c.attributes.registers_per_thread = c.footprint.registers_per_thread = 32;
   c.occupancy = {.blocks_per_sm = 8, .warps_per_sm = 64, .fraction = 1, .limiters = theory::Limiter::warps};
@@ -65,7 +65,8 @@ CaseResult modelled_result() {
 
 CaseResult impossible_result(int block_size) {
   CaseResult r;
-  r.planned.spec = {.experiment = "experiment", .variant = &variant(), .block_size = block_size};
+  r.planned.spec = {
+      .experiment = "experiment", .curve = "curve", .variant = &variant(), .block_size = block_size};
   r.planned.id = r.planned.spec.id();
   r.planned.status = Status::impossible;
   r.planned.reason = "too large, \"far\" too large";

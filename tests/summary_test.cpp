@@ -43,11 +43,14 @@ std::vector<CaseResult> read_results(const std::filesystem::path& folder,
     Case& c = r.planned;
     c.id = at("case_id");
     c.spec = {.experiment = at("experiment"),
+              .curve = !at("curve").empty()      ? at("curve")
+                       : variant->series.empty() ? variant->name
+                                                 : variant->series,
               .variant = &*variant,
               .block_size = whole("block_size"),
               .carveout_percent = whole("carveout_percent")};
     c.attributes.registers_per_thread = c.footprint.registers_per_thread = whole("registers_per_thread");
-    c.attributes.local_bytes = static_cast<std::size_t>(number("spill_bytes"));
+    c.attributes.local_bytes = static_cast<std::size_t>(number("local_bytes"));
     c.footprint.dynamic_smem_bytes = static_cast<std::size_t>(number("dynamic_smem_bytes"));
     c.occupancy = {.blocks_per_sm = whole("blocks_per_sm"),
                    .warps_per_sm = whole("warps_per_sm"),
@@ -189,7 +192,8 @@ std::vector<std::string> many_names() {
 const std::vector<AddExperiment> many = [] {
   std::vector<AddExperiment> all;
   for (const std::string& name : many_names())
-    all.push_back(AddExperiment({name, "?", "registers_per_thread", define_nothing}));
+    all.push_back(AddExperiment(
+        {.name = name, .question = "?", .dial = "registers_per_thread", .define = define_nothing}));
   return all;
 }();
 

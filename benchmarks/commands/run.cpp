@@ -127,7 +127,9 @@ Target take_over(Options& o, const nlohmann::json& env) try {
     throw UserError(Exit::usage, o.resume + " was begun by build " + commit + ", this one is " +
                                      build_commit() + "; start a new folder");
   o.preset = env.value("preset", o.preset);
-  o.experiments = env.value("experiments", o.experiments);
+  o.experiments.clear();
+  for (const auto& [name, _] : env.at("experiments").get<std::map<std::string, nlohmann::json>>())
+    o.experiments.push_back(name);
   o.seed = env.value("seed", o.seed);
   o.counters = env.value("counters", o.counters);
   o.benchmark_filter = env.value("benchmark_filter", "");
@@ -263,7 +265,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 
   const RunDescription description{.command_line = command_line,
                                    .preset = o.preset,
-                                   .experiments = o.experiments,
+                                   .experiments = described(o.experiments),
                                    .seed = o.seed,
                                    .benchmark_filter = o.benchmark_filter,
                                    .counters = o.counters,

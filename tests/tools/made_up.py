@@ -25,7 +25,7 @@ def newest_run(gpu: str) -> Path:
 COLUMNS = [c["name"] for c in validate.schema()["files"]["cases.csv"]["columns"]]
 SMS, CLOCK, DRAM, PEAK = 132, 1.98e9, 4.8e12, 66.9e12
 ENV = dict(
-    schema_version=4, source="measured", git_commit="0123456789abcdef", git_dirty=True,
+    schema_version=5, source="measured", git_commit="0123456789abcdef", git_dirty=True,
     created_utc="2025-01-31T12:00:00Z",
     preset="standard",
     gpu=dict(
@@ -47,11 +47,12 @@ def case(
     blocks = max(1, warps * 32 // block)
     unit = UNIT.get(kind, "operation")
     row: dict[str, Any] = dict(
-        schema_version=4, source="measured", experiment=experiment, family=family, variant=variant,
+        schema_version=5, source="measured", experiment=experiment, family=family, variant=variant,
+        curve=variant,
         status="valid", ilp=1,
         case_id=f"{experiment}.{family}.{variant}.b{block}{marks}", block_size=block, waves=waves,
         grid_size=round(waves * blocks * SMS), data_type="f32", register_route="free",
-        registers_per_thread=32, spill_bytes=0, local_bytes=0, static_smem_bytes=0, dynamic_smem_bytes=0,
+        registers_per_thread=32, local_bytes=0, static_smem_bytes=0, dynamic_smem_bytes=0,
         carveout_percent=100, barriers=1,
         blocks_per_sm=blocks, warps_per_sm=warps, occupancy_theoretical=warps / 64, limiters="warps",
         occupancy_textbook=warps / 64, blocks_per_sm_api=blocks, blocks_per_sm_resident=blocks, idle_sms=0,
@@ -101,7 +102,7 @@ def limits() -> Iterator[dict[str, Any]]:
         spilled = max(0, 4 * (72 - registers))
         capped = "free" if registers == 80 else f"maxnreg{registers}"
         dials = dict(kind="fp32", block=256, warps=64 * 32 // registers, registers_per_thread=registers)
-        dials |= dict(register_route=capped.rstrip("0123456789"), spill_bytes=spilled, local_bytes=spilled)
+        dials |= dict(register_route=capped.rstrip("0123456789"), local_bytes=spilled)
         for name, cost in (("", 0.02), ("-hot16", 0.0005)):
             rate = 30e12 / (1 + cost * spilled) / registers * 72
             yield case("spilling", "register_pressure", f"update-live64{name}-{capped}", rate, **dials)
@@ -479,7 +480,7 @@ def foretold(row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline:
     """The row with a prediction that is `off` (fraction) of the throughput, and a baseline that is."""
     said = dict(throughput_predicted=(1 + off) * row["throughput"], bound_predicted=bound)
     said |= dict(throughput_baseline=(1 + baseline) * row["throughput"])
-    return row | dict(schema_version=4, source="measured") | said
+    return row | dict(schema_version=5, source="measured") | said
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> Path:

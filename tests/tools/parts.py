@@ -11,6 +11,7 @@ from typing import Any
 import made_up
 import pandas as pd
 from occbench_tools.folder import Folder, read_folder
+from occbench_tools.validate import schema
 
 RUN = made_up.newest_run("nvidia-h200")
 PART = ("transpose", "nbody")  # the experiments that lay() takes, and how many valid cases they have
@@ -44,13 +45,17 @@ def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
     run = read_folder(source)
     run = run if odd is None else half(run, odd)
     run = scaled(run, pd.Series(slower, run.cases["case_id"]))
+    newest = [column["name"] for column in schema()["files"]["cases.csv"]["columns"]]
+    cases = run.cases.reindex(columns=newest).assign(schema_version=5)
     keep = run.cases["experiment"].isin(experiments)
-    run.cases[keep].to_csv(folder / "cases.csv", index=False, lineterminator="\n")
     told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
-    run.samples[told].to_csv(folder / "samples.csv", index=False, lineterminator="\n")
+    samples = run.samples[told].assign(schema_version=5)
+    for name, rows in (("cases", cases[keep]), ("samples", samples)):
+        rows.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
     change = dict(env or {})
     gpu = run.env["gpu"] | change.pop("gpu", {})
-    (folder / "env.json").write_text(json.dumps(run.env | dict(gpu=gpu) | change), encoding="utf-8")
+    said = run.env | dict(gpu=gpu, schema_version=5) | change
+    (folder / "env.json").write_text(json.dumps(said), encoding="utf-8")
     return folder
 
 

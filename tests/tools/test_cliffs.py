@@ -183,7 +183,7 @@ def test_p_value_of_samples() -> None:
 def test_spills_and_the_tail() -> None:
     rows = [
         made_up.case("spilling", "register_pressure", f"update-live64-maxnreg{cap}", rate, kind="fp32",
-                     register_cap=cap, live_values=64, register_route="maxnreg", spill_bytes=spill)
+                     register_cap=cap, live_values=64, register_route="maxnreg", local_bytes=spill)
         for cap, spill, rate in ((32, 64, 1e12), (40, 16, 1e12), (48, 0, 2e12), (56, 0, 2e12))
     ]  # fmt: skip
     row = only(rows)
@@ -309,7 +309,7 @@ BAD = {
     "finite number": lambda text: text.replace("1000000000000.0", "inf"),
     "above zero": lambda text: text.replace("1000000000000.0", "0"),
     "stands there twice": lambda text: text + text.splitlines(keepends=True)[-1],
-    "schema_version 9": lambda text: text.replace("\n4,", "\n9,"),
+    "schema_version 9": lambda text: text.replace("\n5,", "\n9,"),
     "lacks limiters": lambda text: text.replace(",limiters,", ",limits,"),
     "lacks status": lambda text: text.replace(",status,", ",state,"),
     "lacks family": lambda text: text.replace(",family,", ",kin,"),

@@ -365,7 +365,7 @@ def test_registers_that_changed_are_named(
     before = set(cases.loc[mine, "registers_per_thread"])
     assert mine.any() and len(before) == 1
     cases.loc[mine, "registers_per_thread"] = "63"
-    cases.loc[mine, "spill_bytes"] = "8"
+    cases.loc[mine, "local_bytes"] = "8"
     cases.to_csv(other / "cases.csv", index=False, lineterminator="\n")
     compare.main([str(base), str(other), "--format", "json"])
     drift = json.loads(capsys.readouterr().out)["comparisons"][0]["drift"]

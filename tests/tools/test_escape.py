@@ -39,7 +39,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder, [*rows, *strange, lost], gpu=gpu, git_commit=NAME, preset=NAME, host=NAME)
     columns = [column["name"] for column in validate.schema()["files"]["samples.csv"]["columns"]]
     samples = [
-        dict(schema_version=4, case_id=row["case_id"], sample=i, time_s=1e-3, discarded=0)
+        dict(schema_version=5, case_id=row["case_id"], sample=i, time_s=1e-3, discarded=0)
         for row in [*rows, *strange] for i in range(3)
     ]  # fmt: skip
     pd.DataFrame(samples).reindex(columns=columns, fill_value=1).to_csv(folder / "samples.csv", index=False)

@@ -34,14 +34,14 @@ EXPERIMENTS += ["an_unknown_one"]
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
     variants = VARIANTS.get(experiment, ("v=1", "v=2", "v=3"))
     time_s = 1e-3 / (point + line)
-    row = dict(schema_version=4, source="measured", experiment=experiment, status="valid", ilp=line)
-    row |= dict(variant=variants[line - 1])
+    row = dict(schema_version=5, source="measured", experiment=experiment, status="valid", ilp=line)
+    row |= dict(variant=variants[line - 1], curve=variants[line - 1])
     row |= dict(case_id=f"{experiment}.{line}.{point}", data_type="f32", carveout_percent=100, local_bytes=0)
     row |= dict(
         family="fma_chain" if line == 2 else "stream", register_route="free" if line == 3 else "maxnreg"
     )
     row |= dict(block_size=32 * point if experiment == "block_size" else 256, registers_per_thread=29 + point)
-    row |= dict(register_cap=29 + point, spill_bytes=64 // point, dynamic_smem_bytes=4096 * point)
+    row |= dict(register_cap=29 + point, local_bytes=64 // point, dynamic_smem_bytes=4096 * point)
     row |= dict(warps_per_sm=64 // point, occupancy_theoretical=1 / point, time_median_s=time_s)
     row |= dict(time_ci95_low_s=0.95 * time_s, time_ci95_high_s=1.1 * time_s, throughput=1e9 / time_s)
     return row | dict(throughput_unit="flop/s" if line == 2 else "byte/s", ceiling=1e13)
@@ -50,8 +50,8 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [case(e, line, point) for e in EXPERIMENTS for line in (1, 2, 3) for point in (4, 1, 2, 8)]
-    never = dict(case_id="never_ran", experiment="never_ran", family="stream", variant="v")
-    rows.append(never | dict(schema_version=4, source="measured", status="skipped", reason="no time"))
+    never = dict(case_id="never_ran", experiment="never_ran", family="stream", variant="v", curve="v")
+    rows.append(never | dict(schema_version=5, source="measured", status="skipped", reason="no time"))
     with (tmp_path / "cases.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
@@ -279,9 +279,9 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 def test_another_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "cases.csv").read_text()
-    (folder / "cases.csv").write_text(text.replace("\n4,", "\n1,"))
+    (folder / "cases.csv").write_text(text.replace("\n5,", "\n1,"))
     assert plot.main([str(folder)]) == 4
-    assert "schema_version 1, and this tool reads 2 or 3 or 4" in capsys.readouterr().err
+    assert "schema_version 1, and this tool reads 2 or 3 or 4 or 5" in capsys.readouterr().err
 
 
 def test_nothing_valid(folder: Path) -> None:

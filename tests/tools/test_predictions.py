@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import analysis, counters, predictions
+from occbench_tools import analysis, counters, predictions, validate
 from test_counters import counted
 
 
@@ -23,7 +23,7 @@ def rows_of(experiment: str, errors: list[float | None], baseline: float = 0.5) 
         made_up.case(experiment, "stream", "read", 1e12, marks=f".r{place}") for place in range(len(errors))
     ]
     return [
-        row | dict(schema_version=4, source="measured") if off is None else
+        row | dict(schema_version=5, source="measured") if off is None else
         made_up.foretold(row, off, "DRAM", baseline)
         for row, off in zip(cases, errors, strict=True)
     ]  # fmt: skip
@@ -156,7 +156,8 @@ def test_a_file_that_holds_no_counters(
 
 def test_rows_of_before_the_model_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "old", [])
-    old = [name for name in made_up.COLUMNS if name not in predictions.COLUMNS]
+    rules = validate.of_version(validate.schema(), 2)
+    old = [column["name"] for column in rules["files"]["cases.csv"]["columns"]]
     pd.DataFrame([made_up.cases()[0] | dict(schema_version=2)], columns=old).to_csv(
         folder / "cases.csv", index=False
     )

@@ -21,12 +21,15 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="4", source="measured", case_id="block_size.fma.256", experiment="block_size",
+    schema_version="5", source="measured", case_id="block_size.fma.256", experiment="block_size",
     family="fma_chain",
-    variant="ilp=4", status="valid", reason="", block_size="256", grid_size="1056", waves="1", ilp="4",
+    variant="ilp=4", curve="ilp=4", form="", baseline="", status="valid", reason="", block_size="256",
+    grid_size="1056", waves="1",
+    asked_resident_blocks="", asked_ballast_bytes="", asked_grid_size="", asked_waves="1", asked_block_s="",
+    ilp="4",
     bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
-    spill_bytes="0", local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", carveout_percent="",
-    cluster_size="", barriers="1", tile_width="", live_values="4", fma_per_load="", stages="",
+    local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", carveout_percent="",
+    cluster_size="", barriers="1", tile_width="", live_values="4", idle_values="", fma_per_load="", stages="",
     bytes_in_flight="", working_set_bytes="", bank_conflict="", lanes_apart="", divergent_warps="",
     blocks_per_sm="8", warps_per_sm="64",
     occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
@@ -39,12 +42,12 @@ CASE = dict(
     flop_per_launch="6e10", operations_per_launch="", samples="4", discarded="1", stop_reason="precision",
     time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002",
     time_p10_s="0.001", time_p90_s="0.002", sm_clock_hz="1.98e9",
-    throughput="4e13", throughput_predicted="", bound_predicted="", throughput_baseline="",
+    throughput="4e13", throughput_predicted="", bound_predicted="", throughput_baseline="", machine_code="",
     throughput_unit="flop/s", ceiling_kind="fp32", ceiling="6.69e13",
     percent_of_ceiling="59.790732", per_cycle_per_sm="153", cycles_per_pass="29700", own_cycles_per_pass="",
     power_w="", energy_per_launch_j="",
 )  # fmt: skip
-IMPOSSIBLE = {name: "" for name in CASES} | {k: CASE[k] for k in CASES[:6]}
+IMPOSSIBLE = {name: "" for name in CASES} | {k: CASE[k] for k in CASES[:7]}
 IMPOSSIBLE |= dict(
     case_id="block_size.fma.2048", status="impossible", reason='2048 threads, "too many", of 1024'
 )
@@ -58,9 +61,9 @@ GPU = dict(
     smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
 )  # fmt: skip
 ENV = dict(
-    schema_version=4, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    schema_version=5, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
-    cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments=[],
+    cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments={},
     benchmark_filter="", seed=1, gpu=GPU,
     google_benchmark_version=None, method={}, source="measured", parameters=None,
     counters=["occupancy", "memory", "stalls"],
@@ -68,7 +71,7 @@ ENV = dict(
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="4", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row = dict(schema_version="5", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
     row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
@@ -171,23 +174,23 @@ def test_bad_model(
     assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [2, 3, 4])
 def test_an_older_version_is_still_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
 ) -> None:
     """It lacks what came since: counters, and in version 2 predictions."""
     folder = Folder()
     folder.write(tmp_path)
-    columns = SCHEMA["files"]["cases.csv"]["columns"]
-    of_then = [c["name"] for c in columns if c.get("since", version) <= version]
+    of_then = [c["name"] for c in validate.of_version(SCHEMA, version)["files"]["cases.csv"]["columns"]]
     for name, kept in (("cases", of_then), ("samples", SAMPLES)):
-        rows = [row | dict(schema_version=str(version)) for row in getattr(folder, name)]
+        then = dict(schema_version=str(version), spill_bytes="0")
+        rows = [row | then for row in getattr(folder, name)]
         with (tmp_path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, kept, lineterminator="\n", extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
     later = {f["name"] for f in SCHEMA["files"]["env.json"]["fields"] if f.get("since", version) > version}
-    env = {k: v for k, v in ENV.items() if k not in later} | dict(schema_version=version)
+    env = {k: v for k, v in ENV.items() if k not in later} | dict(schema_version=version, experiments=[])
     (tmp_path / "env.json").write_text(json.dumps(env), encoding="utf-8")
     assert validate.main([str(tmp_path)]) == 0, capsys.readouterr().out
 
@@ -277,8 +280,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n4,", "\n1,"),
-        "cases.csv:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
+        lambda p: edit(p / "cases.csv", "\n5,", "\n1,"),
+        "cases.csv:2: schema_version 1 is not 2 or 3 or 4 or 5, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -322,8 +325,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "gpu.name: null, and must not be",
     ),
     "env version": (
-        lambda p: edit(p / "env.json", '"schema_version": 4', '"schema_version": 1'),
-        "env.json:2: schema_version 1 is not 2 or 3 or 4, the versions that this tool reads",
+        lambda p: edit(p / "env.json", '"schema_version": 5', '"schema_version": 1'),
+        "env.json:2: schema_version 1 is not 2 or 3 or 4 or 5, the versions that this tool reads",
     ),
 }
 

@@ -77,7 +77,7 @@ def registers(which: str | Case) -> Figure:
 
 
 def spills(which: str | Case) -> Figure:
-    return cell(which, "spill_bytes", "{:.0f} B")
+    return cell(which, "local_bytes", "{:.0f} B")
 
 
 def quotient(a: str | Case, b: str | Case, column: str = "throughput") -> Callable[[Run], float]:

@@ -15,7 +15,7 @@ from occbench_docs.runs import run_of
 EXAMPLE = "registers.register_pressure.load-live19-maxnreg33.b256"
 # What a reader looks at first, in this order.
 READ = (
-    "case_id", "status", "block_size", "grid_size", "registers_per_thread", "spill_bytes",
+    "case_id", "status", "block_size", "grid_size", "registers_per_thread", "local_bytes",
     "warps_per_sm", "limiters", "occupancy_theoretical", "occupancy_textbook",
     "blocks_per_sm", "blocks_per_sm_api", "blocks_per_sm_resident", "occupancy_resident",
     "samples", "stop_reason", "time_median_s", "time_ci95_low_s", "time_ci95_high_s",

@@ -18,7 +18,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import pandas as pd
 
-from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools import SCHEMA_VERSIONS, older
 from occbench_tools.sent import parse_json, read_sent
 from occbench_tools.validate import of_version, schema, version_of
 
@@ -63,7 +63,8 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
     rules = schema()
     warnings: list[str] = []
     env = read_env(path / "env.json")
-    cases = read_csv(path / "cases.csv", rules, warnings, strict)
+    cases = older.upgraded(read_csv(path / "cases.csv", rules, warnings, strict))
+    env["experiments"] = older.described(env.get("experiments"), cases)
     if strict:
         check_rows(cases)
     if strict and "source" in cases and len(other := cases.loc[cases["source"] != env["source"], "source"]):

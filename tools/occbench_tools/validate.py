@@ -45,15 +45,18 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
     if version not in SCHEMA_VERSIONS:
         return rules
 
-    def entries(newest: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            entry | dict(allowed=[version]) if entry["name"] == "schema_version" else entry
-            for entry in newest
-            if entry.get("since", version) <= version
-        ]
+    def entries(newest: list[dict[str, Any]], gone: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for one in newest:
+            if one.get("since", version) <= version:
+                yield one | dict(allowed=[version]) if one["name"] == "schema_version" else one
+            yield from (old for old in gone if old["after"] == one["name"] and version <= old["until"])
 
     files = {
-        name: {kind: entries(newest) for kind, newest in file.items()}
+        name: {
+            kind: list(entries(newest, file.get("gone", [])))
+            for kind, newest in file.items()
+            if kind != "gone"
+        }
         for name, file in rules["files"].items()
     }
     return rules | dict(schema_version=version, files=files)

@@ -123,7 +123,7 @@ def predicted_causes(a: dict[str, Any], b: dict[str, Any], dial: str) -> tuple[l
         fewer = b if b["warps_per_sm"] < a["warps_per_sm"] else a
         causes += [CAUSES.get(name, name) for name in str(fewer["limiters"]).split("+")]
         signs.add(1 if fewer is b else -1)
-    spills = [0 if pd.isna(row["spill_bytes"]) else row["spill_bytes"] for row in (a, b)]
+    spills = [0 if pd.isna(row["local_bytes"]) else row["local_bytes"] for row in (a, b)]
     if min(spills) == 0 < max(spills):
         causes.append("spill onset")
         signs.add(1 if spills[1] else -1)
@@ -211,7 +211,7 @@ def note(
         words.append(f"{a['waves']:.5g} -> {b['waves']:.5g} waves, {100 * filled(a):.0f} -> "
                      f"{100 * filled(b):.0f} % filled")  # fmt: skip
     if "spill onset" in row["cause"]:
-        words.append(f"{a['spill_bytes']:g} -> {b['spill_bytes']:g} B spilled")
+        words.append(f"{a['local_bytes']:g} -> {b['local_bytes']:g} B spilled")
     expected = expected_of(a, b)
     if not pd.isna(expected) and not modelled:
         words.append(f"the model: {loss_or_gain(expected)}")
@@ -238,7 +238,7 @@ def why_absent(
     """The first reason that the rows themselves give."""
     bound, bounds = a["bound_predicted"], {a["bound_predicted"], b["bound_predicted"]}
     if oriented(row, sign)[2] < 0:  # the whole interval says the opposite
-        spilled = [row["spill_bytes"] for row in (a, b)]
+        spilled = [row["local_bytes"] for row in (a, b)]
         if expected * row["drop"] > 0 and abs(expected) > abs(row["drop"]) / 2:
             return "it goes the other way, as the model expects" + (f" ({bound})" if len(bounds) == 1 else "")
         if (spilled[1] - spilled[0]) * row["drop"] > 0:
@@ -276,8 +276,7 @@ def guess(sweep: Sweep, step: Step, env: dict[str, Any]) -> str:
     clock = np.log(b["sm_clock_hz"] / a["sm_clock_hz"])
     if clock * step.height > 0 and abs(clock) > abs(step.height) / 2:
         return "SM clock?"
-    for name, cause in (("spill_bytes", "more spills?"), ("local_bytes", "local memory?"),
-                        ("registers_per_thread", "other machine code?")):  # fmt: skip
+    for name, cause in (("local_bytes", "more spills?"), ("registers_per_thread", "other machine code?")):
         if a[name] != b[name] and not (pd.isna(a[name]) or pd.isna(b[name])):
             return cause
     return "unknown"

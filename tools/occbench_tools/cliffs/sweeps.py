@@ -35,7 +35,7 @@ FOLLOWS = {
 LEAST = 3  # points
 NEEDED = [
     "experiment", "family", "variant", "case_id", *DIALS, *FIXED, *GRID, "waves", "registers_per_thread",
-    "spill_bytes", "local_bytes", "static_smem_bytes", "warps_per_sm", "limiters", "time_median_s",
+    "local_bytes", "static_smem_bytes", "warps_per_sm", "limiters", "time_median_s",
     "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
     "bound_predicted", "ceiling_kind", "percent_of_ceiling",
 ]  # fmt: skip
@@ -178,6 +178,6 @@ def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
 
 def changed(a: dict[str, Any], b: dict[str, Any], dial: str) -> list[str]:
     """Machine code and dials other than `dial` that differ between two rows, as 'name from -> to'."""
-    names = ("registers_per_thread", "spill_bytes", "local_bytes", "static_smem_bytes", *DIALS)
+    names = ("registers_per_thread", "local_bytes", "static_smem_bytes", *DIALS)
     pairs = [(name, a[name], b[name]) for name in names if name not in (dial, "grid_size")]
     return [f"{name} {x:g} -> {y:g}" for name, x, y in pairs if x != y and pd.notna(x) and pd.notna(y)]

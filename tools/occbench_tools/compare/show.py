@@ -144,13 +144,12 @@ def kernels(one: Comparison, mark: str) -> list[Section]:
         "family",
         "variant",
         "registers",
-        "spilled bytes",
         "local bytes",
         "blocks per SM",
         "cases",
         "median change",
     ]
-    lines = [[*map(str, row[:7]), percent(row[7])] for row in one.drift.itertuples(index=False, name=None)]
+    lines = [[*map(str, row[:6]), percent(row[6])] for row in one.drift.itertuples(index=False, name=None)]
     return [Section(f"Kernels whose machine code took other registers{mark}", [], [head, *lines])]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.folder import Folder
 
-CODE = ("registers_per_thread", "spill_bytes", "local_bytes")
+CODE = ("registers_per_thread", "local_bytes")
 SWEEP = ["experiment", "family", "variant", "sweep", "dial"]
 CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that say a cliff is there
 # A drop changes by so much at least (fraction of the throughput) where a cliff comes or goes: in six pairs of

@@ -74,7 +74,7 @@ def spilling(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
     x = "registers_per_thread"
     figure, panels = sheet(2)
     hot = rows["variant"].str.contains("-hot16-")
-    spilled = rows["spill_bytes"].fillna(rows["local_bytes"])
+    spilled = rows["local_bytes"]
     for axes, here, words in zip(panels, (~hot, hot), ("All 64 values hot", "16 of 64 hot"), strict=True):
         axes.set_title(words, loc="left", fontsize=11)
         axes.set(xlabel="Registers per thread")
@@ -224,7 +224,7 @@ def launch_bounds_roulette(rows: pd.DataFrame, _: dict[str, Any]) -> Figure:
         panel(axes, part, kernel, "Registers per thread")
         for route, (mark, colour, _) in styles.items():
             dots = part[part["register_route"] == route]
-            spills = dots["spill_bytes"].fillna(dots["local_bytes"]) > 0
+            spills = dots["local_bytes"] > 0
             for some, fill in ((dots[spills], "none"), (dots[~spills], colour)):
                 axes.plot(some[x], some["rate"], mark, color=colour, mfc=fill, markersize=6.5)
         back = behind(axes, "", 108)

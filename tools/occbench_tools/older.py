@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of schema versions before 5, whose asked dials stand in a case's name alone, as rows of version 5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+SUFFIXES = {
+    "asked_resident_blocks": r"\.r(\d+)",
+    "asked_ballast_bytes": r"\.s(\d+)",
+    "asked_waves": r"\.w(\d+)",
+    "asked_grid_size": r"\.g(\d+)",
+    "asked_block_s": r"\.t(\d+)us",
+}
+PLAIN = dict(
+    question="", dial="warps_per_sm", parted_by=[], scale="rate", compares_kernels=False, outside_model=None
+)
+
+
+def upgraded(cases: pd.DataFrame) -> pd.DataFrame:
+    """Rows of an older version with what version 5 has more: asked dials, `curve`, `form`, `baseline`.
+
+    The curve is the variant's name, and the forms are not known: what is said of them is said of any kernel.
+    """
+    if "curve" in cases or not {"case_id", "variant"} <= set(cases):
+        return cases.copy()  # in one piece, which many columns read one by one are not
+    dials = cases["case_id"].str.extract(r"(\.b\d+[^b]*)$", expand=False).fillna("")
+    more = pd.DataFrame(
+        {column: dials.str.extract(mark, expand=False).astype(float) for column, mark in SUFFIXES.items()}
+    )
+    more["asked_block_s"] /= 1e6
+    more["asked_waves"] = more["asked_waves"].fillna(1).mask(more["asked_grid_size"].notna())
+    more[["form", "baseline", "idle_values"]] = float("nan")
+    return pd.concat([cases, more.assign(curve=cases["variant"])], axis=1).copy()
+
+
+def described(experiments: object, cases: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """env.json's `experiments` of any version; older ones list names, or none for all that have rows."""
+    if isinstance(experiments, dict):
+        return {name: PLAIN | said for name, said in experiments.items() if isinstance(said, dict)}
+    named = [name for name in experiments if isinstance(name, str)] if isinstance(experiments, list) else []
+    return {name: dict(PLAIN) for name in named or sorted(set(cases.get("experiment", [])))}
