@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One room per experiment that has something of its own to say or to show, found by its name; none is needed.
+
+A room may have `sentences(rows, env)`: clauses on its scaled rows, the most telling first; and
+`picture(rows, env)`: its Figure of them, where the plain one does not show what it is about.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from types import ModuleType
+
+
+def room(experiment: str) -> ModuleType | None:
+    """The module of that name here; None where there is none."""
+    name = f"{__name__}.{experiment}"
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", experiment) or importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
