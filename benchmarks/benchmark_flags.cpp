@@ -10,7 +10,7 @@
 #include <fstream>
 #include <memory>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/record.hpp"
+#include "harness/record/record.hpp"
 #include "harness/theory/occupancy.hpp"
 
 namespace occbench {

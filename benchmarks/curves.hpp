@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "benchmarks/sweep.hpp"
-#include "harness/record.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/runner.hpp"
+#include "harness/measure/runner.hpp"
 
 namespace occbench {
 

@@ -9,7 +9,7 @@
 
 #include "benchmarks/findings.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/fit.hpp"
+#include "harness/statistics/fit.hpp"
 
 namespace occbench {
 

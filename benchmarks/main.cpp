@@ -11,11 +11,11 @@
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/help.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/check.hpp"
-#include "harness/device.hpp"
-#include "harness/environment.hpp"
-#include "harness/files.hpp"
-#include "harness/launch.hpp"
+#include "harness/device/device.hpp"
+#include "harness/device/launch.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
+#include "harness/record/environment.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "benchmarks/listing.hpp"
-#include "harness/record.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench {
 

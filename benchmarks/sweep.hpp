@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/plan.hpp"
+#include "harness/measure/plan.hpp"
 
 namespace occbench {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/kernel.hpp"
+#include "harness/device/kernel.hpp"
 
 namespace occbench {
 

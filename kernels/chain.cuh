@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "harness/random.cuh"
+#include "harness/device/random.cuh"
 
 namespace occbench {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/census.cuh"
-#include "harness/kernel.hpp"
+#include "harness/device/census.cuh"
+#include "harness/device/kernel.hpp"
 
 namespace occbench {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "benchmarks/commands/payoff.hpp"
-#include "harness/check.hpp"
-#include "harness/kernel.hpp"
-#include "harness/machine_code.hpp"
-#include "harness/parameters.hpp"
+#include "harness/device/kernel.hpp"
+#include "harness/device/machine_code.hpp"
+#include "harness/device/parameters.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters over a profiler that is made up: what is counted, in how many launches, and what is said where it cannot be.
-#include "harness/counters.hpp"
+#include "harness/measure/counters.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/csv.hpp"
+#include "harness/io/csv.hpp"
 
 #include <gtest/gtest.h>
 

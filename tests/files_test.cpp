@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/files.hpp"
+#include "harness/io/files.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench {
 namespace {

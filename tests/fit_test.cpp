@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Curves made by known laws, and what is read off them.
-#include "harness/fit.hpp"
+#include "harness/statistics/fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/arena.hpp"
-#include "harness/device.hpp"
-#include "harness/plan.hpp"
+#include "harness/device/arena.hpp"
+#include "harness/device/device.hpp"
+#include "harness/measure/plan.hpp"
 
 namespace occbench {
 namespace {

@@ -23,10 +23,15 @@ ABOVE_HARNESS = r"<(benchmark|CLI|gtest|gmock)/.*>"
 # room -> (what it may include, what it may not even so). An empty 'may' allows whatever is not refused.
 RULES = {
     "harness/theory/": (rf'{STANDARD}|<cuda_occupancy\.h>|"harness/theory/.*"', ""),
-    "harness/statistics": (rf'{STANDARD}|"harness/statistics\.hpp"', ""),
-    "harness/fit": (rf'{STANDARD}|"harness/(fit|statistics)\.hpp"', ""),
-    "harness/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),
-    "kernels/": (rf'{STANDARD}|{DEVICE}|"kernels/.*"|"harness/kernel\w*\.hpp"|"harness/\w+\.cuh"', ""),
+    "harness/statistics/": (rf'{STANDARD}|"harness/statistics/.*"', ""),
+    "harness/io/": ("", rf'"(?!harness/io/).*"|{ABOVE_HARNESS}'),
+    "harness/device/": ("", rf'"(?!harness/(io|theory|device)/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
+    "harness/measure/": ("", rf'"(?!harness/(io|theory|statistics|device|measure)/).*"|{ABOVE_HARNESS}'),
+    "harness/record/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),
+    "kernels/": (
+        rf'{STANDARD}|{DEVICE}|"kernels/.*"|"harness/device/kernel\w*\.hpp"|"harness/device/\w+\.cuh"',
+        "",
+    ),
     "benchmarks/": ("", r'"(kernels|tests)/.*"'),
 }
 
@@ -61,13 +66,36 @@ COUNTED = re.compile(
 
 def include_circles(root: Path) -> list[str]:
     """Each circle of quoted includes, as the files that it goes through."""
+    return circles(includes_of(root))
+
+
+def folder_circles(root: Path) -> list[str]:
+    """Each circle of folders that include files of the next; a folder and those in it are one another's."""
+    folders: dict[str, list[str]] = {}
+    for name, others in includes_of(root).items():
+        folder = name.rpartition("/")[0]
+        reached = {other.rpartition("/")[0] for other in others}
+        folders.setdefault(folder, []).extend(
+            other for other in sorted(reached) if other != folder and not f"{folder}/".startswith(f"{other}/")
+        )
+        for other in reached:
+            folders.setdefault(other, [])
+    return circles(folders)
+
+
+def includes_of(root: Path) -> dict[str, list[str]]:
+    """By file, the files that it includes by quotes."""
     files = {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
         for room in ROOMS
         for path in (root / room).rglob("*")
         if path.suffix in SOURCES
     }
-    includes = {name: [m[1] for m in INCLUDE.finditer(text) if m[1] in files] for name, text in files.items()}
+    return {name: [m[1] for m in INCLUDE.finditer(text) if m[1] in files] for name, text in files.items()}
+
+
+def circles(includes: dict[str, list[str]]) -> list[str]:
+    """Each circle of a graph, as what it goes through."""
     found, done = [], set()
 
     def visit(name: str, way: list[str]) -> None:
@@ -148,25 +176,28 @@ class Layering(unittest.TestCase):
         """Each rule, broken once in a small tree of its own that is clean otherwise."""
         planted = {
             "benchmarks/a.cpp": '#include "kernels/family.cuh"',
-            "kernels/a.cu": '#include "harness/timing.hpp"',
+            "kernels/a.cu": '#include "harness/measure/timing.hpp"',
             "kernels/b.cu": "#include <benchmark/benchmark.h>",
-            "harness/a.cpp": '#include "kernels/family.cuh"',
-            "harness/b.hpp": '  #  include "benchmarks/sweep.hpp"',
-            "harness/c.hpp": "#include <benchmark/benchmark.h>",
+            "harness/record/a.cpp": '#include "kernels/family.cuh"',
+            "harness/record/b.hpp": '  #  include "benchmarks/sweep.hpp"',
+            "harness/measure/c.hpp": "#include <benchmark/benchmark.h>",
             "harness/theory/a.hpp": "#include <cuda_runtime.h>",
-            "harness/theory/b.hpp": '#include "harness/timing.hpp"',
-            "harness/statistics.cpp": '#include "harness/timing.hpp"',
-            "harness/fit.cpp": '#include "harness/timing.hpp"',
+            "harness/theory/b.hpp": '#include "harness/measure/timing.hpp"',
+            "harness/statistics/a.cpp": '#include "harness/measure/timing.hpp"',
+            "harness/io/a.cpp": '#include "harness/theory/occupancy.hpp"',
+            "harness/device/a.cpp": '#include "harness/measure/timing.hpp"',
+            "harness/measure/a.cpp": '#include "harness/record/record.hpp"',
             "tests/a.cpp": '#include "timing.hpp"',
-            "benchmarks/b.cpp": "#include <harness/timing.hpp>",
+            "benchmarks/b.cpp": "#include <harness/measure/timing.hpp>",
             "tools/occbench_tools/a.py": 'open("kernels/stream.cu")',
         }
         clean = {
-            "kernels/family.cuh": '#include <cuda/barrier>\n#include "harness/kernel.hpp"',
-            "benchmarks/sweep.hpp": '#include <benchmark/benchmark.h>\n#include "harness/timing.hpp"',
-            "harness/kernel.hpp": "#include <cuda_runtime.h>\n#include <vector>",
-            "harness/timing.hpp": '// #include "kernels/family.cuh"',
-            "harness/statistics.hpp": "#include <vector>",
+            "kernels/family.cuh": '#include <cuda/barrier>\n#include "harness/device/kernel.hpp"',
+            "benchmarks/sweep.hpp": '#include <benchmark/benchmark.h>\n#include "harness/measure/timing.hpp"',
+            "harness/device/kernel.hpp": "#include <cuda_runtime.h>\n#include <vector>",
+            "harness/measure/timing.hpp": '// #include "kernels/family.cuh"',
+            "harness/statistics/statistics.hpp": "#include <vector>",
+            "harness/record/record.hpp": '#include "harness/measure/timing.hpp"',
             "harness/theory/occupancy.hpp": "#include <cuda_occupancy.h>",
         }
         with tempfile.TemporaryDirectory() as folder:
@@ -193,12 +224,13 @@ class Layering(unittest.TestCase):
             for room in (*ROOMS, "cmake"):
                 shutil.copytree(ROOT / room, tree / room)
             before = forbidden_includes(tree)
-            with next((tree / "harness").glob("*.hpp")).open("a") as header:
+            with next((tree / "harness/record").glob("*.hpp")).open("a") as header:
                 header.write("#include <benchmark/benchmark.h>\n")
             self.assertEqual(len(forbidden_includes(tree)), len(before) + 1)
 
     def test_no_circle(self) -> None:
         self.assertEqual(include_circles(ROOT), [])
+        self.assertEqual(folder_circles(ROOT), [])
         with tempfile.TemporaryDirectory() as folder:
             tree = Path(folder)
             for room in ROOMS:
@@ -206,6 +238,10 @@ class Layering(unittest.TestCase):
             with (tree / "harness/theory/random.hpp").open("a") as header:
                 header.write('#include "harness/theory/memory.hpp"\n')
             self.assertIn("harness/theory/random.hpp", include_circles(tree)[0])
+            self.assertEqual(folder_circles(tree), [])
+            with (tree / "harness/io/json.hpp").open("a") as header:
+                header.write('#include "harness/device/device.hpp"\n')
+            self.assertIn("harness/io", folder_circles(tree)[0])
 
     def test_constants_of_hardware_stand_in_one_file_and_counts_are_not_read(self) -> None:
         self.assertEqual(constants_of_hardware(ROOT), [])

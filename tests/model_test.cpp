@@ -10,10 +10,11 @@
 #include <sstream>
 
 #include "benchmarks/sweep.hpp"
-#include "harness/environment.hpp"
-#include "harness/model_session.hpp"
-#include "harness/parameters.hpp"
-#include "harness/predict.hpp"
+#include "harness/device/parameters.hpp"
+#include "harness/measure/model_session.hpp"
+#include "harness/measure/predict.hpp"
+#include "harness/record/environment.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench {
 namespace {

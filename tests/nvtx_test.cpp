@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/observe.hpp"
+#include "harness/measure/observe.hpp"
 
 namespace occbench {
 namespace {

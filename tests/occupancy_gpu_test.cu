@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/check.hpp"
-#include "harness/device.hpp"
+#include "harness/device/device.hpp"
+#include "harness/io/check.hpp"
 #include "harness/theory/occupancy.hpp"
 
 namespace occbench {

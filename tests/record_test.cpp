@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run folder: its columns against results/schema.json, and what crashes and full disks leave behind.
-#include "harness/record.hpp"
+#include "harness/record/record.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,9 +12,9 @@
 #include <regex>
 #include <sstream>
 
-#include "harness/csv.hpp"
-#include "harness/environment.hpp"
-#include "harness/observe.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/measure/observe.hpp"
+#include "harness/record/environment.hpp"
 
 namespace occbench {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a launch's warp slots went: records made up so that each part is known.
-#include "harness/residency.hpp"
+#include "harness/measure/residency.hpp"
 
 #include <gtest/gtest.h>
 

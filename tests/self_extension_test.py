@@ -45,14 +45,15 @@ def left_out(folder: str, names: list[str]) -> list[str]:
 class SelfExtension(unittest.TestCase):
     def test_following_the_page(self) -> None:
         blocks = dict(BLOCK.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
-        family = [Path(path).stem for path in blocks if re.fullmatch(r"kernels/\w+\.cu", path)]
-        experiment = [Path(path).stem for path in blocks if re.fullmatch(r"benchmarks/\w+\.cpp", path)]
+        family = [Path(path).stem for path in blocks if re.fullmatch(r"kernels/\w+/\w+\.cu", path)]
+        experiment = [Path(path).stem for path in blocks if re.fullmatch(r"benchmarks/\w+/\w+\.cpp", path)]
         lists = {"kernels/CMakeLists.txt", "benchmarks/CMakeLists.txt"}
         self.assertEqual(
             (len(family), len(experiment), len(blocks), lists - blocks.keys()),
             (1, 1, 4, set()),
-            "docs/extending.md needs '<!-- extension: PATH -->' above the blocks for kernels/NAME.cu, for "
-            f"benchmarks/NAME.cpp, and for one line of each of {sorted(lists)}; it has {sorted(blocks)}",
+            "docs/extending.md needs '<!-- extension: PATH -->' above the blocks for kernels/SHELF/NAME.cu, "
+            "for benchmarks/SHELF/NAME.cpp, and "
+            f"for one line of each of {sorted(lists)}; it has {sorted(blocks)}",
         )
 
         with tempfile.TemporaryDirectory() as folder:

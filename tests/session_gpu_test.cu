@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/environment.hpp"
-#include "harness/session.hpp"
+#include "harness/measure/session.hpp"
+#include "harness/record/environment.hpp"
 #include "kernels/family.cuh"
 
 namespace occbench {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 
 #include "benchmarks/findings.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/csv.hpp"
+#include "harness/io/csv.hpp"
 
 namespace occbench {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench {

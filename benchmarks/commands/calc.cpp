@@ -23,9 +23,9 @@
 #include "benchmarks/commands/payoff.hpp"
 #include "benchmarks/commands/tour.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/check.hpp"
-#include "harness/csv.hpp"
-#include "harness/lines.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/io/lines.hpp"
 #include "harness/theory/cliffs.hpp"
 
 namespace occbench::commands {

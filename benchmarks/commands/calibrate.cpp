@@ -10,9 +10,9 @@
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/progress.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/environment.hpp"
-#include "harness/files.hpp"
-#include "harness/session.hpp"
+#include "harness/io/files.hpp"
+#include "harness/measure/session.hpp"
+#include "harness/record/environment.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench::commands {

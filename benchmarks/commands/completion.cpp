@@ -9,7 +9,7 @@
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/sweep.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/parameters.hpp"
+#include "harness/device/parameters.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {

@@ -5,10 +5,10 @@
 
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/commands/numbers.hpp"
-#include "harness/check.hpp"
-#include "harness/csv.hpp"
-#include "harness/device.hpp"
-#include "harness/parameters.hpp"
+#include "harness/device/device.hpp"
+#include "harness/device/parameters.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/csv.hpp"
 
 namespace occbench::commands {
 

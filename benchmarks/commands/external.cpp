@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench::commands {
 

@@ -9,10 +9,10 @@
 
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/sweep.hpp"
-#include "harness/check.hpp"
-#include "harness/csv.hpp"
-#include "harness/environment.hpp"
-#include "harness/parameters.hpp"
+#include "harness/device/parameters.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/record/environment.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {

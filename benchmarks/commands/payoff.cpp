@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "benchmarks/commands/numbers.hpp"
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 
 namespace occbench::commands {
 

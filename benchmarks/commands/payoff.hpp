@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/parameters.hpp"
+#include "harness/device/parameters.hpp"
 #include "harness/theory/catalogue.hpp"
 #include "harness/theory/classes.hpp"
 #include "harness/theory/cliffs.hpp"

@@ -18,13 +18,13 @@
 #include "benchmarks/summary.hpp"
 #include "benchmarks/sweep.hpp"
 #include "benchmarks/words.hpp"
-#include "harness/environment.hpp"
-#include "harness/files.hpp"
-#include "harness/machine_code.hpp"
-#include "harness/model_session.hpp"
-#include "harness/parameters.hpp"
-#include "harness/predict.hpp"
-#include "harness/session.hpp"
+#include "harness/device/machine_code.hpp"
+#include "harness/device/parameters.hpp"
+#include "harness/io/files.hpp"
+#include "harness/measure/model_session.hpp"
+#include "harness/measure/predict.hpp"
+#include "harness/measure/session.hpp"
+#include "harness/record/environment.hpp"
 
 namespace occbench::commands {
 

@@ -70,7 +70,7 @@ def test_a_page_for_each_experiment() -> None:
 
 
 def test_exit_codes_are_the_programs() -> None:
-    codes = re.search(r"enum class Exit : int \{(.*?)\}", text_of("harness/check.hpp"), re.DOTALL)
+    codes = re.search(r"enum class Exit : int \{(.*?)\}", text_of("harness/io/check.hpp"), re.DOTALL)
     said = {code for code, _ in rows_of("exit-codes.csv")[1:]}
     assert set(re.findall(r"= (\d+)", codes[1])) <= said
 

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "benchmarks/commands/calc.hpp"
-#include "harness/check.hpp"
-#include "harness/csv.hpp"
-#include "harness/lines.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/io/lines.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table: what was read is written and read again as the same records. A line reads the same alone.
-#include "harness/csv.hpp"
+#include "harness/io/csv.hpp"
 
 #include <sstream>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "benchmarks/benchmark_flags.hpp"
-#include "harness/check.hpp"
+#include "harness/io/check.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;

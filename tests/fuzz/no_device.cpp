@@ -2,6 +2,6 @@
 // What nvcc alone compiles, for fuzzers, which are built without it and launch nothing.
 #include <cstdlib>
 
-#include "harness/instruments.hpp"
+#include "harness/device/instruments.hpp"
 
 const void* occbench::instruments::nothing_entry() { std::abort(); }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of parameters: refused as a file in a line that fits a screen, or whole and the same by way of env.json.
-#include "harness/parameters.hpp"
+#include "harness/device/parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "harness/check.hpp"
-#include "harness/json.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/json.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;

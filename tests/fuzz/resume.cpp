@@ -9,9 +9,9 @@
 #include <sstream>
 #include <string>
 
-#include "harness/check.hpp"
-#include "harness/csv.hpp"
-#include "harness/record.hpp"
+#include "harness/io/check.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/record/record.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;

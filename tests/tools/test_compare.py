@@ -239,7 +239,7 @@ HOSTILE = '<script>alert("x")</script> [red]|\x1b[31m`'
 
 def test_an_anonymous_run_of_a_card_is_of_that_card() -> None:
     named, other = "GPU-5a1a5745-0000-4000-8000-0123456789ab", "GPU-5a1a5745-0000-4000-8000-0123456789ac"
-    hidden = "anonymous-de57f6ba4fc2c993"  # as harness/environment.cpp says it
+    hidden = "anonymous-de57f6ba4fc2c993"  # as harness/record/environment.cpp says it
     same = environment.SAME_DEVICE
     for a, b in ((named, hidden), (hidden, named), (hidden, hidden), (named, named)):
         assert environment.device_relation(dict(uuid=a), dict(uuid=b)) == same

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One page per experiment, and the list of them.
 
-The question, the dial, what is expected and its source are read from benchmarks/NAME.cpp; what the GPU says
-from the committed runs; the rest from docs/data/experiments.toml.
+Question and dial are the program's own words; what is expected and its source are read from the header of
+benchmarks/SHELF/NAME.cpp, what the GPU says from the committed runs, and the rest from
+docs/data/experiments.toml.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from occbench_tools import explain
 
-from occbench_docs import DOCS, ROOT, DocsError
+from occbench_docs import DOCS, ROOT, DocsError, program
 from occbench_docs.markdown import table
 from occbench_docs.runs import Run, runs
 
@@ -42,52 +44,47 @@ class Experiment:
     shelf: str
     why: str
     next: Sequence[str]
+    path: Path  # of its .cpp
 
 
 def of_source(path: Path) -> dict[str, str]:
-    """What benchmarks/NAME.cpp says: question and dial of its Experiment, the rest of its header."""
+    """What benchmarks/SHELF/NAME.cpp says on top: what is expected, and who says so."""
     text = path.read_text(encoding="utf-8")
     header = re.match(r"(?://.*\n)+", text)
     said = " ".join(line.removeprefix("//").strip() for line in header[0].splitlines()[1:]) if header else ""
     parts = dict(re.findall(r"(Question|Expected|Found): (.*?)(?= (?:Question|Expected|Found): |$)", said))
-    fields = {
-        name: "".join(re.findall(r'"([^"]*)"', found[1]))
-        for name in ("question", "dial")
-        if (found := re.search(rf'\.{name} = ((?:"[^"]*"\s*)+)', text))
-    }
-    if len(fields) < 2 or not {"Question", "Expected"} <= set(parts):
-        raise DocsError(
-            f"{path.relative_to(ROOT)} lacks a question, a dial, or 'Question:' and 'Expected:' on top"
-        )
+    if not {"Question", "Expected"} <= set(parts):
+        raise DocsError(f"{path.relative_to(ROOT)} lacks 'Question:' and 'Expected:' on top")
     source = parts["Question"].rpartition("?")[2].strip().removesuffix(".")
+    return {name: plain(words) for name, words in dict(expected=parts["Expected"], source=source).items()}
+
+
+def sources() -> dict[str, Path]:
+    """The files of the experiments by their names; the folder is the shelf."""
     return {
-        name: plain(words)
-        for name, words in (fields | {"expected": parts["Expected"], "source": source}).items()
+        path.stem: path for shelf in SHELVES for path in sorted((ROOT / "benchmarks" / shelf).glob("*.cpp"))
     }
 
 
 @lru_cache(maxsize=1)
 def experiments() -> dict[str, Experiment]:
     """Every experiment of the program, in the order of docs/data/experiments.toml."""
-    path = DOCS / "data" / "experiments.toml"
-    told = tomllib.loads(path.read_text(encoding="utf-8"))
-    found = {
-        source.stem: source
-        for source in (ROOT / "benchmarks").glob("*.cpp")
-        if "const AddExperiment " in source.read_text(encoding="utf-8")
-    }
+    told = tomllib.loads((DOCS / "data" / "experiments.toml").read_text(encoding="utf-8"))
+    listed = json.loads(program.output("occbench list --format json"))["experiments"]
+    found = {each["name"]: each for each in listed}
     if gone := sorted(set(told) - set(found)):
-        raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which benchmarks/ has not")
-    for name, words in told.items():
-        if words["shelf"] not in SHELVES or not set(words["next"]) <= set(told):
-            raise DocsError(
-                f"docs/data/experiments.toml: {name} names a shelf or a next one that is not there"
-            )
-    nothing = dict(shelf="everyday", why="", next=())  # a new experiment needs no word here to have a page
+        raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which the program has not")
+    if lost := [name for name, words in told.items() if not set(words["next"]) <= set(told)]:
+        raise DocsError(f"docs/data/experiments.toml: {lost[0]} names a next one that is not there")
+    paths = sources()
+    nothing = dict(why="", next=())  # a new experiment needs no word here to have a page
     return {
-        name: Experiment(name, **of_source(found[name]), **(nothing | told.get(name, {})))
+        name: Experiment(
+            name, question=plain(found[name]["question"]), dial=found[name]["dial"], path=paths[name],
+            shelf=paths[name].parent.name, **of_source(paths[name]), **(nothing | told.get(name, {})),
+        )
         for name in [*told, *sorted(set(found) - set(told))]
-    }
+    }  # fmt: skip
 
 
 def experiment(name: str) -> Experiment:
@@ -114,7 +111,8 @@ def said(run: Run, name: str) -> str:
 def families(name: str) -> str:
     """The kernels that an experiment runs, as their files."""
     found = sorted({family for run in runs() for family in run.of(name)["family"]})
-    return ", ".join(f"`kernels/{family}.cu`" for family in found)
+    paths = {path.stem: path.relative_to(ROOT) for path in (ROOT / "kernels").rglob("*.cu")}
+    return ", ".join(f"`{paths[family]}`" for family in found if family in paths)
 
 
 def page(name: str) -> str:
@@ -143,7 +141,8 @@ def page(name: str) -> str:
             f"```console\n$ occbench run --experiment {name}\n$ occbench explain {name}\n```",
             f"The dial is `{it.dial}`. The committed run, preset `{first.env['preset']}`, "
             f"has {len(rows)} valid cases. "
-            f"The question is asked in `benchmarks/{name}.cpp`" + (f", of {kernels}." if kernels else "."),
+            f"The question is asked in `{it.path.relative_to(ROOT)}`"
+            + (f", of {kernels}." if kernels else "."),
             *(["## What to look at next", onward] if onward else []),
         ]
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from occbench_docs.experiments import SHELVES, experiments
+from occbench_docs.experiments import SHELVES, sources
 from occbench_docs.marks import without_marks
 
 # The license's line stands in each file, not on each page.
@@ -21,7 +21,9 @@ def on_config(config: Any) -> Any:  # noqa: ANN401
     listed = [
         {
             title: [
-                {it.name: f"experiments/{it.name}.md"} for it in experiments().values() if it.shelf == shelf
+                {name: f"experiments/{name}.md"}
+                for name, path in sources().items()
+                if path.parent.name == shelf
             ]
         }
         for shelf, title in SHELVES.items()

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 DEPTH = 64  # levels of JSON; what reads it calls itself at each
 MIB = 1 << 20
-# Bytes, as harness/files.hpp has them.
+# Bytes, as harness/io/files.hpp has them.
 LIMITS = {"env.json": 16 * MIB, "samples.csv": 2048 * MIB}
 LIMIT = 256 * MIB  # of any other: cases.csv, counters.csv, what ncu printed
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/device/arena.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <type_traits>
+
+#include "harness/device/instruments.hpp"
+#include "harness/device/random.cuh"
+
+namespace occbench {
+
+ArenaSizes arena_sizes(std::size_t free_bytes) {
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  const auto share = [&](std::size_t most, std::size_t divisor) {
+    return std::min(most, free_bytes / divisor) & ~std::size_t{0xFFFFF};
+  };
+  return {.input_bytes = share(5 * gibibyte, 5), .output_bytes = share(5 * gibibyte / 2, 8)};
+}
+
+Arena::Arena(const Stream& stream, const ArenaSizes& sizes)
+    : stream_(&stream), sizes_(sizes), output_(sizes.output_bytes) {
+  poison_output(sizes.output_bytes);
+}
+
+Arena::Arena(const ArenaSizes& sizes) : sizes_(sizes) {}
+
+template <class T>
+Arena::Input<T>& Arena::slot() {
+  if constexpr (std::is_same_v<T, float>)
+    return f32_;
+  else
+    return f64_;
+}
+
+template <class T>
+const T* Arena::input() {
+  if (stream_ == nullptr) return nowhere<T>();
+  auto& in = slot<T>();
+  if (in.device.size() == 0) {
+    in.device = DeviceBuffer<T>(sizes_.input_bytes / sizeof(T));
+    instruments::fill_random(in.device.data(), in.device.size(), stream_->get());
+  }
+  return in.device.data();
+}
+
+template <class T>
+std::span<const T> Arena::reference_input(std::size_t count) {
+  auto& host = slot<T>().host;
+  for (std::size_t i = host.size(); i < count; ++i) {
+    if (host.capacity() < count) host.reserve(count + count / 2);
+    host.push_back(random_value<T>(i));
+  }
+  return {host.data(), count};
+}
+
+void Arena::poison_output(std::size_t bytes) {
+  check(cudaMemsetAsync(output_.data(), 0xFF, std::min(bytes, sizes_.output_bytes), stream_->get()),
+        "poisoning the output");
+}
+
+const void* Arena::download(std::size_t first, std::size_t bytes) {
+  if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
+  check(
+      cudaMemcpyAsync(staging_.data(), output_.data() + first, bytes, cudaMemcpyDeviceToHost, stream_->get()),
+      "reading results back");
+  stream_->synchronize();
+  return staging_.data();
+}
+
+std::string Arena::describe(std::size_t element, std::size_t count, double actual, double expected) {
+  char line[160];
+  std::snprintf(line, sizeof line, "wrong result: element %zu of %zu is %.9g, the CPU reference says %.9g",
+                element, count, actual, expected);
+  return line;
+}
+
+template const float* Arena::input<float>();
+template const double* Arena::input<double>();
+template std::span<const float> Arena::reference_input<float>(std::size_t);
+template std::span<const double> Arena::reference_input<double>(std::size_t);
+
+}  // namespace occbench

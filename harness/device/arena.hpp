@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device memory that all cases share: random inputs and poisoned outputs, allocated once, so that
+// every case reads the same addresses and preparing one costs microseconds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "harness/device/resource.hpp"
+
+namespace occbench {
+
+/// How much of a device's memory the arena takes: enough for a millisecond of any GPU's DRAM, and no more than a share
+/// of what is free.
+struct ArenaSizes {
+  std::size_t input_bytes = 0;  ///< of each type
+  std::size_t output_bytes = 0;
+};
+ArenaSizes arena_sizes(std::size_t free_bytes);
+
+/// Inputs are random_value<T>(i) at element i, wherever they are read: on the device through input(),
+/// on the CPU through reference_input().
+class Arena {
+ public:
+  /// Allocates inputs of `input_bytes` per type (on first use) and one output of `output_bytes`.
+  Arena(const Stream& stream, const ArenaSizes& sizes);
+  /// Addresses without memory behind them, and no device asked: enough to prepare a Problem and to read its work, for
+  /// who launches nothing. Whatever touches data (fills, poisons, reads back) is not to be called.
+  explicit Arena(const ArenaSizes& sizes);
+
+  [[nodiscard]] std::size_t input_bytes() const { return sizes_.input_bytes; }
+  [[nodiscard]] std::size_t output_bytes() const { return sizes_.output_bytes; }
+
+  /// The random input of type float or double, input_bytes() long, filled on first use.
+  template <class T>
+  const T* input();
+  /// The output of output_bytes(), whatever the last launch left in it.
+  template <class T>
+  T* output() {
+    return stream_ == nullptr ? nowhere<T>() : reinterpret_cast<T*>(output_.data());
+  }
+  /// A read-only table of a family's own (a chain of pointers, operands in another format): `count` elements that
+  /// `fill` writes on the device, in stream order, on the first call with this name, and that stay until the end.
+  template <class T>
+  const T* table(const std::string& name, std::size_t count,
+                 const std::function<void(T*, std::size_t, cudaStream_t)>& fill) {
+    if (stream_ == nullptr) return nowhere<T>();
+    DeviceBuffer<std::byte>& buffer = tables_[name];
+    if (buffer.size() < count * sizeof(T)) {
+      DeviceBuffer<std::byte> fresh(count * sizeof(T));
+      fill(reinterpret_cast<T*>(fresh.data()), count, stream_->get());
+      buffer = std::move(fresh);  // now that it is known to be filled
+    }
+    return reinterpret_cast<const T*>(buffer.data());
+  }
+  /// Element `index` of the output as the last finished launch left it.
+  template <class T>
+  T output_value(std::size_t index) {
+    T value;
+    std::memcpy(&value, download(index * sizeof(T), sizeof(T)), sizeof value);
+    return value;
+  }
+  /// Elements 0 ... count-1 of the random input, on the CPU. Grows on demand; earlier spans go stale.
+  template <class T>
+  std::span<const T> reference_input(std::size_t count);
+
+  /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type), in stream order.
+  void poison_output(std::size_t bytes);
+
+  /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
+  /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
+  /// passes. `expected` is called from several threads.
+  template <class T, class Expected>
+  std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected) {
+    constexpr std::size_t step = staging_bytes / sizeof(T);
+    for (std::size_t first = 0; first < count; first += step) {
+      const std::size_t n = std::min(step, count - first);
+      const T* const actual = static_cast<const T*>(download(first * sizeof(T), n * sizeof(T)));
+      const std::size_t wrong = first_where(n, [&](std::size_t i) {
+        const double want = expected(first + i);
+        // written so that a NaN on either side is wrong
+        return !(std::abs(static_cast<double>(actual[i]) - want) <=
+                 tolerance * std::max(1.0, std::abs(want)));
+      });
+      if (wrong < n)
+        return describe(first + wrong, count, static_cast<double>(actual[wrong]), expected(first + wrong));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <class T>
+  struct Input {
+    DeviceBuffer<T> device;
+    std::vector<T> host;
+  };
+  template <class T>
+  Input<T>& slot();
+
+  /// An address that nobody may follow; not null, so that offsets from it are addresses too.
+  template <class T>
+  static T* nowhere() {
+    return reinterpret_cast<T*>(std::uintptr_t{1} << 40);
+  }
+
+  static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
+
+  /// The output's bytes [first, first + bytes), on the CPU until the next call.
+  const void* download(std::size_t first, std::size_t bytes);
+  static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
+
+  /// The least i < n for which `wrong(i)`, or n: searched by several threads.
+  template <class Wrong>
+  static std::size_t first_where(std::size_t n, const Wrong& wrong) {
+    const std::size_t threads =
+        std::clamp<std::size_t>(std::min<std::size_t>(std::thread::hardware_concurrency(), n >> 16), 1, 8);
+    std::vector<std::size_t> found(threads, n);
+    const auto search = [&](std::size_t part) {
+      for (std::size_t i = n * part / threads; i < n * (part + 1) / threads; ++i)
+        if (wrong(i)) {
+          found[part] = i;
+          return;
+        }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t part = 1; part < threads; ++part) others.emplace_back(search, part);
+      search(0);
+    }
+    return *std::min_element(found.begin(), found.end());
+  }
+
+  const Stream* stream_ = nullptr;  ///< null: there is no memory
+  ArenaSizes sizes_;
+  Input<float> f32_;
+  Input<double> f64_;
+  DeviceBuffer<std::byte> output_;
+  PinnedBuffer<std::byte> staging_;
+  std::map<std::string, DeviceBuffer<std::byte>> tables_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/device/device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+
+#include "harness/device/parameters.hpp"
+#include "harness/io/check.hpp"
+
+namespace occbench {
+
+namespace {
+
+std::string format_uuid(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    std::array<char, 4> byte{};
+    std::snprintf(byte.data(), byte.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += byte.data();
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "reading a device attribute");
+  return value;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// What follows from the compute capability alone.
+void add_arch_facts(Device& d) {
+  d.max_blocks_per_cluster =
+      d.sm.cc_major >= 9 ? 8 : 0;  // CUDA C++ Programming Guide, 'Thread Block Clusters'
+  const auto arch = theory::arch_facts(d.sm.cc_major, d.sm.cc_minor);
+  d.fp32_lanes_per_sm = arch.fp32_lanes_per_sm;
+  d.fp64_lanes_per_sm = arch.fp64_lanes_per_sm;
+  d.tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm;
+  d.l1_bytes_per_cycle = arch.l1_bytes_per_cycle;
+  d.smem_bytes_per_cycle = 128;
+}
+
+Device read_device(int index) {
+  cudaDeviceProp prop{};
+  check(cudaGetDeviceProperties(&prop, index), "reading device properties");
+  Device d;
+  d.index = index;
+  d.name = prop.name;
+  d.uuid = format_uuid(prop.uuid);
+  d.sm = {.cc_major = prop.major,
+          .cc_minor = prop.minor,
+          .sm_count = prop.multiProcessorCount,
+          .warp_size = prop.warpSize,
+          .max_threads_per_block = prop.maxThreadsPerBlock,
+          .max_threads_per_sm = prop.maxThreadsPerMultiProcessor,
+          .max_blocks_per_sm = prop.maxBlocksPerMultiProcessor,
+          .registers_per_block = prop.regsPerBlock,
+          .registers_per_sm = prop.regsPerMultiprocessor,
+          .smem_per_block_bytes = prop.sharedMemPerBlock,
+          .smem_per_block_optin_bytes = prop.sharedMemPerBlockOptin,
+          .smem_per_sm_bytes = prop.sharedMemPerMultiprocessor,
+          .smem_reserved_per_block_bytes = prop.reservedSharedMemPerBlock};
+  std::ranges::copy(prop.maxThreadsDim, d.max_block_dimensions.begin());
+  std::ranges::copy(prop.maxGridSize, d.max_grid_dimensions.begin());
+  d.sm_clock_max_hz = attribute(cudaDevAttrClockRate, index) * 1e3;
+  d.memory_clock_hz = attribute(cudaDevAttrMemoryClockRate, index) * 1e3;
+  d.memory_bus_bits = prop.memoryBusWidth;
+  d.dram_bytes_per_s = 2.0 * d.memory_clock_hz * d.memory_bus_bits / 8;
+  d.memory_bytes = prop.totalGlobalMem;
+  d.l2_bytes = static_cast<std::size_t>(prop.l2CacheSize);
+  d.ecc = prop.ECCEnabled != 0;
+  d.integrated = prop.integrated != 0;
+  add_arch_facts(d);
+  check(cudaDriverGetVersion(&d.driver_version), "reading the driver version");
+  d.nvml = nvml::facts(d.uuid);
+  return d;
+}
+
+double capability(const Device& d) { return d.sm.sm_count * d.fp32_lanes_per_sm * d.sm_clock_max_hz; }
+
+}  // namespace
+
+std::string Device::compute_capability() const {
+  return std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor);
+}
+
+std::vector<Device> enumerate_devices(std::string* why_none) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    static_cast<void>(cudaGetLastError());
+    if (why_none != nullptr)
+      *why_none = std::string("no CUDA device: ") +
+                  (error == cudaErrorInsufficientDriver
+                       ? "there is no NVIDIA driver, or it is older than this program's CUDA runtime"
+                   : error == cudaSuccess ? "the driver lists none"
+                                          : cudaGetErrorString(error));
+    return {};
+  }
+  std::vector<Device> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(read_device(i));
+  return devices;
+}
+
+Device model_device(const theory::CatalogueEntry& entry) {
+  std::string shown = entry.name;
+  std::ranges::transform(shown, shown.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  Device d{.name = "model of " + shown,
+           .uuid = "model:" + entry.name,
+           .is_model = true,
+           .sm = entry.sm,
+           .sm_clock_max_hz = entry.sm_clock_hz,
+           .dram_bytes_per_s = entry.dram_bytes_per_s,
+           .memory_bytes = entry.memory_bytes,
+           .l2_bytes = entry.l2_bytes};
+  add_arch_facts(d);
+  return d;
+}
+
+Choice choose_device(const std::vector<Device>& devices, std::string_view wanted) {
+  if (devices.empty()) throw UserError(Exit::no_device, "no CUDA device was found; " + without_device());
+  if (wanted.empty()) {
+    const auto best = std::ranges::max_element(devices, [](const Device& a, const Device& b) {
+      return std::pair(!a.integrated, capability(a)) < std::pair(!b.integrated, capability(b));
+    });
+    return {&*best, devices.size() == 1 ? "the only device"
+                                        : "the most capable discrete device (SMs x FP32 lanes x clock)"};
+  }
+  const std::string key = lower(wanted);
+  const bool is_index = std::ranges::all_of(key, [](unsigned char c) { return std::isdigit(c) != 0; });
+  for (const Device& d : devices)
+    if (is_index ? std::to_string(d.index) == key
+                 : lower(d.uuid).starts_with(key) || lower(d.name).find(key) != std::string::npos)
+      return {&d, "asked for by '" + std::string(wanted) + "'"};
+  std::string known;
+  for (const Device& d : devices)
+    known += (known.empty() ? "" : ", ") + std::to_string(d.index) + " " + d.name;
+  throw UserError(Exit::usage, "no device matches '" + std::string(wanted) + "'; this machine has: " + known);
+}
+
+std::string without_device() {
+  return "`occbench calc --device h200 ...` answers without one, and `occbench run --device M` predicts, "
+         "with M " +
+         model_words();
+}
+
+Device open_device(std::string_view wanted) {
+  std::string why_none;
+  const auto devices = enumerate_devices(&why_none);
+  if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());
+  const Device device = *choose_device(devices, wanted).device;
+  check(cudaSetDevice(device.index), "selecting the device");
+  return device;
+}
+
+}  // namespace occbench

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA devices of this machine, and those that only a model is there of: everything that governs occupancy, and
+// which one to use.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/device/nvml.hpp"
+#include "harness/theory/catalogue.hpp"
+
+namespace occbench {
+
+/// Facts of one device. Rates are theoretical unless measured is said.
+struct Device {
+  int index = -1;
+  std::string name;
+  std::string uuid;       ///< "GPU-...", "model:h200"
+  bool is_model = false;  ///< nothing can be launched on it: what a data sheet does not say is 0 or empty
+  theory::SmLimits sm;
+  std::array<int, 3> max_block_dimensions{};  ///< threads in x, y, z
+  std::array<int, 3> max_grid_dimensions{};   ///< blocks in x, y, z
+  double sm_clock_max_hz = 0;
+  double memory_clock_hz = 0;
+  int memory_bus_bits = 0;
+  double dram_bytes_per_s = 0;  ///< 2 transfers a clock x bus width
+  std::size_t memory_bytes = 0;
+  std::size_t l2_bytes = 0;
+  bool ecc = false;
+  bool integrated = false;
+  int max_blocks_per_cluster = 0;  ///< 0 where clusters do not exist; portable size
+  int fp32_lanes_per_sm = 0;       ///< FMAs per cycle
+  int fp64_lanes_per_sm = 0;
+  int tensor_bf16_fma_per_sm =
+      0;                         ///< dense, FP32 sums, per cycle; 0 where there are none or none is published
+  int l1_bytes_per_cycle = 0;    ///< of one SM
+  int smem_bytes_per_cycle = 0;  ///< of one SM: 32 banks of 4 bytes
+  int driver_version = 0;        ///< CUDA version the driver supports, 1000 x major + 10 x minor
+  nvml::Facts nvml;
+
+  /// "9.0"
+  [[nodiscard]] std::string compute_capability() const;
+  /// 10 x major + minor.
+  [[nodiscard]] int cc() const { return 10 * sm.cc_major + sm.cc_minor; }
+};
+
+/// All CUDA devices; empty when there is none. `why_none`, if given, then says why in one line.
+std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
+
+/// A device of the catalogue in the place of a real one: "model of H200".
+Device model_device(const theory::CatalogueEntry& entry);
+
+/// The default: the most capable discrete device (most SMs x clock x lanes), and one line on why.
+struct Choice {
+  const Device* device = nullptr;
+  std::string why;
+};
+/// `wanted` is empty (the default), an index, a UUID or its beginning, or a part of a name. Throws
+/// UserError: Exit::no_device when there is no device at all, Exit::usage when none matches.
+Choice choose_device(const std::vector<Device>& devices, std::string_view wanted);
+
+/// What can be done without a GPU: how an error about having none goes on.
+std::string without_device();
+
+/// choose_device over enumerate_devices(), made current. The vector-free form for commands that run.
+Device open_device(std::string_view wanted);
+
+}  // namespace occbench

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "harness/device/census.cuh"
+#include "harness/device/instruments.hpp"
+#include "harness/device/random.cuh"
+#include "harness/io/check.hpp"
+
+namespace occbench::instruments {
+
+namespace {
+
+template <class T>
+__global__ void fill_random_kernel(T* data, std::size_t count) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+    data[i] = random_value<T>(i);
+}
+
+__global__ void flush_l2_kernel(float4* data, std::size_t count, bool dirty) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    float4 v;  // volatile: nobody may use the value, and it must be read all the same
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(data + i));
+    if (dirty) data[i] = v;
+  }
+}
+
+__global__ void delay_and_stamp_kernel(Stamp* stamps, unsigned sm_count, std::uint64_t delay_ns) {
+  if (threadIdx.x != 0) return;
+  const std::uint64_t begin = device::global_timer_ns();
+  std::uint64_t now = begin;
+  while (now - begin < delay_ns) now = device::global_timer_ns();
+  // The timer moves in steps; reading the clock at the moment of a step makes the pair sharp.
+  const std::uint64_t before = now;
+  while (now == before) now = device::global_timer_ns();
+  const std::uint32_t sm = device::sm_index();  // PTX promises no contiguous numbers
+  if (sm < sm_count) stamps[sm] = {static_cast<std::uint64_t>(clock64()), now};
+}
+
+__global__ void nothing_kernel() {}
+
+__global__ void stay_kernel(std::uint64_t least_ns, Census census) {
+  device::census_begin(census);
+  if (threadIdx.x == 0) {
+    const std::uint64_t begin = device::global_timer_ns();
+    const std::uint64_t stay_ns = least_ns + blockIdx.x * 2654435761U % least_ns;
+    while (device::global_timer_ns() - begin < stay_ns) __nanosleep(100);
+  }
+  __syncthreads();  // warps that end early make room: the next block would begin before this one is gone
+  device::census_end(census);
+}
+
+}  // namespace
+
+template <class T>
+void fill_random(T* data, std::size_t count, cudaStream_t stream) {
+  fill_random_kernel<<<4096, 256, 0, stream>>>(data, count);
+  check(cudaGetLastError(), "filling the input");
+}
+template void fill_random<float>(float*, std::size_t, cudaStream_t);
+template void fill_random<double>(double*, std::size_t, cudaStream_t);
+
+void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream) {
+  flush_l2_kernel<<<1024, 512, 0, stream>>>(reinterpret_cast<float4*>(data), bytes / sizeof(float4), dirty);
+  check(cudaGetLastError(), "flushing the L2");
+}
+
+void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream) {
+  delay_and_stamp_kernel<<<sm_count, 32, 0, stream>>>(stamps, static_cast<unsigned>(sm_count), delay_ns);
+  check(cudaGetLastError(), "stamping the clocks");
+}
+
+void nothing(cudaStream_t stream) {
+  nothing_kernel<<<1, 32, 0, stream>>>();
+  check(cudaGetLastError(), "launching an empty kernel");
+}
+
+const void* nothing_entry() { return reinterpret_cast<const void*>(nothing_kernel); }
+const void* stay_entry() { return reinterpret_cast<const void*>(stay_kernel); }
+
+}  // namespace occbench::instruments

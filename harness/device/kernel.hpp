@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel family tells the rest of the house: its variants, their work, how to check a result.
+// kernels/ knows this header (and the device headers beside it) and nothing else of the harness.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "harness/device/arena.hpp"
+#include "harness/device/random.cuh"
+#include "harness/theory/flow.hpp"
+
+namespace occbench {
+
+/// Who decides the register count: the compiler, or one of CUDA's three dials.
+enum class RegisterRoute { free, launch_bounds, maxnreg, maxrregcount };
+std::string_view to_string(RegisterRoute route);
+
+/// The dials that are fixed when a variant is compiled. 0 or empty means that the dial does not apply.
+struct Dials {
+  std::string data_type = "f32";
+  int ilp = 1;               ///< independent operations of one thread in flight
+  int bytes_per_access = 0;  ///< width of one global load or store, bytes per thread
+  RegisterRoute route = RegisterRoute::free;
+  int register_cap = 0;                  ///< registers per thread that the route allows
+  int tile_width = 0;                    ///< elements
+  int live_values = 0;                   ///< 4-byte values held across the loop
+  int barriers = 1;                      ///< named barriers the machine code reserves; 1 when it uses none
+  std::optional<int> fma_per_load = {};  ///< FMAs on each loaded value
+  int stages = 0;                        ///< of an asynchronous copy pipeline
+  std::size_t bytes_in_flight = 0;       ///< most that one pipeline of asynchronous copies has under way
+  std::size_t working_set_bytes = 0;  ///< what is read again and again: by a block, or along a chain of loads
+  int bank_conflict = 0;              ///< lanes of a warp that ask one shared-memory bank at once; 1: none
+  std::optional<int> lanes_apart = {};         ///< of a warp's 32 lanes, how many branch away from the others
+  std::optional<double> divergent_warps = {};  ///< share of the warps whose lanes part ways, 0 to 1
+};
+
+/// What one thread does in one pass of its loop. Sizes the work of a case, and nothing else.
+struct Pass {
+  double dram_bytes = 0;      ///< bytes this thread moves to or from DRAM
+  double flop = 0;            ///< floating-point operations (an FMA is two)
+  double latency_cycles = 0;  ///< dependent arithmetic, on-chip loads and waits, SM cycles
+  double dram_waits =
+      0;  ///< DRAM latencies that it cannot hide from itself: 1 when it ends with its own loads,
+          ///< 1 / stages in a pipeline
+  int idle_values = 0;  ///< live values that the pass does not touch: spilling these costs it nothing
+  double pipe_cycles_per_warp = 0;  ///< SM cycles in which one warp's pass occupies its busiest pipe (shared
+                                    ///< memory, tensor, barriers ...); FP32 and DRAM follow from the above
+};
+
+using Flow = theory::Flow;
+using theory::Sharer;
+
+/// Per iteration of the hot loop, as the built machine code must show it ("FFMA" -> 64, "LDG.128" -> 4).
+/// Audited classes that are not named must not appear.
+using Instructions = std::map<std::string, int>;
+
+/// One launch: how many blocks of how many threads, each making how many passes.
+struct Shape {
+  int grid_size = 0;
+  int block_size = 0;
+  std::int64_t iterations = 0;
+  int cluster_size = 1;
+  [[nodiscard]] std::int64_t threads() const { return std::int64_t{grid_size} * block_size; }
+};
+
+/// What one launch does, by the algorithm's count. Throughput is over the one that the ceiling is about.
+struct Work {
+  double bytes = 0;       ///< moved at the level that the ceiling names; at DRAM where it names none
+  double flop = 0;        ///< floating-point operations
+  double operations = 0;  ///< anything else that is counted: dependent loads, barriers, hashes
+};
+
+/// One launch made ready: its kernel argument, its work, and how to tell that it was done right.
+struct Problem {
+  std::vector<std::byte> parameters;  ///< the kernel's first argument, by value
+  Work work;
+  std::function<void()> poison;  ///< fills the output with NaN patterns, in stream order
+  /// After the launch has finished: nullopt when every output agrees with the CPU reference in
+  /// float64, otherwise one line naming the first element that does not.
+  std::function<std::optional<std::string>()> mismatch;
+  /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64 readings: a
+  /// second method beside the events. Asked for while the output still is that of the last timed launch. Empty: the
+  /// kernel reads no clock.
+  std::function<double()> own_cycles_per_pass = nullptr;
+
+  template <class Parameters>
+  void set_parameters(const Parameters& p) {
+    static_assert(std::is_trivially_copyable_v<Parameters>);
+    const auto* bytes = reinterpret_cast<const std::byte*>(&p);
+    parameters.assign(bytes, bytes + sizeof p);
+  }
+};
+
+/// What the L2 holds as a timed launch begins. A launch that writes leaves its last lines there, unwritten,
+/// so it must find as many of somebody else's (dirty) for its declared bytes to be the bytes that DRAM moved.
+enum class L2 { warm, clean, dirty };
+
+/// The rate of the hardware that a variant's throughput is held against; `none` when its subject is a latency
+/// or a cost, which no rate bounds.
+enum class Ceiling { dram, l1, shared_memory, fp32, fp64, tensor_bf16, issue, none };
+std::string_view to_string(Ceiling ceiling);
+
+/// What is counted under a ceiling: bytes at dram, l1 and shared_memory; floating-point operations at fp32, fp64
+/// and tensor_bf16; the family's own operations at issue (thread instructions) and none.
+enum class Unit { byte, flop, operation };
+Unit unit_of(Ceiling ceiling);
+/// "byte/s", "flop/s", "operation/s"
+std::string_view rate_name(Unit unit);
+/// The part of the work that is counted in this unit.
+double amount(const Work& work, Unit unit);
+
+/// One compiled kernel of a family. `name` is unique in the family: [A-Za-z0-9_=+-]+.
+struct Variant {
+  std::string family;
+  std::string name;
+  /// What variants of one curve share when their names carry its dial; empty: the name.
+  std::string series = {};
+  /// What it does, in one word that no dial says ("read", "walk", "register"); empty where a family does one thing.
+  std::string form = {};
+  /// The variant of the same family that does the same work without what this one is about; empty: none.
+  std::string baseline = {};
+  Dials dials = {};
+  Ceiling ceiling = Ceiling::dram;
+  Pass pass = {};
+  Flow flow = {};
+  Instructions instructions = {};
+  int hot_loops = 1;  ///< innermost loops with audited instructions; `instructions` are their sum
+  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8: one turn
+  /// makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn). Empty: the one loop
+  /// with audited instructions, once.
+  std::vector<double> loop_trips = {};
+  bool may_spill = false;         ///< a register cap below need: local loads and stores are expected
+  bool spills_to_shared = false;  ///< and 4-byte shared ones: the compiler was asked to spill there first
+  int promised_threads = 0;       ///< per SM: __launch_bounds__'s threads x blocks; 0 without
+  int fixed_block_size = 0;       ///< threads; 0 when any block size will do
+  int largest_block_size = 0;     ///< threads; 0 when the hardware's limit is the only one
+  int least_cc = 0;           ///< 10 x major + minor that the machine code needs: 80, 90; 0 when any will do
+  bool only_this_cc = false;  ///< and no later one has these instructions (wgmma: 90 alone)
+  bool in_clusters = false;   ///< blocks of a cluster work together: cluster_size is a dial
+  L2 l2_before = L2::clean;
+  std::int64_t check_iterations = 2;  ///< passes of the launch that is compared with the reference
+  /// The kernel's own need per block of so many threads, bytes; empty is 0.
+  std::function<std::size_t(int block_size)> dynamic_smem_bytes = nullptr;
+  /// Most passes that the arena's data allows at this grid and block, 0 when it lacks the room; empty: no bound.
+  std::function<std::int64_t(const Arena&, const Shape&)> max_iterations = nullptr;
+  std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
+  const void* entry = nullptr;  ///< host stub of the __global__ function
+};
+
+/// Every variant linked into this program, in order of registration.
+std::span<const Variant> variants();
+/// Adds a variant; throws std::logic_error on a name that is taken or malformed.
+void add_variant(Variant variant);
+
+/// Runs `define` before main: how a family enters the registry.
+struct Registration {
+  explicit Registration(void (*define)()) { define(); }
+};
+
+}  // namespace occbench

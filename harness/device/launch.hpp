@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch shape and how it reaches the device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "harness/device/census.cuh"
+#include "harness/device/device.hpp"
+#include "harness/device/kernel.hpp"
+#include "harness/device/resource.hpp"
+
+namespace occbench {
+
+/// Everything about a launch but its argument.
+struct Launch {
+  const void* entry = nullptr;
+  int grid_size = 0;
+  int block_size = 0;
+  std::size_t dynamic_smem_bytes = 0;
+  int carveout_percent =
+      -1;  ///< share of the L1/shared array preferred for shared memory; -1: the driver's choice
+  int cluster_size = 1;
+};
+
+/// What the compiler made of an entry (cudaFuncGetAttributes).
+struct EntryAttributes {
+  int registers_per_thread = 0;
+  std::size_t static_smem_bytes = 0;
+  std::size_t local_bytes = 0;  ///< stack per thread: local arrays and spilled registers
+  int max_block_size = 0;
+};
+EntryAttributes entry_attributes(const void* entry);
+
+/// Raises the entry's dynamic shared memory limit and pins its carve-out, as `launch` needs. Must precede the
+/// launch whenever another case used the same entry in between.
+void configure(const Launch& launch);
+
+/// Launches with the problem's argument, asynchronously. Throws CudaError when the launch is refused.
+void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream);
+
+/// cudaOccupancyMaxActiveBlocksPerMultiprocessor for a configured launch.
+int api_blocks_per_sm(const Launch& launch);
+
+/// cudaOccupancyMaxActiveClusters: clusters of launch.cluster_size blocks that the whole device holds at once.
+/// Configures the launch.
+int api_active_clusters(const Launch& launch);
+
+/// cudaOccupancyMaxActiveClusters for a footprint that no kernel here has: asked for an empty kernel whose shared memory
+/// lets in as many blocks per SM. nullopt when there is no such amount or the driver refuses.
+std::optional<int> active_clusters(const Device& device, const theory::Footprint& footprint,
+                                   int cluster_size);
+
+/// Block size (threads) that cudaOccupancyMaxPotentialBlockSize picks for this kernel, given the dynamic shared memory
+/// that a block of a size needs (empty: none); nullopt when it gives no answer.
+std::optional<int> api_block_size(const void* entry,
+                                  const std::function<std::size_t(int)>& dynamic_smem_bytes);
+
+}  // namespace occbench

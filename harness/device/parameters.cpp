@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/device/parameters.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
+#include "harness/io/json.hpp"
+#include "harness/theory/catalogue.hpp"
+#include "harness/theory/hardware.hpp"
+#include "parameter_files.hpp"  // written by the build from harness/parameters/*.json
+
+namespace occbench {
+
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr int format = 1;
+constexpr int depth_limit = json_depth_limit - 2;  // env.json holds the file two levels down
+
+[[noreturn]] void fail(const std::string& name, const std::string& what) {
+  throw UserError(Exit::file, name + ": " + what);
+}
+
+/// A field that must be there and of the right type.
+template <class T>
+T field(const Json& object, const char* key, const std::string& name, const std::string& where = "") {
+  const auto found = object.find(key);
+  if (found == object.end()) fail(name, where + "'" + key + "' is missing");
+  try {
+    return found->template get<T>();
+  } catch (const Json::exception&) {
+    fail(name, where + "'" + key + "' is " + excerpt(found->dump()) + ", which is not of its type");
+  }
+}
+
+/// What no device of ours is near to, each way: a value beyond was taken for another unit's.
+struct Plausible {
+  std::string_view unit;
+  double least, most;
+};
+constexpr Plausible plausible[] = {{"Hz", 1e8, 1e11},     {"cycle", 1e-2, 1e5}, {"byte/cycle", 1, 1e5},
+                                   {"byte/s", 1e9, 1e15}, {"byte", 1, 1e9},     {"s", 1e-10, 1e-3}};
+
+/// The value of one parameter, 0 where the file says null.
+double value_of(const Json& entry, const theory::ParameterField& f, const std::string& name) {
+  const std::string where = "parameter '" + std::string(f.name) + "': ";
+  if (!entry.is_object()) fail(name, where + "is no object with value, unit, source and method");
+  const auto unit = field<std::string>(entry, "unit", name, where);
+  if (unit != f.unit)
+    fail(name, where + "is in '" + excerpt(unit) + "', and must be in '" + std::string(f.unit) + "'");
+  static_cast<void>(field<std::string>(entry, "source", name, where));
+  static_cast<void>(field<std::string>(entry, "method", name, where));
+  if (entry.contains("of")) static_cast<void>(field<std::string>(entry, "of", name, where));
+  if (entry.contains("value") && entry["value"].is_null()) return 0;
+  const auto value = field<double>(entry, "value", name, where);
+  if (!(value > 0))
+    fail(name, where + "is " + excerpt(entry["value"].dump()) +
+                   ", and must be greater than 0 (or null: not known)");
+  for (const Plausible& p : plausible)
+    if (p.unit == unit && (value < p.least || value > p.most))
+      fail(name,
+           where + "is " + excerpt(entry["value"].dump()) + " " + unit + ", which no device is near to");
+  return value;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+ParameterFile built_in(const ParameterText& file) {
+  return parse_parameters(file.text, std::string(file.name) + ".json (built in)");
+}
+
+}  // namespace
+
+ParameterFile parse_parameters(std::string_view text, const std::string& name) {
+  Json json;
+  try {
+    json = parse_json(text, depth_limit);
+  } catch (const std::invalid_argument& e) {
+    fail(name, e.what());
+  }
+  if (!json.is_object()) fail(name, "is not a JSON object");
+  for (const char* key : {"origin", "uuid"})  // may be missing
+    if (json.contains(key)) static_cast<void>(field<std::string>(json, key, name));
+  if (field<double>(json, "format", name) != format)
+    fail(name, "is of format " + excerpt(json["format"].dump()) + ", and this program reads " +
+                   std::to_string(format));
+  ParameterFile file{.name = name,
+                     .device = field<std::string>(json, "device", name),
+                     .catalogue_name = field<std::string>(json, "catalogue_name", name)};
+  if (const auto known = theory::device_names(); std::ranges::find(known, file.catalogue_name) == known.end())
+    fail(name, "its catalogue_name '" + excerpt(file.catalogue_name) + "' is none of " + joined(known));
+  const auto parameters = field<Json>(json, "parameters", name);
+  if (!parameters.is_object()) fail(name, "'parameters' is no object");
+  std::vector<std::string> missing;
+  for (const theory::ParameterField& f : theory::parameter_fields()) {
+    const auto entry = parameters.find(std::string(f.name));
+    if (entry == parameters.end())
+      missing.emplace_back(f.name);
+    else
+      file.values.*f.value = value_of(*entry, f, name);
+  }
+  for (const auto& item : parameters.items())
+    if (std::ranges::find(theory::parameter_fields(), item.key(), &theory::ParameterField::name) ==
+        theory::parameter_fields().end())
+      fail(name, "the model knows no parameter '" + excerpt(item.key()) + "'");
+  if (!missing.empty()) fail(name, "lacks " + joined(missing) + "; `occbench calibrate` writes a whole file");
+  file.content = std::move(json);
+  return file;
+}
+
+ParameterFile read_parameters(const fs::path& path) {
+  return parse_parameters(read_file(path, parameters_limit), path.string());
+}
+
+ParameterFile ParameterFile::from_json(const Json& json, const std::string& where) {
+  if (!json.is_object()) fail(where, "its parameters are no object");
+  ParameterFile file = parse_parameters(field<Json>(json, "content", where).dump(), where);
+  file.name = field<std::string>(json, "file", where);
+  return file;
+}
+
+nlohmann::json assumed(const Json& content) {
+  Json all = Json::array();
+  for (const theory::ParameterField& f : theory::parameter_fields())
+    if (const Json& entry = content.at("parameters").at(std::string(f.name)); entry.contains("of"))
+      all.push_back({{"name", f.name}, {"of", entry["of"]}});
+  for (const theory::Fact& fact : theory::hardware::facts)
+    if (!fact.of.empty() && fact.of != content.at("device").get<std::string>())
+      all.push_back({{"name", fact.name}, {"of", fact.of}});
+  return all;
+}
+
+std::vector<std::string> parameter_devices() {
+  std::vector<std::string> names;
+  for (const ParameterText& file : parameter_texts) names.emplace_back(file.name);
+  return names;
+}
+
+std::string model_words() {
+  std::string words;
+  for (const std::string& name : parameter_devices()) words += (words.empty() ? "model:" : ", model:") + name;
+  return words + (words.empty() ? "" : " or ") + "model:FILE.json";
+}
+
+ParameterFile model_parameters(const std::string& words) {
+  if (words.ends_with(".json")) return read_parameters(words);
+  std::string name = words;
+  try {
+    name = theory::find_device(words).name;  // "H200", "RTX 5090"
+  } catch (const std::invalid_argument&) {
+  }
+  const auto found = std::ranges::find(parameter_texts, name, &ParameterText::name);
+  if (found != std::end(parameter_texts)) return built_in(*found);
+  throw UserError(Exit::usage, "there is no model of '" + words + "'; name " + model_words() +
+                                   ", a file as `occbench calibrate` writes it");
+}
+
+std::optional<ParameterFile> model_of(const std::string& device) {
+  constexpr std::string_view prefix = "model:";
+  if (!device.starts_with(prefix)) return std::nullopt;
+  return model_parameters(device.substr(prefix.size()));
+}
+
+std::optional<ParameterFile> parameters_of_gpu(std::string_view gpu_name) {
+  for (const ParameterText& text : parameter_texts)
+    if (ParameterFile file = built_in(text); file.device == gpu_name) return file;
+  return {};
+}
+
+}  // namespace occbench

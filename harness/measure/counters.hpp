@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hardware counters of one launch, read within this process in launches of their own. Where there are none, a line says
+// why, and everything else goes on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/measure/cupti.hpp"
+
+namespace occbench {
+
+/// What to count.
+struct CounterGroups {
+  bool occupancy = false;  ///< warps, issue slots and pipes at work
+  bool memory = false;     ///< bytes at each level
+  bool stalls = false;     ///< what warps wait for
+
+  [[nodiscard]] bool any() const { return occupancy || memory || stalls; }
+};
+
+/// {"occupancy", "memory", "stalls"}, some of them, or {"none"}. Throws UserError(Exit::usage) on other words.
+CounterGroups parse_counter_groups(const std::vector<std::string>& names);
+
+/// What was counted of one launch; empty where it was not asked for or not to be had.
+struct Counts {
+  std::string status = "off";           ///< "ok", or why something is lacking, one line
+  std::optional<double> occupancy;      ///< mean active warps of active SMs over warp slots: Nsight Compute's
+  std::optional<double> issue_active;   ///< share of an active SM's cycles that issued an instruction
+  std::optional<double> fma_active;     ///< share of an active SM's cycles in which the FMA pipe was at work
+  std::optional<double> tensor_active;  ///< ... the tensor pipe
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  std::optional<double> l2_bytes;  ///< through the L2's tag stage
+  std::optional<double> l1_bytes;  ///< through the L1's
+  std::string stalls;              ///< the three longest, "long_scoreboard 4.1; wait 1.9; barrier 0.3"
+};
+
+/// Counts launches through a profiler, which is opened when first needed and holds the device's counters only from
+/// count() to rest().
+class Counters {
+ public:
+  using Open = std::function<std::unique_ptr<cupti::Profiler>()>;
+  explicit Counters(const CounterGroups& groups, Open open = cupti::open);
+  ~Counters();
+
+  [[nodiscard]] bool wanted() const { return groups_.any(); }
+
+  /// `prepare` before and `launch` within each pass, each to return when the device has ended it. A profiler that
+  /// fails gives a status; what these two throw goes through.
+  Counts count(const std::function<void()>& prepare, const std::function<void()>& launch);
+
+  /// Lets the device's counters go: nothing is timed while they are held.
+  void rest() noexcept;
+
+ private:
+  void attach();
+  void open_profiler();
+  [[nodiscard]] Counts read(const std::vector<double>& values) const;
+
+  CounterGroups groups_;
+  Open open_;
+  std::unique_ptr<cupti::Profiler> profiler_;
+  std::vector<std::string> metrics_;
+  std::string lacking_;           ///< metrics that the chip does not have
+  std::optional<Counts> denied_;  ///< the answer to everything from now on
+  bool attached_ = false;
+};
+
+}  // namespace occbench

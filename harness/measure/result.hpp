@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a case comes back with: the numbers of its row, and its samples.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "harness/measure/counters.hpp"
+#include "harness/measure/plan.hpp"
+#include "harness/measure/residency.hpp"
+#include "harness/statistics/statistics.hpp"
+
+namespace occbench {
+
+/// What a launch costs when it is one of many back to back.
+struct Energy {
+  double power_w = 0;       ///< mean draw of the whole board
+  double per_launch_j = 0;  ///< that over the launches of a second
+};
+
+/// A case that has been measured or modelled, or that says why not.
+struct CaseResult {
+  Case planned;
+  int repetition = 0;  ///< beyond 0 the row stands already, and only the samples are new
+  std::optional<int> blocks_per_sm_api;
+  std::optional<int> blocks_per_sm_resident;
+  std::optional<int> clusters_resident;
+  std::optional<int> idle_sms;
+  std::optional<int> block_size_api;
+  std::optional<SlotTime> slot_time;
+  Work work;
+  std::size_t samples = 0;  ///< kept
+  std::size_t discarded = 0;
+  bool reached_precision = false;
+  statistics::MedianInterval time_s;  ///< per launch; a model's is a point
+  double time_p10_s = 0;              ///< a tenth of the kept samples took no longer ...
+  double time_p90_s = 0;              ///< ... and a tenth took longer: far apart when a kernel has two speeds
+  double sm_clock_hz = 0;             ///< median over kept samples
+  double cycles_per_pass = 0;         ///< time x SM clock over passes
+  std::optional<double> own_cycles_per_pass;  ///< the same by the kernel's own clock, median over visits
+  double throughput = 0;                      ///< work over median time, in the unit of the variant's ceiling
+  double ceiling = 0;                         ///< same unit; 0 when there is none
+  double per_cycle_per_sm = 0;                ///< byte, flop or operation
+  std::optional<Energy> energy;
+  Counts counts;
+
+  /// Times and rates mean something only then.
+  [[nodiscard]] bool has_time() const {
+    return planned.status == Status::valid && (samples > 0 || planned.is_modelled);
+  }
+};
+
+/// One row of samples.csv.
+struct SampleRow {
+  std::string case_id;
+  int repetition = 0;
+  int round = 0;
+  int sample = 0;  ///< within its case and repetition
+  double time_s = 0;
+  double sm_clock_hz = 0;
+  bool discarded = false;
+  double started_unix_s = 0;
+};
+
+}  // namespace occbench

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/measure/runner.hpp"
+
+namespace occbench {
+
+void Runner::rate(CaseResult& r) const {
+  const Ceiling ceiling = r.planned.spec.variant->ceiling;
+  r.throughput = amount(r.work, unit_of(ceiling)) / r.time_s.median;
+  r.ceiling = ceiling_rate(ceiling, device_, r.sm_clock_hz);
+  r.cycles_per_pass = r.time_s.median * r.sm_clock_hz / static_cast<double>(r.planned.iterations);
+  r.per_cycle_per_sm = r.throughput / r.sm_clock_hz / device_.sm.sm_count;
+}
+
+}  // namespace occbench

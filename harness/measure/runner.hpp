@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases in, results out, whoever carries them out: a GPU (Session), or the model of one (ModelSession).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/device/arena.hpp"
+#include "harness/measure/result.hpp"
+
+namespace occbench {
+
+/// How precisely to measure, and when to give up. A model reads launch_s alone.
+struct Precision {
+  double launch_s = 1e-3;     ///< time that one launch is sized for
+  double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
+  int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
+  int least_rounds = 12;      ///< visits, in random order over the group, before a case may stop
+  int most_rounds = 30;       ///< the bound
+  /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is low
+  /// throughout is no dip; the row's sm_clock_hz tells of it.
+  double clock_tolerance = 0.02;
+};
+
+/// What is measured of a device beside the cases.
+struct References {
+  /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
+  double empty_launch_s = 0;
+  /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
+  /// written, per s.
+  double memcpy_bytes_per_s = 0;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] const Precision& precision() const { return precision_; }
+  [[nodiscard]] virtual const Arena& arena() const = 0;
+  /// Nothing where nothing can be measured.
+  [[nodiscard]] virtual std::optional<References> references() const = 0;
+
+  /// A result as soon as it is final, with the samples behind it.
+  using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
+
+  /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set it ends
+  /// early, and unfinished cases are not reported.
+  virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
+                       const std::atomic<bool>& stop) = 0;
+
+  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With `mark_for_tools` between
+  /// cudaProfilerStart and cudaProfilerStop.
+  virtual std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) = 0;
+
+ protected:
+  Runner(const Device& device, const Precision& precision) : device_(device), precision_(precision) {}
+
+  /// Fills in what follows from the result's work, median time and clock: throughput, ceiling, cycles.
+  void rate(CaseResult& result) const;
+
+  Device device_;
+  Precision precision_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of one launch, with the SM clock it ran at.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "harness/device/device.hpp"
+#include "harness/device/instruments.hpp"
+#include "harness/device/launch.hpp"
+#include "harness/device/resource.hpp"
+
+namespace occbench {
+
+/// One timed launch.
+struct Sample {
+  double time_s = 0;          ///< between two events around the launch
+  double sm_clock_hz = 0;     ///< clock cycles over global timer, median over SMs, across the launch
+  double started_unix_s = 0;  ///< host time at which its batch was queued
+};
+
+/// Times launches with events behind a delay kernel, so that the launch itself is queued before the
+/// first event is reached: plain events read 2-3 us high and scatter.
+class Timer {
+ public:
+  Timer(const Device& device, const Stream& stream);
+
+  /// Keeps the device busy until the SM clock has settled, at most about a second. Returns that clock, Hz.
+  double warm_up();
+
+  /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into state `l2`
+  /// before each.
+  std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
+
+  /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.
+  void set_l2(L2 l2);
+
+  /// Median time between the two events when the kernel between them does nothing, s.
+  double empty_launch();
+
+  /// Median time of cudaMemcpyAsync of `bytes` from `from` to `to`, both on the device, s.
+  double copy(void* to, const void* from, std::size_t bytes);
+
+  static constexpr std::uint64_t delay_ns = 30'000;
+
+ private:
+  double median_of(const std::function<void()>& launch, int count, L2 l2);
+  double clock_between(const instruments::Stamp* before, const instruments::Stamp* after) const;
+
+  int sm_count_;
+  const Stream& stream_;
+  DeviceBuffer<float> flush_;
+  DeviceBuffer<instruments::Stamp> stamps_;  ///< [2 x sample + (0 before, 1 after)][sm]
+  PinnedBuffer<instruments::Stamp> stamps_host_;
+  std::vector<Event> events_;  ///< two per sample
+};
+
+}  // namespace occbench

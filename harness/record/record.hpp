@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case in, one row out: cases.csv, samples.csv and env.json of a run folder. The columns are
+// described once in results/schema.json, and a test holds this writer against it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/io/files.hpp"
+#include "harness/measure/result.hpp"
+
+namespace occbench {
+
+constexpr int schema_version = 5;
+
+std::vector<std::string> case_columns();
+std::vector<std::string> case_fields(const CaseResult& result);
+/// The number in one column of a case's row; 0 where the cell is empty or holds words. Throws std::logic_error on a
+/// name that is no column's.
+double case_number(const CaseResult& result, std::string_view column);
+std::vector<std::string> sample_columns();
+std::vector<std::string> sample_fields(const SampleRow& row);
+
+/// A run folder being written. Every finished case is on disk, whole, before the next is begun; a
+/// crash costs at most the cases that were still being measured, and a power cut those of a few seconds.
+class Recorder {
+ public:
+  /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be written.
+  static Recorder create(RunFolder folder, const nlohmann::json& environment);
+  /// Continues the run in `folder`: cuts off a row that a crash left half-written and samples of cases that
+  /// never finished. Throws UserError(Exit::file) when there is no run or it is of another schema.
+  static Recorder resume(RunFolder folder);
+
+  Recorder(Recorder&&) noexcept = default;
+  Recorder& operator=(Recorder&&) = delete;
+  ~Recorder() { sync(); }
+
+  /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on
+  /// disk then still ends in a whole row.
+  void append(const CaseResult& result, std::span<const SampleRow> samples);
+  /// Appends samples alone: a repetition of a case whose row is written.
+  void append(std::span<const SampleRow> samples);
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  /// Ids of the cases whose rows were there when the run was resumed.
+  [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
+  /// The environment of the run as written.
+  [[nodiscard]] static nlohmann::json environment_of(const std::filesystem::path& folder);
+
+ private:
+  explicit Recorder(RunFolder folder);
+  void sync();
+
+  RunFolder folder_;
+  Descriptor cases_;
+  Descriptor samples_;
+  std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
+  std::set<std::string> finished_;
+};
+
+}  // namespace occbench

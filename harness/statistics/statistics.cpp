@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/statistics/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace occbench::statistics {
+
+namespace {
+
+std::vector<double> sorted(std::span<const double> samples) {
+  if (samples.empty()) throw std::invalid_argument("statistics need at least one sample");
+  std::vector<double> out(samples.begin(), samples.end());
+  std::ranges::sort(out);
+  return out;
+}
+
+double middle(const std::vector<double>& s) {
+  const std::size_t n = s.size();
+  return n % 2 == 1 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
+}
+
+/// The largest k such that P(B(n, 1/2) < k) <= (1 - confidence) / 2: the interval is then
+/// (k-th smallest, k-th largest). 0 when even (min, max) falls short.
+std::size_t interval_rank(std::size_t n, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  const double count = static_cast<double>(n);
+  double below = 0;  // P(B < k)
+  std::size_t k = 0;
+  while (k < n / 2) {
+    const double i = static_cast<double>(k);
+    below += std::exp(std::lgamma(count + 1) - std::lgamma(i + 1) - std::lgamma(count - i + 1) -
+                      count * std::log(2.0));
+    if (below > tail) break;
+    ++k;
+  }
+  return k;
+}
+
+}  // namespace
+
+double median(std::span<const double> samples) { return middle(sorted(samples)); }
+
+double quantile(std::span<const double> samples, double p) {
+  const auto s = sorted(samples);
+  const double rank = std::ceil(p * static_cast<double>(s.size()));
+  return s[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(s.size()))) - 1];
+}
+
+std::size_t least_samples(double confidence) {
+  std::size_t n = 1;
+  while (interval_rank(n, confidence) == 0) ++n;
+  return n;
+}
+
+MedianInterval median_interval(std::span<const double> samples, double confidence) {
+  const auto s = sorted(samples);
+  const std::size_t k = std::max<std::size_t>(1, interval_rank(s.size(), confidence));
+  return {middle(s), s[k - 1], s[s.size() - k]};
+}
+
+}  // namespace occbench::statistics
