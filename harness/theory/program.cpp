@@ -73,7 +73,7 @@ constexpr Opcode opcodes[] = {
 // clang-format on
 
 constexpr auto line_instructions = static_cast<int>(fact("code_line"));
-constexpr std::size_t most_instructions = 1 << 22;  // of all variants of a text
+constexpr std::size_t most_instructions = 1 << 20;  // of all variants of a text
 
 /// Words of a line, at most eight.
 struct Words {

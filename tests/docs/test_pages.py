@@ -64,7 +64,7 @@ def test_readme_is_one_screen() -> None:
 
 def test_a_page_for_each_experiment() -> None:
     there = {path.stem for path in experiments.FOLDER.glob("*.md")} - {"index"}
-    assert there == set(experiments.experiments())
+    assert there == set(experiments.sources())
     for path in experiments.skeletons():
         assert f"<!-- generated: page {path.stem} -->" in path.read_text(encoding="utf-8")
 

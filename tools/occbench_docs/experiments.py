@@ -88,7 +88,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 def experiment(name: str) -> Experiment:
-    if name not in experiments():
+    if name not in sources():
         raise DocsError(f"no experiment '{name}'")
     return experiments()[name]
 
