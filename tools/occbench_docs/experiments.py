@@ -176,5 +176,5 @@ def skeletons() -> dict[Path, str]:
     """The page files that must be there, with what stands around their block."""
     return {
         FOLDER / f"{name}.md": f"{SPDX}\n<!-- generated: page {name} -->\n<!-- /generated -->\n"
-        for name in experiments()
+        for name in sources()
     }
