@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -85,6 +86,32 @@ std::function<void()> poison_one_per_thread(Arena& arena, const Shape& shape) {
   return
       [&arena, bytes = static_cast<std::size_t>(shape.threads()) * sizeof(T)] { arena.poison_output(bytes); };
 }
+
+/// What a family's reference needs of a row, computed when the first of its outputs is asked for: once by each thread
+/// that asks for neighbours one after the other.
+template <class Compute>
+class OncePerRow {
+ public:
+  explicit OncePerRow(Compute compute) : compute_(std::move(compute)) {}
+  const auto& operator()(std::size_t row) const {
+    struct Last {
+      std::uint64_t of = 0;
+      std::size_t row = 0;
+      std::invoke_result_t<Compute, std::size_t> value = {};
+    };
+    thread_local Last last;
+    if (last.of != id_ || last.row != row) last = {id_, row, compute_(row)};
+    return last.value;
+  }
+
+ private:
+  static std::uint64_t next() {
+    static std::atomic<std::uint64_t> made = 0;
+    return ++made;
+  }
+  Compute compute_;
+  std::uint64_t id_ = next();
+};
 
 /// Calls f(std::integral_constant<int, values>)... in order: a compile-time dial.
 template <int... values, class F>

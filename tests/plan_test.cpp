@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/device/random.cuh"
+
 namespace occbench {
 namespace {
 
@@ -50,6 +52,20 @@ TEST(Names, TellCasesApartByEveryDial) {
   all.cluster_size = 4;
   all.block_s = 200e-6;
   EXPECT_EQ(all.id(), "e.f.v.b64.r2.s1024.c50.w3.g133.k4.t200us");
+}
+
+TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
+  for (const std::uint64_t count : {1024ULL, 1025ULL, 4224ULL * 256, 700'000'000ULL}) {
+    constexpr std::uint64_t samples = 1024;
+    std::uint64_t at_the_beginning = 0;
+    for (std::uint64_t k = 0; k < samples; ++k) {
+      const std::uint64_t place = sample_place(k, samples, count);
+      ASSERT_GE(place, k * count / samples);
+      ASSERT_LT(place, (k + 1) * count / samples);
+      at_the_beginning += place == k * count / samples;
+    }
+    if (count > 2 * samples) EXPECT_LT(at_the_beginning, samples / 10);
+  }
 }
 
 TEST(Passes, FillTheTimeByWhateverBindsFirst) {

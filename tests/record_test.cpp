@@ -42,6 +42,7 @@ CaseResult valid_result(int block_size = 256) {
   c.launch.grid_size = c.wave_blocks = 1056;
   c.iterations = 100;
   r.blocks_per_sm_api = r.blocks_per_sm_resident = 8;
+  r.verified = "repeat";
   r.work = {.bytes = 4e9, .flop = 0};
   r.samples = 12;
   r.time_s = {.median = 1e-3, .low = 0.999e-3, .high = 1.001e-3};
@@ -60,6 +61,7 @@ CaseResult modelled_result() {
   r.planned.forecast.prediction = {.time_s = 1e-3, .sm_clock_hz = 1.98e9, .baseline_time_s = 0.8e-3};
   r.samples = 0;
   r.blocks_per_sm_api = r.blocks_per_sm_resident = {};
+  r.verified.clear();
   return r;
 }
 

@@ -23,6 +23,7 @@ struct Parameters {
   std::uint64_t duration_ns;
   float value;
   bool trap;
+  bool own;  ///< the value is the thread's own time: another in each launch
 };
 
 struct Body {
@@ -32,15 +33,17 @@ struct Body {
     while (device::global_timer_ns() - begin < p.duration_ns) {
     }
     if (p.trap) asm volatile("trap;");
-    p.output[device::thread_index()] = p.value;
+    p.output[device::thread_index()] = p.own ? static_cast<float>(begin % 1'000'000) : p.value;
   }
 };
 
 constexpr std::int64_t timed_iterations = 1000;  // one microsecond each: the timed launch takes 1 ms
 
-/// Every thread is to write 1. `value` is what it writes; with `trap` the timed launch, not the checked one,
-/// faults.
-void add(const char* name, float value, bool trap) {
+/// What is wrong with a launch as long as the timed one; the short one is right.
+enum class Fault { none, trap, value, no_repeat };
+
+/// Every thread is to write 1. `value` is what it writes. `reaches`: the reference knows the timed launch.
+void add(const char* name, float value, Fault fault = Fault::none, bool reaches = false) {
   add_variant({
       .family = "spin",
       .name = name,
@@ -50,9 +53,11 @@ void add(const char* name, float value, bool trap) {
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
-            problem.set_parameters(Parameters{arena.output<float>(),
-                                              static_cast<std::uint64_t>(shape.iterations) * 1000, value,
-                                              trap && shape.iterations >= timed_iterations});
+            const Fault now = shape.iterations >= timed_iterations ? fault : Fault::none;
+            problem.set_parameters(
+                Parameters{arena.output<float>(), static_cast<std::uint64_t>(shape.iterations) * 1000,
+                           now == Fault::value ? 3 : value, now == Fault::trap, now == Fault::no_repeat});
+            problem.reference_reaches = reaches;
             problem.work = {.flop = static_cast<double>(shape.threads())};
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
@@ -68,9 +73,12 @@ void add(const char* name, float value, bool trap) {
 }
 
 const Registration registered{[] {
-  add("right", 1, false);
-  add("wrong", 2, false);
-  add("faulty", 1, true);
+  add("right", 1);
+  add("right-reference", 1, Fault::none, true);
+  add("wrong", 2);
+  add("wrong-late", 1, Fault::value, true);
+  add("unlike", 1, Fault::no_repeat);
+  add("faulty", 1, Fault::trap);
 }};
 
 }  // namespace spin
@@ -219,6 +227,24 @@ TEST_F(SessionOnDevice, AWrongResultIsInvalidAndTheOthersGoOn) {
   EXPECT_EQ(result_of(wrong).samples, 0u);
   EXPECT_EQ(std::ranges::count(results_, Status::valid, [](const CaseResult& r) { return r.planned.status; }),
             2);
+}
+
+TEST_F(SessionOnDevice, WhatGoesWrongOnlyInALaunchAsLongAsTheTimedOneIsInvalid) {
+  const Case late = planned("wrong-late", 128);
+  const Case unlike = planned("unlike", 128);
+  const Case reference = planned("right-reference", 128);
+  const Case repeat = planned("right", 128);
+  measure({late, unlike, reference, repeat});
+  EXPECT_EQ(result_of(late).planned.status, Status::invalid);
+  EXPECT_NE(result_of(late).planned.reason.find("is 3, the CPU reference says 1 (in a launch of 1000 passes"),
+            std::string::npos)
+      << result_of(late).planned.reason;
+  EXPECT_EQ(result_of(unlike).planned.status, Status::invalid);
+  EXPECT_NE(result_of(unlike).planned.reason.find("do not agree bit by bit"), std::string::npos);
+  EXPECT_EQ(result_of(reference).planned.status, Status::valid) << result_of(reference).planned.reason;
+  EXPECT_EQ(result_of(reference).verified, "reference");
+  EXPECT_EQ(result_of(repeat).planned.status, Status::valid) << result_of(repeat).planned.reason;
+  EXPECT_EQ(result_of(repeat).verified, "repeat");
 }
 
 TEST_F(SessionOnDevice, WhatCannotRunIsHandedThrough) {

@@ -5,9 +5,6 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "harness/device/instruments.hpp"
-#include "harness/device/random.cuh"
-
 namespace occbench {
 
 ArenaSizes arena_sizes(std::size_t free_bytes) {
@@ -55,8 +52,28 @@ std::span<const T> Arena::reference_input(std::size_t count) {
 }
 
 void Arena::poison_output(std::size_t bytes) {
-  check(cudaMemsetAsync(output_.data(), 0xFF, std::min(bytes, sizes_.output_bytes), stream_->get()),
-        "poisoning the output");
+  poisoned_ = std::min(bytes, sizes_.output_bytes);
+  check(cudaMemsetAsync(output_.data(), 0xFF, poisoned_, stream_->get()), "poisoning the output");
+}
+
+instruments::Digest Arena::digest_output(std::size_t bytes) {
+  if (digest_.size() == 0) digest_ = DeviceBuffer<instruments::Digest>(1);
+  check(cudaMemsetAsync(digest_.data(), 0, sizeof(instruments::Digest), stream_->get()), "reading an output");
+  instruments::digest(reinterpret_cast<const std::uint32_t*>(output_.data()),
+                      (bytes > 0 ? bytes : poisoned_) / sizeof(std::uint32_t), digest_.data(),
+                      stream_->get());
+  instruments::Digest found;
+  check(cudaMemcpyAsync(&found, digest_.data(), sizeof found, cudaMemcpyDeviceToHost, stream_->get()),
+        "reading an output");
+  stream_->synchronize();
+  return found;
+}
+
+const void* Arena::gather(std::size_t samples, std::size_t count, std::size_t element_bytes) {
+  if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
+  instruments::gather(staging_.data(), output_.data(), element_bytes, samples, count, stream_->get());
+  stream_->synchronize();
+  return staging_.data();
 }
 
 const void* Arena::download(std::size_t first, std::size_t bytes) {

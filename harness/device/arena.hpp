@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/device/instruments.hpp"
+#include "harness/device/random.cuh"
 #include "harness/device/resource.hpp"
 
 namespace occbench {
@@ -78,21 +80,33 @@ class Arena {
   /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type), in stream order.
   void poison_output(std::size_t bytes);
 
+  /// What the first `bytes` of the output hold, once the stream has come to its end; 0: all that was poisoned last.
+  instruments::Digest digest_output(std::size_t bytes = 0);
+
+  /// From now on first_mismatch() looks at so many elements, spread over all, or at all of them if there are no more;
+  /// 0: at each one.
+  void look_at(std::size_t samples) { samples_ = samples; }
+
   /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
   /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
   /// passes. `expected` is called from several threads.
   template <class T, class Expected>
   std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected) {
+    if (samples_ > 0 && samples_ < count) {
+      const T* const actual = static_cast<const T*>(gather(samples_, count, sizeof(T)));
+      const std::size_t k = first_where(samples_, 64, [&](std::size_t i) {
+        return is_wrong(actual[i], expected(sample_place(i, samples_, count)), tolerance);
+      });
+      if (k == samples_) return std::nullopt;
+      const std::size_t place = sample_place(k, samples_, count);
+      return describe(place, count, static_cast<double>(actual[k]), expected(place));
+    }
     constexpr std::size_t step = staging_bytes / sizeof(T);
     for (std::size_t first = 0; first < count; first += step) {
       const std::size_t n = std::min(step, count - first);
       const T* const actual = static_cast<const T*>(download(first * sizeof(T), n * sizeof(T)));
-      const std::size_t wrong = first_where(n, [&](std::size_t i) {
-        const double want = expected(first + i);
-        // written so that a NaN on either side is wrong
-        return !(std::abs(static_cast<double>(actual[i]) - want) <=
-                 tolerance * std::max(1.0, std::abs(want)));
-      });
+      const std::size_t wrong = first_where(
+          n, 1 << 16, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); });
       if (wrong < n)
         return describe(first + wrong, count, static_cast<double>(actual[wrong]), expected(first + wrong));
     }
@@ -116,15 +130,23 @@ class Arena {
 
   static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
 
+  /// Written so that a NaN on either side is wrong.
+  template <class T>
+  static bool is_wrong(T actual, double want, double tolerance) {
+    return !(std::abs(static_cast<double>(actual) - want) <= tolerance * std::max(1.0, std::abs(want)));
+  }
+
   /// The output's bytes [first, first + bytes), on the CPU until the next call.
   const void* download(std::size_t first, std::size_t bytes);
+  /// Of `count` elements those at sample_place(0 ... samples - 1), on the CPU until the next call.
+  const void* gather(std::size_t samples, std::size_t count, std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
 
-  /// The least i < n for which `wrong(i)`, or n: searched by several threads.
+  /// The least i < n for which `wrong(i)`, or n: searched by several threads, each with `worth` of them or more.
   template <class Wrong>
-  static std::size_t first_where(std::size_t n, const Wrong& wrong) {
+  static std::size_t first_where(std::size_t n, std::size_t worth, const Wrong& wrong) {
     const std::size_t threads =
-        std::clamp<std::size_t>(std::min<std::size_t>(std::thread::hardware_concurrency(), n >> 16), 1, 8);
+        std::clamp<std::size_t>(std::min<std::size_t>(std::thread::hardware_concurrency(), n / worth), 1, 8);
     std::vector<std::size_t> found(threads, n);
     const auto search = [&](std::size_t part) {
       for (std::size_t i = n * part / threads; i < n * (part + 1) / threads; ++i)
@@ -146,6 +168,9 @@ class Arena {
   Input<float> f32_;
   Input<double> f64_;
   DeviceBuffer<std::byte> output_;
+  std::size_t poisoned_ = 0;  ///< bytes
+  std::size_t samples_ = 0;   ///< that first_mismatch() looks at; 0: all
+  DeviceBuffer<instruments::Digest> digest_;
   PinnedBuffer<std::byte> staging_;
   std::map<std::string, DeviceBuffer<std::byte>> tables_;
 };

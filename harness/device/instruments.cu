@@ -40,6 +40,26 @@ __global__ void delay_and_stamp_kernel(Stamp* stamps, unsigned sm_count, std::ui
   if (sm < sm_count) stamps[sm] = {static_cast<std::uint64_t>(clock64()), now};
 }
 
+__global__ void digest_kernel(const std::uint32_t* data, std::size_t words, Digest* digest) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  unsigned long long hash = 0;
+  unsigned long long poisoned = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += step) {
+    const std::uint32_t word = data[i];
+    hash += (static_cast<unsigned long long>(mix(word ^ mix(static_cast<std::uint32_t>(i)))) << 32) +
+            mix(word + static_cast<std::uint32_t>(i >> 32) + 1);
+    poisoned += word == 0xFFFFFFFFU;
+  }
+  atomicAdd(&digest->hash, hash);  // a sum, so that the order in which threads come does not matter
+  if (poisoned > 0) atomicAdd(&digest->poisoned, poisoned);
+}
+
+template <class T>
+__global__ void gather_kernel(T* out, const T* data, std::size_t samples, std::size_t count) {
+  const std::size_t k = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (k < samples) out[k] = data[sample_place(k, samples, count)];
+}
+
 __global__ void nothing_kernel() {}
 
 __global__ void stay_kernel(std::uint64_t least_ns, Census census) {
@@ -71,6 +91,23 @@ void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream) {
 void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream) {
   delay_and_stamp_kernel<<<sm_count, 32, 0, stream>>>(stamps, static_cast<unsigned>(sm_count), delay_ns);
   check(cudaGetLastError(), "stamping the clocks");
+}
+
+void digest(const std::uint32_t* data, std::size_t words, Digest* digest, cudaStream_t stream) {
+  digest_kernel<<<4096, 256, 0, stream>>>(data, words, digest);
+  check(cudaGetLastError(), "reading an output");
+}
+
+void gather(void* out, const void* data, std::size_t element_bytes, std::size_t samples, std::size_t count,
+            cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((samples + 255) / 256);
+  if (element_bytes == 4)
+    gather_kernel<<<blocks, 256, 0, stream>>>(static_cast<std::uint32_t*>(out),
+                                              static_cast<const std::uint32_t*>(data), samples, count);
+  else
+    gather_kernel<<<blocks, 256, 0, stream>>>(static_cast<std::uint64_t*>(out),
+                                              static_cast<const std::uint64_t*>(data), samples, count);
+  check(cudaGetLastError(), "gathering outputs");
 }
 
 void nothing(cudaStream_t stream) {

@@ -28,6 +28,20 @@ void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
 /// is taken as it ends. A delay of 0 only stamps. `stamps` has one entry per SM.
 void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream);
 
+/// What an output holds, in two numbers that depend on every word of it and on its place.
+struct Digest {
+  unsigned long long hash;
+  unsigned long long poisoned;  ///< words of all ones: NaNs that nobody has written over
+  friend bool operator==(const Digest&, const Digest&) = default;
+};
+
+/// Adds to *digest, which is on the device and zero before, what the first `words` of `data` hold.
+void digest(const std::uint32_t* data, std::size_t words, Digest* digest, cudaStream_t stream);
+
+/// out[k] = data[sample_place(k, samples, count)], elements of 4 or 8 bytes; `out` may be pinned host memory.
+void gather(void* out, const void* data, std::size_t element_bytes, std::size_t samples, std::size_t count,
+            cudaStream_t stream);
+
 /// An empty kernel of one block.
 void nothing(cudaStream_t stream);
 /// That kernel's host stub, for questions about launches that are never made.

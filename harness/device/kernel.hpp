@@ -87,6 +87,11 @@ struct Problem {
   /// After the launch has finished: nullopt when every output agrees with the CPU reference in
   /// float64, otherwise one line naming the first element that does not.
   std::function<std::optional<std::string>()> mismatch;
+  /// mismatch() reaches the passes of a timed launch within milliseconds when it looks at some outputs alone
+  /// (Arena::look_at). Otherwise two launches of that many passes are held against each other.
+  bool reference_reaches = false;
+  /// Of the output, from its beginning: what two launches must agree on, bit by bit. 0: all that poison() poisons.
+  std::size_t repeatable_bytes = 0;
   /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64 readings: a
   /// second method beside the events. Asked for while the output still is that of the last timed launch. Empty: the
   /// kernel reads no clock.

@@ -38,4 +38,17 @@ OCCBENCH_HOST_DEVICE constexpr T random_value(std::uint64_t index) {
   }
 }
 
+/// The random input as the CPU knows it: element i, computed when it is asked for.
+template <class T>
+struct RandomInput {
+  constexpr T operator[](std::uint64_t index) const { return random_value<T>(index); }
+};
+
+/// The k-th of `samples` places among `count` elements, samples <= count: each at random in a share of its own.
+OCCBENCH_HOST_DEVICE constexpr std::uint64_t sample_place(std::uint64_t k, std::uint64_t samples,
+                                                          std::uint64_t count) {
+  const std::uint64_t first = k * count / samples;
+  return first + mix(static_cast<std::uint32_t>(k)) % ((k + 1) * count / samples - first);
+}
+
 }  // namespace occbench

@@ -29,6 +29,8 @@ struct CaseResult {
   std::optional<int> idle_sms;
   std::optional<int> block_size_api;
   std::optional<SlotTime> slot_time;
+  std::string
+      verified;  ///< how the timed launch was checked: "reference" or "repeat"; empty: it was not launched
   Work work;
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;

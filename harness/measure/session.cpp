@@ -109,6 +109,12 @@ bool Session::admit(Course& course) {
     return false;
   }
 
+  if (const auto wrong = verify_timed(course)) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = *wrong;
+    return false;
+  }
+
   // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a block so much
   // that it ends before the last of the first wave has begun: a count that differs is taken again with longer ones.
   Launch crowded = c.launch;
@@ -137,6 +143,40 @@ bool Session::admit(Course& course) {
 
   course.warm_up = std::move(small);
   return true;
+}
+
+std::optional<std::string> Session::verify_timed(Course& course) {
+  const Case& c = course.result.planned;
+  const Problem& timed = course.timed;
+  const auto launch = [&] {
+    timed.poison();
+    launch_kernel(c.launch, timed, Census{}, stream_);
+    stream_.synchronize();
+  };
+  const auto of_passes = [&](const std::string& what) {
+    return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
+  };
+  launch();
+  if (timed.reference_reaches) {
+    course.result.verified = "reference";
+    constexpr int least = 1024;  // outputs; of large grids one for each block
+    constexpr int most = 8192;
+    struct Sampling {
+      Arena& arena;
+      ~Sampling() { arena.look_at(0); }
+    } sampling{arena_};
+    arena_.look_at(static_cast<std::size_t>(std::clamp(c.launch.grid_size, least, most)));
+    const auto wrong = timed.mismatch();
+    return wrong ? std::optional(of_passes(*wrong)) : std::nullopt;
+  }
+  course.result.verified = "repeat";
+  const instruments::Digest once = arena_.digest_output(timed.repeatable_bytes);
+  if (once.poisoned > 0)
+    return of_passes("wrong result: " + std::to_string(once.poisoned) + " words were not written");
+  launch();
+  if (arena_.digest_output(timed.repeatable_bytes) != once)
+    return of_passes("wrong result: two launches do not agree bit by bit");
+  return std::nullopt;
 }
 
 void Session::visit(Course& course, int round) {

@@ -36,6 +36,8 @@ class Session : public Runner {
   struct Course;  // one case on its way through a group
 
   bool admit(Course& course);
+  /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
+  std::optional<std::string> verify_timed(Course& course);
   void visit(Course& course, int round);
   [[nodiscard]] bool finish_if_done(Course& course, int round) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.

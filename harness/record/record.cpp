@@ -158,6 +158,7 @@ const std::vector<Column>& columns() {
       {"bytes_per_launch", when(timed, [](R r) { return r.work.bytes; })},
       {"flop_per_launch", when(timed, [](R r) { return r.work.flop; })},
       {"operations_per_launch", when(timed, [](R r) { return r.work.operations; })},
+      {"verified", [](R r) { return r.verified; }},
       {"samples", [](R r) { return number(r.samples); }},
       {"discarded", [](R r) { return number(r.discarded); }},
       {"stop_reason",

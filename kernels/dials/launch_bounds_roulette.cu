@@ -352,22 +352,21 @@ struct StencilKernel {
               problem.work = {.bytes = 2.0 * sizeof(float) * static_cast<double>(points),
                               .flop = (1.0 + 2 * neighbours) * static_cast<double>(points)};
               problem.poison = [&arena, points] { arena.poison_output(points * sizeof(float)); };
+              problem.reference_reaches = true;
               problem.mismatch = [&arena, shape, points] {
                 const auto step = static_cast<std::size_t>(Stencil::plane(shape.threads()));
-                const auto planes = static_cast<std::size_t>(shape.iterations + 2 * Stencil::reach);
-                const auto input = arena.reference_input<float>(step * planes);
+                constexpr RandomInput<float> input;
                 const auto plane_points = static_cast<std::size_t>(shape.threads() * Stencil::points);
                 return arena.first_mismatch<float>(points, 5e-6, [&](std::size_t i) {
                   const std::size_t z = i / plane_points + Stencil::reach;
                   const std::size_t y = i % plane_points / Stencil::row + Stencil::reach;
                   const std::size_t x = i % Stencil::row + Stencil::reach;
-                  const float* const at = &input[z * step + y * Stencil::pitch + x];
-                  double sum = double{Stencil::weight(0)} * at[0];
-                  for (std::ptrdiff_t d = 1; d <= Stencil::reach; ++d)
-                    for (const std::ptrdiff_t along : {std::ptrdiff_t{1}, std::ptrdiff_t{Stencil::pitch},
-                                                       static_cast<std::ptrdiff_t>(step)})
+                  const std::size_t at = z * step + y * Stencil::pitch + x;
+                  double sum = double{Stencil::weight(0)} * input[at];
+                  for (std::size_t d = 1; d <= Stencil::reach; ++d)
+                    for (const std::size_t along : {std::size_t{1}, std::size_t{Stencil::pitch}, step})
                       sum += Stencil::weight(static_cast<int>(d)) *
-                             (double{at[d * along]} + double{at[-d * along]});
+                             (double{input[at + d * along]} + double{input[at - d * along]});
                   return sum;
                 });
               };

@@ -73,11 +73,11 @@ std::size_t rows_of(const Shape& shape) {
 
 std::optional<std::string> mismatch(Arena& arena, const Shape& shape) {
   const std::size_t rows = rows_of(shape);
-  const auto input = arena.reference_input<float>((1 + rows) * columns);  // the vector, then the matrix
+  constexpr RandomInput<float> input;  // the vector, then the matrix
+  const auto vector = arena.reference_input<float>(columns);
   return arena.first_mismatch<float>(rows, 1e-4, [&](std::size_t row) {
-    const float* const a = &input[(1 + row) * columns];
     double sum = 0;
-    for (std::size_t i = 0; i < columns; ++i) sum += double{a[i]} * input[i];
+    for (std::size_t i = 0; i < columns; ++i) sum += double{input[(1 + row) * columns + i]} * vector[i];
     return sum;
   });
 }
@@ -121,6 +121,7 @@ void add() {
                             .flop = rows * 2 * columns};
             const std::size_t bytes = rows_of(shape) * sizeof(float);
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return mismatch(arena, shape); };
             return problem;
           },

@@ -281,6 +281,7 @@ void add(const void* entry, bool spills, int register_cap = 0) {
             problem.poison = [=, &arena] { arena.poison_output(velocities * n * sizeof(float)); };
             // A density near 1 is the sum of 9 or 19 rounded values: 3e-7 or so at worst, 2e-7 in the same arithmetic
             // on a CPU. Terms of second order in u, the smallest there are, come to 1e-5.
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<float>(
                   velocities * n, 5e-7, [=](std::size_t i) { return reference<Lattice>(i % n, i / n, n); });

@@ -82,20 +82,20 @@ struct Body : rows::Share<team, row, lanes> {
 namespace {
 
 std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t row) {
-  const auto input = arena.reference_input<float>((2 + rows) * row);  // gains, biases, then the rows
-  const auto x = input.subspan(2 * row);
-  std::vector<double> means(rows), scales(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
+  constexpr RandomInput<float> input;  // gains, biases, then the rows
+  const OncePerRow moments([=](std::size_t r) {
+    const std::size_t first = (2 + r) * row;
     double sum = 0;
     double squares = 0;
-    for (const float value : x.subspan(i * row, row)) sum += value;
-    means[i] = sum / static_cast<double>(row);
-    for (const float value : x.subspan(i * row, row)) squares += (value - means[i]) * (value - means[i]);
-    scales[i] = 1 / std::sqrt(squares / static_cast<double>(row) + epsilon);
-  }
+    for (std::size_t i = first; i < first + row; ++i) sum += input[i];
+    const double mean = sum / static_cast<double>(row);
+    for (std::size_t i = first; i < first + row; ++i) squares += (input[i] - mean) * (input[i] - mean);
+    return std::pair(mean, 1 / std::sqrt(squares / static_cast<double>(row) + epsilon));
+  });
   return arena.first_mismatch<float>(rows * row, 1e-5, [&](std::size_t i) {
     const std::size_t column = i % row;
-    return (x[i] - means[i / row]) * scales[i / row] * input[column] + input[row + column];
+    const auto& [mean, scale] = moments(i / row);
+    return (input[2 * row + i] - mean) * scale * input[column] + input[row + column];
   });
 }
 
@@ -152,6 +152,7 @@ void add(const rows::Form& form, const void* entry) {
             problem.work = {.bytes = 2.0 * static_cast<double>(bytes + form.row_bytes()),
                             .flop = double(flop_per_element) * static_cast<double>(rows * row)};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return mismatch(arena, rows, row); };
             return problem;
           },

@@ -115,8 +115,9 @@ void add() {
             problem.set_parameters(p);
             problem.work.bytes = 2.0 * sizeof(float) * static_cast<double>(width * height);
             problem.poison = [=, &arena] { arena.poison_output(width * height * sizeof(float)); };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
-              const auto input = arena.reference_input<float>(width * height);
+              constexpr RandomInput<float> input;
               return arena.first_mismatch<float>(width * height, 0, [=](std::size_t i) -> double {
                 return input[i % height * width + i / height];
               });

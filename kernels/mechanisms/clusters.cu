@@ -269,6 +269,7 @@ void add_chase() {
             problem.poison = [=, &arena] {
               arena.poison_output((first_cycles + blocks) * sizeof(long long));
             };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<unsigned>(blocks, 0, [&](std::size_t block) {
                 const auto holder = static_cast<unsigned>(

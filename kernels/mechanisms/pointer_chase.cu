@@ -311,6 +311,7 @@ void add(const Form& f) {
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
             };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return walk_mismatch(arena, 0, shape.grid_size, lines, steps); };
             problem.own_cycles_per_pass = [=, &arena] {
               return cycles_per_load(arena, 0, shape.grid_size, loads);
@@ -360,6 +361,8 @@ void add_loaded() {
             // The chasers' bytes, a thousandth of these, are not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * bytes_per_pass;
+            problem.repeatable_bytes =
+                static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // no clocks
             problem.poison = [=, &arena] {
               arena.poison_output(first_page(shape) * sizeof(Page) +
                                   static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));

@@ -145,6 +145,7 @@ void add_chain(bool timed, const void* entry) {
                                               .passes = static_cast<int>(shape.iterations)});
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [=, &arena] { arena.poison_output(2 * blocks * sizeof(float)); };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<float>(blocks, 0, [=](std::size_t block) {
                 return scattered<unsigned>().advance(static_cast<unsigned>(block), steps) % words;
@@ -193,6 +194,7 @@ void add_read(int conflict) {
             problem.work.bytes =
                 static_cast<double>(threads) * static_cast<double>(shape.iterations) * loads_per_pass * width;
             problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               const auto block = static_cast<unsigned>(shape.block_size);
               std::vector<double> sums(block);  // of one block; all do the same

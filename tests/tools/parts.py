@@ -47,6 +47,7 @@ def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
     run = scaled(run, pd.Series(slower, run.cases["case_id"]))
     newest = [column["name"] for column in schema()["files"]["cases.csv"]["columns"]]
     cases = run.cases.reindex(columns=newest).assign(schema_version=5)
+    cases["verified"] = cases["verified"].mask(cases["status"] == "valid", "repeat")
     keep = run.cases["experiment"].isin(experiments)
     told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
     samples = run.samples[told].assign(schema_version=5)
@@ -65,7 +66,7 @@ def modelled(source: Path, folder: Path) -> Path:
     cases = pd.read_csv(folder / "cases.csv", dtype=object, keep_default_na=False)
     cases["source"] = "model"
     measured = ["blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_ci95_high_s",
-                "time_p10_s", "time_p90_s"]  # fmt: skip
+                "time_p10_s", "time_p90_s", "verified"]  # fmt: skip
     cases[measured] = ""
     cases.to_csv(folder / "cases.csv", index=False, lineterminator="\n")
     head = (folder / "samples.csv").read_text().splitlines(keepends=True)[0]

@@ -14,9 +14,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("plotly")
 
-import made_up
 import pandas as pd
-from occbench_tools import layout, report
+from occbench_tools import report
 from occbench_tools.report import payload
 from pages import H200, cases, document, write
 
@@ -69,13 +68,6 @@ def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ids = set(unpacked(by_name[name]["columns"]["case_id"], by_name[name]["count"]))
         steps = [dict(zip(shown["cliff_columns"], cells, strict=True)) for cells in by_name[name]["cliffs"]]
         assert steps and {step[f"{end}_case_id"] for step in steps for end in ("from", "to")} <= ids
-
-
-@pytest.mark.parametrize("experiment", layout.LAYOUTS)
-def test_questions_and_dials_are_the_programs(experiment: str) -> None:
-    source = (made_up.REPOSITORY / "benchmarks" / f"{experiment}.cpp").read_text(encoding="utf-8")
-    how = layout.LAYOUTS[experiment]
-    assert f'.question = "{how.question}"' in source and f'.dial = "{how.dial}"' in source
 
 
 def test_bytes_in_flight() -> None:
