@@ -64,7 +64,9 @@ TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
       ASSERT_LT(place, (k + 1) * count / samples);
       at_the_beginning += place == k * count / samples;
     }
-    if (count > 2 * samples) EXPECT_LT(at_the_beginning, samples / 10);
+    if (count > 2 * samples) {
+      EXPECT_LT(at_the_beginning, samples / 10);
+    }
   }
 }
 
