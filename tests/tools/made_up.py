@@ -14,6 +14,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
+import described  # noqa: E402
 from occbench_tools import validate  # noqa: E402
 
 
@@ -48,7 +49,6 @@ def case(
     unit = UNIT.get(kind, "operation")
     row: dict[str, Any] = dict(
         schema_version=5, source="measured", experiment=experiment, family=family, variant=variant,
-        curve=variant,
         status="valid", ilp=1,
         case_id=f"{experiment}.{family}.{variant}.b{block}{marks}", block_size=block, waves=waves,
         grid_size=round(waves * blocks * SMS), data_type="f32", register_route="free",
@@ -65,7 +65,7 @@ def case(
     row[validate.WORK[f"{unit}/s"]] = rate * time_s
     if kind in CEILING:
         row |= dict(ceiling=CEILING[kind], percent_of_ceiling=100 * rate / CEILING[kind])
-    return row | dials
+    return row | described.kernel(variant, marks) | dials
 
 
 def read(warps: float, bytes_in_flight: float) -> float:
@@ -475,6 +475,9 @@ def waves() -> Iterator[dict[str, Any]]:
 def cases() -> list[dict[str, Any]]:
     """The valid rows of a made-up run of all experiments."""
     return [*limits(), *latency(), *memory(), *blocks()]
+
+
+ENV["experiments"] = {row["experiment"]: described.experiment(row["experiment"]) for row in cases()}
 
 
 def foretold(row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline: float = 0) -> dict[str, Any]:

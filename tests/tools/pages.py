@@ -17,7 +17,7 @@ import pandas as pd
 H200 = max((made_up.REPOSITORY / "results" / "nvidia-h200").iterdir())
 EVIL = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">&lt;b>\'"`'
 CLIFFS = [
-    "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "from_case_id",
+    "experiment", "family", "kernel", "sweep", "dial", "from_value", "to_value", "from_case_id",
     "to_case_id", "cause", "predicted", "blocks_from", "blocks_to", "drop", "drop_low", "drop_high",
     "p_value", "verdict", "note",
 ]  # fmt: skip
@@ -55,7 +55,7 @@ def steps(valid: pd.DataFrame, _: dict[str, Any]) -> pd.DataFrame:
         for (_, a), (_, b) in zip(line.iloc[:-1].iterrows(), line.iloc[1:].iterrows(), strict=True):
             if b["blocks_per_sm"] < a["blocks_per_sm"]:
                 drop = 1 - b["throughput"] / a["throughput"]
-                step = dict(experiment="shared_memory", family=family, variant=variant, cause="shared_memory")
+                step = dict(experiment="shared_memory", family=family, kernel=variant, cause="shared_memory")
                 step |= {f"{end}_case_id": row["case_id"] for end, row in (("from", a), ("to", b))}
                 step |= dict(from_value=a["dynamic_smem_bytes"], to_value=b["dynamic_smem_bytes"], note=EVIL)
                 step |= dict(blocks_from=a["blocks_per_sm"], blocks_to=b["blocks_per_sm"], drop=drop)

@@ -50,7 +50,7 @@ def test_a_screen_of_a_whole_run(
     totals = np.array([[int(cell.replace(",", "")) for cell in row[1:6]] for row in table]).sum(axis=0)
     assert totals[0] == found["predicted"].sum() and totals[1] == counts["confirmed"]
     assert totals[2] + totals[3] == counts["absent"] and totals[4] == counts.get("unclear", 0)
-    names = set(found["experiment"] + ": " + found["variant"])
+    names = set(found["experiment"] + ": " + found["kernel"])
     listed = [re.split(" {2,}", line.strip()) for line in lines[end:] if line.startswith("  ")]
     assert len(listed) >= 3
     for cells in listed:

@@ -27,7 +27,7 @@ from parts import CASES, RUN, half, lay, modelled, scaled
 from scipy import stats
 
 CLIFFS = [
-    "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
+    "experiment", "family", "kernel", "sweep", "dial", "from_value", "to_value", "cause", "drop", "verdict",
 ]  # fmt: skip
 
 
@@ -35,10 +35,10 @@ def cliff(
     where: float,
     verdict: str = "confirmed",
     cause: str = "registers",
-    variant: str = "load",
+    kernel: str = "load",
     drop: float = 0.2,
 ) -> list:
-    place = ["registers", "pressure", variant, "", "registers_per_thread", where, where + 1]
+    place = ["registers", "pressure", kernel, "", "registers_per_thread", where, where + 1]
     return [*place, cause, drop, verdict]
 
 
@@ -387,16 +387,16 @@ def test_moved_cliffs(whole: Folder, no_cliffs: dict[str, list[list]]) -> None:
     other.cases = cases[cases["variant"] != "lone"]
     no_cliffs["a"] = [
         cliff(32), cliff(64), cliff(128), cliff(40, cause="shared_memory"), cliff(200, "unclear"),
-        cliff(80, "absent", drop=0), cliff(32, variant="fma"), cliff(32, variant="lone"),
-        cliff(16, "absent", variant="fma", drop=0.005), cliff(48, "absent", variant="fma", drop=0),
+        cliff(80, "absent", drop=0), cliff(32, kernel="fma"), cliff(32, kernel="lone"),
+        cliff(16, "absent", kernel="fma", drop=0.005), cliff(48, "absent", kernel="fma", drop=0),
     ]  # fmt: skip
     no_cliffs["b"] = [
         cliff(32, "unpredicted"), cliff(72), cliff(128, "unclear"), cliff(250, cause="tail"),
-        cliff(32, "absent", variant="fma", drop=0), cliff(16, variant="fma", drop=0.02),
-        cliff(48, variant="fma"), cliff(90, variant="fma", cause="tail", drop=0.01),
+        cliff(32, "absent", kernel="fma", drop=0), cliff(16, kernel="fma", drop=0.02),
+        cliff(48, kernel="fma"), cliff(90, kernel="fma", cause="tail", drop=0.01),
     ]  # fmt: skip
     found = summary.moved_cliffs(base, other)
-    told = {tuple(row) for row in found[["variant", "base", "candidate", "verdict"]].itertuples(index=False)}
+    told = {tuple(row) for row in found[["kernel", "base", "candidate", "verdict"]].itertuples(index=False)}
     assert told == {
         ("load", "32 -> 33", "32 -> 33", "SAME"),
         ("load", "64 -> 65", "72 -> 73", "MOVED"),

@@ -16,8 +16,8 @@ pytest.importorskip("pandas")
 import made_up
 from matplotlib.figure import Figure
 from occbench_tools import explain, layout, plot
-from occbench_tools.analysis import CURVE_POINTS, OUTSIDE, read_folder
-from occbench_tools.curves import NAMED, TOO_FEW
+from occbench_tools.analysis import CURVE_POINTS, read_folder
+from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
@@ -82,7 +82,7 @@ def figure_of(folder: Path, experiment: str) -> Figure:
 
 def test_what_the_figure_says(folder: Path) -> None:
     figure = figure_of(folder, "block_size")
-    assert figure.get_suptitle().startswith("v=1 keep 22 % of their best speed at the worst block size, 32")
+    assert figure.get_suptitle().startswith("v=1 keeps 22 % of its best at its worst, with blocks of 32")
     assert [t.get_text() for t in figure.texts[1:]] == ["A GPU, 2025-01-31, commit 0123456789ab (modified)"]
     percent, theory = figure.axes
     assert (percent.get_ylabel(), theory.get_ylabel()) == (
@@ -187,7 +187,8 @@ def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
     assert all(places >= CURVE_POINTS for places in joined(figure) if places)
     if dial == "warps_per_sm":  # what the pictures have along their width
         assert not any(joined(figure))
-        assert "points a line are too few" in figure.get_suptitle() or experiment in NAMED
+        compares = described(env, experiment)["compares_kernels"]
+        assert compares or "points a line are too few" in figure.get_suptitle()
         assert "fewer than 4 points are not joined; preset standard has more" in source_of(figure)
         assert "not joined" not in source_of(whole) or experiment not in ("latency_hiding", "nbody")
 
@@ -234,10 +235,11 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
     assert plot.main([str(folder), "--experiment", "predictions"]) == 0
     assert [path.name for path in folder.glob("*.png")] == ["predictions.png"]
     figure = plot.predictions(*plot.read_folder(folder))
-    inside = sum(row["experiment"] not in OUTSIDE and row["throughput"] > 0 for row in rows)
+    apart = {name for name, it in ENV["experiments"].items() if it["outside_model"]}
+    inside = sum(row["experiment"] not in apart and row["throughput"] > 0 for row in rows)
     assert f"4.0 % off in the mean of {inside:,} cases" in figure.get_suptitle()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    outside = sorted(set(names) & OUTSIDE.keys())
+    outside = sorted(set(names) & apart)
     assert outside and names == sorted(set(names) - set(outside)) + outside
     assert len(model_lines(figure)) == 3 * 4
     few = made_up.write(tmp_path / "few", [row for row in rows if row["experiment"] == "waves"])

@@ -14,7 +14,7 @@ pytest.importorskip("pandas")
 
 import made_up
 from occbench_tools import counters, profile
-from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.analysis import read_folder
 
 RANGE = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 
@@ -126,7 +126,7 @@ def test_other_metrics_than_those_that_are_there(folder: Path, capsys: pytest.Ca
 
 def test_every_nth_case(folder: Path) -> None:
     cases, _ = read_folder(folder)
-    inside = cases[~cases["experiment"].isin(OUTSIDE)]
+    inside = cases[cases["outside_model"].isna()]
     assert profile.chosen(cases, 10**6) == sorted(inside["case_id"])
     some = profile.chosen(cases, 60)
     assert len(set(some)) == 60 and some == sorted(some) == profile.chosen(cases[::-1], 60)

@@ -11,21 +11,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from occbench_tools.cliffs import find, steps, sweeps
-from occbench_tools.cliffs.sweeps import COMPILED, DIALS, FIXED, FOLLOWS, GRID, LEAST, NEEDED, NUMBER
+from occbench_tools.cliffs.sweeps import COMPILED, DIALS, FIXED, FOLLOWS, GRID, LEAST, NEEDED
 from occbench_tools.compare import summary
 from occbench_tools.folder import Folder, read_folder
 from parts import RUN
 from scipy import stats
 
+NAMES = ("variant", "curve", "form", "family")  # the first that all rows of a sweep share is its kernel's
 Told = tuple[str, str, str, str, str, list[object]]
 
 
 def plainly(cases: pd.DataFrame) -> Iterator[Told]:
-    """What find_sweeps says, cut out of the table group by group: experiment, family, variant, name, dial,
+    """What find_sweeps says, cut out of the table group by group: experiment, family, kernel, name, dial,
     labels of the rows."""
     cases = cases.reindex(columns=NEEDED)
     whole = cases["waves"].fillna(1).round(3).mask(cases["waves"] < 1, 0)
-    cases = cases.assign(series=cases["variant"].str.replace(NUMBER, "*", regex=True), whole=whole)
+    cases = cases.assign(whole=whole)
     for _, rows in cases.groupby(["experiment", "family"], sort=True):
         for dial in DIALS:
             if rows[dial].nunique() >= LEAST:
@@ -34,7 +35,7 @@ def plainly(cases: pd.DataFrame) -> Iterator[Told]:
 
 def along(rows: pd.DataFrame, dial: str) -> Iterator[Told]:
     """Those of one dial, of one experiment and family."""
-    keys = ["series" if dial in COMPILED else "variant", *(d for d in DIALS if d not in (dial, "grid_size"))]
+    keys = ["form" if dial in COMPILED else "variant", *(d for d in DIALS if d not in (dial, "grid_size"))]
     keys += [*FIXED, *(GRID if dial == "grid_size" else ["whole"])]
     followers = FOLLOWS.get(dial, set())
     taken: set[object] = set()
@@ -47,15 +48,16 @@ def along(rows: pd.DataFrame, dial: str) -> Iterator[Told]:
                 keys.append("bytes_per_thread")
         shown = [
             key for key in keys
-            if (key in DIALS or key == "iterations") and rows[key].nunique(dropna=False) > 1
+            if (key in (*DIALS, "iterations") or (key in FIXED and dial in COMPILED))
+            and rows[key].nunique(dropna=False) > 1
         ]  # fmt: skip
         for _, part in rows.groupby(keys, dropna=False, sort=True):
             if len(part) < LEAST or part[dial].duplicated().any():
                 continue
             taken.update(part.index)
             first = part.iloc[0]
-            name = sweeps.common_name(list(part["variant"]))
-            held = [f"{key} {first[key]:g}" for key in shown if pd.notna(first[key])]
+            name = next(first[column] for column in NAMES if part[column].nunique(dropna=False) == 1)
+            held = [f"{key} {sweeps.said(first[key])}" for key in shown if pd.notna(first[key])]
             labels = part.sort_values(dial).index.tolist()
             yield first["experiment"], first["family"], name, ", ".join([name, *held]), dial, labels
 
@@ -63,7 +65,7 @@ def along(rows: pd.DataFrame, dial: str) -> Iterator[Told]:
 def told(cases: pd.DataFrame) -> list[Told]:
     """The same of find_sweeps."""
     return [
-        (one.experiment, one.family, one.variant, one.name, one.dial, one.rows.index.tolist())
+        (one.experiment, one.family, one.kernel, one.name, one.dial, one.rows.index.tolist())
         for one in sweeps.find_sweeps(cases)
     ]
 
@@ -91,6 +93,7 @@ def test_sweeps_of_chance(run: Folder, seed: int) -> None:
     rows["experiment"] = chance.choice(["one", "two"], len(rows))
     rows["family"] = "family"
     rows["variant"] = chance.choice(["load4", "load8", "fma"], len(rows))
+    rows["curve"] = rows["form"] = rows["variant"].map({"load4": "load", "load8": "load", "fma": "fma"})
     rows["waves"] = chance.choice([0.5, 1, np.nan], len(rows), p=[0.1, 0.6, 0.3])
     for name in (*DIALS, *FIXED, *GRID):
         rows[name] = np.nan if name not in ("blocks_per_sm", "data_type") else rows[name].iloc[0]
@@ -136,7 +139,10 @@ def test_rank_tests_at_once_are_those_one_by_one() -> None:
 def moved_plainly(base: Folder, other: Folder, ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
     """What moved_cliffs says, cut out of both tables sweep by sweep."""
     tables = pd.concat([ours.assign(side=0), theirs.assign(side=1)], ignore_index=True)
-    both = [set(map(tuple, each.valid[summary.SWEEP[:3]].to_numpy())) for each in (base, other)]
+    both = [
+        {key for name in NAMES for key in map(tuple, each.valid[["experiment", "family", name]].to_numpy())}
+        for each in (base, other)
+    ]
     lines: list[tuple] = []
     for sweep, rows in tables.groupby(summary.SWEEP, dropna=False, sort=True):
         if sweep[:3] not in both[0] & both[1]:

@@ -12,13 +12,6 @@ import pandas as pd
 
 from occbench_tools import folder as folder_reader
 
-# Experiments whose subject the model does not know, and why: shown, and in no total.
-OUTSIDE = {
-    "clusters": "no parameter says which SMs a cluster gets, nor describes the network between them",
-    "cache_reuse": "where working sets overflow the L1, chance decides on each SM which blocks hit",
-    "constant_memory": "no parameter says which warps still hit a constant that others evict",
-    "launch_bounds_roulette": "its stencil reads other blocks' rows, which spills evict from the caches",
-}
 UNITS = {"byte/s": (1e9, "GB/s"), "flop/s": (1e12, "TFLOP/s"), "operation/s": (1e9, "G operations/s")}
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 
@@ -26,10 +19,14 @@ WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s"
 def read_folder(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Valid rows of cases.csv, and env.json. Raises OSError or ValueError.
 
-    env["source"] is "measured" or "model". A version without predictions gets their columns, empty.
+    env["source"] is "measured" or "model". A version without predictions gets their columns, empty. Column
+    `outside_model`: why no figure of the model is counted in the row's experiment; empty where it is.
     """
     run = folder_reader.read_folder(folder, samples=False, strict=False)
-    return with_predictions(run.valid), run.env
+    said = {name: it["outside_model"] for name, it in run.env["experiments"].items()}
+    why = {name: words for name, words in said.items() if isinstance(words, str)}
+    rows = with_predictions(run.valid)
+    return rows.assign(outside_model=rows["experiment"].map(why).astype(object)), run.env
 
 
 def with_predictions(cases: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +125,7 @@ def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
     For each row `expected`, one wave's time x the waves rounded up, and `off`, how much longer it took
     (fraction).
     """
-    grids = rows[rows["case_id"].str.contains(r"\.g\d+", regex=True)]
+    grids = rows[rows["asked_grid_size"].notna()]
     one = grids[grids["waves"] == 1].groupby("blocks_per_sm")["time_median_s"].first()
     expected = np.ceil(grids["waves"]) * grids["blocks_per_sm"].map(one)
     return grids.assign(expected=expected, off=grids["time_median_s"] / expected - 1).dropna(
@@ -145,8 +142,8 @@ def turnover(rows: pd.DataFrame) -> pd.DataFrame:
     less, those are taken off at the long blocks' time per pass. low and high bound the 95 % interval: those
     of the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
     """
-    block_us = rows["case_id"].str.extract(r"\.t(\d+)us$", expand=False).astype(float)
-    rows = rows.assign(block_us=block_us)[~rows["case_id"].str.contains(r"\.g\d+", regex=True)]
+    block_us = (1e6 * rows["asked_block_s"]).round(3)
+    rows = rows.assign(block_us=block_us)[rows["asked_grid_size"].isna()]
     lone = rows["waves"] == 1
     found = []
     for _, many in rows[~lone & rows["block_us"].notna()].iterrows():
@@ -230,16 +227,16 @@ def per_joule(rows: pd.DataFrame) -> pd.Series:
 def routes(rows: pd.DataFrame) -> pd.DataFrame:
     """Experiment same_occupancy: `kernel`, and the `route` by which it came to its occupancy.
 
-    Ballast is asked for (.rN in the case's name); the others are block sizes that do not fit, and registers.
-    A kernel that reuses a working set is one for all blocks whose warps reuse as much each.
+    Ballast is asked for; the others are block sizes that do not fit, and registers. A kernel that reuses a
+    working set is one for all blocks whose warps reuse as much each.
     """
-    ballast = rows["case_id"].str.contains(r"\.r\d+", regex=True)
+    ballast = rows["asked_resident_blocks"].notna()
     usual = rows.loc[ballast, "block_size"].mode()
     misfit = rows["block_size"] != (usual.iloc[0] if len(usual) else 0)
-    kernel = rows["variant"].str.replace(r"-(live|maxnreg)\d+", "", regex=True)
     per_warp = rows["working_set_bytes"] / 1024 / (rows["block_size"] / 32)
+    form = rows["form"].where(rows["form"].notna(), rows["curve"])
     return rows.assign(
-        kernel=kernel.mask(per_warp.notna(), per_warp.map("L1, {:g} KiB per warp".format)),
+        kernel=form.mask(per_warp.notna(), per_warp.map("L1, {:g} KiB per warp".format)),
         route=np.select([ballast, misfit], ["shared memory", "block size"], "registers"),
     )
 
@@ -256,6 +253,22 @@ def behind_routes(rows: pd.DataFrame) -> pd.DataFrame:
     return several.assign(loss=1 - several["throughput"] / top)
 
 
+def alone(rows: pd.DataFrame, column: str) -> pd.Series:
+    """For each row the least of a column among its baseline's rows at as many warps; NaN where there is none.
+
+    A row whose baseline is itself is its own.
+    """
+    least_ = rows.groupby(["family", "variant", "warps_per_sm"])[column].min()
+    key = pd.MultiIndex.from_frame(rows[["family", "baseline", "warps_per_sm"]])
+    return pd.Series(least_.reindex(key).to_numpy(), rows.index, float)
+
+
+def cycles(rows: pd.DataFrame) -> pd.Series:
+    """SM cycles of a loop iteration: by the kernel's own clock, where it has one, else by events."""
+    own = rows["own_cycles_per_pass"] if "own_cycles_per_pass" in rows else pd.Series(np.nan, rows.index)
+    return own.where(own > 0, rows["cycles_per_pass"])
+
+
 def meetings(rows: pd.DataFrame) -> pd.DataFrame:
     """Experiment barriers: what meeting costs, beside the same work without.
 
@@ -264,37 +277,22 @@ def meetings(rows: pd.DataFrame) -> pd.DataFrame:
     """
     warps = rows["grid_size"] * rows["block_size"] / 32
     rounds = rows["operations_per_launch"] / warps / rows["iterations"]
-    free = (
-        rows[rows["variant"].str.contains("free")]
-        .groupby(["variant", "warps_per_sm"])["cycles_per_pass"]
-        .min()
-    )
-    partner = rows["variant"].str.replace("sync-", "free-").replace("exchange-uneven", "uneven-free")
-    alone = pd.Series(
-        [free.get(key) for key in zip(partner, rows["warps_per_sm"], strict=True)], rows.index, float
-    )
-    return rows.assign(
-        cycles_per_round=rows["cycles_per_pass"] / rounds, ratio=rows["cycles_per_pass"] / alone
-    )
+    ratio = rows["cycles_per_pass"] / alone(rows, "cycles_per_pass")
+    return rows.assign(cycles_per_round=rows["cycles_per_pass"] / rounds, ratio=ratio)
 
 
 def parted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Experiment divergence: `ratio`, the time of a pass over that of `uniform` at as many warps.
+    """Experiment divergence: `ratio`, the time of a loop iteration over the baseline's at as many warps.
 
-    For boundaries `loss`, the part of the useful rate of untested full blocks that is lost, and `outside`,
-    the part of the lanes that stand outside (both fractions).
+    `loss`, the part of the baseline's useful rate that is lost, and `outside`, the part of the lanes that
+    stand outside (both fractions).
     """
     lane_flop = rows["flop_per_launch"] / rows["grid_size"] / rows["block_size"] / rows["iterations"]
-
-    def of(variant: str, column: pd.Series) -> pd.Series:
-        """For each row the value of `variant` at as many warps."""
-        here = rows["variant"] == variant
-        return rows["warps_per_sm"].map(column[here].groupby(rows["warps_per_sm"][here]).first())
-
+    rows = rows.assign(lane_flop=lane_flop)
     return rows.assign(
-        ratio=rows["cycles_per_pass"] / of("uniform", rows["cycles_per_pass"]),
-        loss=1 - rows["throughput"] / of("full-untested", rows["throughput"]),
-        outside=1 - lane_flop / of("full-untested", lane_flop),
+        ratio=rows["cycles_per_pass"] / alone(rows, "cycles_per_pass"),
+        loss=1 - rows["throughput"] / alone(rows, "throughput"),
+        outside=1 - lane_flop / alone(rows, "lane_flop"),
     )
 
 

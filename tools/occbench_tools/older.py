@@ -14,6 +14,7 @@ SUFFIXES = {
     "asked_grid_size": r"\.g(\d+)",
     "asked_block_s": r"\.t(\d+)us",
 }
+NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
 PLAIN = dict(
     question="", dial="warps_per_sm", parted_by=[], scale="rate", compares_kernels=False, outside_model=None
 )
@@ -22,7 +23,7 @@ PLAIN = dict(
 def upgraded(cases: pd.DataFrame) -> pd.DataFrame:
     """Rows of an older version with what version 5 has more: asked dials, `curve`, `form`, `baseline`.
 
-    The curve is the variant's name, and the forms are not known: what is said of them is said of any kernel.
+    The curve is the variant's name, and the form that name without its numbers.
     """
     if "curve" in cases or not {"case_id", "variant"} <= set(cases):
         return cases.copy()  # in one piece, which many columns read one by one are not
@@ -32,7 +33,8 @@ def upgraded(cases: pd.DataFrame) -> pd.DataFrame:
     )
     more["asked_block_s"] /= 1e6
     more["asked_waves"] = more["asked_waves"].fillna(1).mask(more["asked_grid_size"].notna())
-    more[["form", "baseline", "idle_values"]] = float("nan")
+    more[["baseline", "idle_values"]] = float("nan")
+    more["form"] = cases["variant"].str.replace(NUMBER, "*", regex=True)
     return pd.concat([cases, more.assign(curve=cases["variant"])], axis=1).copy()
 
 

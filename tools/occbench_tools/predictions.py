@@ -4,8 +4,7 @@
 A Markdown table from cases.csv alone, as the README has it: per experiment and in all, the error
 predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % within: its 90th percentile;
 worst: with its sign, the case last in the line; bias: the signed median; the same for the baseline,
-min(latency bound, throughput bounds). Experiments outside the model (analysis.OUTSIDE) follow below the
-total.
+min(latency bound, throughput bounds). Experiments that say they are outside the model follow below the total.
 --model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
 place of what was said before the run: today's model against an older measurement.
 --bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.analysis import read_folder
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.counters import named, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
@@ -96,7 +95,7 @@ def line(name: str, rows: pd.DataFrame) -> list[str]:
 
 def lines(rows: pd.DataFrame) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
     """The table's lines: the model's experiments, all of these, and the experiments outside of it."""
-    outside = rows["experiment"].isin(OUTSIDE)
+    outside = rows["outside_model"].notna()
     each, apart = (
         [line(name, some) for name, some in part.groupby("experiment")]
         for part in (rows[~outside], rows[outside])
@@ -106,7 +105,7 @@ def lines(rows: pd.DataFrame) -> tuple[list[list[str]], list[list[str]], list[li
 
 def verdict(rows: pd.DataFrame) -> str:
     """Whether the model keeps to what it aims at, over the cases that count; and which do not count."""
-    inside = rows[~rows["experiment"].isin(OUTSIDE)]
+    inside = rows[rows["outside_model"].isna()]
     errors = errors_of(inside, "error")
     if not errors:
         return "Of the cases that count none was predicted."
@@ -116,8 +115,9 @@ def verdict(rows: pd.DataFrame) -> str:
     said = f"Aims, at most: {aims}. " + (f"Missed: {', '.join(missed)}" if missed else "All kept")
     if silent := inside["error"].isna().sum():
         said += f", without the {silent:,} of {len(inside):,} cases that were not predicted"
-    if apart := sorted(set(rows["experiment"]) & set(OUTSIDE)):
-        reasons = "".join(f"\n- {name}: {OUTSIDE[name]}." for name in apart)
+    apart = rows.dropna(subset="outside_model").groupby("experiment")["outside_model"].first()
+    if len(apart):
+        reasons = "".join(f"\n- {name}: {prose(why)}." for name, why in apart.items())
         return f"{said}.\n\nOutside the model, and in no total:\n{reasons}"
     return f"{said}."
 
@@ -128,7 +128,7 @@ def compare(rows: pd.DataFrame, counters: pd.DataFrame) -> pd.DataFrame:
     Bound `launch` is left out: no counter of a kernel sees what comes before it.
     """
     rows = rows[rows["bound_predicted"].notna() & (rows["bound_predicted"] != "launch")]
-    both = rows[~rows["experiment"].isin(OUTSIDE)].merge(counters, on="case_id")
+    both = rows[rows["outside_model"].isna()].merge(counters, on="case_id")
     names = [named(row) for _, row in both.iterrows()]
     return pd.DataFrame(
         dict(

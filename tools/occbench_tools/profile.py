@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import counters
-from occbench_tools.analysis import OUTSIDE, read_folder
+from occbench_tools.analysis import read_folder
 from occbench_tools.command import add_folder, entry, newest, occbench, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.import_ncu import (
@@ -62,7 +62,7 @@ class NoCounters(Exception):
 
 def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
     """Every n-th valid case by name, `count` at most, of these experiments, or of all inside the model."""
-    inside = cases["experiment"].isin(experiments) if experiments else ~cases["experiment"].isin(OUTSIDE)
+    inside = cases["experiment"].isin(experiments) if experiments else cases["outside_model"].isna()
     names = sorted(cases.loc[inside, "case_id"])
     places = np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
     return [names[place] for place in places]

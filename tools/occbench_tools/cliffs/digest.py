@@ -102,7 +102,7 @@ def listed(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
         heads += [head] * len(shown)
         for _, row in shown.iterrows():
             guess = f" ({row['cause']})" if row["outcome"] == "unpredicted" else ""
-            name = f"{row['experiment']}: {row['variant']}{guess}"
+            name = f"{row['experiment']}: {row['kernel']}{guess}"
             cells.append(["", digits(row["cost"]), place(row), name])
     lines = zip(heads, aligned(cells, width, 3, left=(2,)), strict=True)
     return [text for head, part in groupby(lines, lambda pair: pair[0])

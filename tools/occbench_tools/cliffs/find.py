@@ -17,7 +17,7 @@ from occbench_tools.cliffs.steps import POINTS, Step, find_steps
 from occbench_tools.cliffs.sweeps import Sweep, changed, find_sweeps
 
 COLUMNS = [
-    "experiment", "family", "variant", "sweep", "dial", "from_value", "to_value", "from_case_id",
+    "experiment", "family", "kernel", "sweep", "dial", "from_value", "to_value", "from_case_id",
     "to_case_id", "cause", "predicted", "blocks_from", "blocks_to", "drop", "drop_low", "drop_high",
     "p_value", "verdict", "note",
 ]  # fmt: skip
@@ -110,7 +110,7 @@ def cliffs_of(
 def base(sweep: Sweep, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """What every row has: where the cliff is."""
     return dict(
-        experiment=sweep.experiment, family=sweep.family, variant=sweep.variant, sweep=sweep.name,
+        experiment=sweep.experiment, family=sweep.family, kernel=sweep.kernel, sweep=sweep.name,
         dial=sweep.dial, from_value=a[sweep.dial], to_value=b[sweep.dial], from_case_id=a["case_id"],
         to_case_id=b["case_id"], blocks_from=int(a["blocks_per_sm"]), blocks_to=int(b["blocks_per_sm"]),
     )  # fmt: skip
@@ -123,7 +123,7 @@ def predicted_causes(a: dict[str, Any], b: dict[str, Any], dial: str) -> tuple[l
         fewer = b if b["warps_per_sm"] < a["warps_per_sm"] else a
         causes += [CAUSES.get(name, name) for name in str(fewer["limiters"]).split("+")]
         signs.add(1 if fewer is b else -1)
-    spills = [0 if pd.isna(row["local_bytes"]) else row["local_bytes"] for row in (a, b)]
+    spills = [row["local_bytes"] if row["local_bytes"] > 0 else 0 for row in (a, b)]
     if min(spills) == 0 < max(spills):
         causes.append("spill onset")
         signs.add(1 if spills[1] else -1)

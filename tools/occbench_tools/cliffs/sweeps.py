@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ DIALS = (
 )  # fmt: skip
 # What has to be the same along a sweep, besides the dials.
 FIXED = ("bytes_per_access", "data_type", "register_route", "bytes_in_flight")
-# These dials are in the kernel's name, so that a sweep of them goes through several kernels.
+# These dials are compiled into a kernel, so that a sweep of them goes through several kernels of one form.
 COMPILED = {"register_cap", "live_values", "barriers", "working_set_bytes", "stages", "ilp", "fma_per_load",
             "bank_conflict", "lanes_apart", "divergent_warps"}  # fmt: skip
 # Grids are sized to the blocks that an SM holds, passes to the time that a launch takes: both follow from any
@@ -34,14 +33,13 @@ FOLLOWS = {
 }
 LEAST = 3  # points
 NEEDED = [
-    "experiment", "family", "variant", "case_id", *DIALS, *FIXED, *GRID, "waves", "registers_per_thread",
-    "local_bytes", "static_smem_bytes", "warps_per_sm", "limiters", "time_median_s",
+    "experiment", "family", "variant", "curve", "form", "case_id", *DIALS, *FIXED, *GRID, "waves",
+    "registers_per_thread", "local_bytes", "static_smem_bytes", "warps_per_sm", "limiters", "time_median_s",
     "time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz", "throughput", "throughput_predicted",
     "bound_predicted", "ceiling_kind", "percent_of_ceiling",
 ]  # fmt: skip
-KEYS = ["experiment", "family", "variant", "series", "whole", *DIALS, *FIXED, *GRID]  # rows are grouped by
+KEYS = ["experiment", "family", "variant", "form", "whole", *DIALS, *FIXED, *GRID]  # rows are grouped by
 NUMBERS = {*DIALS, "throughput", "time_median_s", "time_ci95_low_s", "time_ci95_high_s"}
-NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
 REQUIRED = ("experiment", "family", "variant", "case_id", "blocks_per_sm", "warps_per_sm", "limiters",
             "time_median_s", "time_ci95_low_s", "time_ci95_high_s", "throughput", "waves")  # fmt: skip
 
@@ -77,7 +75,7 @@ class Sweep:
 
     experiment: str
     family: str
-    variant: str  # with * for the numbers that change
+    kernel: str  # the variant, or what its variants have in common: the curve, the form, the family
     name: str  # what the sweep holds fixed, unique in its experiment and dial
     dial: str
     cases: Cases
@@ -98,12 +96,13 @@ class Sweep:
         return self.cases.numbers[name][self.places]
 
 
-def common_name(names: list[str]) -> str:
-    """The names with * for each number that is not the same in all."""
-    parts = [re.split(f"({NUMBER})", name) for name in names]
-    if len({len(part) for part in parts}) > 1:
-        return re.sub(NUMBER, "*", names[0])
-    return "".join(column[0] if len(set(column)) == 1 else "*" for column in zip(*parts, strict=True))
+def common_name(rows: list[dict[str, Any]]) -> str:
+    """What all rows have in common: the variant, else the curve, the form, the family."""
+    first = rows[0]
+    return next(
+        first[name] for name in ("variant", "curve", "form", "family")
+        if first[name] == first[name] and all(row[name] == first[name] for row in rows)
+    )  # fmt: skip
 
 
 def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
@@ -115,7 +114,7 @@ def find_sweeps(cases: pd.DataFrame) -> Iterator[Sweep]:
         cases[name]
     cases = cases.reindex(columns=NEEDED)
     whole = cases["waves"].fillna(1).round(3).mask(cases["waves"] < 1, 0)
-    cases = cases.assign(series=cases["variant"].str.replace(NUMBER, "*", regex=True), whole=whole)
+    cases = cases.assign(whole=whole)
     run = Cases(cases)
     named = np.flatnonzero(cases["experiment"].notna() & cases["family"].notna())
     order, bounds = grouped([run.of(name)[named] for name in ("experiment", "family")])
@@ -140,7 +139,7 @@ def grouped(keys: list[np.ndarray], within: np.ndarray | None = None) -> tuple[n
 
 def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
     """Those of one dial, of one experiment and family, at these places."""
-    kernel = "series" if dial in COMPILED else "variant"
+    kernel = "form" if dial in COMPILED else "variant"
     keys = [kernel, *(d for d in DIALS if d not in (dial, "grid_size")), *FIXED]
     keys += GRID if dial == "grid_size" else ["whole"]
     followers = FOLLOWS.get(dial, set())
@@ -155,8 +154,9 @@ def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
         # Grouping by less is faster.
         many = codes.min(axis=1) != codes.max(axis=1)
         parting = list(codes[many])
-        varied = [key for key, parts in zip(keys, many, strict=True)
-                  if parts and (key in DIALS or key == "iterations")]  # fmt: skip
+        # A variant's name says what is fixed in it.
+        told = {*DIALS, "iterations", *(FIXED if kernel == "form" else ())}
+        varied = [key for key, parts in zip(keys, many, strict=True) if parts and key in told]
         if loose and dial == "block_size":
             part = run.table.iloc[rows]
             parting.append(ranks(part["dynamic_smem_bytes"] / part["block_size"]))
@@ -169,11 +169,16 @@ def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
             places = rows[order[start:end]]
             taken.append(places)
             first = run.records[places[0]]
-            shown = [f"{key} {first[key]:g}" for key in varied if pd.notna(first[key])]
-            name = common_name([run.records[place]["variant"] for place in places])
+            shown = [f"{key} {said(first[key])}" for key in varied if pd.notna(first[key])]
+            name = common_name([run.records[place] for place in places])
             yield Sweep(
                 first["experiment"], first["family"], name, ", ".join([name, *shown]), dial, run, places
             )
+
+
+def said(value: str | float) -> str:
+    """A cell in a sweep's name."""
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def changed(a: dict[str, Any], b: dict[str, Any], dial: str) -> list[str]:

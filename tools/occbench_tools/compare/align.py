@@ -10,7 +10,7 @@ import pandas as pd
 ASKED = [
     "experiment", "family", "variant", "block_size", "ilp", "bytes_per_access", "data_type", "register_route",
     "register_cap", "cluster_size", "tile_width", "live_values", "fma_per_load", "stages", "bytes_in_flight",
-    "bank_conflict", "lanes_apart", "divergent_warps", "launch_us",
+    "bank_conflict", "lanes_apart", "divergent_warps", "asked_block_s",
 ]  # fmt: skip
 # Each try is coarser than the one before, and sees only the cases that are still alone.
 TRIES = {
@@ -24,10 +24,8 @@ TRIES = {
 def keyed(cases: pd.DataFrame) -> pd.DataFrame:
     """The rows with dials that two devices share: 1.0076 and 1.0093 waves are both a wave and a block."""
     waves = cases["waves"].round(2).where(cases["waves"] < 2, cases["waves"].round(1))
-    # waves has a dial that no column tells: the microseconds in the case's name.
-    launch_us = cases["case_id"].str.extract(r"\.t(\d+)us$", expand=False)
     return cases.assign(
-        waves=waves, launch_us=launch_us, occupancy_theoretical=cases["occupancy_theoretical"].round(3)
+        waves=waves, occupancy_theoretical=cases["occupancy_theoretical"].round(3)
     ).sort_values("dynamic_smem_bytes", kind="stable")
 
 

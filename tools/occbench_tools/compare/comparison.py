@@ -14,7 +14,7 @@ from occbench_tools.compare.environment import DIFFERENT, device_relation, diffe
 from occbench_tools.compare.verdicts import compare_cases, default_threshold
 from occbench_tools.folder import Folder
 
-ASKED = ("preset", "benchmark_filter", "experiments")  # fields of env.json: which cases a run was to have
+ASKED = ("preset", "benchmark_filter")  # fields of env.json: which cases a run was to have
 
 
 @dataclass
@@ -83,7 +83,9 @@ def compare(
             0, f"MODEL: nothing of {' and '.join(sides)} was measured; no verdict here is one of a device"
         )
     ours, theirs = base, candidate
-    if relation != DIFFERENT or any(base.env.get(name) != candidate.env.get(name) for name in ASKED):
+    envs = (base.env, candidate.env)
+    asked = [[env.get(name) for name in ASKED] + [set(env["experiments"])] for env in envs]
+    if relation != DIFFERENT or asked[0] != asked[1]:
         ours, theirs = (
             replace(run, cases=run.cases[run.cases["case_id"].isin(pairs[name])])
             for run, name in ((base, "base_case_id"), (candidate, "case_id"))

@@ -70,9 +70,9 @@ def device_relation(base: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def flat(env: dict[str, Any]) -> dict[str, object]:
-    """env.json with the fields of `gpu` and `method` as gpu.name, ..."""
+    """env.json with the fields of `gpu` and `method` as gpu.name, ..., and experiments by name alone."""
     fields: dict[str, object] = {}
-    for name, value in env.items():
+    for name, value in (env | dict(experiments=sorted(env["experiments"]))).items():
         inner = isinstance(value, dict) and name in ("gpu", "method")
         fields |= {f"{name}.{key}": part for key, part in value.items()} if inner else {name: value}
     return fields

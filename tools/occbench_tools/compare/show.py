@@ -140,15 +140,7 @@ def kernels(one: Comparison, mark: str) -> list[Section]:
     """Toolchain drift, where there is any."""
     if one.drift.empty:
         return []
-    head = [
-        "family",
-        "variant",
-        "registers",
-        "local bytes",
-        "blocks per SM",
-        "cases",
-        "median change",
-    ]
+    head = ["family", "variant", "registers", "local bytes", "blocks per SM", "cases", "median change"]
     lines = [[*map(str, row[:6]), percent(row[6])] for row in one.drift.itertuples(index=False, name=None)]
     return [Section(f"Kernels whose machine code took other registers{mark}", [], [head, *lines])]
 
@@ -158,7 +150,7 @@ def cliff_section(one: Comparison, mark: str) -> Section:
     counts = one.cliffs["verdict"].value_counts()
     said = ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items()) or "no sweep of both has a cliff"
     moved = one.cliffs[one.cliffs["verdict"] != SAME]
-    head = ["cliff", "experiment", "family", "variant", "dial", "cause", "base", "candidate", "drops"]
+    head = ["cliff", "experiment", "family", "kernel", "dial", "cause", "base", "candidate", "drops"]
     lines = [
         [*map(str, row[["verdict", *head[1:8]]]),
          f"{percent(row['base_drop'], False)} / {percent(row['candidate_drop'], False)}".strip(" /")]

@@ -12,7 +12,7 @@ from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.folder import Folder
 
 CODE = ("registers_per_thread", "local_bytes")
-SWEEP = ["experiment", "family", "variant", "sweep", "dial"]
+SWEEP = ["experiment", "family", "kernel", "sweep", "dial"]
 CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that say a cliff is there
 # A drop changes by so much at least (fraction of the throughput) where a cliff comes or goes: in six pairs of
 # reruns on one H200 those that only one run is sure of differ by less.
@@ -23,7 +23,8 @@ OUTLIER = 3  # median absolute deviations
 def by_experiment(cases: pd.DataFrame) -> pd.DataFrame:
     """Cases, verdicts, the median change and the largest (fractions) of each experiment."""
     lines = []
-    for experiment, rows in cases.groupby("experiment", sort=True):
+    told = cases[["experiment", "case_id", "verdict", "change"]]
+    for experiment, rows in told.groupby("experiment", sort=True):
         counts = rows["verdict"].value_counts()
         known = rows.dropna(subset="change")
         worst = known.loc[known["change"].abs().idxmax()] if len(known) else None
@@ -79,6 +80,16 @@ def cliffs_of(folder: Folder) -> pd.DataFrame:
     return find_cliffs(folder.valid, folder.env)
 
 
+def kernels_of(folder: Folder) -> set[tuple[str, str, str]]:
+    """All that a sweep of its valid cases may be called, by experiment and family."""
+    rows = folder.valid
+    names = (rows.get(name) for name in ("variant", "curve", "form", "family"))
+    return {
+        key for name in names if name is not None
+        for key in zip(rows["experiment"], rows["family"], name, strict=True)
+    }  # fmt: skip
+
+
 def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None) -> pd.DataFrame:
     """Did the cliff move? Columns of a sweep, cause, base and candidate ('128 -> 129'), their drops, verdict.
 
@@ -88,8 +99,7 @@ def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None)
     """
     known = cliffs_of(base) if known is None else known
     tables = [table.assign(side=side) for side, table in enumerate((known, cliffs_of(other)))]
-    ours, theirs = (set(f.valid[SWEEP[:3]].itertuples(index=False, name=None)) for f in (base, other))
-    both = ours & theirs
+    both = kernels_of(base) & kernels_of(other)
     cliffs = pd.concat(tables, ignore_index=True)
     by_sweep: dict[int, tuple[list[dict], list[dict]]] = defaultdict(lambda: ([], []))
     for number, row in zip(

@@ -15,62 +15,17 @@ from typing import Any
 
 import pandas as pd
 
+from occbench_tools import experiments
 from occbench_tools.analysis import many, read_folder, scaled
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.curves import TOO_FEW, too_few, what_has_more
-from occbench_tools.escape import as_json, link, printable, prose, without_backticks
+from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose, without_backticks
 from occbench_tools.explain.achieved import achieved
-from occbench_tools.explain.blocks import barriers, divergence, energy, waves
-from occbench_tools.explain.everyday import (
-    adam,
-    black_scholes,
-    constant_memory,
-    dequantize,
-    electrostatic,
-    lattice_boltzmann,
-    monte_carlo,
-    mri,
-    nbody,
-    sha256,
-)
-from occbench_tools.explain.latency import bulk_copy, intensity, latency_hiding, pointer_chase, tensor_core
-from occbench_tools.explain.limits import (
-    block_size,
-    block_size_pick,
-    launch_bounds_roulette,
-    registers,
-    same_occupancy,
-    shared_memory,
-    spilling,
-)
-from occbench_tools.explain.memory import (
-    cache_reuse,
-    carveout,
-    clusters,
-    convolution,
-    gemv,
-    layer_norm,
-    reduction,
-    scan,
-    shared_latency,
-    softmax,
-    tiled_matmul,
-    transpose,
-)
+from occbench_tools.explain.findings import findings
 from occbench_tools.explain.phrases import ABSENT
 from occbench_tools.lines import complain, reason
 
 WIDTH = 80
-
-# Each yields the clauses of its experiment, from its valid rows. A clause whose rows are missing says so.
-FINDINGS = (
-    latency_hiding, intensity, same_occupancy, block_size, block_size_pick, registers, spilling,
-    launch_bounds_roulette, shared_memory, tiled_matmul, transpose, nbody, reduction, softmax,
-    layer_norm, scan, black_scholes, adam, dequantize, lattice_boltzmann, electrostatic, monte_carlo,
-    mri, constant_memory, sha256, gemv, convolution, carveout, cache_reuse, bulk_copy, pointer_chase,
-    shared_latency, tensor_core, barriers, divergence, waves, clusters, energy,
-)  # fmt: skip
-
 
 MAIN = 3  # sentences of an experiment, unless all are asked for
 
@@ -83,29 +38,34 @@ def sentence(clause: str) -> str:
 def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
     """What the valid rows of one experiment say, a sentence each, most worth reading first.
 
-    Of too few points (curves.too_few) that alone; nothing of no rows, or of an experiment that is not known.
+    What its own room says (experiments/NAME.py), then what is said of any. Of too few points
+    (curves.too_few) that alone; nothing of no rows.
     """
-    finding = next((finding for finding in FINDINGS if finding.__name__ == experiment), None)
-    if finding is None or rows.empty:
+    if rows.empty:
         return []
     rows = without_backticks(rows)
     if words := too_few(experiment, rows, env):
         return [sentence(words)]
-    return [sentence(clause) for clause in list(finding(scaled(rows), env)) or [ABSENT]]
+    rows = scaled(rows)
+    room = experiments.room(experiment)
+    own = room.sentences(rows, env) if hasattr(room, "sentences") and env["schema_version"] >= 5 else ()
+    return [sentence(clause) for clause in [*own, *findings(experiment, rows, env)] or [ABSENT]]
 
 
 def headline(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
-    """The first of these, for titles and lists; of an experiment that is not known its name."""
+    """The first of these, for titles and lists; the experiment's name where there is none."""
     return next(iter(said_of(experiment, rows, env)), experiment)
+
+
+def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
+    """Names of experiments: those that the run describes, and those that have rows."""
+    return sorted({*env["experiments"], *cases["experiment"].dropna()})
 
 
 def sentences_of(folder: Path) -> dict[str, list[str]]:
     """said_of each experiment of a folder; [] where it has no rows. Raises as read_folder does."""
     cases, env = read_folder(folder)
-    return {
-        finding.__name__: said_of(finding.__name__, cases[cases["experiment"] == finding.__name__], env)
-        for finding in FINDINGS
-    }
+    return {name: said_of(name, cases[cases["experiment"] == name], env) for name in known(cases, env)}
 
 
 def of_occupancy(folder: Path) -> str:
@@ -119,8 +79,10 @@ def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[st
     for name, words in sentences_of(folder).items():
         if only and name not in only:
             continue
-        picture = f"![{name}]({link(place)}/{name}.png)" if words else ""
-        lines.append(f"| {name} | {picture} | {prose(' '.join(words[:most]) or sentence(ABSENT))} |")
+        drawn = f"{place}/{file_name(name)}.png"
+        picture = f"![{markdown(name)}]({link(drawn)})" if words else ""
+        told = prose(" ".join(words[:most]) or sentence(ABSENT))
+        lines.append(f"| {markdown(name)} | {picture} | {told} |")
     return "\n".join(lines) + "\n"
 
 
@@ -140,7 +102,7 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
             continue
         shown = words[:most]
         left += len(words) - len(shown)
-        paragraphs.append(name + "\n" + "".join(map(paragraph, shown or [sentence(ABSENT)])))
+        paragraphs.append(printable(name) + "\n" + "".join(map(paragraph, shown or [sentence(ABSENT)])))
     if few:
         words = f"These have points {TOO_FEW}{what_has_more(env)}: {', '.join(few)}."
         paragraphs.append(paragraph(words).lstrip())
@@ -165,15 +127,11 @@ def paragraph(words: str) -> str:
     )
 
 
-def chosen(words: list[str], known: Collection[str]) -> tuple[Path | None, list[str]]:
-    """The folder, if the first word is one, and the experiments. Raises ValueError."""
-    folder = None
-    if words and words[0] not in known:
-        folder, words = Path(words[0]), words[1:]
-    for word in words:
-        if word not in known:
-            raise ValueError(f"no experiment {word}; there are: {', '.join(known)}")
-    return folder, words
+def chosen(words: list[str]) -> tuple[Path | None, list[str]]:
+    """The folder, if the first word is one, and the experiments."""
+    if words and (Path(words[0]).is_dir() or not words[0].isidentifier()):
+        return Path(words[0]), words[1:]
+    return None, words
 
 
 @entry("occbench explain")
@@ -196,12 +154,12 @@ def main(arguments: list[str] | None = None) -> int:
     )  # fmt: skip
     options = parser.parse_args(arguments)
     most = None if options.all else MAIN
-    try:
-        named, only = chosen(options.words, [finding.__name__ for finding in FINDINGS])
-    except ValueError as error:
-        parser.error(str(error))
+    named, only = chosen(options.words)
     folder = named or newest("occbench explain")
     try:
+        if strangers := [name for name in only if name not in known(*read_folder(folder))]:
+            there = ", ".join(known(*read_folder(folder)))
+            parser.error(printable(f"no experiment {strangers[0]} in {folder}; there are: {there}"))
         if options.format == "json":
             found = {k: v[:most] for k, v in sentences_of(folder).items() if k in only or (v and not only)}
             text = as_json(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from occbench_tools.analysis import OUTSIDE, scaled
+from occbench_tools.analysis import scaled
 from occbench_tools.plot.sheet import (
     BLUE,
     GREEN,
@@ -44,19 +44,20 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     """Predicted over measured throughput of every case, and a few curves with the model's line."""
     rows = scaled(rows).assign(ratio=as_predicted(rows))
     said = rows.dropna(subset="ratio")
-    inside = said.loc[~said["experiment"].isin(OUTSIDE), "ratio"]
+    inside = said.loc[said["outside_model"].isna(), "ratio"]
     title = "What the model said before the launch, over what was measured"
     if len(inside):
         title += f": {100 * (inside - 1).abs().mean():.1f} % off in the mean of {len(inside):,} cases"
     figure, (left, *others) = sheet(["AABBCC", "AADDEE"])
     if panel(left, said, "All cases; bars: half of them, and the middle", "Predicted / measured", " "):
-        names = sorted(said["experiment"].unique(), key=lambda name: (name in OUTSIDE, name))
+        apart = set(said.loc[said["outside_model"].notna(), "experiment"])
+        names = sorted(said["experiment"].unique(), key=lambda name: (name in apart, name))
         left.axvspan(0.9, 1.1, color=GREY, alpha=0.18, linewidth=0)
         left.axvline(1, color=INK, linewidth=1)
         for place, name in enumerate(names):
             ratios = said.loc[said["experiment"] == name, "ratio"].sort_values()
             spread = place + 0.6 * (np.arange(len(ratios)) * 0.618034 % 1 - 0.5)  # apart, the same each time
-            colour = GREY if name in OUTSIDE else BLUE
+            colour = GREY if name in apart else BLUE
             left.plot(ratios.clip(*ENDS), spread, ".", color=colour, markersize=3, alpha=0.5, mew=0)
             quarters = ratios.quantile([0.25, 0.5, 0.75]).clip(*ENDS)
             left.plot(

@@ -75,12 +75,12 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
 def wrapped(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
     """The words in as few lines as the page is wide for."""
     for columns in range(160, 20, -4):
-        text = figure.text(0, 0, "\n".join(textwrap.wrap(words, columns)), **style)
+        text = figure.text(0, 0, "\n".join(textwrap.wrap(words, columns, break_on_hyphens=False)), **style)
         fits = text.get_window_extent().width <= 0.98 * figure.bbox.width
         text.remove()
         if fits:
             break
-    return textwrap.wrap(words, columns)
+    return textwrap.wrap(words, columns, break_on_hyphens=False)
 
 
 def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str = "") -> bool:

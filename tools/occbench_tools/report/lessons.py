@@ -106,8 +106,9 @@ def never_launched(run: Run, _: str) -> str:
 def little(run: Run, _: str) -> str:
     """Bytes in flight that idle latency asks for, and those that 90 % of the bandwidth really took."""
     reads = rows_of(run, "latency_hiding")
-    reads = reads[reads["variant"].str.startswith("read") & reads["in_flight_bytes"].notna()]
-    chase = run.cases[(run.cases["experiment"] == "pointer_chase") & (run.cases["variant"] == "dram")]
+    reads = reads[(reads["form"] == "read") & reads["in_flight_bytes"].notna()]
+    chase = rows_of(run, "pointer_chase")
+    chase = chase[chase["variant"] == "dram"]
     sms = run.env["gpu"].get("sm_count")
     if reads.empty or chase.empty or not sms:
         return "This run lacks the reads or the idle latency that the law needs."

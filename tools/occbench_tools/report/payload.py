@@ -13,7 +13,7 @@ from occbench_tools import explain, validate
 from occbench_tools.analysis import CURVE_POINTS, UNITS, WORK, with_predictions
 from occbench_tools.curves import what_has_more
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
-from occbench_tools.layout import kernels, layout
+from occbench_tools.layout import LAYOUTS, kernels, layout
 
 # Without these a row has no place on any chart.
 NEEDED = [
@@ -166,8 +166,7 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
 def order(runs: list[Run]) -> list[str]:
     """The experiments that have rows: the gallery's order, then those that it does not know."""
     there = {name for run in runs for name in run.cases["experiment"].unique()}
-    known = [finding.__name__ for finding in explain.FINDINGS]
-    return [name for name in known if name in there] + sorted(there - set(known))
+    return [name for name in LAYOUTS if name in there] + sorted(there - set(LAYOUTS))
 
 
 def facts(run: Run, label: str) -> dict[str, Any]:

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of any experiment, by its description and columns: a made-up one has no room of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+import pages
+import pandas as pd
+from occbench_tools import analysis, cliffs, compare, curves, experiments, explain, plot, report
+from occbench_tools.cliffs import command
+from occbench_tools.explain import phrases
+from occbench_tools.older import PLAIN
+
+NAME = "fresh"
+Row = dict[str, Any]
+
+
+def env(**it: Any) -> dict[str, Any]:  # noqa: ANN401
+    """With a description of the made-up experiment."""
+    return made_up.ENV | dict(experiments={NAME: PLAIN | it})
+
+
+def case(curve: str, rate: float, **dials: Any) -> Row:  # noqa: ANN401
+    """A row of a family that nobody knows; `curve` is its kernel's name as well."""
+    marks = "".join(f".{value}" for value in dials.values())
+    return made_up.case(NAME, "strangers", curve, rate, marks=marks, curve=curve, **dials)
+
+
+def said(rows: list[Row], **it: Any) -> list[str]:  # noqa: ANN401
+    table = pd.DataFrame(rows).assign(throughput_predicted=rows[0].get("throughput_predicted"))
+    table = table.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *table])])
+    return explain.said_of(NAME, table, env(**it))
+
+
+def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> list[Row]:  # noqa: ANN401
+    """A curve that rises until so many warps."""
+    return [case(curve, best * min(1, warps / enough), warps=warps, **dials) for warps in (4, 8, 16, 32, 64)]
+
+
+def test_it_has_no_room() -> None:
+    assert experiments.room(NAME) is None
+
+
+def test_what_suffices_and_the_best() -> None:
+    """The line that takes least, the one that takes most, and one that never comes so far."""
+    rows = over_warps("wide", 8) + over_warps("narrow", 32) + over_warps("poor", 16, 2e12)
+    words = said(rows)
+    assert words[0] == (
+        "90 % of 4,000 GB/s takes 8 warps per SM with `wide`, 32 with `narrow`; `poor` comes to 50 %."
+    )
+    assert words[1].startswith("Fastest is `wide` with 8 warps per SM: 4,000 GB/s (83 % of the DRAM ceiling)")
+
+
+def test_what_another_dial_is_worth() -> None:
+    """Eight times at 4 warps, nothing at 64; capped kernels and dials that change together are left out."""
+    rows = over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)
+    rows += over_warps("capped", 4, 9e12, ilp=1, register_route="maxnreg", register_cap=24)
+    words = said(rows)
+    assert "ILP 8 instead of 1: 8.00 x with 4 warps per SM, 1.00 x with 64." in words
+    wide = [row | dict(bytes_per_access=16) for row in over_warps("eight", 4, ilp=8)]
+    other = [row | dict(bytes_per_access=4) for row in over_warps("one", 32, ilp=1)]
+    assert not any("instead of" in each for each in said(wide + other))
+
+
+def test_caps_on_registers() -> None:
+    free = over_warps("plain", 16, registers_per_thread=40)
+    cap = dict(register_route="maxnreg", registers_per_thread=32, register_cap=32, local_bytes=64)
+    rows = free + [row | cap | dict(throughput=0.7 * row["throughput"]) for row in free]
+    assert "`plain` capped at 32 registers instead of 40, 64 B spilled: -30.0 % at best." in said(rows)
+
+
+def test_cliffs_along_the_dial() -> None:
+    """What is lost between which two values, with the blocks that go; the deepest of each curve."""
+    rows = [
+        case("load", rate, warps=warps, registers_per_thread=registers, register_route="maxnreg", block=512)
+        for registers, warps, rate in (
+            (24, 64, 1e12), (32, 64, 1e12), (33, 48, 0.79e12), (40, 48, 0.79e12), (41, 32, 0.7e12)
+        )
+    ]  # fmt: skip
+    words = said(rows, dial="registers_per_thread", scale="best")
+    assert "`load` loses 21.0 % from 32 to 33 registers (4 to 3 blocks per SM)." in words
+    assert words[0] == "`load` keeps 70 % of its best at its worst, with 41 registers (50 % occupancy)."
+
+
+def test_where_more_warps_cost() -> None:
+    rows = over_warps("same", 16) + over_warps("spoilt", 16)
+    rows[-1]["throughput"] *= 0.6
+    words = said(rows)
+    assert (
+        "More warps cost in 1 of 2 curves, most in `spoilt`: fastest with 16 warps per SM, 64 cost 40.0 %."
+    ) in words
+
+
+def test_a_baseline() -> None:
+    alone = over_warps("free", 16)
+    rows = alone + [
+        row | dict(variant="waits", curve="waits", case_id=f"w{i}", baseline="free",
+                   cycles_per_pass=(2 + i) * row["cycles_per_pass"])
+        for i, row in enumerate(alone)
+    ]  # fmt: skip
+    assert "`waits` takes up to 6.00 x the time of `free` (64 warps per SM)." in said(rows)
+
+
+def test_cycles() -> None:
+    """Of a load's latency less is better: the cycles themselves are said."""
+    rows = [
+        case(curve, 1e9, working_set_bytes=1 << size, own_cycles_per_pass=cycles + size)
+        for curve, cycles in (("near", 30), ("far", 600)) for size in (10, 12, 14, 16)
+    ]  # fmt: skip
+    words = said(rows, dial="working_set_bytes", scale="cycles")
+    assert words[0] == "Cycles of a loop iteration: 40 to 46 in `near`, 610 to 616 in `far`."
+
+
+def test_what_the_model_missed() -> None:
+    rows = pd.DataFrame([made_up.foretold(row) for row in over_warps("odd", 16)])
+    rows = analysis.scaled(rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])]))
+    rows.loc[2, "throughput_predicted"] *= 1.3
+    words = "the model is over 10 % off in 1 of 5 cases, most in `odd` with 16 warps per SM: +30 %"
+    assert words in list(explain.findings(NAME, rows, env()))
+    for other in (env(outside_model="nobody knows"), env() | dict(source="model")):
+        assert not any("the model" in each for each in explain.findings(NAME, rows, other))
+
+
+def test_lines_are_parted_by_what_tells_them_apart() -> None:
+    """By the columns that the description names; and by blocks where they share a number of warps."""
+    rows = over_warps("one", 16, carveout_percent=50) + over_warps("one", 16, carveout_percent=100)
+    rows += over_warps("two", 16) + over_warps("two", 16, block=256)
+    table = pd.DataFrame(rows).reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *pd.DataFrame(rows)])])
+    found = list(curves.lines(table, PLAIN | dict(parted_by=["carveout_percent"])))
+    assert [(line.curve, line.parts, len(line.rows)) for line in found] == [
+        ("one", dict(carveout_percent=50), 5), ("one", dict(carveout_percent=100), 5),
+        ("two", dict(carveout_percent=100, block_size=128), 5),
+        ("two", dict(carveout_percent=100, block_size=256), 5),
+    ]  # fmt: skip
+    assert phrases.name_of(found[2]) == "`two` (100 % carve-out, blocks of 128)"
+
+
+def test_a_description_that_somebody_sent() -> None:
+    """What is no column, or of another kind, is what is said of any experiment."""
+    for dial in ("variant", "no_such", 5, None, ["ilp"]):
+        it = curves.described(env(dial=dial, parted_by=["no_such", "block_size", {}]), NAME)
+        assert it["dial"] == "warps_per_sm" and it["parted_by"] == ["block_size"]
+    for strange in ([], dict(experiments=[]), dict(experiments={NAME: 3})):
+        assert curves.described(dict(strange), NAME) == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("warps_per_sm", 24, "24 warps per SM"), ("warps_per_sm", 1, "1 warp per SM"),
+        ("dynamic_smem_bytes", 76800, "75 KiB of shared memory per block"), ("ilp", 8, "ILP 8"),
+        ("occupancy_theoretical", 0.125, "12.5 % occupancy"), ("no_words_for_it", 3, "no words for it 3"),
+        ("asked_block_s", 4e-6, "blocks of 4e-06 s"),
+    ],
+)  # fmt: skip
+def test_values_in_words(column: str, value: float, words: str) -> None:
+    assert phrases.at(column, value) == words
+
+
+def test_spans_in_words() -> None:
+    assert phrases.span_of("registers_per_thread", 31, 33) == "31 to 33 registers"
+    assert phrases.span_of("bytes_in_flight", 32768, 49152) == "32 to 48 KiB in flight"
+    assert phrases.span_of("bytes_in_flight", 512, 2048) == "512 B to 2 KiB in flight"
+
+
+def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Explain, cliffs, compare, plot and report of an experiment that no file of the tools names."""
+    rows = over_warps("wide", 8) + [
+        case("load", 1e12 * (1 if smem <= 4096 else 0.7), warps=64 if smem <= 4096 else 48, block=256,
+             dynamic_smem_bytes=smem, limiters="shared_memory")
+        for smem in (1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192)
+    ]  # fmt: skip
+    folder = pages.write(tmp_path / "run", rows, **env())
+    assert explain.main([str(folder), NAME]) == 0
+    assert f"\n{NAME}\n  90 % of 4,000 GB/s takes 8 warps per SM with wide.\n" in capsys.readouterr().out
+    assert command.main([str(folder), "--verbose"]) == 0
+    assert "4,096 -> 5,120" in capsys.readouterr().out
+    table = cliffs.find_cliffs(*analysis.read_folder(folder))
+    assert list(table["kernel"]) == ["load"] and table["verdict"].iloc[0] == "confirmed"
+    samples = pd.DataFrame(
+        [dict(schema_version=5, case_id=row["case_id"], sample=i, round=i // 3, repetition=0, time_s=1e-3,
+              sm_clock_hz=2e9, discarded=0, started_unix_s=1) for row in rows for i in range(9)]
+    )  # fmt: skip
+    names = [column["name"] for column in report.payload.validate.schema()["files"]["samples.csv"]["columns"]]
+    samples[names].to_csv(folder / "samples.csv", index=False, lineterminator="\n")
+    assert compare.main([str(folder), str(folder)]) == 0
+    assert f"{NAME} " in capsys.readouterr().out
+    assert plot.main([str(folder)]) == 0 and (folder / f"{NAME}.png").exists()
+    assert report.main([str(folder)]) == 0
+
+
+def test_names_in_two_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every variant's name under two families of its experiment: each is spoken of for itself."""
+    rows = pages.cases()
+    twins = [row | dict(family="twins", case_id=f"{row['case_id']}.twin") for row in rows]
+    folder = made_up.write(tmp_path / "twins", rows + twins)
+    assert explain.main([str(folder), "--all"]) == 0
+    assert report.main([str(folder)]) == 0
+    assert "nan" not in capsys.readouterr().out

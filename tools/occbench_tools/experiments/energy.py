@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiment energy: the occupancy that takes least energy, beside the fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from occbench_tools.analysis import best, busy, is_curve, per_joule, waited
+from occbench_tools.explain.phrases import at, occupancy, speed
+
+
+def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """Where a device only idled, where each kernel takes least energy, and the rate that is sustained."""
+    rows = rows.assign(per_joule=per_joule(rows), busy=busy(rows)).dropna(subset="per_joule")
+    if rows.empty:
+        return
+    idle = waited(rows, env)
+    if idle.any():
+        low, high = 100 * rows["busy"][idle].min(), 100 * rows["busy"][idle].max()
+        yield (
+            f"in {idle.sum()} of {len(rows)} cases the device worked only {low:.0f} to {high:.0f} % of the "
+            "time: their joules are mostly those of idling"
+        )
+    frugal_ones, rates = [], []
+    for _, line in rows[~idle].groupby(["family", "variant"]):
+        fast, frugal = best(line), best(line, "per_joule")
+        name = f"`{fast['variant']}`"
+        if is_curve(line["warps_per_sm"]):
+            saved = 1 - fast["per_joule"] / frugal["per_joule"]
+            than = f", {100 * saved:.1f} % less than with {fast['warps_per_sm']:g}, where it is fastest"
+            where = at("warps_per_sm", frugal["warps_per_sm"])
+            frugal_ones.append((-saved, f"{name} takes least energy with {where}" + than * bool(saved > 0)))
+        sustained = fast.copy().mask(fast.index == "rate", fast["rate"] * fast["busy"])
+        rates.append(
+            f"{name} reaches {speed(fast)} in single launches, {speed(sustained)} back to back at "
+            f"{fast['power_w']:.0f} W ({occupancy(fast)})"
+        )
+    yield from (words for _, words in sorted(frugal_ones))
+    yield from rates

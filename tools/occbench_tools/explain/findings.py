@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows of any experiment say, by its own description and the columns alone.
+
+The best, the least of the dial that comes near it, what each other dial is worth, what caps on registers do,
+the cliffs along the dial, where more warps cost, and what the model missed. Effects carry their size: the
+logarithm of a ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.analysis import alone, best, cycles
+from occbench_tools.curves import ASKED, Line, curved, described, lines
+from occbench_tools.explain.phrases import (
+    NEAR,
+    NOTHING,
+    amount,
+    at,
+    change,
+    name_of,
+    several,
+    span,
+    span_of,
+    speed,
+    within,
+)
+
+Effects = Iterator[tuple[float, str]]  # size and clause
+
+WARPS = ("warps_per_sm", "occupancy_theoretical")  # dials that are residency itself
+DEEP = 0.03  # least loss (fraction) that is a cliff, or a cost of more warps
+WORTH = 0.02  # least effect of another dial
+FAR = 0.1  # error of the model (fraction) that is a miss
+EACH = 3  # clauses of one kind, at most
+CAPS = ("register_route", "register_cap")
+
+
+def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+    """All clauses on the scaled rows of one experiment: what suffices, the best, then effects by size."""
+    it = described(env, experiment)
+    found = curved(list(lines(rows, it)), it["dial"])
+    if it["scale"] == "cycles":
+        yield from latencies(rows)
+    else:
+        near, best_ = list(suffices(found, it)), list(fastest(rows, found, it))
+        own = [*worth(rows, it), *caps(rows, it), *baselines(rows, it)]
+        own += [*cliffs(found, it), *holds(found, it), *dearer(found, it)]
+        own = [words for _, words in sorted(own, key=lambda each: -each[0])]
+        if it["compares_kernels"]:
+            yield from [*own, *keeps(found, it), *near, *best_]
+        elif it["scale"] == "best":
+            yield from [*keeps(found, it), *own, *near, *best_]
+        else:
+            yield from [*near[:1], *best_[:1], *own, *near[1:], *best_[1:]]
+    yield from [*clock(rows), *missed(rows, env, it)]
+
+
+def fastest(rows: pd.DataFrame, found: list[Line], it: dict[str, Any]) -> Iterator[str]:
+    """The best rate in each unit that has a curve, where it is reached and by what."""
+    units = {line.rows["unit"].iloc[0] for line in found} or set(rows["unit"])
+    parts = [part for unit, part in rows.groupby("unit") if unit in units]
+    for part in sorted(parts, key=lambda part: -len(part)):
+        top = best(part)
+        where = at("occupancy_theoretical", top["occupancy_theoretical"])
+        if it["dial"] != "occupancy_theoretical" and pd.notna(top.get(it["dial"])):
+            where = at(it["dial"], top[it["dial"]]) + ("" if it["dial"] in WARPS else f", {where}")
+        of = ""
+        if top.get("percent_of_ceiling", np.nan) > 0:
+            of = f" ({top['percent_of_ceiling']:.0f} % of the {kind(top)} ceiling)"
+        yield f"fastest is `{top['curve']}` with {where}: {speed(top)}{of}"
+
+
+def kind(row: pd.Series) -> str:
+    """'DRAM', 'FP32', 'shared memory'"""
+    name = str(row["ceiling_kind"]).replace("_", " ")
+    return name.upper() if len(name) < 5 else name
+
+
+def groups(found: list[Line]) -> Iterator[list[Line]]:
+    """Lines whose rates may be held against each other: of one family, form and unit; the fastest first.
+
+    Without those whose registers are capped, unless all are.
+    """
+    by: dict[tuple[object, ...], list[Line]] = {}
+    for line in [line for line in found if line.free] or found:
+        row = line.rows.iloc[0]
+        form = row["form"] if isinstance(row["form"], str) else ""
+        by.setdefault((line.family, form, row["unit"]), []).append(line)
+    yield from sorted(by.values(), key=lambda some: -max(top(line) for line in some))
+
+
+def top(line: Line) -> float:
+    """Its best rate."""
+    return float(line.rows["rate"].max())
+
+
+def suffices(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
+    """The least of the dial that comes to NEAR of the best, by the line that takes least and by others."""
+    dial = it["dial"]
+    for some in groups(found):
+        peak = max(some, key=top)
+        if peak.rows["rate"].iloc[-1] < peak.rows["rate"].iloc[0]:
+            continue  # it falls along the dial: holds()
+        level = NEAR * top(peak)
+        need = sorted(((reached(line, dial, level), line) for line in some), key=lambda each: each[0])
+        enough = [each for each in need if each[0] < np.inf]
+        (few, first), (most, last) = enough[0], enough[-1]
+        words = f"{100 * NEAR:.0f} % of {speed(best(peak.rows))} takes {at(dial, few)} with {name_of(first)}"
+        more = f", {amount(dial, most)} with {name_of(last)}" if most > few else ""
+        low = min((line for _, line in need[len(enough) :]), key=top, default=None)
+        short = f"; {name_of(low)} comes to {100 * top(low) / top(peak):.0f} %" if low else ""
+        yield within(words, more, short)
+
+
+def holds(found: list[Line], it: dict[str, Any]) -> Effects:
+    """Of lines that fall along the dial: how far the one that falls most keeps NEAR of its best."""
+    dial = it["dial"]
+    for some in groups(found) if dial not in WARPS else ():
+        line = min(some, key=lambda line: line.rows["rate"].iloc[-1] / top(line))
+        near = line.rows.loc[line.rows["rate"] >= NEAR * top(line), dial]
+        share = line.rows["rate"].iloc[-1] / top(line)
+        if share < NEAR:
+            yield (
+                -np.log(share),
+                f"{name_of(line)} keeps {100 * NEAR:.0f} % of its best up to {at(dial, near.max())}, and "
+                f"{100 * share:.0f} % with {amount(dial, line.rows[dial].iloc[-1])}",
+            )
+
+
+def reached(line: Line, dial: str, level: float) -> float:
+    """The least value of the dial at which the line has that rate; infinite where it never has."""
+    there = line.rows.loc[line.rows["rate"] >= level, dial]
+    return float(there.min()) if len(there) else np.inf
+
+
+def keeps(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
+    """What the worst value of the dial leaves of each line's best: of the line that loses most, and least."""
+    dial = it["dial"]
+    worst = sorted((line.rows["rate"].min() / top(line), place) for place, line in enumerate(found))
+    for share, place in worst[:1] + worst[1:][-1:]:
+        if share > 1 - NOTHING:
+            yield f"{name_of(found[place])} changes by less than {100 * NOTHING:g} % along the dial"
+            continue
+        low = found[place].rows.loc[found[place].rows["rate"].idxmin()]
+        yield (
+            f"{name_of(found[place])} keeps {100 * share:.0f} % of its best at its worst, with "
+            f"{at(dial, low[dial])} ({at('occupancy_theoretical', low['occupancy_theoretical'])})"
+        )
+
+
+def cliffs(found: list[Line], it: dict[str, Any]) -> Effects:
+    """The deepest loss between neighbours on each curve, with what becomes of residency and of spills.
+
+    Not along residency itself: there more warps that cost are dearer()'s.
+    """
+    dial = it["dial"]
+    deepest: dict[str, tuple[float, str]] = {}
+    for line in found if dial not in WARPS else []:
+        for before, after in pairwise(line.rows.to_dict("records")):
+            loss = 1 - after["rate"] / before["rate"]
+            if loss >= DEEP and loss > deepest.get(line.curve, (0, ""))[0]:
+                blocks = [f"{row['blocks_per_sm']:.0f}" for row in (before, after)]
+                why = [f"{blocks[0]} to {blocks[1]} blocks per SM"] * (blocks[0] != blocks[1])
+                spills = [row["local_bytes"] for row in (before, after)]
+                why += [f"{spills[1]:.0f} B spilled"] * (spills[1] > spills[0])
+                where = span_of(dial, before[dial], after[dial])
+                words = f"{name_of(line)} loses {100 * loss:.1f} % from {where}"
+                deepest[line.curve] = loss, words + f" ({', '.join(why)})" * bool(why)
+    for loss, words in sorted(deepest.values(), reverse=True)[:EACH]:
+        yield -np.log1p(-loss), words
+
+
+def dearer(found: list[Line], it: dict[str, Any]) -> Effects:
+    """Where more warps cost: the line that loses most of its best at its most warps."""
+    dial, losses = it["dial"], []
+    for line in found if dial in WARPS else []:
+        peak, last = best(line.rows), line.rows.iloc[-1]
+        losses.append((1 - last["rate"] / peak["rate"], line, peak, last))
+    over = [each for each in losses if each[0] >= DEEP]
+    if over:
+        loss, line, peak, last = max(over, key=lambda each: each[0])
+        count = f"in {len(over)} of {len(losses)} curves, most " if len(losses) > 1 else ""
+        yield (
+            -np.log1p(-loss),
+            f"more warps cost {count}in {name_of(line)}: fastest with {at(dial, peak[dial])}, "
+            f"{amount(dial, last[dial])} cost {100 * loss:.1f} %",
+        )
+
+
+def worth(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
+    """What the largest value of each other dial is worth against the smallest, all else being equal.
+
+    Forms that have a baseline are held against that alone, and caps on registers against none.
+    """
+    dial = it["dial"]
+    rows = rows[rows["register_route"] == "free"] if dial in WARPS else rows
+    names = [
+        name for name in dict.fromkeys([*ASKED, *it["parted_by"]])
+        if name != dial and name in rows and rows[name].nunique(dropna=False) > 1
+    ]  # fmt: skip
+    based = set(rows.loc[rows["baseline"].notna(), "family"])
+    for name in names:
+        if name in CAPS or name in it["parted_by"]:
+            continue
+        part = rows[~rows["family"].isin(based)] if name == "form" else rows
+        key = ["family", "unit", *(other for other in names if other != name)]
+        effects = [
+            effect for _, some in part.groupby(key, dropna=False) for effect in effect_of(some, name, dial)
+        ]
+        if effects:
+            size, words, curve = max(effects)
+            yield size, words + f" (`{curve}`)" * (len(effects) > 1)
+
+
+def effect_of(rows: pd.DataFrame, name: str, dial: str) -> Iterator[tuple[float, str, str]]:
+    """Size, words and curve of what the largest value of a column does against the smallest: at most one.
+
+    'ILP 8 instead of 1: 5.00 x with 8 warps per SM, 1.25 x with 64'.
+    """
+    ends = sorted(rows[name].dropna().unique())
+    if len(ends) < 2:
+        return
+    low, high = (rows[rows[name] == end].groupby(dial)["rate"].max() for end in (ends[0], ends[-1]))
+    ratio = (high / low).dropna()
+    if ratio.empty or (size := float(np.abs(np.log(ratio)).max())) < WORTH:
+        return
+    than = at(name, ends[0]) if name == "form" else amount(name, ends[0])
+    words = f"{at(name, ends[-1])} instead of {than}: {ratio.iloc[0]:.2f} x with {at(dial, ratio.index[0])}"
+    words += f", {ratio.iloc[-1]:.2f} x with {amount(dial, ratio.index[-1])}" if len(ratio) > 1 else ""
+    yield size, words, rows.loc[rows[name] == ends[-1], "curve"].iloc[0]
+
+
+def caps(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
+    """What caps on registers make of the compiler's own choice: the best of each curve, and the dearest."""
+    others = [name for name in ASKED if name in rows and name != it["dial"] and name not in CAPS]
+    key = [
+        "family",
+        "curve",
+        "unit",
+        *(name for name in others if name not in ("form", "barriers", "block_size")),
+    ]
+    made: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for (family, curve, *_), part in rows.groupby(key, dropna=False):
+        free = part[part["register_route"] == "free"]
+        for _, line in part[part["register_route"] != "free"].groupby(list(CAPS)):
+            if len(free):
+                made.setdefault((family, curve), []).append(capped(best(line), best(free)))
+    each = sorted((max(some) for some in made.values()), reverse=True)
+    for ratio, words in each[:EACH]:
+        yield abs(np.log(ratio)), words
+    worst = min((min(some) for some in made.values()), default=None)
+    if worst and worst not in each:
+        yield 0, worst[1]  # that a cap may be too tight is the least news
+
+
+def capped(row: pd.Series, usual: pd.Series) -> tuple[float, str]:
+    """The best of a cap over the best without, and in words."""
+    ratio = row["rate"] / usual["rate"]
+    spilled = f", {row['local_bytes']:.0f} B spilled" if row["local_bytes"] > 0 else ""
+    registers = f"{row['registers_per_thread']:.0f} registers instead of {usual['registers_per_thread']:.0f}"
+    return ratio, f"`{row['curve']}` capped at {registers}{spilled}: {change(ratio, 1)} at best"
+
+
+def baselines(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
+    """How much longer a loop iteration takes than the baseline's at as many warps: by form, the longest."""
+    dial = it["dial"]
+    rows = rows.assign(cycles=cycles(rows))
+    rows = rows.assign(ratio=rows["cycles"] / alone(rows, "cycles"))
+    named = rows[rows["ratio"].notna() & (rows["baseline"] != rows["variant"])]
+    for _, part in named.groupby(["family", "form"], dropna=False):
+        row = best(part, "ratio")
+        where = [at(dial, row[dial])] * (dial != "warps_per_sm" and pd.notna(row[dial]))
+        where.append(at("warps_per_sm", row["warps_per_sm"]))
+        yield (
+            abs(np.log(row["ratio"])),
+            f"`{row['variant']}` takes {'up to ' * (len(part) > 1)}{row['ratio']:.2f} x the time of "
+            f"`{row['baseline']}` ({', '.join(where)})",
+        )
+
+
+def latencies(rows: pd.DataFrame) -> Iterator[str]:
+    """Cycles of a loop iteration: of each curve without a baseline the least and the most."""
+    plain = cycles(rows[rows["baseline"].isna()])
+    told = sorted((part.min(), f"{span(part)} in `{curve}`") for curve, part in plain.groupby(rows["curve"]))
+    if told:
+        yield within(f"cycles of a loop iteration: {told[0][1]}", *(f", {words}" for _, words in told[1:]))
+
+
+def clock(rows: pd.DataFrame) -> Iterator[str]:
+    """Whether the SM clock moved from case to case: rates then compare clocks as well."""
+    ghz = rows["sm_clock_hz"] / 1e9
+    if ghz.min() < (1 - DEEP) * ghz.max():
+        yield f"the SM clock moved between {ghz.min():.2f} and {ghz.max():.2f} GHz"
+
+
+def missed(rows: pd.DataFrame, env: dict[str, Any], it: dict[str, Any]) -> Iterator[str]:
+    """Where the model's word was far from what was measured."""
+    if env.get("source") == "model" or it["outside_model"]:
+        return
+    said = rows["throughput_predicted"].where(rows["throughput_predicted"] > 0)
+    error = (said / rows["throughput"] - 1).dropna()
+    far = error[error.abs() > FAR]
+    if far.empty:
+        return
+    worst = rows.loc[far.abs().idxmax()]
+    where = f" with {at(it['dial'], worst[it['dial']])}" if pd.notna(worst[it["dial"]]) else ""
+    yield (
+        f"the model is over {100 * FAR:.0f} % off in {len(far)} of {several(len(error), 'case')}, most in "
+        f"`{worst['curve']}`{where}: {100 * far[far.abs().idxmax()]:+.0f} %"
+    )
