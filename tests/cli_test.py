@@ -625,7 +625,7 @@ class BadLuck:
 
     def test_full_disk(self) -> None:
         with working_folder() as folder:
-            done = occbench("run", *self.RUN, "--output", "run", room_bytes=24_000)
+            done = occbench("run", *self.RUN, "--output", "run", room_bytes=64_000)
             self.assertEqual(done.returncode, 4, done.stderr)
             line = done.stderr.splitlines()[-1]
             self.assertIn(

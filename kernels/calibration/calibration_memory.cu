@@ -435,6 +435,7 @@ void add_chase(const ChaseForm& f) {
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
             };
+            problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return walk_mismatch(arena, 0, shape.grid_size, links, steps); };
             problem.own_cycles_per_pass = [=, &arena] {
               return cycles_per_load(arena, 0, shape.grid_size, f.single);
@@ -490,6 +491,7 @@ void add_loaded(const std::string& name) {
             // The chasers' bytes, a hundredth of these, are not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * (copies ? 2 : 1) * sizeof(float);
+            problem.repeatable_bytes = values(shape) * sizeof(float);  // behind them are clocks
             problem.poison = [=, &arena] {
               arena.poison_output(first_page(shape) * sizeof(Page) +
                                   static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
@@ -719,6 +721,7 @@ void add_bulk() {
                                arena.output<float>(), static_cast<int>(shape.iterations)});
             problem.work.bytes =
                 static_cast<double>(blocks) * static_cast<double>(shape.iterations) * bulk_bytes;
+            problem.repeatable_bytes = threads * sizeof(float);  // behind them are clocks
             problem.poison = [=, &arena] { arena.poison_output((threads + blocks) * sizeof(float)); };
             problem.mismatch = [=, &arena] {
               const auto passes = static_cast<std::size_t>(shape.iterations);

@@ -362,7 +362,7 @@ void add_loaded() {
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * bytes_per_pass;
             problem.repeatable_bytes =
-                static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // no clocks
+                static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // behind are clocks
             problem.poison = [=, &arena] {
               arena.poison_output(first_page(shape) * sizeof(Page) +
                                   static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
