@@ -25,6 +25,10 @@ FetchContent_Declare(re2
   GIT_REPOSITORY https://github.com/google/re2.git
   GIT_TAG 2023-03-01  # the last that needs no Abseil
   FIND_PACKAGE_ARGS)
+FetchContent_Declare(ZLIB
+  GIT_REPOSITORY https://github.com/madler/zlib.git
+  GIT_TAG 51b7f2abdade71cd9bb0e7a373ef2610ec6f9daf  # v1.3.1
+  FIND_PACKAGE_ARGS 1.2)
 FetchContent_Declare(googletest
   GIT_REPOSITORY https://github.com/google/googletest.git
   GIT_TAG f8d7d77c06936315286eb55f8de22cd23c188571  # v1.14.0
@@ -47,7 +51,11 @@ if(TARGET PkgConfig::RE2)
 else()
   FetchContent_MakeAvailable(re2)
 endif()
-FetchContent_MakeAvailable(benchmark CLI11 nlohmann_json)
+FetchContent_MakeAvailable(benchmark CLI11 nlohmann_json ZLIB)
+if(NOT TARGET ZLIB::ZLIB)  # fetched: its own names
+  add_library(ZLIB::ZLIB ALIAS zlibstatic)
+  target_include_directories(zlibstatic PUBLIC ${zlib_SOURCE_DIR} ${zlib_BINARY_DIR})
+endif()
 if(PROJECT_IS_TOP_LEVEL AND BUILD_TESTING)
   FetchContent_MakeAvailable(googletest)
 endif()

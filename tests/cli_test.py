@@ -8,6 +8,7 @@ binary.
 
 import contextlib
 import csv
+import gzip
 import io
 import json
 import os
@@ -423,7 +424,8 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    """Those of a CSV file; of samples also where they are packed."""
+    with path.open(newline="") if path.exists() else gzip.open(f"{path}.gz", "rt", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "harness/io/csv.hpp"
+#include "harness/io/gzip.hpp"
 #include "harness/measure/observe.hpp"
 #include "harness/record/environment.hpp"
 
@@ -294,6 +295,51 @@ TEST_F(RunFolder, RefusesAnUnwritableParent) {
   }
   fs::permissions(root_, fs::perms::owner_all);
   EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(RunFolder, SamplesArePackedAtTheEndAndUnpackedToGoOn) {
+  std::string before;
+  {
+    auto recorder = create();
+    for (int block = 32; block <= 512; block += 32)
+      recorder.append(valid_result(block), samples_of(valid_result(block)));
+    before = text_of(samples());
+    recorder.pack();
+  }
+  const fs::path packed = folder_ / "samples.csv.gz";
+  EXPECT_FALSE(fs::exists(samples()));
+  EXPECT_LT(fs::file_size(packed), before.size() / 4);
+  expect_file_error([&] { create(); }, "already holds a run");
+  {
+    auto recorder = Recorder::resume(folder_);
+    EXPECT_EQ(recorder.finished().size(), 16u);
+    EXPECT_EQ(text_of(samples()), before);
+    EXPECT_FALSE(fs::exists(packed));
+    recorder.pack();
+  }
+  // Ended between the two steps of packing: both are there, and the unpacked one is whole.
+  std::ofstream(samples()) << before;
+  Recorder::resume(folder_);
+  EXPECT_EQ(text_of(samples()), before);
+  EXPECT_FALSE(fs::exists(packed));
+}
+
+TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
+  {
+    auto recorder = create();
+    recorder.append(valid_result(), samples_of(valid_result()));
+    recorder.pack();
+  }
+  const fs::path packed = folder_ / "samples.csv.gz";
+  const std::string whole = text_of(packed);
+  for (const std::string& text :
+       {whole.substr(0, whole.size() / 2), std::string("not packed"), std::string()}) {
+    std::ofstream(packed) << text;
+    expect_file_error([&] { Recorder::resume(folder_); }, "samples.csv.gz: is no whole gzip file");
+    EXPECT_EQ(text_of(packed), text);
+  }
+  std::ofstream(packed) << whole;
+  expect_file_error([&] { unpack_file(samples(), whole.size()); }, "holds more than");
 }
 
 // --- Going on

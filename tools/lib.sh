@@ -95,6 +95,7 @@ git git fetch
 /usr/include/CLI/CLI.hpp libcli11-dev fetch
 /usr/include/nlohmann/json.hpp nlohmann-json3-dev fetch
 /usr/include/re2/re2.h libre2-dev fetch
+/usr/include/zlib.h zlib1g-dev fetch
 END_OF_LIST
     ((!$#)) || printf '%s %s %s\n' "$@"
   )

@@ -306,6 +306,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                   .finished = finish,
                   .selected = [&](std::size_t n) { progress.expect(n); }});
   progress.clear();
+  if (!interrupted && !device.is_model) recorder.pack();
 
   Planned next;
   if (preset == Preset::quick && !interrupted && o.benchmark_filter.empty() && recorder.finished().empty())

@@ -16,6 +16,7 @@
 
 #include "harness/device/machine_code.hpp"
 #include "harness/io/csv.hpp"
+#include "harness/io/gzip.hpp"
 #include "harness/io/json.hpp"
 
 namespace occbench {
@@ -200,7 +201,7 @@ const std::vector<Column>& columns() {
   return all;
 }
 
-constexpr const char* run_files[] = {"cases.csv", "samples.csv", "env.json"};
+constexpr const char* run_files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json"};
 constexpr const char* every_row_is_kept = "; every row before is kept, make room and go on with --resume";
 
 /// The whole records of a CSV file whose header must be `header`.
@@ -301,10 +302,13 @@ Recorder Recorder::resume(RunFolder folder) {
   const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
   std::set<std::string> finished;
   for (const auto& row : cases) finished.insert(row[static_cast<std::size_t>(id)]);
+  if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
+    unpack_file(path / "samples.csv", samples_limit);
   auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
   std::erase_if(samples, [&](const csv::Row& row) { return !finished.contains(row[1]); });
   replace_file(path / "samples.csv", join(sample_columns(), samples));
   replace_file(path / "cases.csv", join(case_columns(), cases));
+  static_cast<void>(unlink((path / "samples.csv.gz").c_str()));  // of a run that was ended while it packed
   Recorder recorder(std::move(folder));
   recorder.finished_ = std::move(finished);
   return recorder;
@@ -339,6 +343,11 @@ void Recorder::append(std::span<const SampleRow> samples) {
   std::string text;
   for (const SampleRow& row : samples) text += csv::format(sample_fields(row));
   append_whole(samples_, text, folder_.path() / "samples.csv", every_row_is_kept);
+}
+
+void Recorder::pack() {
+  sync();
+  pack_file(folder_.path() / "samples.csv");
 }
 
 void Recorder::sync() {

@@ -49,6 +49,8 @@ class Recorder {
   void append(std::span<const SampleRow> samples);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  /// The run has come to its end: its samples are packed (samples.csv.gz), and nothing may be appended any more.
+  void pack();
   /// Ids of the cases whose rows were there when the run was resumed.
   [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
   /// The environment of the run as written.

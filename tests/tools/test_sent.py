@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ pytest.importorskip("pandas")
 
 from occbench_tools import compare, explain, import_ncu, plot, predictions, report, sent, validate
 from occbench_tools.cliffs import command as cliffs_command
+from occbench_tools.folder import read_folder
 
 Main = Callable[[list[str]], int]
 READERS: list[tuple[Main, str]] = [
@@ -101,6 +103,35 @@ def test_json_that_is_deep(text: str, sent_folder: Path, capsys: pytest.CaptureF
     for main, words in READERS:
         assert_refused(main, words, "nested deeper than 64 levels", capsys)
     assert all(file.stat().st_size < 1 << 22 for file in sent_folder.parent.rglob("*") if file.is_file())
+
+
+def test_packed_samples_are_read_as_the_plain_ones(sent_folder: Path) -> None:
+    plain = sent_folder / "samples.csv"
+    before = read_folder(sent_folder).samples
+    text = plain.read_bytes()
+    (sent_folder / "samples.csv.gz").write_bytes(gzip.compress(text))
+    plain.unlink()
+    assert read_folder(sent_folder).samples.equals(before)
+    assert validate.main(["X"]) == 0
+    plain.write_bytes(text[: text.rindex(b"\n", 0, -1) + 1])  # both: the plain one is written to still
+    assert len(read_folder(sent_folder).samples) == len(before) - 1
+
+
+@pytest.mark.parametrize("kind", ["cut off", "no gzip file", "more than the 2048 MiB"])
+def test_packed_samples_that_are_not_whole(
+    kind: str, sent_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = sent_folder / "samples.csv"
+    packed = gzip.compress(plain.read_bytes())
+    if kind == "more than the 2048 MiB":
+        monkeypatch.setitem(sent.LIMITS, "samples.csv", len(plain.read_bytes()) - 1)
+        kind = "holds more than"
+    plain.unlink()
+    content = {"cut off": packed[:-20], "no gzip file": b"a,b\n1,2\n"}.get(kind, packed)
+    (sent_folder / "samples.csv.gz").write_bytes(content)
+    readers = [(validate.main, "X"), (compare.main, "X good")]
+    for main, words in readers:
+        assert_refused(main, words, kind, capsys)
 
 
 def test_brackets_in_strings_are_no_levels() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import SCHEMA_VERSIONS, older
-from occbench_tools.sent import parse_json, read_sent
+from occbench_tools.sent import parse_json, read_sent, written
 from occbench_tools.validate import of_version, schema, version_of
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
@@ -107,7 +107,8 @@ def read_csv(
     Integers without an empty cell are int64, other numbers float64. Empty text is NaN, and no other text is:
     a variant may be called "null".
     """
-    name = path.name
+    path = written(path)
+    name = path.name.removesuffix(".gz")
     content = read_sent(path)
     whole = content.rfind(b"\n") + 1
     if whole < len(content):

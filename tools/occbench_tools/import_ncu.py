@@ -35,7 +35,7 @@ from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, reason, write_whole
-from occbench_tools.sent import read_sent
+from occbench_tools.sent import read_sent, written
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -198,7 +198,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
         if (folder / name).exists():
-            write_whole(output / name, read_sent(folder / name))
+            write_whole(output / name, read_sent(written(folder / name)))
 
 
 def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:

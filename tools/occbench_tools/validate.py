@@ -25,7 +25,7 @@ from typing import Any
 from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
 from occbench_tools.escape import printable
-from occbench_tools.sent import parse_json, read_sent
+from occbench_tools.sent import parse_json, read_sent, written
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
@@ -144,7 +144,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
     Refuses another schema_version by name, and stops at a header that is not the schema's. OSError
     is the caller's.
     """
-    columns = rules["files"][path.name]["columns"]
+    columns = rules["files"][path.name.removesuffix(".gz")]["columns"]
     names = [c["name"] for c in columns]
     checks = [cell_check(c) for c in columns]
     whole, line_feed, tail = read_sent(path).rpartition(b"\n")
@@ -432,7 +432,7 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     with readable(path := folder / "cases.csv", report):
         its = of_version(rules, version_of(read_sent(path, HEAD)))
         cases = check_cases(path, its, max_warps, source, report)
-    with readable(path := folder / "samples.csv", report):
+    with readable(path := written(folder / "samples.csv"), report):
         its = of_version(rules, version_of(read_sent(path, HEAD)))
         samples = check_samples(path, its, cases or {}, report)
     if cases is not None and samples is not None:

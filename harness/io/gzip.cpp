@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/io/gzip.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "harness/io/files.hpp"
+
+namespace occbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int gzip_window = 15 + 16;  // 32 KiB, and a gzip header (zlib.h, deflateInit2)
+
+fs::path packed(const fs::path& path) { return path.string() + ".gz"; }
+
+Bytef* bytes_of(std::string& text, std::size_t from) { return reinterpret_cast<Bytef*>(text.data()) + from; }
+
+/// Gives the stream as much of `in` as it takes at once.
+void feed(z_stream& stream, std::string& in, std::size_t& given) {
+  if (stream.avail_in > 0) return;
+  const std::size_t next = std::min<std::size_t>(in.size() - given, std::numeric_limits<uInt>::max());
+  stream.next_in = bytes_of(in, given);
+  stream.avail_in = static_cast<uInt>(next);
+  given += next;
+}
+
+/// Makes room in `out` for some more.
+void make_room(z_stream& stream, std::string& out, std::size_t used) {
+  out.resize(std::max<std::size_t>(used + (1 << 20), out.size()));
+  stream.next_out = bytes_of(out, used);
+  stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - used, 1 << 30));
+}
+
+}  // namespace
+
+void pack_file(const fs::path& path) {
+  std::string in = read_file(path, samples_limit);
+  std::string out;
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    fail(path, "cannot be packed: no memory");
+  std::size_t given = 0;
+  std::size_t used = 0;
+  for (int state = Z_OK; state != Z_STREAM_END;) {
+    feed(stream, in, given);
+    make_room(stream, out, used);
+    state = deflate(&stream, given == in.size() ? Z_FINISH : Z_NO_FLUSH);
+    used = stream.total_out;
+  }
+  deflateEnd(&stream);
+  out.resize(used);
+  replace_file(packed(path), out);
+  if (unlink(path.c_str()) != 0)
+    fail(path, "is packed in " + packed(path).filename().string() + ", but stays");
+}
+
+void unpack_file(const fs::path& path, std::size_t limit) {
+  const fs::path from = packed(path);
+  std::string in = read_file(from, limit);
+  std::string out;
+  z_stream stream{};
+  if (inflateInit2(&stream, gzip_window) != Z_OK) fail(from, "cannot be unpacked: no memory");
+  std::size_t given = 0;
+  std::size_t used = 0;
+  int state = Z_OK;
+  while (state == Z_OK && used <= limit) {
+    feed(stream, in, given);
+    if (stream.avail_in == 0) break;  // cut off
+    make_room(stream, out, used);
+    state = inflate(&stream, Z_NO_FLUSH);
+    used = stream.total_out;
+  }
+  inflateEnd(&stream);
+  if (used > limit) fail(from, "holds more than the " + std::to_string(limit >> 20) + " MiB that are read");
+  if (state != Z_STREAM_END) fail(from, "is no whole gzip file");
+  out.resize(used);
+  replace_file(path, out);
+  static_cast<void>(unlink(from.c_str()));
+}
+
+}  // namespace occbench
