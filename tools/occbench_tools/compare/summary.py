@@ -13,6 +13,7 @@ from occbench_tools.folder import Folder
 
 CODE = ("registers_per_thread", "local_bytes")
 SWEEP = ["experiment", "family", "kernel", "sweep", "dial"]
+MATCHED = [*SWEEP, "from_value", "to_value", "cause", "drop", "verdict"]
 CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that say a cliff is there
 # A drop changes by so much at least (fraction of the throughput) where a cliff comes or goes: in six pairs of
 # reruns on one H200 those that only one run is sure of differ by less.
@@ -77,7 +78,7 @@ def cliffs_of(folder: Folder) -> pd.DataFrame:
     """The cliffs that theory or the run's cases know, with what the cases say of each."""
     from occbench_tools.cliffs import find_cliffs
 
-    return find_cliffs(folder.valid, folder.env)
+    return find_cliffs(folder.valid, folder.env, notes=False)
 
 
 def kernels_of(folder: Folder) -> set[tuple[str, str, str]]:
@@ -98,7 +99,7 @@ def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None)
     the other has in its place. Only kernels that both runs have. known: cliffs_of(base), if it is at hand.
     """
     known = cliffs_of(base) if known is None else known
-    tables = [table.assign(side=side) for side, table in enumerate((known, cliffs_of(other)))]
+    tables = [table[MATCHED].assign(side=side) for side, table in enumerate((known, cliffs_of(other)))]
     both = kernels_of(base) & kernels_of(other)
     cliffs = pd.concat(tables, ignore_index=True)
     by_sweep: dict[int, tuple[list[dict], list[dict]]] = defaultdict(lambda: ([], []))

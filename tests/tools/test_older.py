@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of older schema versions: lifted in one place, and read by every tool."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import made_up
+import pandas as pd
+from occbench_tools import compare, explain, older, predictions, report, validate
+from occbench_tools.cliffs import command, find_cliffs
+from occbench_tools.folder import read_folder
+from parts import lay
+
+RUNS = Path(__file__).with_name("runs")
+
+
+def test_what_a_name_said_becomes_columns() -> None:
+    marks = {"": {}, ".r8": dict(asked_resident_blocks=8), ".s4096": dict(asked_ballast_bytes=4096)}
+    marks[".r1.g133.t200us"] = dict(asked_resident_blocks=1, asked_grid_size=133, asked_block_s=2e-4)
+    marks[".w3.t4us"] = dict(asked_waves=3, asked_block_s=4e-6)
+    ids = [f"waves.fma_chain.two-operand-ilp4.b128{mark}" for mark in marks]
+    rows = older.upgraded(pd.DataFrame(dict(case_id=ids, variant="two-operand-ilp4")))
+    for (_, row), said in zip(rows.iterrows(), marks.values(), strict=True):
+        plain = {} if "asked_grid_size" in said else dict(asked_waves=1)
+        found = row[list(older.SUFFIXES)].dropna().to_dict()
+        assert found == pytest.approx(plain | said)
+    assert set(rows["curve"]) == {"two-operand-ilp4"} and set(rows["form"]) == {"two-operand-ilp*"}
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_every_tool_reads_it(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RUNS / f"schema-{version}"
+    assert set(read_folder(folder).env["experiments"]) >= set(read_folder(folder).valid["experiment"])
+    monkeypatch.chdir(tmp_path)
+    assert validate.main([str(folder)]) == 0
+    assert compare.main([str(folder), str(folder)]) == 0
+    assert explain.main([str(folder), "--all"]) == 0
+    assert report.main([str(folder), "--output", "page.html"]) in (0, 1)  # 1: rows are left out
+    assert command.main([str(folder), "--output", "-"]) in (0, 1)  # 1: too few rows for a sweep
+    assert predictions.main([str(folder)]) in (0, 1, 4)  # 4: version 2 has none
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_old_cliffs_and_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sweep that goes through several kernels is found without forms, and held against the new run's."""
+    rows = [
+        made_up.case("registers", "register_pressure", f"load-live{cap - 14}-maxnreg{cap}", rate, warps=warps,
+                     block=512, registers_per_thread=cap, register_cap=cap, live_values=cap - 14,
+                     register_route="maxnreg", limiters="registers")
+        for cap, warps, rate in ((24, 64, 1e12), (31, 64, 1e12), (33, 48, 0.79e12), (40, 48, 0.79e12))
+    ]  # fmt: skip
+    new = made_up.write(tmp_path / "new", rows)
+    old = made_up.write(tmp_path / "old", [row | dict(schema_version=4) for row in rows])
+    rules = validate.of_version(validate.schema(), 4)["files"]
+    table = pd.read_csv(old / "cases.csv", dtype=object)
+    names = [column["name"] for column in rules["cases.csv"]["columns"]]
+    table.reindex(columns=names).to_csv(old / "cases.csv", index=False, lineterminator="\n")
+    env = made_up.ENV | dict(schema_version=4, experiments=[])
+    (old / "env.json").write_text(json.dumps(env), encoding="utf-8")
+    said = []
+    for folder in (old, new):
+        run = read_folder(folder, samples=False)
+        found = find_cliffs(run.valid, run.env)
+        said.append(found[["dial", "from_value", "to_value", "cause", "drop", "verdict"]])
+        assert list(found["kernel"]) == ["load" if folder == new else "load-live*-maxnreg*"]
+    pd.testing.assert_frame_equal(*said)
+    assert list(said[0].iloc[0][:4]) == ["register_cap", 31, 33, "register unit"]
+
+
+def test_an_old_run_against_a_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cases meet by their names, whatever the columns of their files."""
+    new, old = lay(tmp_path / "new"), RUNS / "schema-4"
+    assert compare.main([str(old), str(new), "--by", "time"]) in (0, 1)
+    assert "transpose" in capsys.readouterr().out
