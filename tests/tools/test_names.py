@@ -25,7 +25,7 @@ LEFT = {
 
 
 def holds_a_name(node: ast.AST) -> bool:
-    """Whether an expression is a column of names or one name: rows["variant"], row["case_id"], row.variant."""
+    """Whether an expression is a column of names, or one: rows["variant"], row["case_id"], row.variant."""
     if isinstance(node, ast.Subscript):
         return isinstance(node.slice, ast.Constant) and node.slice.value in NAMES
     if isinstance(node, ast.Attribute):
@@ -43,9 +43,9 @@ def sites(text: str) -> list[int]:
                 asked = node.args
             if any(map(holds_a_name, asked)):
                 found.append(node.lineno)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if any(f"{name}.str." in node.value for name in NAMES):
-                found.append(node.lineno)
+        said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        if any(f"{name}.str." in said for name in NAMES):
+            found.append(node.lineno)
     return found
 
 
