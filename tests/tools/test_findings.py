@@ -108,6 +108,24 @@ def test_a_baseline() -> None:
     assert "`waits` takes up to 6.00 x the time of `free` (64 warps per SM)." in said(rows)
 
 
+def test_a_baseline_that_is_slower() -> None:
+    alone = over_warps("free", 16)
+    rows = alone + [
+        row | dict(variant="ahead", curve="ahead", case_id=f"w{i}", baseline="free",
+                   cycles_per_pass=0.5 * row["cycles_per_pass"])
+        for i, row in enumerate(alone)
+    ]  # fmt: skip
+    assert "`ahead` takes as little as 0.50 x the time of `free` (4 warps per SM)." in said(rows)
+
+
+def test_rates_that_are_none() -> None:
+    """Rows that cannot be divided by are left out; alone they say nothing."""
+    rows = over_warps("wide", 8)
+    for rate in (0, -1e9, float("nan"), float("inf")):
+        assert said([*rows, rows[0] | dict(throughput=rate, curve="odd")]) == said(rows)
+        assert said([row | dict(throughput=rate) for row in rows]) == []
+
+
 def test_cycles() -> None:
     """Of a load's latency less is better: the cycles themselves are said."""
     rows = [

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from occbench_tools import experiments
@@ -41,6 +42,7 @@ def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[st
     What its own room says (experiments/NAME.py), then what is said of any. Of too few points
     (curves.too_few) that alone; nothing of no rows.
     """
+    rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > 0)]
     if rows.empty:
         return []
     rows = without_backticks(rows)

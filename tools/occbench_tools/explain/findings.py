@@ -49,16 +49,23 @@ def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Iterat
         yield from latencies(rows)
     else:
         near, best_ = list(suffices(found, it)), list(fastest(rows, found, it))
-        own = [*worth(rows, it), *caps(rows, it), *baselines(rows, it)]
-        own += [*cliffs(found, it), *holds(found, it), *dearer(found, it)]
-        own = [words for _, words in sorted(own, key=lambda each: -each[0])]
+        of_caps = list(caps(rows, it))
+        effects = [*worth(rows, it), *of_caps, *baselines(rows, it)]
+        effects += [*cliffs(found, it), *holds(found, it), *dearer(found, it)]
+        own = by_size(effects)
         if it["compares_kernels"]:
-            yield from [*own, *keeps(found, it), *near, *best_]
+            yield from dict.fromkeys([*by_size(of_caps), *own, *keeps(found, it), *near, *best_])
         elif it["scale"] == "best":
             yield from [*keeps(found, it), *own, *near, *best_]
         else:
-            yield from [*near[:1], *best_[:1], *own, *near[1:], *best_[1:]]
+            first = near[:1] or own[:1]
+            yield from dict.fromkeys([*first, *best_[:1], *own, *near, *best_])
     yield from [*clock(rows), *missed(rows, env, it)]
+
+
+def by_size(effects: list[tuple[float, str]]) -> list[str]:
+    """The clauses alone, the largest effect first."""
+    return [words for _, words in sorted(effects, key=lambda each: -each[0])]
 
 
 def fastest(rows: pd.DataFrame, found: list[Line], it: dict[str, Any]) -> Iterator[str]:
@@ -268,18 +275,19 @@ def capped(row: pd.Series, usual: pd.Series) -> tuple[float, str]:
 
 
 def baselines(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
-    """How much longer a loop iteration takes than the baseline's at as many warps: by form, the longest."""
+    """How much longer a loop iteration takes than the baseline's at as many warps: of each form, at most."""
     dial = it["dial"]
     rows = rows.assign(cycles=cycles(rows))
     rows = rows.assign(ratio=rows["cycles"] / alone(rows, "cycles"))
     named = rows[rows["ratio"].notna() & (rows["baseline"] != rows["variant"])]
     for _, part in named.groupby(["family", "form"], dropna=False):
-        row = best(part, "ratio")
+        row = part.loc[np.log(part["ratio"]).abs().idxmax()]
+        most = "up to " if row["ratio"] > 1 else "as little as "
         where = [at(dial, row[dial])] * (dial != "warps_per_sm" and pd.notna(row[dial]))
         where.append(at("warps_per_sm", row["warps_per_sm"]))
         yield (
             abs(np.log(row["ratio"])),
-            f"`{row['variant']}` takes {'up to ' * (len(part) > 1)}{row['ratio']:.2f} x the time of "
+            f"`{row['variant']}` takes {most * (len(part) > 1)}{row['ratio']:.2f} x the time of "
             f"`{row['baseline']}` ({', '.join(where)})",
         )
 
