@@ -39,11 +39,17 @@ WORTH = 0.02  # least effect of another dial
 FAR = 0.1  # error of the model (fraction) that is a miss
 EACH = 3  # clauses of one kind, at most
 CAPS = ("register_route", "register_cap")
+USED = {
+    *ASKED, "family", "variant", "curve", "baseline", "rate", "unit", "throughput", "throughput_predicted",
+    "percent_of_ceiling", "ceiling_kind", "warps_per_sm", "occupancy_theoretical", "blocks_per_sm",
+    "registers_per_thread", "local_bytes", "cycles_per_pass", "own_cycles_per_pass", "sm_clock_hz",
+}  # fmt: skip
 
 
 def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
     """All clauses on the scaled rows of one experiment: what suffices, the best, then effects by size."""
     it = described(env, experiment)
+    rows = rows[[name for name in rows if name in USED or name == it["dial"] or name in it["parted_by"]]]
     found = curved(list(lines(rows, it)), it["dial"])
     if it["scale"] == "cycles":
         yield from latencies(rows)
@@ -217,6 +223,7 @@ def worth(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
             continue
         part = rows[~rows["family"].isin(based)] if name == "form" else rows
         key = ["family", "unit", *(other for other in names if other != name)]
+        part = part[part.groupby(key, dropna=False)[name].transform("nunique") > 1]
         effects = [
             effect for _, some in part.groupby(key, dropna=False) for effect in effect_of(some, name, dial)
         ]
@@ -245,13 +252,9 @@ def effect_of(rows: pd.DataFrame, name: str, dial: str) -> Iterator[tuple[float,
 
 def caps(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
     """What caps on registers make of the compiler's own choice: the best of each curve, and the dearest."""
-    others = [name for name in ASKED if name in rows and name != it["dial"] and name not in CAPS]
-    key = [
-        "family",
-        "curve",
-        "unit",
-        *(name for name in others if name not in ("form", "barriers", "block_size")),
-    ]
+    loose = {it["dial"], *CAPS, "form", "barriers", "block_size"}
+    key = ["family", "curve", "unit", *(name for name in ASKED if name in rows and name not in loose)]
+    rows = rows[rows["curve"].isin(rows.loc[rows["register_route"] != "free", "curve"])]
     made: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for (family, curve, *_), part in rows.groupby(key, dropna=False):
         free = part[part["register_route"] == "free"]
