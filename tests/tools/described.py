@@ -61,7 +61,7 @@ BASELINES = (
 
 def experiment(name: str) -> dict[str, Any]:
     """env.json's description of it."""
-    return PLAIN | MORE.get(name, {})
+    return PLAIN | dict(question=f"What does {name} cost?") | MORE.get(name, {})
 
 
 def kernel(variant: str, marks: str) -> dict[str, object]:

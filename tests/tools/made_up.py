@@ -106,7 +106,9 @@ def limits() -> Iterator[dict[str, Any]]:
         dials |= dict(register_route=capped.rstrip("0123456789"), local_bytes=spilled)
         for name, cost in (("", 0.02), ("-hot16", 0.0005)):
             rate = 30e12 / (1 + cost * spilled) / registers * 72
-            yield case("spilling", "register_pressure", f"update-live64{name}-{capped}", rate, **dials)
+            hot = dict(idle_values=48) if name else {}
+            kernel = f"update-live64{name}-{capped}"
+            yield case("spilling", "register_pressure", kernel, rate, **dials, **hot)
         for kernel in ("stencil", "hash", "gemm"):
             kind = dict(stencil="dram", hash="issue", gemm="fp32")[kernel]
             rate = CEILING[kind] * 0.7 / (1 + (0.02 if kernel == "gemm" else 0.001) * spilled)
@@ -138,7 +140,8 @@ def latency() -> Iterator[dict[str, Any]]:
         for width in (4, 16):
             for ilp in (1, 4):
                 name = f"read-f32-{width}B-ilp{ilp}"
-                yield case("latency_hiding", "stream", name, read(warps, width * ilp), ilp=ilp, **dials)
+                load = dict(ilp=ilp, bytes_per_access=width)
+                yield case("latency_hiding", "stream", name, read(warps, width * ilp), **load, **dials)
         for form in ("two-operand-ilp1", "two-operand-ilp4", "three-operand-ilp1"):
             rate = fma(warps, int(form[-1])) / (2 if form.startswith("three") else 1)
             yield case("latency_hiding", "fma_chain", form, rate, kind="fp32", ilp=int(form[-1]), **dials)

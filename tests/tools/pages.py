@@ -118,7 +118,7 @@ def assert_quiet(browser: Any, page: Path) -> None:  # noqa: ANN401
 def assert_whole(browser: Any, page: Path) -> None:  # noqa: ANN401
     """Every experiment has its entry at the side, with words, and its chart, with points; all is quiet."""
     experiments = document(page)["experiments"]
-    names = [each["name"] if each["question"] else f"experiment-{each['name']}" for each in experiments]
+    names = [f"experiment-{each['name']}" for each in experiments]
     entries = browser.execute_script(
         "return [...document.querySelectorAll('#findings td')].map((e) =>"
         " [e.querySelector('a').getAttribute('href').slice(1), e.querySelector('p').innerText.trim()])"

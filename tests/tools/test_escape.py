@@ -156,7 +156,7 @@ def test_pictures_show_a_name_as_it_is(hostile: Path, capsys: pytest.CaptureFixt
     made = set(hostile.parent.rglob("*")) - others
     assert len(made) >= 3 and {path.parent for path in made} == {hostile}
     assert capsys.readouterr().err == ""
-    figure, (axes,) = plot.sheet(1)
+    figure, (axes,), _ = plot.sheet.sheet(1)
     for name in (r"$\frac$", "_hidden", "a$b$"):
         axes.plot([0, 1], label=escape.picture(name))
     legend = axes.legend()

@@ -48,5 +48,5 @@ def test_every_version_has_hashes_and_no_address(lock: str) -> None:
 
 
 def test_users_get_what_is_tested() -> None:
-    use, test = ({entry.split("\\")[0] for entry in entries(lock)} for lock in ("use", "test"))
+    use, test = ({re.split(r" [;\\]", entry)[0] for entry in entries(lock)} for lock in ("use", "test"))
     assert use <= test, "run tools/lock"

@@ -16,12 +16,6 @@ APART = {
     "contains", "endswith", "extract", "find", "findall", "fullmatch", "match", "partition", "removeprefix",
     "removesuffix", "replace", "rpartition", "rsplit", "search", "slice", "split", "startswith", "sub",
 }  # fmt: skip
-# Sites that are still there, by file: pictures of single experiments.
-LEFT = {
-    "occbench_tools/layout.py": 1, "occbench_tools/plot/blocks.py": 5, "occbench_tools/plot/elements.py": 1,
-    "occbench_tools/plot/latency.py": 12, "occbench_tools/plot/limits.py": 4,
-    "occbench_tools/plot/memory.py": 5, "occbench_tools/plot/occupancy.py": 1,
-}  # fmt: skip
 
 
 def holds_a_name(node: ast.AST) -> bool:
@@ -67,4 +61,4 @@ def test_no_name_is_taken_apart(path: Path) -> None:
     name = path.relative_to(TOOLS).as_posix()
     if name != "occbench_tools/older.py":
         found = sites(path.read_text(encoding="utf-8"))
-        assert len(found) <= LEFT.get(name, 0), f"{name}: lines {found}"
+        assert found == [], f"{name}: lines {found}"

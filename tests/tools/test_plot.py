@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
+import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,17 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 import made_up
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from occbench_tools import explain, layout, plot
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from occbench_tools import experiments, explain, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
+from occbench_tools.plot.sheet import HIDDEN, MODEL
+from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
 VARIANTS = dict(  # the second of each computes, the others read and write
@@ -29,6 +36,9 @@ VARIANTS = dict(  # the second of each computes, the others read and write
 )
 EXPERIMENTS = ["latency_hiding", "registers", "spilling", "block_size", "shared_memory", "tiled_matmul"]
 EXPERIMENTS += ["an_unknown_one"]
+ALL = sorted(ENV["experiments"])
+OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
+OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
 
 
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
@@ -41,7 +51,7 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
         family="fma_chain" if line == 2 else "stream", register_route="free" if line == 3 else "maxnreg"
     )
     row |= dict(block_size=32 * point if experiment == "block_size" else 256, registers_per_thread=29 + point)
-    row |= dict(register_cap=29 + point, local_bytes=64 // point, dynamic_smem_bytes=4096 * point)
+    row |= dict(local_bytes=64 // point, dynamic_smem_bytes=4096 * point)
     row |= dict(warps_per_sm=64 // point, occupancy_theoretical=1 / point, time_median_s=time_s)
     row |= dict(time_ci95_low_s=0.95 * time_s, time_ci95_high_s=1.1 * time_s, throughput=1e9 / time_s)
     return row | dict(throughput_unit="flop/s" if line == 2 else "byte/s", ceiling=1e13)
@@ -67,166 +77,261 @@ def is_png(path: Path) -> bool:
 def test_every_experiment(folder: Path) -> None:
     assert plot.main([str(folder)]) == 0
     assert sorted(p.stem for p in folder.glob("*.png") if is_png(p)) == sorted(EXPERIMENTS)
+    assert sorted(p.stem for p in folder.glob("*.svg")) == sorted(EXPERIMENTS)
 
 
-def test_one_experiment_into_a_file(folder: Path, tmp_path: Path) -> None:
-    target = tmp_path / "picture.png"
+@pytest.mark.parametrize("name", ["picture.png", "picture.svg"])
+def test_one_experiment_into_a_file(folder: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
     assert plot.main([str(folder), "--experiment", "registers", "--output", str(target)]) == 0
-    assert is_png(target) and list(folder.glob("*.png")) == [target]
+    assert list(folder.glob("*.??g")) == [target]
+    assert is_png(target) if name.endswith("png") else target.read_bytes().startswith(b"<?xml")
 
 
 def figure_of(folder: Path, experiment: str) -> Figure:
-    cases, env = plot.read_folder(folder)
+    cases, env = read_folder(folder)
     return plot.draw(experiment, cases[cases["experiment"] == experiment], env)
 
 
-def test_what_the_figure_says(folder: Path) -> None:
-    figure = figure_of(folder, "block_size")
-    assert figure.get_suptitle().startswith("v=1 keeps 22 % of its best at its worst, with blocks of 32")
-    assert [t.get_text() for t in figure.texts[1:]] == ["A GPU, 2025-01-31, commit 0123456789ab (modified)"]
-    percent, theory = figure.axes
-    assert (percent.get_ylabel(), theory.get_ylabel()) == (
-        "% of the kernel's own best",
-        "Theoretical occupancy (%)",
-    )
-    assert percent.get_ylim() == theory.get_ylim()  # the two are read against each other
-    assert {t.get_text() for t in percent.texts} == {"v=1", "v=2", "v=3"}
-    line = percent.lines[0]  # v=1 comes first: it has the lowest mean
-    assert list(line.get_xdata()) == [32, 64, 128, 256]
-    assert line.get_ydata() == pytest.approx([200 / 9, 300 / 9, 500 / 9, 100])
-
-
-def test_intervals_are_drawn_where_they_can_be_seen(folder: Path) -> None:
-    figure = figure_of(folder, "an_unknown_one")
-    assert [a.get_ylabel() for a in figure.axes] == ["GB/s", "TFLOP/s"]
-    (bars,) = (c for _, _, (c,) in figure.axes[0].containers[:1])
-    low, high = bars.get_segments()[0][:, 1]
-    assert (low, high) == pytest.approx((9e3 / 1.1, 9e3 / 0.95))
-    cases, env = plot.read_folder(folder)
-    narrow = cases.assign(time_ci95_low_s=cases["time_median_s"], time_ci95_high_s=cases["time_median_s"])
-    figure = plot.draw("an_unknown_one", narrow[narrow["experiment"] == "an_unknown_one"], env)
-    assert not figure.axes[0].containers
-
-
-def test_the_cliff_is_named(folder: Path) -> None:
-    loads = figure_of(folder, "registers").axes[0]
-    assert [t.get_text() for t in loads.texts] == [
-        "31 -> 33 registers:\noccupancy 50 -> 25 %,\nthroughput +67 %"
-    ]
-
-
-def test_names_do_not_overlap(folder: Path) -> None:
-    heights = sorted(t.xy[1] for t in figure_of(folder, "shared_memory").axes[0].texts)
-    assert all(above - below > 0.055 for below, above in itertools.pairwise(heights))
-
-
-@pytest.mark.parametrize("experiment", plot.FIGURES)
-def test_strange_rows_are_no_error(folder: Path, experiment: str) -> None:
-    """A run of few cases, or of another version's kernels, leaves panels empty."""
-    cases, env = plot.read_folder(folder)
-    rows = cases[cases["experiment"] == "an_unknown_one"]
-    for some in (rows, rows[:1], cases[cases["experiment"] == experiment][:1]):
-        plot.draw(experiment, some, env)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_up.write(tmp_path_factory.mktemp("run"), made_up.cases())
-
-
-@pytest.fixture(scope="module")
-def said(run: Path) -> dict[str, list[str]]:
-    return explain.sentences_of(run)
+def drawn(axes: Axes) -> list[Line2D]:
+    """What was measured: lines with a colour of their own."""
+    return [line for line in axes.lines if line.get_label()[:1] != "_"]
 
 
 def words_of(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
-@pytest.mark.parametrize("experiment", plot.FIGURES)
-def test_every_panel_is_drawn(run: Path, experiment: str) -> None:
-    figure = figure_of(run, experiment)
-    figure.draw_without_rendering()
-    assert "not in this run" not in words_of(figure)
-
-
-@pytest.mark.parametrize("experiment", plot.FIGURES)
-def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
-    """Preset quick, or a run that was ended early."""
-    cases, env = plot.read_folder(run)
-    rows = cases[cases["experiment"] == experiment]
-    plot.draw(experiment, rows[::3], env).draw_without_rendering()
-    for some in (rows[1::5], *(rows[i : i + 1] for i in range(0, len(rows), 9))):
-        plot.draw(experiment, some, env)
-
-
-@pytest.mark.parametrize("experiment", plot.FIGURES)
-def test_titles_are_the_findings(run: Path, said: dict[str, list[str]], experiment: str) -> None:
-    """A picture's title is the first sentence of occbench explain."""
-    words = said[experiment][0].replace("`", "").removesuffix(".")
-    words = f"{experiment}: {words}" if TOO_FEW in words else words
-    assert " ".join(figure_of(run, experiment).get_suptitle().split()) == words
-
-
-def joined(figure: Figure) -> list[int]:
-    """Of every line of marks that is joined, how many places it goes through."""
-    lines = [line for axes in figure.axes for line in axes.lines if line.get_marker() in ("o", ".")]
-    return [len(set(line.get_xdata())) for line in lines if line.get_linestyle() not in ("None", "")]
-
-
-@pytest.mark.parametrize("experiment", plot.FIGURES)
-def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
-    """Of three values of each dial nothing is joined, and the picture says so."""
-    cases, env = plot.read_folder(run)
-    rows = cases[cases["experiment"] == experiment]
-    whole = plot.draw(experiment, rows, env)
-    assert all(places >= CURVE_POINTS for places in joined(whole) if places)
-    dial = layout.layout(experiment).dial
-    three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
-    figure = plot.draw(experiment, three, env | dict(preset="quick"))
-    assert all(places >= CURVE_POINTS for places in joined(figure) if places)
-    if dial == "warps_per_sm":  # what the pictures have along their width
-        assert not any(joined(figure))
-        compares = described(env, experiment)["compares_kernels"]
-        assert compares or "points a line are too few" in figure.get_suptitle()
-        assert "fewer than 4 points are not joined; preset standard has more" in source_of(figure)
-        assert "not joined" not in source_of(whole) or experiment not in ("latency_hiding", "nbody")
+def title_of(figure: Figure) -> str:
+    return " ".join(figure.texts[0].get_text().split())
 
 
 def source_of(figure: Figure) -> str:
     """What stands below the title."""
-    return " ".join(figure.texts[-1].get_text().split())
+    return " ".join(figure.texts[1].get_text().split())
 
 
-def test_where_the_working_sets_pass_the_l1(run: Path) -> None:
-    """Carve-out 50 % of 228 KiB is set to 132 KiB, which leaves 124 KiB of L1: 4 x 16 fit, 8 x 16 do not."""
-    axes = figure_of(run, "cache_reuse").axes[0]
-    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "w"]
-    assert sorted(tuple(line.get_xdata()) for line in hollow) == [(), (16, 32, 64), (32, 64)]
+def test_what_the_figure_says(folder: Path) -> None:
+    figure = figure_of(folder, "block_size")
+    assert source_of(figure) == "A GPU, 2025-01-31, commit 0123456789ab (modified)"
+    panel, occupancy = figure.axes
+    assert (panel.get_ylabel(), occupancy.get_xlabel()) == ("% of the line's best", "Threads per block")
+    names = sorted(text.get_text() for text in panel.texts)
+    assert names == ["fma_chain, maxnreg", "stream", "stream, maxnreg"]
+    line = next(line for line in drawn(panel) if line.get_label() == "stream, maxnreg")
+    assert list(line.get_xdata()) == [32, 64, 128, 256]
+    assert line.get_ydata() == pytest.approx([200 / 9, 300 / 9, 500 / 9, 100])
+    colours = {line.get_color() for line in drawn(panel)}
+    assert len(colours) == 3 and colours == {text.get_color() for text in panel.texts}
+    assert occupancy.get_title(loc="left") == "Theoretical occupancy (%)"
+
+
+def test_intervals_are_drawn_where_they_can_be_seen(folder: Path) -> None:
+    figure = figure_of(folder, "an_unknown_one")
+    assert [a.get_ylabel() for a in figure.axes] == ["GB/s", "TFLOP/s"]
+    (bars,) = (c for _, _, (c,) in figure.axes[0].containers[:1])
+    low, high = bars.get_segments()[-1][:, 1]
+    assert (low, high) == pytest.approx((2e3 / 1.1, 2e3 / 0.95))
+    cases, env = read_folder(folder)
+    narrow = cases.assign(time_ci95_low_s=cases["time_median_s"], time_ci95_high_s=cases["time_median_s"])
+    figure = plot.draw("an_unknown_one", narrow[narrow["experiment"] == "an_unknown_one"], env)
+    assert not figure.axes[0].containers
+
+
+@pytest.mark.parametrize("experiment", OWN)
+def test_strange_rows_are_no_error(folder: Path, experiment: str) -> None:
+    """A run of few cases, or of another version's kernels, leaves panels empty."""
+    cases, env = read_folder(folder)
+    rows = cases[cases["experiment"] == "an_unknown_one"]
+    for some in (rows, rows[:1]):
+        plot.draw(experiment, some, env)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [made_up.foretold(row, 0.05) for row in made_up.cases()]
+    return made_up.write(tmp_path_factory.mktemp("run"), rows)
+
+
+class Drawn(dict[str, Figure]):
+    """Figures of a run, each drawn when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, experiment: str) -> Figure:
+        self[experiment] = figure_of(self.folder, experiment)
+        return self[experiment]
+
+
+@pytest.fixture(scope="module")
+def figures(run: Path) -> Drawn:
+    return Drawn(run)
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_every_panel_is_drawn(figures: Drawn, experiment: str) -> None:
+    figure = figures[experiment]
+    assert "not in this run" not in words_of(figure)
+    assert all(axes.has_data() for axes in figure.axes)
+    assert figure.get_size_inches()[0] * 100 == 800  # at which a point of its text is 1.4 pixels
+    sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()]
+    assert min(sizes) >= 8
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_names_stand_over_nothing(figures: Drawn, experiment: str) -> None:
+    """No name of a line lies over another, over a curve, or outside its panel."""
+    figure = figures[experiment]
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert not any(one.shrunk(0.98, 0.9).overlaps(other) for one, other in combinations(boxes, 2))
+        frame = axes.bbox.padded(2)
+        assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 and box.y1 <= frame.y1 for box in boxes)
+        for line in drawn(axes):
+            if line.get_linestyle() == "None":
+                continue
+            path = line.get_transform().transform_path(line.get_path())
+            names = [box for box, text in zip(boxes, axes.texts, strict=True) if text.get_color() != INK]
+            assert not any(path.intersects_bbox(box.shrunk(0.9, 0.6), filled=False) for box in names)
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_lines_are_told_apart(figures: Drawn, experiment: str) -> None:
+    """Each has a colour and a name of its own in its panel; grey is the model's, and the model is grey."""
+    for axes in figures[experiment].axes:
+        lines = drawn(axes)
+        assert (
+            len({line.get_color() for line in lines})
+            == len({line.get_label() for line in lines})
+            == len(lines)
+        )
+        assert all((line.get_color() == GREY) == (line.get_gid() == MODEL) for line in axes.lines)
+        named = {text.get_text() for text in axes.texts}
+        legend = axes.get_legend()
+        named |= {text.get_text() for text in legend.get_texts()} if legend else set()
+        assert {line.get_label() for line in lines} <= named
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_no_panel_is_a_third_empty(figures: Drawn, experiment: str) -> None:
+    """What is drawn, the ceiling among it, takes two thirds of its panel's height and width."""
+    for axes in figures[experiment].axes:
+        places = np.vstack([
+            line.get_transform().transform(line.get_xydata())
+            for line in axes.lines if line.get_gid() != HIDDEN
+        ] or [axes.bbox.corners()])  # fmt: skip
+        size = np.ptp(np.clip(places, axes.bbox.min, axes.bbox.max), axis=0) / axes.bbox.size
+        assert size[0] > 0.66 or len(np.unique(places[:, 0])) < 3, size
+        from_zero = axes.get_ylim()[0] <= 0 and places[:, 1].max() > axes.bbox.y0 + 0.66 * axes.bbox.height
+        assert size[1] > 0.6 or from_zero or not drawn(axes), size
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
+    """Preset quick, or a run that was ended early."""
+    cases, env = read_folder(run)
+    rows = cases[cases["experiment"] == experiment]
+    for some in (rows[1::4], rows[:1]):
+        if len(some):
+            plot.draw(experiment, some, env)
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_titles_are_the_findings(run: Path, figures: Drawn, experiment: str) -> None:
+    """A picture's title is the first sentence of occbench explain."""
+    cases, env = read_folder(run)
+    words = explain.headline(experiment, cases[cases["experiment"] == experiment], env)
+    words = words.replace("`", "").removesuffix(".")
+    assert title_of(figures[experiment]) == (f"{experiment}: {words}" if TOO_FEW in words else words)
+
+
+def joined(figure: Figure) -> list[int]:
+    """Of every line of marks that is joined, how many places it goes through."""
+    lines = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"]
+    return [len(set(line.get_xdata())) for line in lines if line.get_linestyle() != "None"]
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_too_few_points_are_marks_alone(run: Path, figures: Drawn, experiment: str) -> None:
+    """Of three values of each dial nothing is joined, and the picture says so."""
+    cases, env = read_folder(run)
+    rows = cases[cases["experiment"] == experiment]
+    assert all(places >= CURVE_POINTS for places in joined(figures[experiment]))
+    dial = described(env, experiment)["dial"]
+    three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
+    figure = plot.draw(experiment, three, env | dict(preset="quick"))
+    assert all(places >= CURVE_POINTS for places in joined(figure))
+    if dial == "warps_per_sm" and experiment != "energy":
+        assert not any(joined(figure))
+        assert "points a line are too few" in title_of(figure)
+        assert "fewer than 4 points are not joined; preset standard has more" in source_of(figure)
 
 
 def model_lines(figure: Figure) -> list[list[float]]:
-    lines = [line for axes in figure.axes for line in axes.lines if line.get_gid() == "model"]
+    lines = [line for axes in figure.axes for line in axes.lines if line.get_gid() == MODEL]
     return [list(line.get_ydata()) for line in lines]
 
 
-def test_the_model_is_a_thin_line(tmp_path: Path) -> None:
+def test_the_model_is_a_grey_line(run: Path, figures: Drawn) -> None:
     """5 % above each rate, under each time; none beside ratios of two rows, nor in a run of the model."""
-    names = ("shared_memory", "barriers", "divergence")
-    rows = [made_up.foretold(row, 0.05) for row in made_up.cases() if row["experiment"] in names]
-    folder = made_up.write(tmp_path / "foretold", rows)
-    figure = figure_of(folder, "shared_memory")
-    assert "; thin grey lines: the model, beforehand" in source_of(figure)
-    drawn = [list(line.get_ydata()) for line in figure.axes[0].lines if line.get_marker() == "o"]
-    expected = [pytest.approx([1.05 * y for y in line]) for line in drawn]
-    assert drawn and model_lines(figure)[: len(drawn)] == expected
-    times = [line for line in figure_of(folder, "barriers").axes[0].lines if len(line.get_xdata()) > 2]
-    measured, model = (line.get_ydata() for line in times[:2])
-    assert list(model) == pytest.approx([y / 1.05 for y in measured])
-    assert not model_lines(figure_of(folder, "divergence"))
-    cases, env = plot.read_folder(folder)
+    figure = figures["shared_memory"]
+    assert "; grey: the model, beforehand" in source_of(figure)
+    expected = [pytest.approx([1.05 * y for y in line.get_ydata()]) for line in drawn(figure.axes[0])]
+    assert expected and model_lines(figure) == expected
+    assert not model_lines(figures["divergence"])
+    cases, env = read_folder(run)
     modelled = cases[cases["experiment"] == "shared_memory"].assign(source="model")
     assert not model_lines(plot.draw("shared_memory", modelled, env))
+
+
+def test_an_experiment_without_a_room(tmp_path: Path) -> None:
+    """What no tool has heard of is drawn as it describes itself."""
+    name = "of_tomorrow"
+    rows = [
+        made_up.case(name, "new", f"kernel-stages{stages}", 1e12 * stages * min(1, size / 256), block=size)
+        | dict(stages=stages, form="staged")
+        for stages in (2, 3, 4)
+        for size in (64, 128, 256, 512, 1024)
+    ]
+    folder = made_up.write(tmp_path / "run", rows)
+    env = made_up.ENV | dict(experiments={name: described({}, name) | dict(dial="block_size", question="?")})
+    (folder / "env.json").write_text(json.dumps(env))
+    figure = figure_of(folder, name)
+    (panel,) = figure.axes
+    assert panel.get_title(loc="left") == "By stages" and panel.get_ylabel() == "GB/s"
+    assert [line.get_label() for line in drawn(panel)] == ["2", "3", "4"]
+    assert joined(figure) == [5, 5, 5]
+
+
+@pytest.mark.parametrize("experiment", ["latency_hiding", "registers"])
+def test_an_svg_is_light_and_dark(figures: Drawn, experiment: str) -> None:
+    """Each of its colours has a partner on dark paper, by a rule that names it as matplotlib writes it."""
+    text = plot.svg(figures[experiment]).decode()
+    colours = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", text.partition("</style>")[2]))
+    assert colours and colours <= set(DARK)
+    assert "@media (prefers-color-scheme: dark)" in text
+    assert plot.svg(figures[experiment]).decode() == text  # the same bytes each time
+
+
+def contrast(colour: str, paper: str) -> float:
+    """WCAG 2.2's ratio of luminances."""
+
+    def luminance(hexes: str) -> float:
+        parts = [int(hexes[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    low, high = sorted((luminance(colour), luminance(paper)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_lines_stand_out_from_their_paper() -> None:
+    for colour in (*COLOURS, *SHADES):
+        assert contrast(colour, PAPER) > 2 and contrast(DARK[colour], DARK[PAPER]) > 3, colour
+    assert contrast(INK, PAPER) > 7 and contrast(DARK[INK], DARK[PAPER]) > 7
 
 
 def test_predictions_have_a_picture(tmp_path: Path) -> None:
@@ -234,16 +339,13 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
     folder = made_up.write(tmp_path / "foretold", rows)
     assert plot.main([str(folder), "--experiment", "predictions"]) == 0
     assert [path.name for path in folder.glob("*.png")] == ["predictions.png"]
-    figure = plot.predictions(*plot.read_folder(folder))
-    apart = {name for name, it in ENV["experiments"].items() if it["outside_model"]}
+    cases, env = read_folder(folder)
+    figure = plot.predictions(cases, env)
+    apart = {name for name, it in env["experiments"].items() if it["outside_model"]}
     inside = sum(row["experiment"] not in apart and row["throughput"] > 0 for row in rows)
-    assert f"4.0 % off in the mean of {inside:,} cases" in figure.get_suptitle()
+    assert f"4.0 % off in the mean of {inside:,} cases" in title_of(figure)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    outside = sorted(set(names) & apart)
-    assert outside and names == sorted(set(names) - set(outside)) + outside
-    assert len(model_lines(figure)) == 3 * 4
-    few = made_up.write(tmp_path / "few", [row for row in rows if row["experiment"] == "waves"])
-    assert words_of(plot.predictions(*plot.read_folder(few))).count("not in this run") == 4
+    assert apart and names == sorted(set(names) - apart) + sorted(apart)
 
 
 def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
@@ -254,13 +356,14 @@ def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
         made = made_up.case(experiment, "fma_chain", "two-operand-ilp1", 1e13, warps=32, kind="fp32")
         return made | parts | dict(case_id=name, occupancy_resident=0.5 - tail)
 
-    rows = [row("waves", f"waves.r1.g{grid}", 0.01 * grid) | dict(grid_size=grid) for grid in (20, 10)]
+    grids = [dict(grid_size=grid, asked_grid_size=grid, blocks_per_sm=1) for grid in (20, 10)]
+    rows = [row("waves", f"waves.{grid['grid_size']}", grid["grid_size"] / 100) | grid for grid in grids]
     rows += [row("energy", "light", 0.01), row("energy", "heavy", 0.3), made_up.cases()[0]]
     folder = made_up.write(tmp_path / "parts", rows)
     assert plot.main([str(folder), "--experiment", "occupancy"]) == 0
     assert [path.name for path in folder.glob("*.png")] == ["occupancy.png"]
-    figure = plot.occupancy(*plot.read_folder(folder))
-    assert "15.2 points in the mean of 4 cases" in figure.get_suptitle()
+    figure = plot.occupancy(*read_folder(folder))
+    assert "15.2 points in the mean of 4 cases" in title_of(figure)
     worst, grids = figure.axes
     assert [label.get_text() for label in worst.get_yticklabels()] == ["energy", "waves"]
     assert [label.get_text() for label in grids.get_yticklabels()] == ["10", "20"]
@@ -294,21 +397,21 @@ def test_nothing_valid(folder: Path) -> None:
 
 @pytest.mark.parametrize("source", ["measured", "model"])
 def test_a_model_is_marked(source: str) -> None:
-    figure, _ = plot.sheet(1)
+    figure, *_ = plot.sheet.sheet(1)
     plot.head(figure, "Title", ENV | dict(source=source))
     assert ("MODEL, nothing here was measured" in source_of(figure)) == (source == "model")
 
 
 def test_a_long_title_has_room() -> None:
-    """A title of two lines stands above the line that says where the numbers come from."""
-    figure, _ = plot.sheet(1)
-    plot.head(figure, "many words " * 15, ENV)
+    """A title of two lines stands above the line that says where the numbers come from, both above all."""
+    figure, (axes,), _ = plot.sheet.sheet(1)
+    plot.head(figure, "many words " * 10, ENV)
     figure.draw_without_rendering()
-    title, source = figure._suptitle, figure.texts[-1]
+    title, source = figure.texts[:2]
     assert title.get_text().strip().count("\n") == 1
     assert title.get_window_extent().x1 <= figure.bbox.x1
-    lines = title.get_window_extent().height / (title.get_text().count("\n") + 1)
-    assert source.get_window_extent().y1 <= title.get_window_extent().y1 - 2 * lines
+    assert source.get_window_extent().y1 <= title.get_window_extent().y0
+    assert axes.get_tightbbox().y1 <= source.get_window_extent().y0
 
 
 def test_a_committed_run_is_drawn_without_a_warning() -> None:

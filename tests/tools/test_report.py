@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("plotly")
 
+import made_up
 import pandas as pd
 from occbench_tools import report
 from occbench_tools.report import payload
@@ -68,6 +69,27 @@ def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ids = set(unpacked(by_name[name]["columns"]["case_id"], by_name[name]["count"]))
         steps = [dict(zip(shown["cliff_columns"], cells, strict=True)) for cells in by_name[name]["cliffs"]]
         assert steps and {step[f"{end}_case_id"] for step in steps for end in ("from", "to")} <= ids
+
+
+def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path) -> None:
+    """Its question, dial and scale; and the lines of the picture's first panel are seen first."""
+    target = tmp_path / "page.html"
+    report.main([str(run), "--output", str(target)])
+    by_name = {e["name"]: e for e in document(target)["experiments"]}
+    for name, it in made_up.ENV["experiments"].items():
+        assert [by_name[name][word] for word in ("question", "dial")] == [it["question"], it["dial"]]
+        assert list(by_name[name]["groups"]) == it["parted_by"]
+        assert by_name[name]["show"], name
+    assert by_name["block_size"]["y"] == "best" and by_name["pointer_chase"]["y"] == "own"
+    assert by_name["latency_hiding"]["y"] in ("GB/s", "TFLOP/s")
+    barriers = by_name["barriers"]
+    assert barriers["groups"]["warps_per_sm"]["64"] == "64 warps per SM"
+    kernels = set(unpacked(barriers["columns"]["kernel"], barriers["count"]))
+    labels = [
+        f"{kernel}, {words}" for kernel in kernels for words in barriers["groups"]["warps_per_sm"].values()
+    ]
+    for pattern in barriers["show"]:  # of chart.js's labels: a kernel's name, and its group's words
+        assert any(re.match(pattern, label) for label in labels)
 
 
 def test_bytes_in_flight() -> None:

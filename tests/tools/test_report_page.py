@@ -13,11 +13,13 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("plotly")
 
+import made_up
 import pandas as pd
-from occbench_tools import layout, report
+from occbench_tools import report
 from occbench_tools.report import payload
 from pages import EVIL, H200, assert_quiet, assert_whole, cases, document, opened, points_of, write
 
+EXPERIMENTS = sorted(made_up.ENV["experiments"])
 pytestmark = pytest.mark.usefixtures("made_up_cliffs")
 
 
@@ -29,6 +31,8 @@ def pick(browser: Any, section: str, axis: str, value: str) -> None:  # noqa: AN
 
 
 def lines_of(browser: Any, section: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
+    assert points_of(browser, section)
     return browser.execute_script(
         "return document.querySelector(`#${arguments[0]} .chart`).data.filter((t) => t.meta === 'line')"
         ".map((t) => ({name: t.name, x: [...t.x], y: [...t.y], rows: t.customdata}))", section,
@@ -74,7 +78,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     sections = browser.execute_script(
         "return [...document.querySelectorAll('main section')].map((s) => s.id)"
     )
-    assert len(sections) == len(layout.LAYOUTS)
+    assert len(sections) == len(EXPERIMENTS)
     assert browser.execute_script("return document.querySelectorAll('.js-plotly-plot').length") < len(
         sections
     )
@@ -82,24 +86,24 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert bare == []
 
     assert "undefined" not in browser.find_element("tag name", "body").text
-    before = lines_of(browser, "latency_hiding")
-    pick(browser, "latency_hiding", "x", "in_flight_bytes")
-    after = lines_of(browser, "latency_hiding")
+    before = lines_of(browser, "experiment-latency_hiding")
+    pick(browser, "experiment-latency_hiding", "x", "in_flight_bytes")
+    after = lines_of(browser, "experiment-latency_hiding")
     kept = [line["y"] for line in before]  # FMA chains have nothing in flight
     assert after and all(line["y"] in kept for line in after)
-    assert max(after[0]["x"]) == 64 * 32 * 4 and max(before[0]["x"]) == 64
-    pick(browser, "latency_hiding", "y", "ceiling")
-    assert max(max(line["y"]) for line in lines_of(browser, "latency_hiding")) < 105
+    assert max(after[0]["x"]) % (64 * 32 * 4) == 0 and max(before[0]["x"]) == 64
+    pick(browser, "experiment-latency_hiding", "y", "ceiling")
+    assert max(max(line["y"]) for line in lines_of(browser, "experiment-latency_hiding")) < 105
 
-    pick(browser, "latency_hiding", "x", "warps_per_sm")
-    after = lines_of(browser, "latency_hiding")
+    pick(browser, "experiment-latency_hiding", "x", "warps_per_sm")
+    after = lines_of(browser, "experiment-latency_hiding")
     browser.find_element("css selector", "#runs input[data-run='0']").click()
-    alone = lines_of(browser, "latency_hiding")
+    alone = lines_of(browser, "experiment-latency_hiding")
     assert 0 < len(alone) < len(after)
     browser.find_element("css selector", "#runs input[data-run='0']").click()
-    assert len(lines_of(browser, "latency_hiding")) == len(after)
+    assert len(lines_of(browser, "experiment-latency_hiding")) == len(after)
 
-    words = point_at(browser, "latency_hiding")
+    words = point_at(browser, "experiment-latency_hiding")
     rows = pd.read_csv(H200 / "cases.csv").set_index("case_id")
     row = rows.loc[next(line for line in words.splitlines() if line.startswith("latency_hiding."))]
     for name in row.dropna().index.difference([*payload.SHARED_BY_RUN, "case_id"]):
@@ -129,11 +133,12 @@ def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None: 
         grounds.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
     assert len(grounds) == 2
     paper = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
-    assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") >= len(layout.LAYOUTS)
+    assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") >= len(EXPERIMENTS)
     drawn = "return document.querySelectorAll('.js-plotly-plot').length"
-    assert browser.execute_script(drawn) == len(layout.LAYOUTS)
+    assert browser.execute_script(drawn) == len(EXPERIMENTS)
     texts = browser.execute_script(
-        "return document.querySelector('#shared_memory .chart').layout.annotations.map((a) => a.text)"
+        "const g = document.querySelector('#experiment-shared_memory .chart');"
+        "return g.layout.annotations.map((a) => a.text)"
     )
     assert "Cliffs, by shared memory" in texts and "\u221250 %" in texts  # of the reads, 2 -> 1 blocks
     assert_quiet(browser, page)
@@ -153,7 +158,7 @@ def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     time.sleep(0.3)
-    assert EVIL[:60] in point_at(browser, "block_size")
+    assert EVIL[:60] in point_at(browser, "experiment-block_size")
     assert browser.execute_script("return [window.hacked, document.images.length, document.title]")[:2] == [
         None,
         0,
@@ -176,7 +181,7 @@ def test_an_experiment_takes_no_place_of_the_pages_own(browser: Any, tmp_path: P
     opened(browser, page)
     assert browser.execute_script("return typeof Plotly.react") == "function"
     assert browser.find_elements("css selector", ".failed") == []
-    assert points_of(browser, "experiment-Plotly") and points_of(browser, "registers")
+    assert points_of(browser, "experiment-Plotly") and points_of(browser, "experiment-registers")
     assert browser.find_element("id", "footer").tag_name == "footer"
     assert_quiet(browser, page)
 
@@ -205,7 +210,7 @@ def test_model_is_marked_in_every_entry(browser: Any, run: Path, model: Path, tm
 def test_what_quickstart_leaves(browser: Any, quick: Path, tmp_path: Path) -> None:  # noqa: ANN401
     page = tmp_path / "page.html"
     assert report.main([str(quick), "--output", str(page)]) == 0
-    assert {e["name"] for e in document(page)["experiments"]} == set(layout.LAYOUTS)
+    assert {e["name"] for e in document(page)["experiments"]} == set(EXPERIMENTS)
     assert_whole(opened(browser, page), page)
     assert browser.find_element("css selector", "#findings h2").text == "Predictions"
     assert len(pd.read_csv(quick / "cases.csv").query("experiment == 'clusters' and status == 'valid'")) == 1
@@ -243,15 +248,16 @@ def test_devices_and_a_model_beside_them(browser: Any, run: Path, quick: Path, t
 
 def test_what_a_model_says_is_marked(browser: Any, tmp_path: Path, quick: Path) -> None:  # noqa: ANN401
     """In each section, and at the side where a device stands beside it."""
-    page, entry = tmp_path / "page.html", "#findings a[href='#registers'] + p"
+    page, entry = tmp_path / "page.html", "#findings a[href='#experiment-registers'] + p"
     own = write(tmp_path / "own", [row for row in cases() if row["experiment"] == "latency_hiding"])
     for folders, mark in (([quick], "Predicted. "), ([quick, own, "--allow-model"], "model of H200. ")):
         assert report.main([*map(str, folders), "--output", str(page)]) == 0
         opened(browser, page)
-        assert browser.find_element("css selector", "#registers .words").text.startswith(mark)
+        assert browser.find_element("css selector", "#experiment-registers .words").text.startswith(mark)
         side = browser.find_element("css selector", entry).text
         assert side.startswith("Predicted: ") == (len(folders) > 1) and side
-    assert not browser.find_element("css selector", "#findings p").text.startswith("Predicted")
+    measured = "#findings a[href='#experiment-latency_hiding'] + p"
+    assert not browser.find_element("css selector", measured).text.startswith("Predicted")
 
 
 def test_one_that_fails_takes_no_other_down(
@@ -272,8 +278,10 @@ def test_one_that_fails_takes_no_other_down(
     said = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert len(said) == 2 and "latency_hiding: TypeError" in said[0] and "waves: TypeError" in said[1]
     failed = browser.find_elements("css selector", "section .failed")
-    assert [e.find_element("xpath", "..").get_attribute("id") for e in failed] == ["latency_hiding", "waves"]
+    assert [e.find_element("xpath", "..").get_attribute("id") for e in failed] == [
+        "experiment-latency_hiding", "experiment-waves",
+    ]  # fmt: skip
     assert all("could not be drawn" in e.text for e in failed)
-    assert len(browser.find_elements("css selector", "#findings a")) == len(layout.LAYOUTS)
+    assert len(browser.find_elements("css selector", "#findings a")) == len(EXPERIMENTS)
     for name in ("intensity", "block_size", "clusters", "energy"):
-        assert points_of(browser, name), name
+        assert points_of(browser, f"experiment-{name}"), name

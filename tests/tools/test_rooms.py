@@ -23,7 +23,7 @@ def test_what_is_no_room_is_none(name: str) -> None:
 def test_a_room_has_what_is_asked_of_it(name: str) -> None:
     found = experiments.room(name)
     assert found is not None
-    asked = [getattr(found, word) for word in ("picture", "sentences") if hasattr(found, word)]
-    assert asked, "a room without a picture and without sentences"
-    for function in asked:
-        assert len(inspect.signature(function).parameters) == 2
+    takes = {word: getattr(found, word) for word in ("picture", "sentences") if hasattr(found, word)}
+    assert takes, "a room without a picture and without sentences"
+    for word, function in takes.items():
+        assert len(inspect.signature(function).parameters) == dict(picture=3, sentences=2)[word]

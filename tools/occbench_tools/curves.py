@@ -85,8 +85,11 @@ def apart(rows: pd.DataFrame, dial: str, names: list[str]) -> Iterator[tuple[dic
     if not rows[dial].duplicated().any():
         yield {}, rows
         return
+    curve = is_curve(rows[dial])
     for place, name in enumerate(names):
-        if rows[name].nunique(dropna=False) > 1:
+        parted = rows.groupby(name, dropna=False)[dial].nunique()
+        # What leaves no curve of one follows the dial, as a cap on registers does their number.
+        if len(parted) > 1 and not (curve and parted.max() < CURVE_POINTS):
             for value, part in rows.groupby(name, dropna=False):
                 for more, line in apart(part, dial, names[place + 1 :]):
                     yield ({name: value} if pd.notna(value) else {}) | more, line

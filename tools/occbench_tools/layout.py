@@ -1,248 +1,269 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each experiment is drawn: its question, its dial, what makes a line, and which lines are seen first."""
+"""What of an experiment is seen together: its curves in panels, each with a name, and the scales of its axes.
+
+For the picture and the report's chart alike; all is computed from the rows and env.json's description.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import routes
+from occbench_tools.analysis import CURVE_POINTS, cycles
+from occbench_tools.curves import ASKED, Line
+from occbench_tools.explain.phrases import VALUES, amount, at
 
-ROUTE = r"-(free|maxnreg\d+|maxrregcount\d+|bounds\d+x\d+)"
-
-
-class Layout(NamedTuple):
-    """question and dial are the program's own (a test compares them).
-
-    strip: what the variant's name says of the dial, and the line's does not. groups: columns that part the
-    rows of one kernel into lines, unless x is one of them. show: patterns of lines, those seen first. y: see
-    `scales` in chart.js.
-    """
-
-    question: str
-    dial: str
-    strip: str = ""
-    groups: tuple[str, ...] = ()
-    show: tuple[str, ...] = ()
-    y: str = ""
+MOST = 6  # lines of a panel whose names find room, and whose colours are told apart
+PANELS = 6  # of a picture
+DOTS = 16  # kernels without a curve, a line of text each
 
 
-LAYOUTS = {
-    "latency_hiding": Layout(
-        "How many warps hide the latency, when each brings more independent work?",
-        "warps_per_sm",
-        show=("^read-f32-4B-ilp[14]$", "^read-f32-16B-ilp[14]$", "^two-operand-ilp[14]$"),
-        y="GB/s",
-    ),
-    "intensity": Layout(
-        "How does the need for warps change with the arithmetic on each byte?",
-        "warps_per_sm",
-        show=("^ilp1", "^ilp4-fma(0|32|128)$"),
-        y="ceiling",
-    ),
-    "same_occupancy": Layout(
-        "Does it matter by which resource an occupancy came about?",
-        "occupancy_theoretical",
-        groups=("carveout_percent",),
-        show=("^L1.*50 %",),
-        y="GB/s",
-    ),
-    "block_size": Layout(
-        "Which block size, when the number of resident warps follows from it?", "block_size", y="best"
-    ),
-    "block_size_pick": Layout(
-        "Is the block size that the occupancy API picks the fastest?",
-        "block_size",
-        show=("^stencil", "^exchange", "^read", "^two-operand", "^ilp1-8KiB"),
-        y="best",
-    ),
-    "registers": Layout(
-        "What does one more register per thread cost?",
-        "registers_per_thread",
-        strip=r"-live\d+" + ROUTE,
-        groups=("register_route", "block_size"),
-        show=("^(load|fma), maxnreg, 512", "^(load|fma), maxnreg, 256"),
-        y="best",
-    ),
-    "spilling": Layout(
-        "Is spilling worth the occupancy that a register cap buys?",
-        "registers_per_thread",
-        strip=ROUTE,
-        groups=("register_route", "block_size", "carveout_percent"),
-        show=("maxnreg, 256 threads", "launch_bounds, 256 threads"),
-    ),
-    "launch_bounds_roulette": Layout(
-        "Is spilling worth the occupancy that __launch_bounds__ or -maxrregcount buys?",
-        "registers_per_thread",
-        strip=ROUTE,
-        groups=("register_route", "block_size"),
-        show=("^(gemm|hash|stencil), (maxnreg|launch_bounds), 256",),
-        y="best",
-    ),
-    "shared_memory": Layout(
-        "What does one more byte of shared memory per block cost?", "dynamic_smem_bytes", y="best"
-    ),
-    "tiled_matmul": Layout(
-        "How wide a tile of a matrix product, and how many of them on an SM?", "occupancy_theoretical"
-    ),
-    "transpose": Layout(
-        "How many warps does a transpose need, and what do they buy under bank conflicts?", "warps_per_sm"
-    ),
-    "nbody": Layout(
-        "Warps or bodies per thread: what brings all pairs of gravity to full speed?",
-        "warps_per_sm",
-        show=("bodies[124]$",),
-    ),
-    "reduction": Layout(
-        "How many warps hide the barriers of a row's sum, in blocks of which size?", "warps_per_sm"
-    ),
-    "softmax": Layout(
-        "How many warps does a softmax take, whose rows wait in the registers of a warp or a block?",
-        "warps_per_sm",
-        show=("-16B$",),
-    ),
-    "layer_norm": Layout(
-        "Does a layer normalization take fewer warps with a row per warp, or a row per block?",
-        "warps_per_sm",
-        show=("-row1024-16B$", "^warp-.*-16B$"),
-    ),
-    "scan": Layout(
-        "Barriers, shuffles or elements per thread: how many warps does a prefix sum take?",
-        "warps_per_sm",
-        show=(r"-block256-elements\d$",),
-    ),
-    "black_scholes": Layout(
-        "Does an elementwise kernel at the cusp want warps, options per thread, or registers?", "warps_per_sm"
-    ),
-    "adam": Layout(
-        "How many warps does an optimizer's step take, which reads four arrays and writes three?",
-        "warps_per_sm",
-        show=("^(4|16)B-ilp[14]$",),
-    ),
-    "dequantize": Layout(
-        "Warps or bytes per thread: what does it take to turn 8-bit weights into floats?",
-        "warps_per_sm",
-        show=("^(4|16)B-ilp[14]$",),
-    ),
-    "lattice_boltzmann": Layout(
-        "Registers or warps: what does a step of a lattice-Boltzmann fluid take, of 9 or 19 arrays?",
-        "warps_per_sm",
-        show=(r"^d2q9-sites[14]$", r"^d3q19-sites\d$"),
-    ),
-    "electrostatic": Layout(
-        "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
-        "warps_per_sm",
-        show=("^block128-points[148]$",),
-    ),
-    "monte_carlo": Layout(
-        "Warps or paths per thread: what overlaps a simulation's integers and special functions?",
-        "warps_per_sm",
-        show=("^paths[14](-maxnreg48)?$",),
-    ),
-    "mri": Layout(
-        "Warps or points per thread: what makes an MRI reconstruction fast?",
-        "warps_per_sm",
-        show=("^shared128-points[14]$",),
-    ),
-    "constant_memory": Layout(
-        "Does constant memory feed warps as well as tiles in shared memory do?",
-        "warps_per_sm",
-        show=("^(shared128|constant|indexed)-points[14]$",),
-    ),
-    "sha256": Layout(
-        "Warps, chains per thread or unrolled rounds: what makes SHA-256 fast?",
-        "warps_per_sm",
-        show=("^chains[14]-rounds16$", "^chains1-rounds64$"),
-    ),
-    "gemv": Layout(
-        "How many warps does a matrix times a vector take, with loads of which width and number?",
-        "warps_per_sm",
-        show=("^block256-",),
-    ),
-    "convolution": Layout(
-        "More outputs per thread or more warps: what brings a filter over an image to full speed?",
-        "warps_per_sm",
-        show=("^radius[13]-rows4-points[14]$",),
-    ),
-    "carveout": Layout(
-        "What does shared memory that nobody uses cost, when the warps stay the same?", "carveout_percent"
-    ),
-    "cache_reuse": Layout("When do more resident blocks spoil the L1 that they share?", "warps_per_sm"),
-    "bulk_copy": Layout(
-        "How few warps saturate DRAM, when copies run ahead of them into shared memory?",
-        "bytes_in_flight",
-        strip=r"-s\d+(?=-\d+B)",
-        groups=("warps_per_sm",),
-        show=("^bulk-(4096|8192|32768)B, 1 warp", "^async-2048B, [14] warp"),
-    ),
-    "pointer_chase": Layout(
-        "How long does one load take, at each level of the memory and under load?",
-        "working_set_bytes",
-        strip=r"(?<=walk)-.*|(?<=l2-line)\d+",
-        show=("^walk", "^(l1|l2|dram)$"),
-        y="own",
-    ),
-    "shared_latency": Layout(
-        "How many loads from shared memory fill its pipe, and how many when banks conflict?",
-        "warps_per_sm",
-        show=("^read-ilp[148]-conflict1$", "^read-ilp4-conflict(4|32)$"),
-        y="GB/s",
-    ),
-    "tensor_core": Layout(
-        "How many warps fill the tensor cores?",
-        "warps_per_sm",
-        show=("^mma-acc[128]$", "^wgmma-n(64|256)-ss1$", "^wgmma-n256-ss2$"),
-    ),
-    "barriers": Layout(
-        "What does waiting for the slowest warp cost, and what does naming barriers?",
-        "block_size",
-        groups=("warps_per_sm",),
-        show=("^sync-fma1,", "^exchange-uneven"),
-    ),
-    "divergence": Layout(
-        "What do lanes that part ways cost, and do more warps hide it?",
-        "lanes_apart",
-        strip=r"(?<=split-lane)-\d+",
-        groups=("warps_per_sm",),
-        show=("^split-lane", "^uniform"),
-        y="ceiling",
-    ),
-    "waves": Layout(
-        "What does a last, partial wave cost, and what the turnover from block to block?",
-        "waves",
-        groups=("blocks_per_sm",),
-        show=("^partial waves",),
-    ),
-    "clusters": Layout(
-        "What does a cluster cost: a neighbour's shared memory, and idle SMs?",
-        "cluster_size",
-        groups=("block_size",),
-        show=("^(dsmem-(read|spread)|smem-read)",),
-        y="GB/s",
-    ),
-    "energy": Layout("Which occupancy does a unit of work with the least energy?", "warps_per_sm", y="best"),
+class Axis(NamedTuple):
+    """A dial: what is said beside it, what its numbers are multiplied by, and the steps of its ticks."""
+
+    label: str
+    scale: float = 1
+    step: float = 0  # 0: any
+    log: bool = False
+    bytes: bool = False
+
+    @property
+    def short(self) -> str:
+        """'resident warps per SM'"""
+        return self.label[:1].lower() + self.label[1:].partition(" (")[0]
+
+
+AXES = {
+    "occupancy_theoretical": Axis("Theoretical occupancy (%)", 100, 12.5),
+    "warps_per_sm": Axis("Resident warps per SM", 1, 8),
+    "in_flight_bytes": Axis("Bytes in flight per SM", log=True, bytes=True),
+    "bytes_in_flight": Axis("Bytes in flight per pipeline", log=True, bytes=True),
+    "block_size": Axis("Threads per block", 1, 128),
+    "registers_per_thread": Axis("Registers per thread", 1, 32),
+    "dynamic_smem_bytes": Axis("Dynamic shared memory per block (KiB)", 1 / 1024),
+    "carveout_percent": Axis("Carve-out asked for (%)"),
+    "working_set_bytes": Axis("Working set", log=True, bytes=True),
+    "cluster_size": Axis("Blocks per cluster", log=True),
+    "lanes_apart": Axis("Lanes of a warp that branch away", 1, 4),
+    "waves": Axis("Waves"),
 }
 
 
-def layout(experiment: str) -> Layout:
-    """That of an experiment; a plain one for those that nobody described."""
-    return LAYOUTS.get(experiment, Layout("", "warps_per_sm"))
+def axis(column: str) -> Axis:
+    """That of any column."""
+    return AXES.get(column) or Axis(column.replace("_", " ").capitalize(), bytes=column.endswith("_bytes"))
 
 
-def kernels(rows: pd.DataFrame, experiment: str) -> pd.Series:
-    """The name of each row's kernel, without what the dial says of it.
+# A scale of env.json: what the axis says, and its values of scaled() rows.
+SCALES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
+    "rate": ("", lambda rows: rows["rate"]),
+    "best": ("% of the line's best", lambda rows: 100 * rows["throughput"] / rows["throughput"].max()),
+    "ceiling": ("% of the ceiling", lambda rows: rows["percent_of_ceiling"]),
+    "cycles": ("SM cycles per loop iteration", cycles),
+}
+# In the order in which lines are parted into panels, and named; the curve's own name where no column tells.
+TOLD_APART = ("words", "family", "form", "data_type", *ASKED, "curve")
+SHORT = {
+    "bank_conflict": "{} on a bank", "block_size": "blocks of {}", "bytes_per_access": "{}",
+    "family": "{}", "curve": "{}", "words": "{}",
+    "form": "{}", "register_cap": "cap {}",
+    "tile_width": "tile {}", "working_set_bytes": "{}",
+}  # fmt: skip
 
-    A variant that two families give its name to has the family before it.
+
+@dataclass
+class Panel:
+    """Lines that are seen together; `names` in their order; `hidden`: lines of the same kind that are not."""
+
+    lines: list[Line]
+    names: list[str]
+    title: str
+    numbers: list[float] = field(default_factory=list)  # by which alone the lines differ; empty: by more
+    hidden: int = 0
+
+
+def scale_of(it: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Series]]:
+    """That which a description names; a rate where it names none."""
+    return SCALES.get(it["scale"] if isinstance(it["scale"], str) else "", SCALES["rate"])
+
+
+def logarithmic(values: Iterable[float]) -> bool:
+    """Whether these lie more evenly by their ratios than by their differences, over a wide range."""
+    there = np.unique([v for v in values if pd.notna(v)])
+    if len(there) < 4 or there[0] <= 0 or there[-1] < 8 * there[0]:
+        return False
+    steps, ratios = np.diff(there), np.diff(np.log(there))
+    return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
+
+
+def fixed(line: Line) -> dict[str, Any]:
+    """What all rows of a line have alike, by column; what it is called, and the columns of ASKED."""
+    same: dict[str, Any] = {"family": line.family, "curve": line.curve}
+    if " " in line.curve:  # what the experiment calls it, and no variant's name
+        same["words"] = line.curve
+    for column in ASKED:
+        if column in line.rows and line.rows[column].nunique(dropna=False) == 1:
+            value = line.rows[column].iloc[0]
+            same[column] = None if pd.isna(value) else value
+    return line.parts | same
+
+
+def telling(told: list[dict[str, Any]]) -> list[str]:
+    """The least columns, in order, by which these lines differ from each other."""
+    columns: list[str] = []
+    groups = [list(range(len(told)))]
+    first = ("words", "family", "form")
+    parts = [column for each in told for column in each if column not in TOLD_APART]
+    for column in dict.fromkeys([*first, *parts, *TOLD_APART]):
+        parted: list[list[int]] = []
+        for group in groups:
+            by: dict[Any, list[int]] = {}
+            for i in group:
+                by.setdefault(told[i].get(column), []).append(i)
+            parted += by.values()
+        if len(parted) > len(groups):
+            columns.append(column)
+            groups = parted
+    return columns
+
+
+def names(found: list[Line], told: list[dict[str, Any]]) -> tuple[list[str], list[float], str]:
+    """A name for each line that no other has; numbers and column, where they differ by one column alone."""
+    columns = telling(told)
+    values = [each.get(columns[0]) for each in told] if len(columns) == 1 else []
+    if values and all(isinstance(v, (int, float, np.number)) for v in values):
+        return [amount(columns[0], v) for v in values], [float(v) for v in values], columns[0]
+    if "curve" in columns:
+        columns.remove("curve")
+        columns = ["curve", *(c for c in columns if c not in ("form", "family"))]
+    said = [", ".join(words_of(each, columns)) or line.curve for each, line in zip(told, found, strict=True)]
+    return [word if word not in said[:i] else f"{word} #{i + 1}" for i, word in enumerate(said)], [], ""
+
+
+def words_of(told: dict[str, Any], columns: Iterable[str]) -> list[str]:
+    """What these columns say of a line, in words; of a cap on registers its number alone."""
+    said = {}
+    for column in columns:
+        if column == "register_route" and told.get("register_cap") is not None:
+            column = "register_cap"
+        if column == "asked_resident_blocks" and "blocks_per_sm" not in columns:
+            said["blocks_per_sm"] = told.get(column)
+        elif told.get(column) is not None and (column, told[column]) != ("register_route", "free"):
+            said[column] = told[column]
+    return [
+        SHORT[column].format(amount(column, value)) if column in SHORT else at(column, value)
+        for column, value in said.items()
+        if value is not None
+    ]
+
+
+def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
+    """Lines of one experiment's scaled rows, in at most PANELS panels of at most MOST. it: described().
+
+    Where some are curves, those of one point are left out; so is a unit without a curve, unless kernels are
+    what is compared.
     """
-    if experiment == "same_occupancy":
-        by_route = routes(rows)
-        return by_route["kernel"] + ", by " + by_route["route"]
-    names = rows["variant"]
-    if experiment == "waves":
-        partial = rows["case_id"].str.contains(r"\.g\d+", regex=True)
-        return partial.map({True: "partial waves", False: "whole waves of short blocks"})
-    if strip := layout(experiment).strip:
-        names = names.str.replace(strip, "", regex=True)
-    families = rows.groupby(names)["family"].transform("nunique")
-    return names.where(families == 1, rows["family"] + " " + names)
+    length = {id(line): line.rows[it["dial"]].nunique() for line in found}
+    enough = CURVE_POINTS if max(length.values(), default=0) >= CURVE_POINTS else 2
+    several = max(length.values(), default=0) >= enough
+    kinds: dict[tuple[Any, ...], list[Line]] = {}
+    for line in found:
+        first = line.rows.iloc[0]
+        kind = (first["unit"], str(first.get("ceiling_kind"))) if it["scale"] == "rate" else ()
+        kinds.setdefault(kind, []).append(line)
+    made: list[Panel] = []
+    for kind in kinds.values():
+        long = [line for line in kind if length[id(line)] >= enough]
+        short = sorted((line for line in kind if length[id(line)] < enough), key=lambda e: -length[id(e)])
+        if it["compares_kernels"] and it["scale"] != "best" and long:
+            made += parted(long, MOST, 0) + parted(short, DOTS, 0)
+        elif long:
+            more = [line for line in short if length[id(line)] > 1][: max(0, MOST - len(long))]
+            made += parted(long + more, MOST, len(short) - len(more))
+        elif not several:
+            made += parted(short, DOTS, 0)
+    made.sort(key=lambda panel: -sum(len(line.rows) for line in panel.lines))
+    for extra in made[PANELS:]:
+        made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
+    # In the experiment's own order.
+    return sorted(made[:PANELS], key=lambda panel: min(line.rows.index.min() for line in panel.lines))
+
+
+def parted(found: list[Line], most: int, hidden: int) -> list[Panel]:
+    """Lines of one unit in panels, parted by the columns that make the fewest of them."""
+    told = [fixed(line) for line in found]
+    groups = [list(range(len(found)))]
+    while max(map(len, groups)) > most and len(groups) < PANELS:
+        large = max(groups, key=len)
+        by = parting([told[i] for i in large], most)
+        if not by:
+            break
+        new: dict[Any, list[int]] = {}
+        for i in large:
+            new.setdefault(told[i].get(by), []).append(i)
+        if len(groups) - 1 + len(new) > PANELS:
+            break
+        place = groups.index(large)
+        groups[place : place + 1] = new.values()
+    lone = [group for group in groups if len(group) == 1]
+    if 1 < len(lone) <= most:  # seen together
+        groups = [group for group in groups if len(group) > 1] + [[group[0] for group in lone]]
+    made = [panel(found, told, group, most, len(groups) > 1) for group in groups]
+    made[0].hidden += hidden
+    return made
+
+
+def parting(told: list[dict[str, Any]], most: int) -> str:
+    """The column that parts these lines into the fewest groups of at most `most`; else the most even."""
+    scores: dict[str, tuple[float, ...]] = {}
+    for place, column in enumerate(TOLD_APART):
+        values = [each.get(column) for each in told]
+        counts = [values.count(value) for value in set(values)]
+        if len(counts) > 1 and column != "curve":
+            fits = max(counts) <= most
+            scores[column] = (0, len(counts), max(counts)) if fits else (1, place)
+    return min(scores, key=scores.__getitem__, default="")
+
+
+def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most: int, one_of: bool) -> Panel:
+    """One of them. Of too many lines those are shown that lie farthest apart, in the order of their best."""
+    hidden = 0
+    if len(group) > most:
+        group = sorted(group, key=lambda i: found[i].rows["throughput"].max())
+        kept = {round(place) for place in np.linspace(0, len(group) - 1, most)}
+        hidden, group = len(group) - len(kept), [group[place] for place in sorted(kept)]
+    shown, here = [found[i] for i in group], [told[i] for i in group]
+    said, numbers, column = names(shown, here)
+    alike = [c for c in telling(told) if len({each.get(c) for each in here}) == 1] if one_of else []
+    title = ", ".join(words_of(here[0], alike)) or (shown[0].curve if len(shown) == 1 else "")
+    while (
+        len(shown) > 1 and all(", " in name for name in said) and len({n.split(", ")[0] for n in said}) == 1
+    ):
+        first = said[0].split(", ")[0]
+        title = ", ".join(filter(None, (title, first)))
+        said = [name.partition(", ")[2] for name in said]
+    if column:
+        title = f"{title}: by {word(column)}" if title else f"By {word(column)}"
+        order = sorted(range(len(shown)), key=lambda i: numbers[i])
+        shown, said, numbers = ([each[i] for i in order] for each in (shown, said, numbers))
+    return Panel(shown, said, title, numbers, hidden)
+
+
+def word(column: str) -> str:
+    """A column in a few words: 'ILP', 'FMAs per load', 'block size'"""
+    said = VALUES.get(column, "")
+    if said.startswith("{} ") or said == "ILP {}":
+        return said.replace("{}", "").strip()
+    return column.removeprefix("asked_").replace("_", " ")
+
+
+def ticks(values: Iterable[float]) -> list[float]:
+    """Powers of two that cover these, at most nine."""
+    there = [v for v in values if v > 0]
+    first, last = math.ceil(math.log2(min(there)) - 1e-9), math.floor(math.log2(max(there)) + 1e-9)
+    return [2.0**power for power in range(first, last + 1, max(1, math.ceil((last - first) / 7)))]

@@ -2,7 +2,7 @@
 """One room per experiment that has something of its own to say or to show, found by its name; none is needed.
 
 A room may have `sentences(rows, env)`: clauses on its scaled rows, the most telling first; and
-`picture(rows, env)`: its Figure of them, where the plain one does not show what it is about.
+`picture(rows, env, plot)`: its Figure of them by occbench_tools.plot.sheet, or None for the plain one.
 """
 
 from __future__ import annotations

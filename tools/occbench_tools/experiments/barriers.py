@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from occbench_tools.analysis import best, meetings
+from occbench_tools.analysis import best, many, meetings
 from occbench_tools.explain.phrases import cost
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
@@ -50,3 +54,31 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             f"at equal residency, {row['blocks_per_sm']:.0f} blocks of {row['block_size']:.0f}, the code of "
             f"such a barrier alone {cost(row['rate_named'], row['rate'])}"
         )
+
+
+def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
+    """A barrier's price over block size at equal warps, alone and with uneven work, and its name's."""
+    rows = meetings(rows)
+    figure, (alone, uneven, named), _ = plot.sheet(3, wide=1)
+    sync = rows[rows["form"] == "sync"]
+    sync = sync[sync["curve"] == sync["curve"].min()]
+    if plot.panel(alone, sync, "__syncthreads and one FMA", "", "SM cycles per barrier"):
+        plot.curves(alone, sync, "warps_per_sm", "block_size", "cycles_per_round", log=True)
+    part = rows[(rows["form"] == "exchange-uneven") & rows["ratio"].notna()]
+    if plot.panel(uneven, part, "Uneven work before each barrier", "", "Time over that without barriers"):
+        plot.curves(uneven, part, "warps_per_sm", "block_size", "ratio", log=True)
+    part = rows[rows["form"].isin(["exchange", "named", "named-runtime"])]
+    if len(part):
+        size = part.groupby("block_size")["curve"].nunique().idxmax()  # that most of them have
+        part = part[part["block_size"] == size].sort_values("barriers")
+    if plot.panel(named, part, "What a barrier's name costs, in blocks of one size", "", " "):
+        part = part.loc[part.groupby("curve", sort=False)["blocks_per_sm"].idxmax()]
+        names = {"exchange": "__syncthreads", "named-runtime": "an id known at run time"}
+        words = [
+            f"{names.get(row['form']) or many(row['barriers'], 'named barrier')}: "
+            f"{many(row['blocks_per_sm'], 'block')} per SM"
+            for _, row in part.iterrows()
+        ]
+        plot.dots(named, words, [part["rate"].loc[[i]] for i in part.index])
+        named.set_xlabel(part["unit"].iloc[0])
+    return figure

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from occbench_tools.analysis import best, parted
+from occbench_tools.explain.phrases import at
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
@@ -36,3 +41,24 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             f"diverge, {100 * row['outside']:.1f} % of the lanes idle and {100 * row['loss']:.1f} % of the "
             "rate is lost"
         )
+
+
+def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
+    """Time over the lanes that part ways, and over nested branches; and what boundaries cost."""
+    rows = parted(rows)
+    figure, (one, nested, edges), _ = plot.sheet(3)
+    for axes, form, words in ((one, "split-lane", "One branch"), (nested, "nested", "Nested branches")):
+        part = rows[(rows["form"] == form) & rows["ratio"].notna()]
+        if plot.panel(axes, part, words, "", "Time over that of no branch"):
+            plot.curves(axes, part, "warps_per_sm", "lanes_apart", "ratio")
+    edge = rows[rows["form"].isin(["vector", "image", "full-tested"]) & rows["loss"].notna()]
+    if plot.panel(edges, edge, "Boundary tests: useful rate lost; x: lanes that stand outside", "", "%"):
+        for (warps, part), colour in zip(edge.groupby("warps_per_sm"), plot.COLOURS, strict=False):
+            x = 100 * part["divergent_warps"]
+            edges.plot(
+                x, 100 * part["loss"], "o", color=colour, markersize=5, label=at("warps_per_sm", warps)
+            )
+            edges.plot(x, 100 * part["outside"], "x", color=plot.INK, markersize=7)
+        plot.fit(edges, "divergent_warps")
+        edges.set_xlabel("Warps that diverge (%)")
+    return figure

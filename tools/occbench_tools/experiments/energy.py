@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from occbench_tools.analysis import best, busy, is_curve, per_joule, waited
 from occbench_tools.explain.phrases import at, occupancy, speed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
@@ -40,3 +44,20 @@ def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
         )
     yield from (words for _, words in sorted(frugal_ones))
     yield from rates
+
+
+def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure | None:
+    """Speed, and work per joule, over occupancy, each kernel against its best."""
+    rows = rows.assign(per_joule=per_joule(rows))
+    swept = rows[rows.groupby(["family", "variant"])["warps_per_sm"].transform("nunique") > 1]
+    if swept["per_joule"].isna().all():
+        return None
+    figure, panels, _ = plot.sheet(2)
+    for axes, y, words in (
+        (panels[0], "throughput", "Speed of single launches"),
+        (panels[1], "per_joule", "Work per joule of the whole board"),
+    ):
+        part = swept.assign(share=100 * swept[y] / swept.groupby(["family", "variant"])[y].transform("max"))
+        if plot.panel(axes, part, words, "", "% of the kernel's own best"):
+            plot.curves(axes, part, "curve", "warps_per_sm", "share", model=y == "throughput", log=True)
+    return figure

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import many, sawtooth, tooth, turnover
-from occbench_tools.explain.phrases import span
+from occbench_tools.analysis import is_curve, many, sawtooth, tooth, turnover
+from occbench_tools.explain.phrases import at, span
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
@@ -36,3 +41,29 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         )
     if len(turns) and not turns["sure"].any():
         yield "turnover from block to block: too few blocks to tell"
+
+
+def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
+    """Time over waves, whose stairs are whole waves, and a block's turnover over its time."""
+    figure, (stairs, turns), _ = plot.sheet(2)
+    grids = sawtooth(rows)
+    grids = grids.assign(ratio=grids["time_median_s"] * np.ceil(grids["waves"]) / grids["expected"])
+    if plot.panel(stairs, grids, "Grids around whole waves", "", "Time over one wave's"):
+        plot.curves(stairs, grids, "blocks_per_sm", "waves", "ratio")
+        steps = np.arange(np.ceil(grids["waves"].max()) + 1)
+        stairs.step(steps, steps, where="pre", color=plot.INK, linewidth=0.8, linestyle="--")
+        stairs.set_xlabel("Waves: grid over resident blocks; dashed: rounded up")
+    found = turnover(rows)
+    sure = found[found["sure"]]
+    if plot.panel(turns, sure, "Turnover: what a wave adds to its work", "", "SM cycles per wave"):
+        lines = list(sure.groupby("blocks_per_sm"))
+        for (blocks, part), colour in zip(lines, plot.shades(len(lines)), strict=True):
+            part = part.sort_values("block_us")
+            x, y = part["block_us"], part["cycles"]
+            error = [y - part["low"], part["high"] - y]
+            turns.errorbar(x, y, error, fmt="none", ecolor=colour, capsize=3)
+            style = "o-" if is_curve(x) else "o"
+            turns.plot(x, y, style, color=colour, label=at("blocks_per_sm", blocks))
+        plot.fit(turns, "block_us", log=True)
+        turns.set_xlabel("Time of a block (us)")
+    return figure

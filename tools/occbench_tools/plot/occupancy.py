@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from occbench_tools.plot.sheet import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, head, panel, sheet
+from occbench_tools.plot.sheet import head, panel, sheet
+from occbench_tools.plot.theme import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
 # What theory is made of, in the order of a launch; each with its colour.
 PARTS = {
     "occupancy_launch": ("achieved", BLUE),
-    "lost_to_unused_places": ("unused places", GREY),
+    "lost_to_unused_places": ("unused places", PURPLE),
     "lost_to_ramp": ("ramp", SKY),
     "lost_to_turnover": ("turnover", GREEN),
     "lost_to_tail": ("tail", ORANGE),
@@ -31,12 +34,12 @@ def accounted(cases: pd.DataFrame) -> pd.DataFrame:
 def stack(axes: Axes, rows: pd.DataFrame, places: np.ndarray) -> None:
     """A bar per row: achieved occupancy and its losses up to theory, %; a mark: while SMs are active."""
     left = np.zeros(len(rows))
-    for column, (name, colour) in PARTS.items():
+    for column, (_, colour) in PARTS.items():
         width = 100 * rows[column].clip(lower=0).to_numpy()
-        axes.barh(places, width, 0.8, left, color=colour, label=name, linewidth=0)
+        axes.barh(places, width, 0.8, left, color=colour, linewidth=0)
         left += width
     active = 100 * rows["occupancy_resident"]
-    axes.plot(active, places, "|", color="black", markersize=6, label="achieved while active")
+    axes.plot(active, places, "|", color=BLACK, markersize=6)
     axes.set(xlim=(0, 103), ylim=(places.max() + 0.6, places.min() - 0.6))
 
 
@@ -47,14 +50,16 @@ def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     title = "Where occupancy goes between theory and the launch"
     if len(gap):
         title += f": {100 * gap.mean():.1f} points in the mean of {len(gap):,} cases"
-    figure, (left, right) = sheet(["AB", "AB"])
+    named = found["experiment"].nunique()
+    figure, (left, right), _ = sheet(2, height=0.4 + 0.17 * max(8, named))
     words = "Occupancy (%); to the bar's end: theory"
-    if panel(left, found, "The case of each experiment that loses most", words, " "):
+    if panel(left, found, "Of each experiment the case that loses most", words, " "):
         worst = found.loc[gap.groupby(found["experiment"]).idxmax()].sort_values("experiment")
         places = np.arange(len(worst))
         stack(left, worst, places)
         left.set_yticks(places, worst["experiment"], fontsize=8)
-    grids = found[(found["experiment"] == "waves") & found["case_id"].str.contains(r"\.r1\.g\d+")]
+    alone = found["asked_grid_size"].notna() & (found["blocks_per_sm"] == 1)
+    grids = found[alone & (found["experiment"] == "waves")]
     if panel(right, grids, "waves, 1 block per SM: blocks in the grid", words, " "):
         grids = grids.sort_values("grid_size")
         places = np.arange(len(grids))
@@ -62,6 +67,9 @@ def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         right.set_yticks(places, grids["grid_size"].astype(int), fontsize=8)
         right.set_xlim(0, 103 * grids["occupancy_theoretical"].max())
     if len(found):
-        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
+        marks = [Patch(color=colour) for _, colour in PARTS.values()]
+        marks.append(Line2D([], [], linestyle="none", marker="|", color=BLACK, markersize=8))
+        said = [*(name for name, _ in PARTS.values()), "achieved while active"]
+        figure.legend(marks, said, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
     head(figure, title, env)
     return figure

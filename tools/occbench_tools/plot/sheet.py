@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures share: the page, lines with intervals, their names, and what stands behind them."""
+"""What all pictures share: the page, its heads, and lines with their intervals and what the model said."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -16,76 +14,101 @@ matplotlib.use("Agg")  # files only, no display
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import picture
+from occbench_tools.explain.phrases import at, in_bytes
+from occbench_tools.layout import axis, ticks
+from occbench_tools.plot.names import SIZE, name_lines
+from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, shades
 
-# Okabe and Ito's colours, told apart by every kind of colour vision; grey is kept for theory and background.
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
-)  # fmt: skip
-GREY, INK = "0.6", "0.35"
-DIPS = "dips: see 'Warps come in\nfours', docs/corrections.md"
-MODEL = "model"  # gid of the lines that are predictions
-BARE = "bare"  # gid of those of too few points to be joined
+WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
+MODEL = "model"  # gid of what is predicted
+BARE = "bare"  # gid of lines of too few points to be joined
+HIDDEN = "hidden"  # gid of a panel's word on lines that are not drawn
+STYLE = {
+    "axes.edgecolor": INK, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
+    "axes.titlesize": 10, "axes.labelsize": SIZE, "xtick.labelsize": SIZE, "ytick.labelsize": SIZE,
+    "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # of one width
+    "grid.color": FAINT, "grid.linewidth": 0.8, "axes.axisbelow": True, "lines.linewidth": 1.7,
+    "lines.markersize": 3.5, "svg.hashsalt": "occbench", "xtick.major.size": 3, "ytick.major.size": 0,
+    "axes.titlepad": 4, "figure.constrained_layout.h_pad": 0.07, "figure.constrained_layout.w_pad": 0.06,
+}  # fmt: skip
+matplotlib.rcParams.update(STYLE)
 
 
-def sheet(panels: int | list[str]) -> tuple[Figure, list[Axes]]:
-    """A page with its panels; head() names it.
+def sheet(
+    count: int, strips: bool = False, wide: int = 0, height: float = 2.75
+) -> tuple[Figure, list[Axes], list[Axes]]:
+    """A page of so many panels, two in a row, the last `wide` and one left over in rows of their own.
 
-    panels: how many in one row; or a plan of rows, a letter for each panel, as matplotlib's mosaics have it.
+    head() names it. strips: below each panel a low one with the same x, which come third.
     """
-    plan = [list(range(panels))] if isinstance(panels, int) else list(map(list, panels))
-    size = (10 if len(plan[0]) < 3 else 13, 4.375 if len(plan) == 1 else 6.5)
-    figure = Figure(figsize=size, layout="constrained", dpi=160)
-    axes = list(figure.subplot_mosaic(plan).values())
-    for each in axes:
-        each.grid(alpha=0.25)
-        each.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    rows = [[str(i), str(min(i + 1, count - wide - 1))] for i in range(0, count - wide, 2)]
+    plan = [row for names in rows for row in (names, *([[f"s{name}" for name in names]] if strips else []))]
+    tall = len(rows) + wide
+    figure = Figure(figsize=(WIDTH, 0.6 + height * tall + 0.9 * (tall == 1)), dpi=144, layout="constrained")
+    # What has a name beside each of its dots takes no room from the others.
+    parts = iter(figure.subfigures(bool(rows) + wide, 1, height_ratios=[len(rows)] * bool(rows) + [1] * wide,
+                                   squeeze=False)[:, 0]) if wide else iter([figure])  # fmt: skip
+    made = {}
+    if rows:
+        ratios = [4.6, 1] * len(rows) if strips else [1] * len(rows)
+        made = next(parts).subplot_mosaic(plan, height_ratios=ratios)
+    made |= {str(count - wide + i): part.subplots() for i, part in enumerate(parts)} if wide else {}
+    panels = [made[str(i)] for i in range(count)]
+    below = [made[f"s{i}"] for i in range(count - wide)] if strips else []
+    for panel, strip in zip(panels, below, strict=False):
+        strip.sharex(panel)
+        panel.tick_params(labelbottom=False)
+    return figure, panels, below
 
 
 def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
-    """The title, and below it where the numbers come from and what the lines are; when all is drawn."""
-    height = figure.get_size_inches()[1]
+    """Names the lines; then the title, and below it where the numbers come from and what the lines are."""
+    drawn = {artist.get_gid() for artist in figure.findobj() if artist.get_gid()}
     commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
     source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
-    style: dict[str, Any] = dict(color=INK, fontsize=9.5)
+    style: dict[str, Any] = dict(color=INK, fontsize=8.5)
     if env.get("source") == "model":
         source = f"MODEL, nothing here was measured: {source}"
         style |= dict(color=VERMILION, fontweight="bold")
-    drawn = {artist.get_gid() for artist in figure.findobj()}
     if MODEL in drawn:
-        source += "; thin grey lines: the model, beforehand"
+        source += "; grey: the model, beforehand"
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
-    heading: dict[str, Any] = dict(fontsize=13, fontweight="bold")
+    if hidden := sum(int(word.removeprefix(HIDDEN)) for word in drawn if word.startswith(HIDDEN)):
+        source += f"; {hidden} more lines in occbench report"
+    heading: dict[str, Any] = dict(fontsize=11.5, fontweight="bold", color=INK)
     titles = wrapped(figure, picture(title), **heading)
     sources = wrapped(figure, picture(source), **style)
-    # An empty line of the title for each of the text's.
-    words = "\n".join(titles + [""] * len(sources))
-    figure.suptitle(words, x=0.01, ha="left", **heading)
-    top = 1 - (0.1 + 0.22 * len(titles)) / height
+    height = figure.get_size_inches()[1] + 0.19 * len(titles) + 0.15 * len(sources) - 0.3
+    figure.set_size_inches(WIDTH, height)
+    top = 1 - (0.07 + 0.19 * len(titles) + 0.04) / height
+    figure.text(0.01, 1 - 0.07 / height, "\n".join(titles), va="top", **heading)
     figure.text(0.01, top, "\n".join(sources), va="top", **style)
+    taken = (0.16 + 0.19 * len(titles) + 0.15 * len(sources)) / height
+    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - taken))
+    name_lines(figure)
+    figure.set_layout_engine("none")  # all has its place, and no file need find it anew
 
 
 def wrapped(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
     """The words in as few lines as the page is wide for."""
-    for columns in range(160, 20, -4):
-        text = figure.text(0, 0, "\n".join(textwrap.wrap(words, columns, break_on_hyphens=False)), **style)
-        fits = text.get_window_extent().width <= 0.98 * figure.bbox.width
-        text.remove()
-        if fits:
-            break
-    return textwrap.wrap(words, columns, break_on_hyphens=False)
+    text = figure.text(0, 0, words, **style)
+    wide = text.get_window_extent().width / figure.bbox.width
+    text.remove()
+    columns = max(20, int(len(words) * 0.95 / wide)) if wide > 0.97 else len(words) + 1
+    return textwrap.wrap(words, columns, break_on_hyphens=False) or [""]
 
 
 def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str = "") -> bool:
     """Heads a panel; False, and a word in it, when the run has no rows for it. y_label: else the unit."""
-    axes.set_title(words, loc="left", fontsize=11)
+    axes.set_title(words)
     axes.set_xlabel(x_label)
     if rows.empty:
         axes.set(xticks=[], yticks=[])
@@ -105,158 +128,143 @@ def as_predicted(rows: pd.DataFrame) -> pd.Series:
     return said / rows["throughput"]
 
 
-def join(axes: Axes, x: pd.Series, y: pd.Series, **style: Any) -> None:  # noqa: ANN401
-    """A line through points in order; where they are too few to be a curve, their marks alone."""
-    if not is_curve(x):
-        style |= dict(linestyle="none")
-        if style.get("gid") == MODEL:
-            style |= dict(marker="_", markersize=9)
-        else:
-            style |= dict(marker=style.get("marker") or ".", gid=BARE if len(set(x)) > 1 else None)
-    axes.plot(x, y, **style)
-
-
-def curve(axes: Axes, rows: pd.DataFrame, x: str, y: str = "rate", **style: Any) -> None:  # noqa: ANN401
+def curve(
+    axes: Axes, rows: pd.DataFrame, x: pd.Series, y: pd.Series, colour: str, name: str = "",
+    time: bool = False, model: bool = True, **style: Any,  # noqa: ANN401
+) -> None:  # fmt: skip
     """One line, with the 95 % interval of those points where it is wide enough to be seen.
 
-    y is a throughput, or a time if its name says so (cycles_per_pass, time_median_s, ...). Where it is the
-    row's own (a rate, percent or time, and no ratio of two rows), what the model said of it stands behind as
-    a thin grey line; not behind curves without marks, which are background themselves.
+    x and y are of the rows; y goes with their throughput, or with their `time`. What the model said of it
+    stands behind in grey, where y is the row's own and no ratio of two rows.
     """
-    rows = rows.sort_values(x)
-    style = {"marker": "o", "markersize": 3.5, "linewidth": 1.8} | style
-    join(axes, rows[x], rows[y], **style)
-    if y.startswith("own_"):  # by the kernel's own clock, and not by the launches' times
-        return
-    time = "time" in y or "cycles" in y
+    order = np.argsort(x.to_numpy(), kind="stable")
+    x, y, rows = x.iloc[order], y.iloc[order], rows.iloc[order]
+    joined = is_curve(x)
     said = as_predicted(rows)
-    if style["marker"] and (time or y.startswith(("rate", "percent"))) and said.notna().any():
-        expected = rows[y] / said if time else rows[y] * said
-        join(axes, rows[x], expected, color=GREY, linewidth=0.9, zorder=1.5, gid=MODEL)
+    if model and said.notna().any():
+        expected = y / said if time else y * said
+        alone = dict(linestyle="none", marker="_", markersize=9)
+        axes.plot(x, expected, color=GREY, zorder=1.5, gid=MODEL, **(dict(linewidth=1) if joined else alone))
+    if not joined:
+        style = dict(linestyle="none", markersize=5, gid=BARE if x.nunique() > 1 else None) | style
+    axes.plot(x, y, **dict(marker="o", color=colour, label=picture(name) or None) | style)
     # The longest time is the lowest throughput.
     low, high = (rows["time_median_s"] / rows[f"time_ci95_{end}_s"] for end in ("high", "low"))
     if time:
         low, high = 1 / high, 1 / low
-    seen = (high - low) * rows[y] > 0.02 * rows[y].max()
+    seen = ((high - low) * y > 0.02 * y.max()).to_numpy()
     if seen.any():
-        error = np.array([rows[y] * (1 - low), rows[y] * (high - 1)])[:, seen]
-        axes.errorbar(rows[x][seen], rows[y][seen], error, fmt="none", ecolor=style["color"], capsize=2)
-
-
-Ends = list[tuple[pd.DataFrame, str, str]]  # lines: their rows, their name, their colour
+        error = np.array([y * (1 - low), y * (high - 1)]).clip(0)[:, seen]
+        axes.errorbar(x[seen], y[seen], error, fmt="none", ecolor=colour, capsize=2, elinewidth=1)
 
 
 def curves(
-    axes: Axes,
-    rows: pd.DataFrame,
-    by: str,
-    x: str,
-    y: str = "rate",
-    name: Callable[[Any], str] = str,
-    colours: Sequence[str] = COLOURS,
-    **style: Any,  # noqa: ANN401
-) -> Ends:
-    """A line for each value of column `by`, for name_ends."""
-    ends = []
-    for (key, line), colour in zip(
-        rows.dropna(subset=[x, y]).groupby(by), itertools.cycle(colours), strict=False
-    ):
-        curve(axes, line, x, y, color=colour, **style)
-        ends.append((line, name(key), colour))
-    return ends
+    axes: Axes, rows: pd.DataFrame, by: str, x: str, y: str, model: bool = False, log: bool = False,
+    names: dict[Any, str] | None = None,
+) -> None:  # fmt: skip
+    """A line for each value of column `by`, named by it or as `names` has it; and the panel's limits.
 
-
-def shades(count: int) -> list[str]:
-    """So many colours of one scale, from dark blue to yellow, in order for every kind of colour vision."""
-    scale = matplotlib.colormaps["viridis"]
-    return [to_hex(scale(0.9 * i / max(1, count - 1))) for i in range(count)]
-
-
-def name_ends(axes: Axes, names: Ends, x: str, y: str = "rate") -> None:
-    """Names (a line's rows, words, colour) beside the lines' ends, moved apart; wants the final limits.
-
-    All stay within the panel's height: what is drawn beyond it shrinks every panel.
+    y is a column; a ratio, or cycles, has no model's line. Rows without x or y are left out.
     """
-    to_axes = axes.transData + axes.transAxes.inverted()
-    ends = []
-    for rows, words, colour in (name for name in names if len(name[0])):
-        end = rows.loc[rows[x].idxmax()]
-        height = to_axes.transform((end[x], end[y]))[1]
-        ends.append([end[x], round(height, 2), rows[y].mean(), words, colour])
-    ends.sort(key=lambda end: end[:3])
-    for _ in range(100):
-        for below, above in itertools.pairwise(ends):
-            room = 0.03 * (2 + below[3].count("\n") + above[3].count("\n"))
-            if below[0] == above[0] and (lack := room - (above[1] - below[1])) > 0:
-                below[1], above[1] = below[1] - lack / 2, above[1] + lack / 2
-        for end in ends:
-            margin = 0.03 * (1 + end[3].count("\n"))
-            end[1] = min(max(end[1], margin), 1 - margin)
-    for end_x, height, _, words, colour in ends:
-        axes.annotate(words, (end_x, height), (7, 0), ("data", "axes fraction"), "offset points",
-                      va="center", color=colour, fontsize=10)  # fmt: skip
+    lines = rows.dropna(subset=[x, y]).groupby(by)
+    there = [(value, line) for value, line in lines if not names or value in names]
+    numbers = pd.api.types.is_numeric_dtype(rows[by])
+    time = "cycles" in y or y == "ratio"
+    for (value, line), colour in zip(there, shades(len(there)) if numbers else COLOURS, strict=False):
+        name = names[value] if names else at(by, value) if numbers else value
+        curve(axes, line, line[x] * axis(x).scale, line[y], colour, name, time, model)
+    fit(axes, x, log=log)
 
 
-def note(axes: Axes, x: float, y: float, words: str) -> None:
-    """Small grey words at a place in parts of the panel."""
-    axes.text(x, y, words, transform=axes.transAxes, color=INK, fontsize=9)
+def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequence[pd.Series] = ()) -> None:
+    """Kernels one below the other: their values, and what the model said of them."""
+    for place, values in enumerate(rows):
+        if said:
+            axes.plot(said[place], [place] * len(values), "|", color=GREY, markersize=9, gid=MODEL)
+        axes.plot(values, [place] * len(values), "o", color=BLUE, markersize=5)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    values = pd.concat(list(rows))
+    if values.min() < 0.5 * values.max():
+        axes.set_xlim(left=0)
 
 
-def behind(axes: Axes, label: str, top: float) -> Axes:
-    """An axis on the right, for what theory or the compiler says; what is drawn on it stands behind."""
-    back = axes.twinx()
-    axes.set_zorder(back.get_zorder() + 1)
-    axes.patch.set_visible(False)
-    back.spines["top"].set_visible(False)
-    back.set_ylim(0, top)
-    back.set_ylabel(label, color=INK)
-    back.tick_params(axis="y", colors=INK)
-    return back
+def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
+    """Limits and ticks by what is drawn. column: what x is; log: by powers of two; full: warps of an SM.
 
-
-def staircase(axes: Axes, rows: pd.DataFrame, x: str) -> None:
-    """Theoretical occupancy in grey, one flight of steps for each block size if that is not x itself."""
-    back = behind(axes, "Theoretical occupancy (%)", 108)
-    for _, part in rows.groupby("block_size") if x != "block_size" else [(0, rows)]:
-        steps = 100 * part.groupby(x)["occupancy_theoretical"].max()
-        if not is_curve(steps.index):
-            continue
-        back.step(steps.index, steps, where="mid", color=GREY, linewidth=1)
-        back.fill_between(steps.index, steps, step="mid", color=GREY, alpha=0.18, linewidth=0)
-
-
-def ceiling(axes: Axes, rows: pd.DataFrame, words: str, end: float, begin: float = 0) -> None:
-    """The dashed line that no kernel can cross, named above its left end; and the y limits that it needs."""
-    top, unit = (rows["ceiling"] * rows["rate"] / rows["throughput"]).max(), rows["unit"].iloc[0]
-    if pd.isna(top):
-        axes.set_ylim(0, 1.1 * rows["rate"].max())
+    y begins at 0 unless that hides the differences, and goes by
+    decades where it spans two.
+    """
+    lines = [line for line in axes.lines if line.get_transform() is axes.transData]
+    x, y = (np.concatenate([np.asarray(getattr(line, f"get_{way}data")(), float) for line in lines] or [[]])
+            for way in "xy")  # fmt: skip
+    x, y = (np.unique(values[np.isfinite(values)]) for values in (x, y))
+    if not len(x) or not len(y):
         return
-    axes.plot([begin, end], [top, top], color=INK, linestyle="--", linewidth=1.2)
-    axes.set_ylim(0, 1.1 * top)
-    note(axes, 0.01, 1.015 / 1.1, f"{words}: {top:,.{0 if top > 100 else 1}f} {unit}")
+    how = axis(column)
+    axes.set_xlabel(how.label)
+    if log and x[0] > 0 and x[-1] > x[0]:
+        apart = np.diff(np.log(x)).min() > 0.12 * np.log(x[-1] / x[0])
+        places = list(x) if apart else ticks(x)
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(x[0] / (x[-1] / x[0]) ** 0.04, x[-1] * (x[-1] / x[0]) ** 0.04)
+        axes.set_xticks(places, [at_tick(column, value, full) for value in places])
+        axes.set_xticks([], minor=True)
+    else:
+        margin = 0.04 * (x[-1] - x[0]) or 0.5
+        axes.set_xlim(x[0] - margin, x[-1] + margin)
+        if how.step and x[-1] > x[0]:
+            # So many halves or doubles of the step that 5 to 9 ticks are seen.
+            step = how.step * 2.0 ** np.ceil(np.log2((x[-1] - x[0]) / how.step / 9))
+            axes.xaxis.set_major_locator(MultipleLocator(step))
+        elif len(x) <= 9 and np.diff(x, prepend=-np.inf).min() > 0.07 * (x[-1] - x[0]):
+            axes.set_xticks(x, [f"{value:g}" for value in x])
+    own = [line for line in lines if line.get_gid() != MODEL]
+    own_y = np.concatenate([np.asarray(line.get_ydata(), float) for line in own])
+    low, top = np.nanmin(own_y), max(np.nanmax(own_y), min(y[-1], 1.3 * np.nanmax(own_y)))
+    if low > 0 and top > 60 * low:
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.4, 1.4 * top)
+    elif low > 0.33 * top:
+        span = max(top - low, 0.04 * top)
+        axes.set_ylim(low - 0.12 * span, top + 0.12 * span)
+    else:
+        axes.set_ylim(min(0, 1.1 * low), 1.08 * top if top > 0 else 0.1)
+    axes.yaxis.set_major_formatter("{x:,.10g}")
 
 
-def occupancy_on_top(axes: Axes, full: float) -> None:
-    """A second scale for an x of resident warps, of which an SM holds `full`."""
-    axes.set(xlim=(0, 1.28 * full), xticks=range(0, int(full) + 1, 8))
-    top = axes.secondary_xaxis("top", functions=(lambda w: 100 * w / full, lambda o: full * o / 100))
-    top.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 % occupancy"], color=INK, fontsize=9)
-    top.tick_params(color=INK, length=3)
-    top.spines["top"].set_visible(False)
+def at_tick(column: str, value: float, full: float = 0) -> str:
+    """'64 KiB' of bytes, '16' and its share of `full` below of warps, '0.5' of others."""
+    if axis(column).bytes:
+        return in_bytes(value)
+    share = f"\n{100 * value / full:.0f} %" if full and column == "warps_per_sm" else ""
+    return f"{value:g}{share}"
 
 
-def log2(axes: Axes, values: Sequence[float], name: Callable[[float], str] = "{:g}".format) -> None:
-    """A logarithmic x with a tick at each value, or at some powers of 2 where there are many."""
-    axes.set_xscale("log", base=2)
-    ticks = sorted(set(values))
-    if len(ticks) > 9:
-        first, last = (math.ceil(math.log2(end)) for end in (ticks[0], ticks[-1]))
-        ticks = [2.0**power for power in range(first, last + 1, math.ceil((last - first) / 6))]
-    axes.set_xticks(ticks, [name(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
+def ceiling(axes: Axes, rows: pd.DataFrame, words: str) -> None:
+    """The dashed line that no kernel can cross, where the best comes near it; named."""
+    top = (rows["ceiling"] * rows["rate"] / rows["throughput"]).max()
+    if pd.notna(top) and rows["rate"].max() > 0.8 * top:
+        axes.axhline(top, color=INK, linestyle="--", linewidth=1)
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, max(high, top + 0.11 * (top - low)))
+        words = f"{words}: {top:,.{0 if top > 100 else 1}f}"
+        note(axes, 0.01, top + 0.01 * (top - low), words, axes.get_yaxis_transform())
 
 
-def bytes_name(count: float) -> str:
-    """'64 KiB'"""
-    power = next((p for p in (3, 2, 1) if count >= 1024**p), 0)
-    return f"{count / 1024**power:g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
+def note(axes: Axes, x: float, y: float, words: str, places: Any = None) -> None:  # noqa: ANN401
+    """Small words at a place in parts of the panel."""
+    axes.text(x, y, words, transform=places or axes.transAxes, color=INK, fontsize=8.5, va="bottom")
+
+
+def stairs(axes: Axes, lines: Sequence[tuple[pd.Series, pd.Series, str]]) -> None:
+    """Theoretical occupancy (x, fraction, colour) in the low panel below; equal flights are drawn once."""
+    flights: dict[tuple[float, ...], tuple[pd.Series, list[str]]] = {}
+    for x, share, colour in lines:
+        steps = (100 * share).groupby(x.to_numpy()).max()
+        flights.setdefault((*steps.index, *steps), (steps, []))[1].append(colour)
+    for steps, colours in flights.values():
+        colour = colours[0] if len(colours) == 1 and len(flights) > 1 else INK
+        axes.step(steps.index, steps, where="mid", color=colour, linewidth=1.2)
+    axes.set(ylim=(0, 109), yticks=(0, 50, 100))
+    axes.set_title("Theoretical occupancy (%)", fontsize=8.5, pad=2)

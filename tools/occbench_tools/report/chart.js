@@ -8,25 +8,7 @@ const MARKS = ["circle", "square", "diamond", "triangle-up", "x", "triangle-down
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
 const SHARES = [0.9, 0.95, 0.99];
 
-const DIALS = {
-  occupancy_theoretical: { label: "Theoretical occupancy (%)", short: "occupancy", scale: 100, step: 12.5 },
-  warps_per_sm: { label: "Resident warps per SM", short: "resident warps", step: 8 },
-  in_flight_bytes: { label: "Bytes in flight per SM", short: "bytes in flight", log: true, bytes: true },
-  block_size: { label: "Threads per block", short: "threads per block", step: 128 },
-  registers_per_thread: { label: "Registers per thread", short: "registers per thread", step: 32 },
-  dynamic_smem_bytes: { label: "Dynamic shared memory per block (KiB)", short: "shared memory", scale: 1 / 1024 },
-  carveout_percent: { label: "Carve-out asked for (%)", short: "carve-out" },
-  working_set_bytes: { label: "Working set", short: "working set", log: true, bytes: true },
-  cluster_size: { label: "Blocks per cluster", short: "cluster size", log: true },
-  lanes_apart: { label: "Lanes of a warp that branch away", short: "lanes apart" },
-  waves: { label: "Waves", short: "waves" },
-};
 const RESIDENCY = ["occupancy_theoretical", "warps_per_sm", "in_flight_bytes"];
-const GROUPS = {
-  register_route: (v) => v, block_size: (v) => `${v} threads`, carveout_percent: (v) => `carve-out ${v} %`,
-  warps_per_sm: (v) => (v === 1 ? "1 warp" : `${v} warps`), blocks_per_sm: (v) => (v === 1 ? "1 block" : `${v} blocks`),
-};
-
 /** A number as people write it: 4,412, 65.8, 0.0123. */
 function number(value) {
   if (value === null || value === undefined) return "";
@@ -100,26 +82,26 @@ function scales(experiment, units) {
 }
 
 /** What x may be, the experiment's own dial first; where nothing varies, as with one case, one place for all. */
-function axes(experiment) {
+function axes(experiment, known) {
   const { rows } = experiment;
   const dial = experiment.dial === "bytes_in_flight" ? "in_flight_bytes" : experiment.dial;
   const there = [...new Set([dial, ...RESIDENCY])].filter((id) => rows.some(id));
   const vary = there.filter((id) => new Set(rows.column(id)).size > 1);
-  return (vary.length ? vary : there.slice(0, 1)).map((id) => ({ id, scale: 1, ...(DIALS[id] || { label: id, short: id }) }));
+  return (vary.length ? vary : there.slice(0, 1)).map((id) => ({ id, scale: 1, ...(known[id] || { label: id, short: id }) }));
 }
 
 /** Lines by label: {label, runs: Map of run -> row numbers in x's order}. */
 function lines(experiment, x, y) {
   const { rows } = experiment;
   // What x decides parts no lines.
-  const parts = experiment.groups.filter(
+  const parts = Object.keys(experiment.groups).filter(
     (g) => g !== x.id && !(["occupancy_theoretical", "warps_per_sm"].includes(x.id) && ["warps_per_sm", "blocks_per_sm"].includes(g)) &&
       new Set(rows.column(g)).size > 1);
   const found = new Map();
   for (let r = 0; r < rows.count; r++) {
     const at = rows.get(r, x.id);
     if (at === null || (x.log && at <= 0) || y.value(r) === null) continue;
-    const label = [rows.get(r, "kernel"), ...parts.map((g) => (GROUPS[g] || String)(rows.get(r, g)))].join(", ");
+    const label = [rows.get(r, "kernel"), ...parts.map((g) => experiment.groups[g][rows.get(r, g)] || "")].join(", ");
     if (!found.has(label)) found.set(label, { label, runs: new Map() });
     const { runs } = found.get(label);
     const run = rows.get(r, "run");

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from occbench_tools import explain, validate
-from occbench_tools.analysis import CURVE_POINTS, UNITS, WORK, with_predictions
-from occbench_tools.curves import what_has_more
+from occbench_tools.analysis import CURVE_POINTS, UNITS, WORK, scaled, with_predictions
+from occbench_tools.curves import Line, described, lines, what_has_more
+from occbench_tools.explain.phrases import at
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
-from occbench_tools.layout import LAYOUTS, kernels, layout
+from occbench_tools.layout import AXES, panels, words_of
 
 # Without these a row has no place on any chart.
 NEEDED = [
@@ -123,17 +125,57 @@ CLIFF_COLUMNS = [
 ]  # fmt: skip
 
 
+SCALE_IDS = dict(best="best", ceiling="ceiling", cycles="own")  # of env.json, in chart.js
+
+
+def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> pd.Series:
+    """What each row's line is called, without the columns that the experiment parts its lines by.
+
+    The curve's name, its family before it where two have the name, and what else tells its lines apart.
+    """
+    shared = rows.groupby("curve")["family"].nunique()
+    names = rows["curve"].where(rows["curve"].map(shared) == 1, rows["family"] + " " + rows["curve"])
+    for line in found:
+        if more := words_of(line.parts, [column for column in line.parts if column not in parts]):
+            names.loc[line.rows.index] = names.loc[line.rows.index] + ", " + ", ".join(more)
+    return names
+
+
+def key(value: Any) -> str:  # noqa: ANN401
+    """A value of packed() as JavaScript writes it."""
+    value = packed_cell(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def seen_first(
+    rows: pd.DataFrame, found: list[Line], it: dict[str, Any], groups: dict[str, dict[str, str]]
+) -> tuple[str, list[str]]:
+    """The scale and the lines of the picture's first panel, as chart.js names and labels them."""
+    shown = [line for panel in panels(found, it)[:1] for line in panel.lines]
+    labels = []
+    for line in shown:
+        row = rows.loc[line.rows.index[0]]
+        said = [words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1]
+        labels.append(f"^{re.escape(', '.join([row['kernel'], *said]))}$")
+    unit = shown[0].rows["unit"].iloc[0] if shown else ""
+    return SCALE_IDS.get(it["scale"]) or unit, labels
+
+
 def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dict[str, Any]:
     """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
-    parts = []
+    it = next(described(run.env, name) for run in runs if (run.cases["experiment"] == name).any())
+    parts, first = [], []
     for i, run in enumerate(runs):
         rows = run.cases[run.cases["experiment"] == name]
         if len(rows):
-            parts.append(rows.assign(run=i, kernel=kernels(rows, name)))
+            found = list(lines(scaled(rows), it))
+            parts.append(rows.assign(run=i, kernel=kernels(rows, found, it["parted_by"])))
+            first = first or found
     # Without the columns that a run leaves empty, whose type pandas would have to guess.
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
     kept = [c for c in rows.columns if c not in SHARED_BY_RUN and rows[c].notna().any()]
-    how = layout(name)
+    groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["parted_by"] if c in rows}
+    y, show = seen_first(parts[0], first, it, groups)
     words = [explain.said_of(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs]
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
@@ -149,7 +191,7 @@ def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dic
         )
     ]
     return dict(
-        name=name, question=how.question, dial=how.dial, groups=how.groups, show=how.show, y=how.y,
+        name=name, question=it["question"], dial=it["dial"], groups=groups, show=show, y=y,
         findings=words, curve_points=CURVE_POINTS, count=len(rows), cliffs=steps, lost=lost,
         bare=f"Fewer than {CURVE_POINTS} points are not joined{more}.",
         columns={c: packed(rows[c]) for c in kept},
@@ -164,14 +206,13 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
 
 
 def order(runs: list[Run]) -> list[str]:
-    """The experiments that have rows: the gallery's order, then those that it does not know."""
-    there = {name for run in runs for name in run.cases["experiment"].unique()}
-    return [name for name in LAYOUTS if name in there] + sorted(there - set(LAYOUTS))
+    """The experiments that have rows, by name."""
+    return sorted({name for run in runs for name in run.cases["experiment"].unique()})
 
 
 def facts(run: Run, label: str) -> dict[str, Any]:
     """What the head and the foot of the page say of a run."""
-    env = flat(run.env)
+    env = flat({name: value for name, value in run.env.items() if name != "experiments"})
     said = dict(date="created_utc", commit="git_commit", toolkit="cuda_toolkit", driver="gpu.driver_version")
     valid = len(run.cases)
     return dict(
@@ -193,6 +234,7 @@ def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
         units=units_of(runs),
+        axes={name: axis._asdict() | dict(short=axis.short) for name, axis in AXES.items()},
         docs={c["name"]: [c["unit"], c["doc"]] for c in schema_columns()},
         cliff_columns=["run", *CLIFF_COLUMNS],
         experiments=[experiment_of(name, runs, cliffs) for name in names],

@@ -116,7 +116,7 @@ class Section {
 
   buildChart() {
     const { plan, experiment } = this;
-    this.axes = axes(experiment);
+    this.axes = axes(experiment, data.axes);
     this.scales = scales(experiment, data.units);
     const wanted = (list, id) => list.find((a) => a.id === id) || list[0];
     // A model has no clock within the kernel: there the iteration's time tells the latency.
@@ -301,7 +301,7 @@ function planOf(experiment) {
   const [[first] = [experiment.question || `Cases: ${experiment.count}`], of] = found.find(([, run]) => !models.has(run)) || found[0] || [];
   return {
     // A name that we do not know may be that of an element of the page's own, or of what scripts define.
-    id: experiment.question ? experiment.name : `experiment-${experiment.name}`, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
+    id: `experiment-${experiment.name}`, title: experiment.name.replace(/_/g, " "), experiment: experiment.name, lead: experiment.question,
     before: undefined, first: models.has(of) && models.size < data.runs.length ? `Predicted: ${first}` : first,
     words: found.flatMap(([words, run]) => [
       el("p", { className: "words" }, el("b", {}, who(run)), ...prose(words.slice(0, MAIN).join(" "))),

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of an experiment that describes itself: its curves in panels, or its kernels side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from occbench_tools.curves import described
+from occbench_tools.curves import lines as cut
+from occbench_tools.layout import Panel, axis, logarithmic, panels, scale_of
+from occbench_tools.plot.sheet import HIDDEN, as_predicted, ceiling, curve, dots, fit, sheet, stairs
+from occbench_tools.plot.theme import COLOURS, shades
+
+RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
+
+
+def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
+    """Of one experiment's scaled rows."""
+    it = described(env, experiment)
+    found = panels(list(cut(rows, it)), it)
+    strips = it["dial"] not in RESIDENCY and any(map(steps, found))
+    found.sort(key=lambda panel: not swept(panel, it["dial"]))
+    curved = [panel for panel in found if swept(panel, it["dial"])]
+    figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))
+    log = it["dial"] == "warps_per_sm" or logarithmic(rows[it["dial"]])
+    for place, panel in enumerate(found):
+        if place < len(curved):
+            lines(axes[place], panel, it, log, below[place] if strips else None)
+        else:
+            kernels(axes[place], panel, it)
+        if panel.hidden:
+            axes[place].patch.set_gid(f"{HIDDEN}{panel.hidden}")
+    return figure
+
+
+def swept(panel: Panel, dial: str) -> bool:
+    """Whether a line of it has several values of the dial."""
+    return any(line.rows[dial].nunique() > 1 for line in panel.lines)
+
+
+def steps(panel: Panel) -> bool:
+    """Whether occupancy follows from the dial."""
+    return any(line.rows["occupancy_theoretical"].nunique() > 1 for line in panel.lines)
+
+
+def lines(axes: Axes, panel: Panel, it: dict[str, Any], log: bool, strip: Axes | None) -> None:
+    """Curves over the dial, on the experiment's scale."""
+    label, value = scale_of(it)
+    factor = axis(it["dial"]).scale
+    colours = shades(len(panel.lines)) if panel.numbers else COLOURS
+    for line, name, colour in zip(panel.lines, panel.names, colours, strict=False):
+        x = line.rows[it["dial"]] * factor
+        said = name if len(panel.lines) > 1 or not panel.title else ""
+        curve(axes, line.rows, x, value(line.rows), colour, said, it["scale"] == "cycles")
+    rows = pd.concat([line.rows for line in panel.lines])
+    full = (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max()
+    fit(axes, it["dial"], full, log)
+    axes.set_title(panel.title)
+    axes.set_ylabel(label or rows["unit"].iloc[0])
+    if it["scale"] == "rate":
+        ceiling(axes, rows, "ceiling")
+    if strip is not None:
+        flights = [
+            (line.rows[it["dial"]] * factor, line.rows["occupancy_theoretical"], colour)
+            for line, colour in zip(panel.lines, colours, strict=False)
+        ]
+        stairs(strip, flights)
+        strip.set_xlabel(axes.get_xlabel())
+        axes.set_xlabel("")
+
+
+def kernels(axes: Axes, panel: Panel, it: dict[str, Any]) -> None:
+    """Those that have no curve, one below the other."""
+    label, value = scale_of(it)
+    found = [value(line.rows) for line in panel.lines]
+    ratios = [as_predicted(line.rows) for line in panel.lines]
+    turn = -1 if it["scale"] == "cycles" else 1
+    dots(axes, panel.names, found, [y * ratio**turn for y, ratio in zip(found, ratios, strict=True)])
+    axes.set_xlabel(label or panel.lines[0].rows["unit"].iloc[0])
+    axes.set_title(panel.title)

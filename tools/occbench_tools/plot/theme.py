@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Colours, on white paper and on dark: an SVG has both, and shows what its reader's screen is set to."""
+
+from __future__ import annotations
+
+# Okabe and Ito's colours, told apart by every kind of colour vision. Grey is the model's alone.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
+)  # fmt: skip
+BLACK, INK, FAINT, GREY, PAPER = "#000000", "#404040", "#e4e4e4", "#9a9a9a", "#ffffff"
+# Of one scale, for numbers in order: viridis, whose yellow end is left out, since paper is white.
+SHADES = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#7fc31c")
+
+DARK = {
+    BLUE: "#4c9fe0", VERMILION: "#ff8a3d", GREEN: "#2fc99a", PURPLE: "#e8a3cb", ORANGE: "#f2b632",
+    SKY: "#a9dcfb", BLACK: "#ffffff", INK: "#c9ccd1", FAINT: "#32363c", GREY: "#8a8d92", PAPER: "#15181c",
+    "#440154": "#c9a0e8", "#443983": "#9aa2ee", "#31688e": "#6cb0e0", "#21918c": "#4fd0c6",
+    "#35b779": "#7fe08f", "#7fc31c": "#d9ec5a",
+}  # fmt: skip
+
+
+def shades(count: int) -> list[str]:
+    """So many of SHADES, evenly from its dark end on; all of them, again and again, where they are more."""
+    if count > len(SHADES):
+        return [SHADES[i % len(SHADES)] for i in range(count)]
+    return [SHADES[round(i * (len(SHADES) - 1) / max(1, count - 1))] for i in range(count)]
+
+
+def style() -> str:
+    """The CSS of a picture for dark screens: matplotlib writes each colour into a style of its own."""
+    rules = "".join(
+        f'[style*="{what}: {light}"]{{{what}:{dark} !important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    )
+    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
