@@ -46,14 +46,14 @@ def refresh_pages(write: bool) -> int:
 def refresh_pictures(write: bool) -> int:
     """0 all are as the run draws them, 1 one is not."""
     status = 0
-    for path, png in pictures.stale():
+    for path, svg in pictures.stale():
         name = path.relative_to(ROOT)
         if not write:
-            complain(f"{name}: {'not as the run draws it' if png else 'no experiment of the run'}")
+            complain(f"{name}: {'not as the run draws it' if svg else 'no experiment of the run'}")
             status = 1
-        elif png:
+        elif svg:
             path.parent.mkdir(exist_ok=True)
-            write_whole(path, png)
+            write_whole(path, svg)
             print(f"{name}: drawn")
         else:
             path.unlink()

@@ -124,7 +124,7 @@ def page(name: str) -> str:
     for run in runs():
         told.append(f"## What one {run.gpu} says")
         if run is first and len(rows):
-            told.append(f"![{name} on one {run.gpu}](../images/{name}.png)")
+            told.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
         told += [f"`occbench explain {name}` says:", said(run, name)]
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
