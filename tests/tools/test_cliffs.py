@@ -199,6 +199,21 @@ def test_spills_and_the_tail() -> None:
     assert row["drop"] == pytest.approx(0.375) and row["verdict"] == "confirmed"
 
 
+def test_kernels_of_one_form_that_idle_values_tell_apart() -> None:
+    """Of the same caps: each is a sweep of its own; where idle values go along with the cap they are one."""
+    caps = ((32, 64, 1e12), (40, 16, 1e12), (48, 0, 2e12), (56, 0, 2e12))
+    shape = dict(kind="fp32", live_values=64, register_route="maxnreg")
+    rows = [
+        made_up.case("spilling", "register_pressure", f"update{hot}-maxnreg{cap}", rate, curve=f"update{hot}",
+                     register_cap=cap, local_bytes=spill, idle_values=idle, **shape)
+        for hot, idle in (("", None), ("-hot16", 48)) for cap, spill, rate in caps
+    ]  # fmt: skip
+    found = cliffs.find_cliffs(pd.DataFrame(rows), made_up.ENV)
+    assert sorted(found["kernel"]) == ["update", "update-hot16"] and set(found["from_value"]) == {40}
+    along = [row | dict(idle_values=row["register_cap"]) for row in rows[:4]]
+    assert list(cliffs.find_cliffs(pd.DataFrame(along), made_up.ENV)["kernel"]) == ["update"]
+
+
 def test_rows_that_are_no_sweep() -> None:
     """Two points, dials that change together, kernels of different names, values that come twice."""
     rows = pair("read", 1e12, 0.9e12)

@@ -18,7 +18,7 @@ DIALS = (
     "lanes_apart", "divergent_warps", "tile_width",
 )  # fmt: skip
 # What has to be the same along a sweep, besides the dials.
-FIXED = ("bytes_per_access", "data_type", "register_route", "bytes_in_flight")
+FIXED = ("bytes_per_access", "data_type", "register_route", "bytes_in_flight", "idle_values")
 # These dials are compiled into a kernel, so that a sweep of them goes through several kernels of one form.
 COMPILED = {"register_cap", "live_values", "barriers", "working_set_bytes", "stages", "ilp", "fma_per_load",
             "bank_conflict", "lanes_apart", "divergent_warps"}  # fmt: skip
@@ -27,7 +27,8 @@ COMPILED = {"register_cap", "live_values", "barriers", "working_set_bytes", "sta
 GRID = ("iterations", "blocks_per_sm")
 # What may go along with a dial, where nothing makes a sweep without it.
 FOLLOWS = {
-    "register_cap": {"live_values"},
+    "register_cap": {"live_values", "idle_values"},
+    "live_values": {"idle_values"},
     "block_size": {"dynamic_smem_bytes", "working_set_bytes"},  # so many bytes per thread
     "stages": {"dynamic_smem_bytes", "bytes_in_flight"},
 }
