@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 from matplotlib.transforms import Bbox, ScaledTranslation
 from textalloc.non_overlapping_boxes import find_nearest_point_on_box, get_non_overlapping_boxes
 
@@ -24,6 +25,11 @@ class Place(NamedTuple):
     box: Bbox
     point: np.ndarray
     word: str
+
+    def tie(self) -> np.ndarray:
+        """From the box to the point; no way where it lies in the box."""
+        near = find_nearest_point_on_box(*self.box.p0, *self.box.size, *self.point)
+        return np.array([self.point if near[0] is None else near, self.point], float)
 
 
 def name_lines(figure: Figure) -> None:
@@ -44,13 +50,12 @@ def name_lines(figure: Figure) -> None:
         crowded.update(full)
     for axes, found in places.items():
         to_data = axes.transData.inverted()
-        for line, (box, point, word) in zip(axes.get_legend_handles_labels()[0], found or [], strict=True):
-            near = find_nearest_point_on_box(box.x0, box.y0, box.width, box.height, *point)
-            if near[0] is not None and np.hypot(*(near - point)) > 0.7 * box.height:
-                tie = to_data.transform([near, point])
-                axes.plot(*tie.T, color=line.get_color(), linewidth=0.6, zorder=1)
-            left, bottom = to_data.transform((box.x0, box.y0))
-            axes.text(left, bottom, word, color=line.get_color(), fontsize=SIZE, va="bottom")
+        for line, place in zip(axes.get_legend_handles_labels()[0], found or [], strict=True):
+            tie = place.tie()
+            if np.hypot(*(tie[0] - tie[1])) > 0.7 * place.box.height:
+                axes.plot(*to_data.transform(tie).T, color=line.get_color(), linewidth=0.6, zorder=1)
+            left, bottom = to_data.transform(place.box.p0)
+            axes.text(left, bottom, place.word, color=line.get_color(), fontsize=SIZE, va="bottom")
 
 
 def below(axes: Axes) -> None:
@@ -83,7 +88,7 @@ def beside(axes: Axes) -> list[Place] | None:
         text.remove()
         rest = [path for other, path in paths.items() if other is not line and len(path)]
         place = None
-        spots = anchors(paths[line], rest)
+        spots = anchors(paths[line], rest, line.get_linestyle() != "None")
         for distance, spot in ((distance, spot) for distance in DISTANCES for spot in spots):
             boxes, _ = get_non_overlapping_boxes(
                 [(*spot, size.width, size.height, SIZE)], (frame.x0, frame.x1), (frame.y0, frame.y1),
@@ -93,14 +98,14 @@ def beside(axes: Axes) -> list[Place] | None:
                 text_scatter_sizes=None, direction=None, draw_lines=False, avoid_label_lines_overlap=False,
                 avoid_crossing_label_lines=False, priority_strategy=None,
             )  # fmt: skip
-            if boxes:
-                left, bottom, width, height = boxes[0][:4]
-                place = Place(Bbox.from_bounds(left, bottom, width, height), spot, word)
+            place = Place(Bbox.from_bounds(*boxes[0][:4]), spot, word) if boxes else None
+            if place and not any(Path(place.tie()).intersects_bbox(other.box) for other in found):
                 break
+            place = None
         if place is None:
             return None
         found.append(place)
-        walls.append(box_walls(place.box))
+        walls += [box_walls(place.box), walls_of(place.tie())]
     return found
 
 
@@ -121,15 +126,16 @@ def box_walls(box: Bbox) -> np.ndarray:
     return walls_of(np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0), (x1, y1)]))
 
 
-def anchors(own: np.ndarray, rest: list[np.ndarray]) -> list[np.ndarray]:
+def anchors(own: np.ndarray, rest: list[np.ndarray], joined: bool) -> list[np.ndarray]:
     """Points of a line, in pixels, those first that are farthest from all others; a lone one's middle."""
+    if joined:
+        own = np.vstack([own, (own[1:] + own[:-1]) / 2])
     if not rest:
         middle = len(own) // 2
         return [own[i] for i in sorted(range(len(own)), key=lambda i: abs(i - middle))][:ANCHORS]
-    spots = np.vstack([own, (own[1:] + own[:-1]) / 2])
     others = np.vstack([dense(path) for path in rest])
-    free = np.min(np.hypot(*(spots[:, None] - others[None]).transpose(2, 0, 1)), axis=1)
-    return list(spots[np.argsort(-free, kind="stable")[:ANCHORS]])
+    free = np.min(np.hypot(*(own[:, None] - others[None]).transpose(2, 0, 1)), axis=1)
+    return list(own[np.argsort(-free, kind="stable")[:ANCHORS]])
 
 
 def dense(path: np.ndarray) -> np.ndarray:

@@ -12,7 +12,17 @@ from matplotlib.figure import Figure
 from occbench_tools.curves import described
 from occbench_tools.curves import lines as cut
 from occbench_tools.layout import Panel, axis, logarithmic, panels, scale_of
-from occbench_tools.plot.sheet import HIDDEN, as_predicted, ceiling, curve, dots, fit, sheet, stairs
+from occbench_tools.plot.sheet import (
+    HIDDEN,
+    as_predicted,
+    ceiling,
+    curve,
+    dots,
+    fit,
+    full_warps,
+    sheet,
+    stairs,
+)
 from occbench_tools.plot.theme import COLOURS, shades
 
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
@@ -26,7 +36,8 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     found.sort(key=lambda panel: not swept(panel, it["dial"]))
     curved = [panel for panel in found if swept(panel, it["dial"])]
     figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))
-    log = it["dial"] == "warps_per_sm" or logarithmic(rows[it["dial"]])
+    how = axis(it["dial"])
+    log = it["dial"] == "warps_per_sm" or how.log or (not how.step and logarithmic(rows[it["dial"]]))
     for place, panel in enumerate(found):
         if place < len(curved):
             lines(axes[place], panel, it, log, below[place] if strips else None)
@@ -57,8 +68,7 @@ def lines(axes: Axes, panel: Panel, it: dict[str, Any], log: bool, strip: Axes |
         said = name if len(panel.lines) > 1 or not panel.title else ""
         curve(axes, line.rows, x, value(line.rows), colour, said, it["scale"] == "cycles")
     rows = pd.concat([line.rows for line in panel.lines])
-    full = (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max()
-    fit(axes, it["dial"], full, log)
+    fit(axes, it["dial"], full_warps(rows), log)
     axes.set_title(panel.title)
     axes.set_ylabel(label or rows["unit"].iloc[0])
     if it["scale"] == "rate":

@@ -24,15 +24,17 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         title += f": {100 * (inside - 1).abs().mean():.1f} % off in the mean of {len(inside):,} cases"
     apart = set(said.loc[said["outside_model"].notna(), "experiment"])
     names = sorted(said["experiment"].unique(), key=lambda name: (name in apart, name))
+    words = "Predicted / measured; beyond 0.5 or 1.5: at the edge; light blue: not the model's subject"
     figure, (axes,), _ = sheet(1, height=0.6 + 0.165 * len(names))
-    if panel(axes, said, "Bars: half of the cases, and the middle", "Predicted / measured", " "):
+    if panel(axes, said, "Bars: half of the cases, and the middle", words, " "):
         axes.axvspan(0.9, 1.1, color=FAINT, zorder=0.5)
         axes.axvline(1, color=INK, linewidth=1)
         for place, name in enumerate(names):
             ratios = said.loc[said["experiment"] == name, "ratio"].sort_values()
             spread = place + 0.6 * (np.arange(len(ratios)) * 0.618034 % 1 - 0.5)  # apart, the same each time
             colour = SKY if name in apart else BLUE
-            axes.plot(ratios.clip(*ENDS), spread, ".", color=colour, markersize=3, alpha=0.5, mew=0, rasterized=True)
+            dots = dict(color=colour, markersize=3, alpha=0.5, mew=0, rasterized=True)
+            axes.plot(ratios.clip(*ENDS), spread, ".", **dots)
             quarters = ratios.quantile([0.25, 0.5, 0.75]).clip(*ENDS)
             axes.plot(
                 quarters.iloc[[0, 2]], [place] * 2, color=VERMILION, linewidth=2.5, solid_capstyle="butt"
@@ -41,7 +43,5 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         axes.set_xlim(ENDS[0] - 0.02, ENDS[1] + 0.02)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names)
-        axes.set_title("Beyond 0.5 or 1.5: at the edge. Light blue, last: not the model's subject",
-                       loc="right", fontsize=8.5)  # fmt: skip
     head(figure, title, env)
     return figure

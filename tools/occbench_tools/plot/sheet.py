@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import LogLocator, MultipleLocator
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.curves import what_has_more
@@ -173,7 +173,12 @@ def curves(
     for (value, line), colour in zip(there, shades(len(there)) if numbers else COLOURS, strict=False):
         name = names[value] if names else at(by, value) if numbers else value
         curve(axes, line, line[x] * axis(x).scale, line[y], colour, name, time, model)
-    fit(axes, x, log=log)
+    fit(axes, x, full_warps(rows), log)
+
+
+def full_warps(rows: pd.DataFrame) -> float:
+    """Warps that an SM holds."""
+    return (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max()
 
 
 def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequence[pd.Series] = ()) -> None:
@@ -214,8 +219,10 @@ def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
         margin = 0.04 * (x[-1] - x[0]) or 0.5
         axes.set_xlim(x[0] - margin, x[-1] + margin)
         if how.step and x[-1] > x[0]:
-            # So many halves or doubles of the step that 5 to 9 ticks are seen.
-            step = how.step * 2.0 ** np.ceil(np.log2((x[-1] - x[0]) / how.step / 9))
+            # So many halves or doubles of the step that 5 to 9 ticks are seen, or half of that of '37.5'.
+            most = 9 if how.step % 1 == 0 else 5
+            step = how.step * 2.0 ** np.ceil(np.log2((x[-1] - x[0]) / how.step / most))
+            axes.xaxis.set_major_formatter("{x:g}")
             axes.xaxis.set_major_locator(MultipleLocator(step))
         elif len(x) <= 9 and np.diff(x, prepend=-np.inf).min() > 0.07 * (x[-1] - x[0]):
             axes.set_xticks(x, [f"{value:g}" for value in x])
@@ -225,6 +232,8 @@ def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
     if low > 0 and top > 60 * low:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.4, 1.4 * top)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if top < 300 * low else (1,)))
+        axes.set_yticks([], minor=True)
     elif low > 0.33 * top:
         span = max(top - low, 0.04 * top)
         axes.set_ylim(low - 0.12 * span, top + 0.12 * span)
