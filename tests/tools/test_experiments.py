@@ -13,6 +13,15 @@ pytest.importorskip("pandas")
 import made_up
 import pandas as pd
 from occbench_tools import analysis, experiments
+from occbench_tools.experiments import (
+    barriers,
+    block_size_pick,
+    divergence,
+    energy,
+    intensity,
+    same_occupancy,
+    waves,
+)
 from occbench_tools.explain import sentence
 
 
@@ -35,7 +44,7 @@ def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV)
 
 def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
     """700 cycles, though the long blocks make up to 1 % fewer passes than the short ones together."""
-    found = analysis.turnover(rows_of(run, "waves"))
+    found = waves.turnover(rows_of(run, "waves"))
     assert list(found["block_us"]) == [1, 4, 16, 64, 256, 1024]
     assert list(found["cycles"]) == pytest.approx([made_up.TURNOVER_CYCLES] * 6, rel=1e-6)
     assert (found["low"] < found["cycles"]).all() and (found["cycles"] < found["high"]).all()
@@ -50,12 +59,12 @@ def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
 def test_turnover_needs_one_wave_of_as_much_work(run: Path) -> None:
     rows = rows_of(run, "waves")
     short = rows[(rows["asked_block_s"] < 1e-3) | rows["asked_grid_size"].notna()]
-    assert analysis.turnover(short).empty
+    assert waves.turnover(short).empty
     assert "turnover" not in said(short[short["waves"] > 1], "waves").lower()
 
 
 def test_sawtooth(run: Path) -> None:
-    grids = analysis.sawtooth(rows_of(run, "waves")).set_index("grid_size")["off"]
+    grids = waves.sawtooth(rows_of(run, "waves")).set_index("grid_size")["off"]
     whole = 400 * made_up.PASS_CYCLES
     assert grids[[1, 66, 132]].abs().max() < 1e-9
     assert grids[133] == pytest.approx(made_up.TURNOVER_CYCLES / whole / 2)
@@ -76,12 +85,12 @@ def test_teeth_of_a_full_sm() -> None:
             for grid in (160, 161, 320, 321)
         ]
     )  # fmt: skip
-    assert dict(analysis.tooth(analysis.sawtooth(rows))) == pytest.approx({1: 0.25, 2: 0.25})
+    assert dict(waves.tooth(waves.sawtooth(rows))) == pytest.approx({1: 0.25, 2: 0.25})
 
 
 def test_turnovers_that_say_nothing(run: Path) -> None:
     """The interval of one turnover of 1,024 us is thousands of cycles wide."""
-    turns = analysis.turnover(rows_of(run, "waves")).set_index("block_us")
+    turns = waves.turnover(rows_of(run, "waves")).set_index("block_us")
     assert turns["sure"].to_dict() == {1: True, 4: True, 16: True, 64: False, 256: False, 1024: False}
     rows = rows_of(run, "waves")
     long = rows[rows["asked_block_s"].round(6) >= 256e-6]
@@ -101,8 +110,8 @@ def test_cusp() -> None:
             for warps in (*range(1, 33), 64)
         ]
     )  # fmt: skip
-    found = analysis.cusp(rows)
-    assert set(found["share"]) == {65} and analysis.has_cusp(found)
+    found = intensity.cusp(rows)
+    assert set(found["share"]) == {65} and intensity.has_cusp(found)
     assert list(found["warps"]) == pytest.approx([65 / 9, 12 * 65 / 80, 32 * 65 / 67, 65 / 19])
     assert said(rows, "intensity") == (
         "Most warps are needed at 16 FMAs per load: 31 for 65 % of the roof, 7 at 0 and 3 at 64 (4 loads in "
@@ -123,13 +132,13 @@ def test_cusp() -> None:
 
 def test_reached() -> None:
     rows = pd.DataFrame(dict(x=[8.0, 4.0, 16.0, 32.0], y=[30.0, 20.0, 10.0, 50.0]))
-    assert [analysis.reached(rows, "x", "y", level) for level in (10, 20, 25, 40)] == [2, 4, 6, 28]
-    assert pd.isna(analysis.reached(rows, "x", "y", 51))
+    assert [intensity.reached(rows, "x", "y", level) for level in (10, 20, 25, 40)] == [2, 4, 6, 28]
+    assert pd.isna(intensity.reached(rows, "x", "y", 51))
 
 
 def test_divergence(run: Path) -> None:
     rows = rows_of(run, "divergence")
-    parted = analysis.parted(rows)
+    parted = divergence.parted(rows)
     split = parted[parted["variant"] == "split-lane-1"]
     assert list(split["ratio"]) == pytest.approx([2.01] * 3)
     image = parted[parted["variant"] == "image-62-rows-76-columns"]
@@ -150,7 +159,7 @@ def test_divergence(run: Path) -> None:
 
 
 def test_meetings(run: Path) -> None:
-    rows = analysis.meetings(rows_of(run, "barriers"))
+    rows = barriers.meetings(rows_of(run, "barriers"))
     uneven = rows[(rows["variant"] == "exchange-uneven") & (rows["warps_per_sm"] == 16)]
     assert list(uneven["ratio"]) == pytest.approx([1.264, 1.712])
     assert list(uneven["cycles_per_round"]) == pytest.approx([4000 * 1.264 / 8, 4000 * 1.712 / 8])
@@ -178,18 +187,18 @@ def test_l1_that_is_left() -> None:
 
 
 def test_picks(run: Path) -> None:
-    found = analysis.picks(rows_of(run, "block_size_pick")).set_index("family")
+    found = block_size_pick.picks(rows_of(run, "block_size_pick")).set_index("family")
     assert found.loc["stream", "loss"] == 0
     assert tuple(found.loc["barriers", ["pick", "best"]]) == (1024, 32)
     assert found.loc["barriers", "loss"] == pytest.approx(1 - 0.92 / 0.9975)
 
 
 def test_routes(run: Path) -> None:
-    rows = analysis.routes(rows_of(run, "same_occupancy"))
+    rows = same_occupancy.routes(rows_of(run, "same_occupancy"))
     assert set(rows["kernel"]) == {"load", "fma", "L1, 1 KiB per warp"}  # in blocks of 96 and of 128 threads
     seen = rows.groupby("route")["block_size"].unique().map(list)
     assert dict(seen) == {"shared memory": [128], "block size": [96], "registers": [128]}
-    losses = analysis.behind_routes(rows[rows["kernel"] == "load"]).groupby("route")["loss"].max()
+    losses = same_occupancy.behind_routes(rows[rows["kernel"] == "load"]).groupby("route")["loss"].max()
     assert dict(losses) == pytest.approx(
         {"registers": 0, "shared memory": 1 - 1 / 1.01, "block size": 1 - 0.99 / 1.01}
     )
@@ -202,13 +211,13 @@ def test_routes(run: Path) -> None:
 
 def test_per_joule(run: Path) -> None:
     rows = rows_of(run, "energy")
-    assert list(analysis.per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
+    assert list(energy.per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
 
 
 def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     """Launches of 1 ms every 4 ms: the energy is that of idling. At the power limit it is the work's."""
     rows = rows_of(run, "energy")
-    assert list(analysis.busy(rows)) == pytest.approx([1.0] * len(rows))
+    assert list(energy.busy(rows)) == pytest.approx([1.0] * len(rows))
     words = said(rows, "energy")
     chains = "`two-operand-ilp4` reaches 65.9 TFLOP/s in single launches"
     assert f"{chains}, 65.9 TFLOP/s back to back at 262 W" in words
@@ -223,5 +232,5 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     )
     limited = slow.assign(power_w=690.0, energy_per_launch_j=0.69 * 1.25)
     env: dict[str, Any] = dict(gpu=dict(power_limit_w=700.0))
-    assert not analysis.waited(limited, env).any()
+    assert not energy.waited(limited, env).any()
     assert f"{chains}, 52.7 TFLOP/s back to back at 690 W" in said(limited, "energy", env)

@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from occbench_tools.analysis import best, many, meetings
+from occbench_tools.analysis import alone, best, many
 from occbench_tools.explain.phrases import cost
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def meetings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment barriers: what meeting costs, beside the same work without.
+
+    cycles_per_round (a round is one meeting, or one exchange) and `ratio`: the time over that of the variant
+    that never waits, at as many warps; NaN where that was not measured.
+    """
+    warps = rows["grid_size"] * rows["block_size"] / 32
+    rounds = rows["operations_per_launch"] / warps / rows["iterations"]
+    ratio = rows["cycles_per_pass"] / alone(rows, "cycles_per_pass")
+    return rows.assign(cycles_per_round=rows["cycles_per_pass"] / rounds, ratio=ratio)
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -8,7 +8,19 @@ from typing import Any
 
 import pandas as pd
 
-from occbench_tools.analysis import best, picks
+from occbench_tools.analysis import best
+
+
+def picks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment block_size_pick: the API's block size, the best, and what the pick loses (fraction)."""
+    found = []
+    for (family, variant), line in rows.groupby(["family", "variant"]):
+        picked = line[line["block_size"] == line["block_size_api"]]
+        if len(picked):
+            pick, top = best(picked), best(line)
+            loss = 1 - pick["throughput"] / top["throughput"]
+            found.append((family, variant, pick["block_size"], top["block_size"], loss))
+    return pd.DataFrame(found, columns=["family", "variant", "pick", "best", "loss"])
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

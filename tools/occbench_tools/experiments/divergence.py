@@ -9,11 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from occbench_tools.analysis import best, parted
+from occbench_tools.analysis import alone, best
 from occbench_tools.explain.phrases import at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def parted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment divergence: `ratio`, the time of a loop iteration over the baseline's at as many warps.
+
+    `loss`, the part of the baseline's useful rate that is lost, and `outside`, the part of the lanes that
+    stand outside (both fractions).
+    """
+    lane_flop = rows["flop_per_launch"] / rows["grid_size"] / rows["block_size"] / rows["iterations"]
+    rows = rows.assign(lane_flop=lane_flop)
+    return rows.assign(
+        ratio=rows["cycles_per_pass"] / alone(rows, "cycles_per_pass"),
+        loss=1 - rows["throughput"] / alone(rows, "throughput"),
+        outside=1 - lane_flop / alone(rows, "lane_flop"),
+    )
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -7,13 +7,34 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import best, busy, is_curve, per_joule, waited
+from occbench_tools.analysis import WORK, best, is_curve
 from occbench_tools.explain.phrases import at, occupancy, speed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def busy(rows: pd.DataFrame) -> pd.Series:
+    """Experiment energy: a single launch's time over that from launch to launch while energy was counted."""
+    return rows["time_median_s"] * rows["power_w"] / rows["energy_per_launch_j"]
+
+
+def waited(rows: pd.DataFrame, env: dict[str, Any]) -> pd.Series:
+    """Experiment energy: where the device idled between launches, so that its joules are not the work's.
+
+    A device that is less busy because it runs at its power limit did not.
+    """
+    limit = env["gpu"].get("power_limit_w") or np.inf
+    return (busy(rows) < 0.9) & (rows["power_w"] < 0.9 * limit)
+
+
+def per_joule(rows: pd.DataFrame) -> pd.Series:
+    """Experiment energy: work (byte, flop or operation) per joule of the board; NaN if not measured."""
+    work = [row[WORK[row["throughput_unit"]]] for _, row in rows.iterrows()]
+    return pd.Series(work, rows.index, dtype=float) / rows["energy_per_launch_j"]
 
 
 def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:

@@ -6,13 +6,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import best, cusp, has_cusp, is_curve, many, reached
+from occbench_tools.analysis import best, is_curve, many
 from occbench_tools.curves import what_has_more
 from occbench_tools.explain.phrases import warps_of
 
 FAR_FROM_BALANCE = 64  # FMAs per 4-byte load from which on a kernel computes, whatever the GPU
+
+
+def reached(rows: pd.DataFrame, x: str, y: str, level: float) -> float:
+    """The x at which y first comes to `level`, on straight lines from the origin and between points."""
+    rows = rows.sort_values(x)
+    xs, ys = ([0.0, *rows[column]] for column in (x, y))
+    for i in range(1, len(xs)):
+        if ys[i] >= level:
+            return xs[i - 1] + (level - ys[i - 1]) / (ys[i] - ys[i - 1]) * (xs[i] - xs[i - 1])
+    return np.nan
+
+
+def cusp(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment intensity: the warps that come to one share of the roof, by ilp and fma_per_load.
+
+    `share`, in percent: the largest multiple of 5 that every fma_per_load of this ilp comes to. `best`: the
+    share at the best.
+    """
+    needed = []
+    roof = "percent_of_ceiling"
+    for ilp, part in rows.dropna(subset=roof).groupby("ilp"):
+        lines = [
+            (fmas, line) for fmas, line in part.groupby("fma_per_load") if is_curve(line["warps_per_sm"])
+        ]
+        if not lines:
+            continue
+        share = min(line[roof].max() for _, line in lines) // 5 * 5
+        needed += [
+            (ilp, fmas, share, reached(line, "warps_per_sm", roof, share), line[roof].max())
+            for fmas, line in lines
+            if share > 0
+        ]
+    return pd.DataFrame(needed, columns=["ilp", "fma_per_load", "share", "warps", "best"])
+
+
+def has_cusp(line: pd.DataFrame) -> bool:
+    """Whether one ilp of cusp() needs most warps neither with the fewest FMAs per load nor with the most."""
+    warps = line.sort_values("fma_per_load")["warps"]
+    return len(warps) > 2 and warps.iloc[1:-1].max() > warps.iloc[[0, -1]].max()
 
 
 def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:

@@ -6,10 +6,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import behind_routes, routes
 from occbench_tools.explain.phrases import NOTHING, listed
+
+
+def routes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment same_occupancy: `kernel`, and the `route` by which it came to its occupancy.
+
+    Ballast is asked for; the others are block sizes that do not fit, and registers. A kernel that reuses a
+    working set is one for all blocks whose warps reuse as much each.
+    """
+    ballast = rows["asked_resident_blocks"].notna()
+    usual = rows.loc[ballast, "block_size"].mode()
+    misfit = rows["block_size"] != (usual.iloc[0] if len(usual) else 0)
+    per_warp = rows["working_set_bytes"] / 1024 / (rows["block_size"] / 32)
+    form = rows["form"].where(rows["form"].notna(), rows["curve"])
+    return rows.assign(
+        kernel=form.mask(per_warp.notna(), per_warp.map("L1, {:g} KiB per warp".format)),
+        route=np.select([ballast, misfit], ["shared memory", "block size"], "registers"),
+    )
+
+
+def behind_routes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of one kernel of routes(): what each route loses (fraction) to the fastest with as large an L1.
+
+    By occupancy, carve-out and route, where there are two routes or more.
+    """
+    key = ["occupancy_theoretical", "carveout_percent"]
+    arms = rows.groupby([*key, "route"])["throughput"].max().reset_index()
+    several = arms[arms.groupby(key)["route"].transform("size") > 1]
+    top = several.groupby(key)["throughput"].transform("max")
+    return several.assign(loss=1 - several["throughput"] / top)
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

@@ -10,11 +10,84 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import is_curve, many, sawtooth, tooth, turnover
+from occbench_tools.analysis import is_curve, many
 from occbench_tools.explain.phrases import at, span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment waves: grids that are no whole number of waves.
+
+    For each row `expected`, one wave's time x the waves rounded up, and `off`, how much longer it took
+    (fraction).
+    """
+    grids = rows[rows["asked_grid_size"].notna()]
+    one = grids[grids["waves"] == 1].groupby("blocks_per_sm")["time_median_s"].first()
+    expected = np.ceil(grids["waves"]) * grids["blocks_per_sm"].map(one)
+    return grids.assign(expected=expected, off=grids["time_median_s"] / expected - 1).dropna(
+        subset="expected"
+    )
+
+
+def turnover(rows: pd.DataFrame) -> pd.DataFrame:
+    """Experiment waves: SM cycles that each wave after the first adds, by blocks_per_sm and block_us.
+
+    With one block per SM that is a turnover, from a block's end to the next one's first pass; with several
+    the others work meanwhile, and it is what is left. Computed as the time of w waves of short blocks less
+    that of one wave that makes as many passes, over w - 1. Where rounding let them make a few passes more or
+    less, those are taken off at the long blocks' time per pass. low and high bound the 95 % interval: those
+    of the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
+    """
+    block_us = (1e6 * rows["asked_block_s"]).round(3)
+    rows = rows.assign(block_us=block_us)[rows["asked_grid_size"].isna()]
+    lone = rows["waves"] == 1
+    found = []
+    for _, short in rows[~lone & rows["block_us"].notna()].iterrows():
+        waves = round(short["waves"])
+        passes = waves * short["iterations"]
+        whole = rows[
+            lone & (rows["blocks_per_sm"] == short["blocks_per_sm"]) & (rows["variant"] == short["variant"])
+        ]
+        whole = whole[(whole["iterations"] / passes - 1).abs() < 0.25]
+        if whole.empty:
+            continue
+        one = whole.loc[(whole["iterations"] - passes).abs().idxmin()]
+        same_work_s = one["time_median_s"] * passes / one["iterations"]
+        cycles = short["sm_clock_hz"] / (waves - 1)
+        up, down = (
+            np.hypot(
+                short[f"time_ci95_{end}_s"] - short["time_median_s"],
+                one[f"time_ci95_{other}_s"] - one["time_median_s"],
+            )
+            for end, other in (("high", "low"), ("low", "high"))
+        )
+        middle = short["time_median_s"] - same_work_s
+        found.append(
+            (
+                short["blocks_per_sm"],
+                short["block_us"],
+                *(cycles * s for s in (middle, middle - down, middle + up)),
+            )
+        )
+    turns = pd.DataFrame(found, columns=["blocks_per_sm", "block_us", "cycles", "low", "high"], dtype=float)
+    half = (turns["high"] - turns["low"]) / 2
+    return turns.assign(sure=half < np.maximum(turns["cycles"].abs() / 2, 100))
+
+
+def tooth(grids: pd.DataFrame) -> pd.Series:
+    """What one block beyond w waves costs, in waves, by w: of sawtooth()'s rows of one blocks_per_sm."""
+    times = grids.set_index("grid_size")["time_median_s"]
+    wave = grids["grid_size"] / grids["waves"]
+    whole = grids.loc[(grids["waves"] % 1 == 0) & (grids["waves"] > 0), "waves"]
+    size = round(wave.iloc[0]) if len(wave) else 0
+    found = {
+        w: (times[size * w + 1] - times[size * w]) / times[size]
+        for w in whole.astype(int)
+        if {size, size * w + 1} <= set(times.index)
+    }
+    return pd.Series(found, dtype=float)
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
