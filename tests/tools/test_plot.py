@@ -153,26 +153,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.write(tmp_path_factory.mktemp("run"), rows)
 
 
-class Drawn(dict[str, Figure]):
-    """Figures of a run, each drawn when it is first asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def __missing__(self, experiment: str) -> Figure:
-        self[experiment] = figure_of(self.folder, experiment)
-        return self[experiment]
-
-
-@pytest.fixture(scope="module")
-def figures(run: Path) -> Drawn:
-    return Drawn(run)
-
-
-@pytest.mark.parametrize("experiment", ALL)
-def test_every_panel_is_drawn(figures: Drawn, experiment: str) -> None:
-    figure = figures[experiment]
+def is_drawn(figure: Figure) -> None:
     assert "not in this run" not in words_of(figure)
     assert all(axes.has_data() for axes in figure.axes)
     assert figure.get_size_inches()[0] * 100 == 800  # at which a point of its text is 1.4 pixels
@@ -180,10 +161,8 @@ def test_every_panel_is_drawn(figures: Drawn, experiment: str) -> None:
     assert min(sizes) >= 8
 
 
-@pytest.mark.parametrize("experiment", ALL)
-def test_names_stand_over_nothing(figures: Drawn, experiment: str) -> None:
+def names_stand_over_nothing(figure: Figure) -> None:
     """No name of a line lies over another, over a curve, or outside its panel."""
-    figure = figures[experiment]
     figure.draw_without_rendering()
     for axes in figure.axes:
         boxes = [text.get_window_extent() for text in axes.texts]
@@ -198,10 +177,9 @@ def test_names_stand_over_nothing(figures: Drawn, experiment: str) -> None:
             assert not any(path.intersects_bbox(box.shrunk(0.9, 0.6), filled=False) for box in names)
 
 
-@pytest.mark.parametrize("experiment", ALL)
-def test_lines_are_told_apart(figures: Drawn, experiment: str) -> None:
+def lines_are_told_apart(figure: Figure) -> None:
     """Each has a colour and a name of its own in its panel; grey is the model's, and the model is grey."""
-    for axes in figures[experiment].axes:
+    for axes in figure.axes:
         lines = drawn(axes)
         assert (
             len({line.get_color() for line in lines})
@@ -215,10 +193,9 @@ def test_lines_are_told_apart(figures: Drawn, experiment: str) -> None:
         assert {line.get_label() for line in lines} <= named
 
 
-@pytest.mark.parametrize("experiment", ALL)
-def test_no_panel_is_a_third_empty(figures: Drawn, experiment: str) -> None:
+def no_panel_is_a_third_empty(figure: Figure) -> None:
     """What is drawn, the ceiling among it, takes two thirds of its panel's height and width."""
-    for axes in figures[experiment].axes:
+    for axes in figure.axes:
         places = np.vstack([
             line.get_transform().transform(line.get_xydata())
             for line in axes.lines if line.get_gid() != HIDDEN
@@ -234,18 +211,8 @@ def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
     """Preset quick, or a run that was ended early."""
     cases, env = read_folder(run)
     rows = cases[cases["experiment"] == experiment]
-    for some in (rows[1::4], rows[:1]):
-        if len(some):
-            plot.draw(experiment, some, env)
-
-
-@pytest.mark.parametrize("experiment", ALL)
-def test_titles_are_the_findings(run: Path, figures: Drawn, experiment: str) -> None:
-    """A picture's title is the first sentence of occbench explain."""
-    cases, env = read_folder(run)
-    words = explain.headline(experiment, cases[cases["experiment"] == experiment], env)
-    words = words.replace("`", "").removesuffix(".")
-    assert title_of(figures[experiment]) == (f"{experiment}: {words}" if TOO_FEW in words else words)
+    some = rows[1::4] if len(rows) > 1 else rows
+    plot.draw(experiment, some, env)
 
 
 def joined(figure: Figure) -> list[int]:
@@ -255,11 +222,25 @@ def joined(figure: Figure) -> list[int]:
 
 
 @pytest.mark.parametrize("experiment", ALL)
-def test_too_few_points_are_marks_alone(run: Path, figures: Drawn, experiment: str) -> None:
+def test_a_picture(run: Path, experiment: str) -> None:
+    """Of each experiment it is whole and legible, and its title is the first sentence of occbench explain."""
+    figure = figure_of(run, experiment)
+    is_drawn(figure)
+    names_stand_over_nothing(figure)
+    lines_are_told_apart(figure)
+    no_panel_is_a_third_empty(figure)
+    assert all(places >= CURVE_POINTS for places in joined(figure))
+    cases, env = read_folder(run)
+    words = explain.headline(experiment, cases[cases["experiment"] == experiment], env)
+    words = words.replace("`", "").removesuffix(".")
+    assert title_of(figure) == (f"{experiment}: {words}" if TOO_FEW in words else words)
+
+
+@pytest.mark.parametrize("experiment", ALL)
+def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
     """Of three values of each dial nothing is joined, and the picture says so."""
     cases, env = read_folder(run)
     rows = cases[cases["experiment"] == experiment]
-    assert all(places >= CURVE_POINTS for places in joined(figures[experiment]))
     dial = described(env, experiment)["dial"]
     three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
     figure = plot.draw(experiment, three, env | dict(preset="quick"))
@@ -275,13 +256,13 @@ def model_lines(figure: Figure) -> list[list[float]]:
     return [list(line.get_ydata()) for line in lines]
 
 
-def test_the_model_is_a_grey_line(run: Path, figures: Drawn) -> None:
+def test_the_model_is_a_grey_line(run: Path) -> None:
     """5 % above each rate, under each time; none beside ratios of two rows, nor in a run of the model."""
-    figure = figures["shared_memory"]
+    figure = figure_of(run, "shared_memory")
     assert "; grey: the model, beforehand" in source_of(figure)
     expected = [pytest.approx([1.05 * y for y in line.get_ydata()]) for line in drawn(figure.axes[0])]
     assert expected and model_lines(figure) == expected
-    assert not model_lines(figures["divergence"])
+    assert not model_lines(figure_of(run, "divergence"))
     cases, env = read_folder(run)
     modelled = cases[cases["experiment"] == "shared_memory"].assign(source="model")
     assert not model_lines(plot.draw("shared_memory", modelled, env))
@@ -306,14 +287,14 @@ def test_an_experiment_without_a_room(tmp_path: Path) -> None:
     assert joined(figure) == [5, 5, 5]
 
 
-@pytest.mark.parametrize("experiment", ["latency_hiding", "registers"])
-def test_an_svg_is_light_and_dark(figures: Drawn, experiment: str) -> None:
+def test_an_svg_is_light_and_dark(run: Path) -> None:
     """Each of its colours has a partner on dark paper, by a rule that names it as matplotlib writes it."""
-    text = plot.svg(figures[experiment]).decode()
+    figure = figure_of(run, "registers")
+    text = plot.svg(figure).decode()
     colours = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", text.partition("</style>")[2]))
     assert colours and colours <= set(DARK)
     assert "@media (prefers-color-scheme: dark)" in text
-    assert plot.svg(figures[experiment]).decode() == text  # the same bytes each time
+    assert plot.svg(figure).decode() == text  # the same bytes each time
 
 
 def contrast(colour: str, paper: str) -> float:
