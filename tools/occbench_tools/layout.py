@@ -86,6 +86,10 @@ class Panel:
     numbers: list[float] = field(default_factory=list)  # by which alone the lines differ; empty: by more
     hidden: int = 0
 
+    def swept(self, dial: str) -> bool:
+        """Whether a line of it has several values of the dial."""
+        return any(line.rows[dial].nunique() > 1 for line in self.lines)
+
 
 def scale_of(it: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Series]]:
     """That which a description names; a rate where it names none."""
@@ -190,8 +194,11 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
     made.sort(key=lambda panel: -sum(len(line.rows) for line in panel.lines))
     for extra in made[PANELS:]:
         made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
-    # In the experiment's own order.
-    return sorted(made[:PANELS], key=lambda panel: min(line.rows.index.min() for line in panel.lines))
+    # Curves first, and in the experiment's own order.
+    return sorted(
+        made[:PANELS],
+        key=lambda panel: (not panel.swept(it["dial"]), min(line.rows.index.min() for line in panel.lines)),
+    )
 
 
 def parted(found: list[Line], most: int, hidden: int) -> list[Panel]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -45,11 +46,16 @@ def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     figure = None
     if hasattr(room, "picture") and env["schema_version"] >= 5:
         figure = room.picture(shown, env, sheet)
-    if figure is None:
+    if figure is None or all(has_none(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env)
     title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
     head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
     return figure
+
+
+def has_none(axes: Axes) -> bool:
+    """Whether the run has no rows for a panel; so have the low ones below it."""
+    return not axes.has_data() or any(text.get_gid() == sheet.EMPTY for text in axes.texts)
 
 
 def drawable(cases: pd.DataFrame) -> list[str]:

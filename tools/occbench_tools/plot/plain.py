@@ -33,8 +33,7 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     it = described(env, experiment)
     found = panels(list(cut(rows, it)), it)
     strips = it["dial"] not in RESIDENCY and any(map(steps, found))
-    found.sort(key=lambda panel: not swept(panel, it["dial"]))
-    curved = [panel for panel in found if swept(panel, it["dial"])]
+    curved = [panel for panel in found if panel.swept(it["dial"])]
     figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))
     how = axis(it["dial"])
     log = it["dial"] == "warps_per_sm" or how.log or (not how.step and logarithmic(rows[it["dial"]]))
@@ -46,11 +45,6 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         if panel.hidden:
             axes[place].patch.set_gid(f"{HIDDEN}{panel.hidden}")
     return figure
-
-
-def swept(panel: Panel, dial: str) -> bool:
-    """Whether a line of it has several values of the dial."""
-    return any(line.rows[dial].nunique() > 1 for line in panel.lines)
 
 
 def steps(panel: Panel) -> bool:

@@ -28,6 +28,7 @@ from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
 MODEL = "model"  # gid of what is predicted
 BARE = "bare"  # gid of lines of too few points to be joined
+EMPTY = "empty"  # gid of the word in a panel without rows
 HIDDEN = "hidden"  # gid of a panel's word on lines that are not drawn
 STYLE = {
     "axes.edgecolor": INK, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
@@ -112,7 +113,7 @@ def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str
     axes.set_xlabel(x_label)
     if rows.empty:
         axes.set(xticks=[], yticks=[])
-        axes.text(0.5, 0.5, "not in this run", transform=axes.transAxes, color=INK, ha="center")
+        axes.text(0.5, 0.5, "not in this run", transform=axes.transAxes, color=INK, ha="center", gid=EMPTY)
         return False
     axes.set_ylabel(y_label or rows["unit"].iloc[0])
     return True
