@@ -35,8 +35,7 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     strips = it["dial"] not in RESIDENCY and any(map(steps, found))
     curved = [panel for panel in found if panel.swept(it["dial"])]
     figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))
-    how = axis(it["dial"])
-    log = it["dial"] == "warps_per_sm" or how.log or (not how.step and logarithmic(rows[it["dial"]]))
+    log = it["dial"] == "warps_per_sm" or axis(it["dial"]).log or logarithmic(rows[it["dial"]])
     for place, panel in enumerate(found):
         if place < len(curved):
             lines(axes[place], panel, it, log, below[place] if strips else None)

@@ -33,7 +33,7 @@ def predictions(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
             ratios = said.loc[said["experiment"] == name, "ratio"].sort_values()
             spread = place + 0.6 * (np.arange(len(ratios)) * 0.618034 % 1 - 0.5)  # apart, the same each time
             colour = SKY if name in apart else BLUE
-            dots = dict(color=colour, markersize=3, alpha=0.5, mew=0, rasterized=True)
+            dots = dict(color=colour, markersize=3, alpha=0.5, mew=0)
             axes.plot(ratios.clip(*ENDS), spread, ".", **dots)
             quarters = ratios.quantile([0.25, 0.5, 0.75]).clip(*ENDS)
             axes.plot(
