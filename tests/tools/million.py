@@ -21,6 +21,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent))
 from made_up import newest_run
+from occbench_tools.sent import written
 
 COMMANDS = ("compare", "validate", "report", "explain", "cliffs", "predictions", "plot")
 TIMES = ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s")
@@ -34,7 +35,7 @@ def lay(folder: Path, samples: int, more: str, seed: int) -> None:
     chance = np.random.default_rng(seed)
     source = newest_run("nvidia-h200")
     cases, told = (
-        pd.read_csv(source / name, dtype=dict(variant=str), keep_default_na=False, na_values=[""])
+        pd.read_csv(written(source / name), dtype=dict(variant=str), keep_default_na=False, na_values=[""])
         for name in ("cases.csv", "samples.csv")
     )
     copies = -(-samples // len(told))

@@ -23,6 +23,7 @@ from occbench_tools import compare
 from occbench_tools.compare import environment, summary, verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
+from occbench_tools.sent import read_sent, written
 from parts import CASES, RUN, half, lay, modelled, scaled
 from scipy import stats
 
@@ -431,7 +432,7 @@ def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     """Sixteen copies of every case: more than a million rows come through, whatever the time they take."""
     shutil.copy(RUN / "env.json", tmp_path)
     for file in ("cases.csv", "samples.csv"):
-        head, *lines = (RUN / file).read_text(encoding="utf-8").splitlines(keepends=True)
+        head, *lines = read_sent(written(RUN / file)).decode().splitlines(keepends=True)
         before = lines[0][: lines[0].index(lines[0].split(",")[head.split(",").index("case_id")])]
         with (tmp_path / file).open("w", encoding="utf-8", newline="") as stream:
             stream.write(head)

@@ -203,8 +203,8 @@ def test_routes(run: Path) -> None:
         {"registers": 0, "shared memory": 1 - 1 / 1.01, "block size": 1 - 0.99 / 1.01}
     )
     assert said(rows_of(run, "same_occupancy"), "same_occupancy") == (
-        "At equal occupancy and L1 the route costs at most 2.0 % (`L1, 1 KiB per warp`, by block size), "
-        "2.0 % (`fma`, by block size) and 2.0 % (`load`, by block size). "
+        "At equal occupancy and L1 the worst route costs `L1, 1 KiB per warp` 2.0 % (block size), "
+        "`fma` 2.0 % (block size) and `load` 2.0 % (block size). "
         "A larger L1 is worth 1.40 to 1.40 x for `L1, 1 KiB per warp`."
     )
 

@@ -92,10 +92,12 @@ def test_cliffs_along_the_dial() -> None:
 def test_where_more_warps_cost() -> None:
     rows = over_warps("same", 16) + over_warps("spoilt", 16)
     rows[-1]["throughput"] *= 0.6
+    assert "`spoilt` is fastest with 16 warps per SM; 64 cost it 40.0 %." in said(rows)
+    rows += over_warps("worse", 16)
+    rows[-1]["throughput"] *= 0.5
     words = said(rows)
-    assert (
-        "More warps cost in 1 of 2 curves, most in `spoilt`: fastest with 16 warps per SM, 64 cost 40.0 %."
-    ) in words
+    assert "`worse` is fastest with 16 warps per SM; 64 cost it 50.0 %." in words
+    assert "More warps cost in 2 of 3 curves." in words
 
 
 def test_a_baseline() -> None:

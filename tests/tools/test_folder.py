@@ -15,9 +15,10 @@ pytest.importorskip("pandas")
 
 import made_up
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, check_rows, read_folder
+from occbench_tools.sent import read_sent, written
 
 RESULTS = made_up.REPOSITORY / "results/nvidia-h200"
-FOLDERS = sorted(path for path in RESULTS.iterdir() if (path / "samples.csv").is_file())
+FOLDERS = sorted(path for path in RESULTS.iterdir() if (path / "env.json").is_file())
 
 
 @pytest.fixture
@@ -25,9 +26,8 @@ def run(tmp_path: Path) -> Path:
     """The first 40 cases of a run on an H200, and 100 of its samples."""
     shutil.copy(FOLDERS[-1] / "env.json", tmp_path)
     for name, most in (("cases.csv", 41), ("samples.csv", 101)):
-        with (FOLDERS[-1] / name).open(encoding="utf-8", newline="") as stream:
-            head = [line for line, _ in zip(stream, range(most), strict=False)]
-        (tmp_path / name).write_text("".join(head), encoding="utf-8", newline="")
+        head = read_sent(written(FOLDERS[-1] / name)).splitlines(keepends=True)[:most]
+        (tmp_path / name).write_bytes(b"".join(head))
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def test_committed_runs(folder: Path) -> None:
     read = read_folder(folder)
     assert read.warnings == [] and not read.modelled
     assert set(read.samples["case_id"]) <= set(read.cases["case_id"])
-    lines = (folder / "samples.csv").read_bytes().count(b"\n") - 1
+    lines = read_sent(written(folder / "samples.csv")).count(b"\n") - 1
     assert len(read.samples) == lines and read.samples["time_s"].dtype == float
     counted = read.samples[read.samples["discarded"] == 0].groupby("case_id", observed=True)["time_s"]
     medians = read.valid.set_index("case_id")["time_median_s"]

@@ -56,7 +56,8 @@ def along(rows: pd.DataFrame, dial: str) -> Iterator[Told]:
                 continue
             taken.update(part.index)
             first = part.iloc[0]
-            name = next(first[column] for column in NAMES if part[column].nunique(dropna=False) == 1)
+            whole = (column for column in NAMES if part[column].nunique(dropna=False) == 1)
+            name = next(first[column] for column in whole if pd.notna(first[column]))
             held = [f"{key} {sweeps.said(first[key])}" for key in shown if pd.notna(first[key])]
             labels = part.sort_values(dial).index.tolist()
             yield first["experiment"], first["family"], name, ", ".join([name, *held]), dial, labels

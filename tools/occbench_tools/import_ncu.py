@@ -197,8 +197,8 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     write_whole(output / "cases.csv", joined.getvalue())
     write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
-        if (folder / name).exists():
-            write_whole(output / name, read_sent(written(folder / name)))
+        if (source := written(folder / name)).exists():
+            write_whole(output / name, read_sent(source))
 
 
 def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:

@@ -48,7 +48,7 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
         behind = behind_routes(part)
         if len(behind):
             worst = behind.loc[behind["loss"].idxmax()]
-            price = f"{100 * worst['loss']:.1f} % (`{kernel}`, by {worst['route']})"
+            price = f"`{kernel}` {100 * worst['loss']:.1f} % ({worst['route']})"
             prices.append((worst["loss"], price))
         arms = (
             part.groupby(["occupancy_theoretical", "route", "carveout_percent"])["throughput"].max().unstack()
@@ -58,5 +58,5 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             worth.append(f"a larger L1 is worth {gain.min():.2f} to {gain.max():.2f} x for `{kernel}`")
     if prices:
         said = listed([words for _, words in sorted(prices)])
-        yield f"at equal occupancy and L1 the route costs at most {said}"
+        yield f"at equal occupancy and L1 the worst route costs {said}"
     yield from worth

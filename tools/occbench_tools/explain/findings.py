@@ -198,12 +198,13 @@ def dearer(found: list[Line], it: dict[str, Any]) -> Effects:
     over = [each for each in losses if each[0] >= DEEP]
     if over:
         loss, line, peak, last = max(over, key=lambda each: each[0])
-        count = f"in {len(over)} of {len(losses)} curves, most " if len(losses) > 1 else ""
         yield (
             -np.log1p(-loss),
-            f"more warps cost {count}in {name_of(line)}: fastest with {at(dial, peak[dial])}, "
-            f"{amount(dial, last[dial])} cost {100 * loss:.1f} %",
+            f"{name_of(line)} is fastest with {at(dial, peak[dial])}; {amount(dial, last[dial])} cost it "
+            f"{100 * loss:.1f} %",
         )
+        if len(over) > 1:
+            yield -np.log1p(-DEEP), f"more warps cost in {len(over)} of {len(losses)} curves"
 
 
 def worth(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
