@@ -12,7 +12,7 @@ import pandas as pd
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.older import PLAIN
-from occbench_tools.validate import schema
+from occbench_tools.schema import schema
 
 TOO_FEW = "too few for a finding"
 

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import SCHEMA_VERSIONS, older
+from occbench_tools.schema import of_version, schema, version_of
 from occbench_tools.sent import parse_json, read_sent, written
-from occbench_tools.validate import of_version, schema, version_of
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
 REPEATED = {"samples.csv": ("case_id",)}
