@@ -42,6 +42,10 @@ def left_out(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name[0] == "." or (name.startswith("build") and Path(folder) == ROOT)]
 
 
+def listed_question(blocks: dict[str, str]) -> str:
+    return re.search(r'\.question = "([^"]+)"', "".join(blocks.values()))[1]
+
+
 class SelfExtension(unittest.TestCase):
     def test_following_the_page(self) -> None:
         blocks = dict(BLOCK.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
@@ -79,6 +83,7 @@ class SelfExtension(unittest.TestCase):
                 predicted = self.predictions(self.build(tree), experiment[0], tree)
                 self.assertGreater(len(predicted), 3)
                 self.assertGreater(float(predicted[-1]), 1.5 * float(predicted[0]), "it rises with the warps")
+                self.read_by_everyone(tree, experiment[0], listed_question(blocks))
 
     def describe(self, tree: Path, occbench: Path, family: str) -> bool:
         """Whether there is a disassembler, and machine code for sm_90. Runs the page's command."""
@@ -117,6 +122,30 @@ class SelfExtension(unittest.TestCase):
             self.assertEqual({row["status"] for row in rows} - {"impossible"}, {"valid"})
         rows = [row for row in rows if row["status"] == "valid"]
         return [row["throughput_predicted"] for row in sorted(rows, key=lambda row: int(row["warps_per_sm"]))]
+
+    def read_by_everyone(self, tree: Path, experiment: str, question: str) -> None:
+        """Every tool has something to say of the run, and the docs a page, without a line of Python."""
+        environment = os.environ | {"PYTHONPATH": str(tree / "tools")}
+
+        def tool(name: str, *words: object) -> str:
+            return checked(sys.executable, "-P", "-m", name, *words, environment=environment)
+
+        run, again = tree / "h200", tree / "again"
+        shutil.copytree(run, again)
+        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        tool("occbench_tools.plot", run)
+        for picture in (run / f"{experiment}.png", run / f"{experiment}.svg"):
+            self.assertGreater(picture.stat().st_size, 10_000)
+        self.assertRegex(tool("occbench_tools.explain", run), r"90 % of [\d,]+ GB/s takes \d+ warps per SM")
+        tool("occbench_tools.report", run, "--output", tree / "report.html")
+        page = (tree / "report.html").read_text(encoding="utf-8")
+        self.assertIn(experiment, page)
+        self.assertIn(question, page)
+        tool("occbench_tools.cliffs", run)
+        self.assertIn("of 6 cases, none differs", tool("occbench_tools.compare", run, again))
+        docs = tree / f"docs/experiments/{experiment}.md"
+        tool("occbench_docs", "--write")
+        self.assertIn(f"*Question:* {question}", docs.read_text(encoding="utf-8"))
 
     def build(self, tree: Path) -> Path:
         settings = dict(SETTING.findall((BUILD / "CMakeCache.txt").read_text()))
