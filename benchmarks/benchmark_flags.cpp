@@ -16,7 +16,8 @@ namespace occbench {
 
 namespace {
 
-/// Google Benchmark ends the program itself on a bad value, in its own way, so that values are looked at here.
+/// Google Benchmark ends the program itself on a bad value, in its own way, so that values are looked at
+/// here.
 struct Flag {
   std::string_view name;
   const char* value;  ///< a regular expression

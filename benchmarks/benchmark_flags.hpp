@@ -22,12 +22,14 @@ struct BenchmarkFlags {
 /// --benchmark_filter, unless the call names it. Throws UserError as parse_benchmark_flags does.
 std::vector<std::string> with_environment(const std::vector<std::string>& flags);
 
-/// Hands the flags to Google Benchmark, once in a process. Throws UserError: Exit::usage on a flag that it or this
-/// program does not know, that is refused, or whose value is off; Exit::file when --benchmark_out cannot be written.
+/// Hands the flags to Google Benchmark, once in a process. Throws UserError: Exit::usage on a flag that it or
+/// this program does not know, that is refused, or whose value is off; Exit::file when --benchmark_out cannot
+/// be written.
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags);
 
-/// Google Benchmark's own reading of a filter: a leading '-' turns it round, empty and "all" match everything. RE2's
-/// syntax. Throws UserError (Exit::usage) when it is no regular expression, or has over 4,096 bytes.
+/// Google Benchmark's own reading of a filter: a leading '-' turns it round, empty and "all" match
+/// everything. RE2's syntax. Throws UserError (Exit::usage) when it is no regular expression, or has over
+/// 4,096 bytes.
 std::function<bool(const std::string&)> benchmark_filter(std::string filter);
 
 /// For `run --help`: the names of those that are honoured, and of those that are refused, within 80 columns.

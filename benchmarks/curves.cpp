@@ -59,8 +59,8 @@ std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<Cas
 }
 
 std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases) {
-  // Before a case is resolved its registers and warps are not known; but cases of one curve differ in the dial
-  // alone, so each of them has its own value.
+  // Before a case is resolved its registers and warps are not known; but cases of one curve differ in the
+  // dial alone, so each of them has its own value.
   std::map<std::string, std::size_t> count;
   std::size_t most = 0;
   for (const CaseSpec& spec : cases)

@@ -12,8 +12,8 @@ namespace occbench {
 
 /// A peak, a knee, a cliff or a law is told of a curve of at least so many different values of its dial. With
 /// fewer the points around a change lie too far apart to say where it is, and the best of them is hardly the
-/// curve's best. A figure of one case alone (its residency, its prediction) needs no curve. The Python tools' number is
-/// the same (CURVE_POINTS in tools/occbench_tools/analysis.py), which tests/layering_test.py holds.
+/// curve's best. A figure of one case alone (its residency, its prediction) needs no curve. The Python tools'
+/// number is the same (CURVE_POINTS in tools/occbench_tools/analysis.py), which tests/layering_test.py holds.
 constexpr std::size_t least_points = 4;
 
 /// A case at its value of the dial.
@@ -22,7 +22,8 @@ struct Point {
   const CaseResult* result = nullptr;
 };
 
-/// Cases that differ in an experiment's dial alone, by the dial; with the same value, in the order of their ids.
+/// Cases that differ in an experiment's dial alone, by the dial; with the same value, in the order of their
+/// ids.
 struct Curve {
   std::string kernel;  ///< "read-f32-4B-ilp1"
   Ceiling ceiling = Ceiling::none;
@@ -31,7 +32,8 @@ struct Curve {
   [[nodiscard]] bool tells() const { return values >= least_points; }
 };
 
-/// The curves of those of `results` that have a time and belong to this experiment, in the order of their names.
+/// The curves of those of `results` that have a time and belong to this experiment, in the order of their
+/// names.
 std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results);
 
 /// The most values of its dial that any curve of the experiment would have, were all these cases run.

@@ -28,12 +28,12 @@ struct Finding {
   std::vector<std::string> more = {};  ///< what may follow it, as far as there is room
 };
 
-/// Whatever stands out of its 95 % interval and is 3 % or more, of the experiment's curves and cases: the largest of
-/// each kind, of falls that of each kernel. Empty where there are too few points to tell.
+/// Whatever stands out of its 95 % interval and is 3 % or more, of the experiment's curves and cases: the
+/// largest of each kind, of falls that of each kernel. Empty where there are too few points to tell.
 std::vector<Finding> findings_of(const Experiment& experiment, const std::vector<CaseResult>& results);
 
-/// The most telling of a whole run, at most `most`, by size of effect. No more than two are of one kind, and of one
-/// experiment one, or its share where fewer than `most` experiments were run.
+/// The most telling of a whole run, at most `most`, by size of effect. No more than two are of one kind, and
+/// of one experiment one, or its share where fewer than `most` experiments were run.
 std::vector<Finding> most_telling(const std::vector<CaseResult>& results, std::size_t most);
 
 }  // namespace occbench

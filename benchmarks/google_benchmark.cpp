@@ -16,7 +16,8 @@ namespace {
 // What every case has beside its rate: a CSV of Google Benchmark has one header for all.
 constexpr std::array counter_names{"occupancy", "blocks_per_sm", "samples", "ci95_half_width", "sm_clock_hz"};
 
-/// A case without a result has no counters, which Google Benchmark's CSV takes for others and ends the program.
+/// A case without a result has no counters, which Google Benchmark's CSV takes for others and ends the
+/// program.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 class Csv : public benchmark::CSVReporter {
@@ -130,7 +131,8 @@ void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
   benchmark::BenchmarkReporter* display = nullptr;  // the library's own
   if (!run.report_on_stdout) display = &silent;
   if (run.csv_on_stdout) display = &on_stdout;
-  // What is registered was selected by its case_id; the library would match the flag with "case_id/iterations:1/..." again.
+  // What is registered was selected by its case_id; the library would match the flag with
+  // "case_id/iterations:1/..." again.
   benchmark::RunSpecifiedBenchmarks(display, run.csv_in_file ? &in_file : nullptr, ".");
   benchmark::ClearRegisteredBenchmarks();
   board.rethrow_failure();

@@ -23,8 +23,8 @@ struct BenchmarkRun {
   std::function<void(std::size_t)> selected;  ///< told once how many cases there are
 };
 
-/// Measures these cases, after parse_benchmark_flags(). Case i of `cases` is the benchmark named cases[i].id; its manual time
-/// is the median of its launches.
+/// Measures these cases, after parse_benchmark_flags(). Case i of `cases` is the benchmark named cases[i].id;
+/// its manual time is the median of its launches.
 void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run);
 
 }  // namespace occbench

@@ -18,8 +18,8 @@ struct Planned {
 };
 
 /// Per experiment: the peaks, the least occupancy at which that kernel reaches 90, 95 and 99 % of them, every
-/// finding; of latency_hiding also what harness/fit.hpp reads off its curves. A curve of too few points is only
-/// counted.
+/// finding; of latency_hiding also what harness/fit.hpp reads off its curves. A curve of too few points is
+/// only counted.
 void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next);
 
 }  // namespace occbench

@@ -95,7 +95,8 @@ bool is_utf8(const std::string& word) {
   }
 }
 
-/// Throws UserError(Exit::usage) on a word that no file of results could hold, or that could steer a terminal.
+/// Throws UserError(Exit::usage) on a word that no file of results could hold, or that could steer a
+/// terminal.
 void check_words(const std::vector<std::string>& words) {
   for (std::size_t n = 0; n < words.size(); ++n)
     if (!is_utf8(words[n]))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run has come: one line that is rewritten on a terminal, a plain line every ten seconds in a pipe. On
-// stderr.
+// How far a run has come: one line that is rewritten on a terminal, a plain line every ten seconds in a pipe.
+// On stderr.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The closing lines on the terminal: what was measured and how well, what it found, where it lies, what to do next.
+// The closing lines on the terminal: what was measured and how well, what it found, where it lies, what to do
+// next.
 #pragma once
 
 #include <ostream>

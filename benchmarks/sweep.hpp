@@ -30,8 +30,9 @@ class Sweep {
   [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
   [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
 
-  /// The carve-out (percent) that leaves the L1 as large as it can be while every block slot of an SM still gets the
-  /// shared memory that the driver takes from each block. 0 % would be less: a preference, which the driver overrules.
+  /// The carve-out (percent) that leaves the L1 as large as it can be while every block slot of an SM still
+  /// gets the shared memory that the driver takes from each block. 0 % would be less: a preference, which the
+  /// driver overrules.
   [[nodiscard]] int large_l1_carveout() const;
 
   /// The variants of a family, all of them or those whose name begins with `prefix`.
@@ -55,12 +56,12 @@ class Sweep {
   std::vector<CaseSpec> cases_;
 };
 
-/// What a curve of an experiment is read in: throughput, its percent of the curve's own best or of the ceiling, or the
-/// cycles that the kernel's own clock counted.
+/// What a curve of an experiment is read in: throughput, its percent of the curve's own best or of the
+/// ceiling, or the cycles that the kernel's own clock counted.
 enum class Scale { rate, best, ceiling, cycles };
 
-/// A question put to the device: its dials, and nothing of how they are measured. All that readers of a run need to know
-/// of it goes into env.json; no tool has a list of experiments.
+/// A question put to the device: its dials, and nothing of how they are measured. All that readers of a run
+/// need to know of it goes into env.json; no tool has a list of experiments.
 struct Experiment {
   std::string name;
   std::string question;  ///< one line

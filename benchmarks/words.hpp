@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures and lines for people: times and rates with the digits that mean something, text that fits a terminal.
+// Figures and lines for people: times and rates with the digits that mean something, text that fits a
+// terminal.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,8 @@ std::string printable(std::string_view words);
 /// At most `room` characters of it: its end is cut off, and "..." says so.
 std::string clipped(const std::string& line, std::size_t room);
 
-/// Broken at blanks, but not between a figure and its unit, into at most `most` lines of at most `room` characters; what is left over is clipped.
+/// Broken at blanks, but not between a figure and its unit, into at most `most` lines of at most `room`
+/// characters; what is left over is clipped.
 std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most);
 
 }  // namespace occbench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CUDA targets: this machine's own GPU where there is one, otherwise one machine code per generation
-# (and PTX of the last, so that a newer GPU can still compile it at start). CUDAARCHS in the environment, which CMake reads,
-# comes before both.
+# (and PTX of the last, so that a newer GPU can still compile it at start). CUDAARCHS in the environment,
+# which CMake reads, comes before both.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                   OUTPUT_VARIABLE found ERROR_QUIET RESULT_VARIABLE no_gpu)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run at every build (cmake -P): what is being built, from which commit. Touches the header only when it changes.
+# Run at every build (cmake -P): what is being built, from which commit. Touches the header only when it
+# changes.
 execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE_DIR}"
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_git)
 set(dirty false)

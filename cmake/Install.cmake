@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where, and the packages that CPack makes of it: `cmake --build BUILD --target package`.
+# What `cmake --install` puts where, and the packages that CPack makes of it: `cmake --build BUILD --target
+# package`.
 include(GNUInstallDirs)
 
 install(TARGETS occbench)
 install(FILES ${OCCBENCH_DOCUMENTS}/occbench.bash RENAME occbench
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${OCCBENCH_DOCUMENTS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${OCCBENCH_DOCUMENTS}/occbench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${OCCBENCH_DOCUMENTS}/occbench.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 if(OCCBENCH_HELP2MAN)
   install(FILES ${OCCBENCH_DOCUMENTS}/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
@@ -20,7 +22,8 @@ if(OCCBENCH_DPKG_DEB)
 endif()
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_STRIP_FILES ON)
-string(TOLOWER "${PROJECT_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
+string(TOLOWER "${PROJECT_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}"
+  CPACK_PACKAGE_FILE_NAME)
 set(CPACK_PACKAGE_VENDOR "the occbench maintainers")
 set(CPACK_PACKAGE_CONTACT "The occbench maintainers <maintainers@occbench.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures what occupancy does to a GPU kernel")

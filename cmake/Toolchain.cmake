@@ -5,8 +5,8 @@ endif()
 
 option(OCCBENCH_WERROR "Warnings are errors" OFF)
 set(OCCBENCH_SANITIZE "" CACHE STRING "Host sanitizers, as -fsanitize= takes them (address,undefined)")
-# The build type that goes with it: assertions are on, and nothing is timed on a GPU. Kernels are compiled as in
-# Release, so that one compiler cache serves both.
+# The build type that goes with it: assertions are on, and nothing is timed on a GPU. Kernels are compiled as
+# in Release, so that one compiler cache serves both.
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 set(CMAKE_CUDA_FLAGS_SANITIZE "${CMAKE_CUDA_FLAGS_RELEASE}")
 
@@ -22,8 +22,8 @@ endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# What every target of this project is compiled with. CMake 3.25 knows no CUDA_STANDARD 20, and hands CXX_STANDARD on
-# to CUDA, so the standard stands here as a flag.
+# What every target of this project is compiled with. CMake 3.25 knows no CUDA_STANDARD 20, and hands
+# CXX_STANDARD on to CUDA, so the standard stands here as a flag.
 add_library(occbench_options INTERFACE)
 # Designated initialisers leave out what has a default; and GCC 12 sees ghosts in std::string once it inlines
 # (its bugs 105651 and 105562).
@@ -32,8 +32,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND quiet -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 list(JOIN quiet "," quiet_for_nvcc)
+set(conversions -Wconversion -Wno-sign-conversion)
 target_compile_options(occbench_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;${quiet}>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-Wall;-Wextra;-Wpedantic;-Wshadow;${conversions};${quiet}>"
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -lineinfo -Xcompiler=-Wall,-Wextra,-Wshadow,${quiet_for_nvcc}>)
 if(OCCBENCH_WERROR)
   target_compile_options(occbench_options INTERFACE

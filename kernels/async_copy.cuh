@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies into shared memory by the copy engine (the Tensor Memory Accelerator), and the mbarriers that count them in.
+// Copies into shared memory by the copy engine (the Tensor Memory Accelerator), and the mbarriers that count
+// them in.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, std::uint3
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Waits for the end of the phase of this parity; the phases' parities are 0, 1, 0, 1 ... To wait for 1 first is not
-/// to wait.
+/// Waits for the end of the phase of this parity; the phases' parities are 0, 1, 0, 1 ... To wait for 1 first
+/// is not to wait.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   std::uint32_t done = 0;
   do {
@@ -39,14 +40,15 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
   } while (done == 0);
 }
 
-/// Orders what came before against the copy engine, which reaches shared memory by another way (proxy) than threads do:
-/// initialised barriers are known to it after, and its copies do not overtake reads of what they overwrite.
+/// Orders what came before against the copy engine, which reaches shared memory by another way (proxy) than
+/// threads do: initialised barriers are known to it after, and its copies do not overtake reads of what they
+/// overwrite.
 __device__ __forceinline__ void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// True in one lane of a whole warp: the compiler then knows that one thread copies, and issues a copy once where it
-/// would otherwise loop over the lanes.
+/// True in one lane of a whole warp: the compiler then knows that one thread copies, and issues a copy once
+/// where it would otherwise loop over the lanes.
 __device__ __forceinline__ bool elected() {
   std::uint32_t one = 0;
   asm volatile(
@@ -59,8 +61,8 @@ __device__ __forceinline__ bool elected() {
   return one != 0;
 }
 
-// The block's own shared memory as a copy's destination. CUDA 12.4 has no word but the cluster's: the same on cc 9.0,
-// but on cc 12.0 compiled to a check and a call around each copy.
+// The block's own shared memory as a copy's destination. CUDA 12.4 has no word but the cluster's: the same on
+// cc 9.0, but on cc 12.0 compiled to a check and a call around each copy.
 #if __CUDA_ARCH__ >= 1000
 #define OCCBENCH_OWN_SHARED "shared::cta"
 #else

@@ -8,9 +8,9 @@
 
 namespace occbench {
 
-/// x -> multiplier x + increment. Modulo any power of two it runs through all residues in one cycle, as long as the
-/// multiplier is 1 modulo 4 and the increment odd (Hull and Dobell 1962; Knuth 3.2.1.2). It counts modulo that of T:
-/// whoever wants a smaller one reduces the result.
+/// x -> multiplier x + increment. Modulo any power of two it runs through all residues in one cycle, as long
+/// as the multiplier is 1 modulo 4 and the increment odd (Hull and Dobell 1962; Knuth 3.2.1.2). It counts
+/// modulo that of T: whoever wants a smaller one reduces the result.
 template <class T>
 struct AffineMap {
   T multiplier;
@@ -39,7 +39,8 @@ namespace device {
 
 constexpr int chase_unrolled = 8;  // a load that hits the L1 is about as short as the loop's own instructions
 
-/// `steps` dependent loads, each follow(at); returns their cycles. Two innermost loops, of eights and of ones.
+/// `steps` dependent loads, each follow(at); returns their cycles. Two innermost loops, of eights and of
+/// ones.
 template <class Pointer, class Follow>
 __device__ __forceinline__ long long chase(Pointer& at, int steps, Follow follow) {
   const long long began = clock64();
@@ -56,11 +57,12 @@ __device__ __forceinline__ long long chase(Pointer& at, int steps, Follow follow
 
 constexpr int timed_chase_loads = 5;  // of a pass
 
-/// The second method: each pass reads the clock around one load, and then around two that depend on each other. Reading
-/// it, and waiting for the value, costs the same around one as around two: what the two take longer is one load's
-/// latency. A load before and one behind are not timed: the loop's own moves and branch meet those. `cycles` is the sum
-/// of one load's over the passes. The branch on each value makes the clock wait for it. It is never taken, since
-/// nothing is at `never`; whoever is told so (false) leaves without a result, which keeps the loop free of moves.
+/// The second method: each pass reads the clock around one load, and then around two that depend on each
+/// other. Reading it, and waiting for the value, costs the same around one as around two: what the two take
+/// longer is one load's latency. A load before and one behind are not timed: the loop's own moves and branch
+/// meet those. `cycles` is the sum of one load's over the passes. The branch on each value makes the clock
+/// wait for it. It is never taken, since nothing is at `never`; whoever is told so (false) leaves without a
+/// result, which keeps the loop free of moves.
 template <class Pointer, class Follow>
 __device__ __forceinline__ bool timed_chase(Pointer& at, int passes, Pointer never, Follow follow,
                                             long long& cycles) {

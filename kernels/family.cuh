@@ -87,8 +87,8 @@ std::function<void()> poison_one_per_thread(Arena& arena, const Shape& shape) {
       [&arena, bytes = static_cast<std::size_t>(shape.threads()) * sizeof(T)] { arena.poison_output(bytes); };
 }
 
-/// What a family's reference needs of a row, computed when the first of its outputs is asked for: once by each thread
-/// that asks for neighbours one after the other.
+/// What a family's reference needs of a row, computed when the first of its outputs is asked for: once by
+/// each thread that asks for neighbours one after the other.
 template <class Compute>
 class OncePerRow {
  public:

@@ -18,8 +18,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
 
-/// A tile for wgmma: start address, leading offset (unused in this layout), 1,024 bytes from 8 rows to the next 8, and
-/// the 128-byte swizzle; addresses and offsets in 16-byte units.
+/// A tile for wgmma: start address, leading offset (unused in this layout), 1,024 bytes from 8 rows to the
+/// next 8, and the 128-byte swizzle; addresses and offsets in 16-byte units.
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address) {
   return std::uint64_t{(address & 0x3FFFF) >> 4} | std::uint64_t{1} << 16 | std::uint64_t{1024 >> 4} << 32 |
          std::uint64_t{1} << 62;
@@ -44,8 +44,8 @@ constexpr std::uint64_t next_k16 = 32 >> 4;  // 16 bf16 further along each row, 
 #define OCCBENCH_32(i) OCCBENCH_16(i), OCCBENCH_16(i + 16)
 #define OCCBENCH_64(i) OCCBENCH_32(i), OCCBENCH_32(i + 32)
 #define OCCBENCH_128(i) OCCBENCH_64(i), OCCBENCH_64(i + 64)
-// d += A B; the last immediates are A's sign, B's sign, and k being the fast index of A (where it is in shared memory)
-// and of B.
+// d += A B; the last immediates are A's sign, B's sign, and k being the fast index of A (where it is in
+// shared memory) and of B.
 #define OCCBENCH_WGMMA(n, list, operands, signs_and_order)                                                 \
   "{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"                                                               \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" list "}, " operands ", p, " signs_and_order \

@@ -49,8 +49,8 @@ TEST(KernelClasses, DoNotFallWithMoreWarpsAndNeverPassThePeak) {
       double before = 0;
       for (const int warps : {4, 8, 16, 32, 64}) {
         const double now = share(model, warps);
-        // Beyond saturation shared memory falls back; on an H200 from 97 % at 32 warps to 75 % at 64, as measured in
-        // dependent reads of 4 bytes, where the youngest warps get no turn and end alone.
+        // Beyond saturation shared memory falls back; on an H200 from 97 % at 32 warps to 75 % at 64, as
+        // measured in dependent reads of 4 bytes, where the youngest warps get no turn and end alone.
         EXPECT_GT(now, std::min(before, 0.75) * 0.98) << describe(kernel) << ", " << warps << " warps";
         EXPECT_LE(now, 1) << describe(kernel) << ", " << warps << " warps";
         before = now;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters over a profiler that is made up: what is counted, in how many launches, and what is said where it cannot be.
+// Counters over a profiler that is made up: what is counted, in how many launches, and what is said where it
+// cannot be.
 #include "harness/measure/counters.hpp"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,8 @@ std::vector<std::size_t> in_order(std::size_t first, std::size_t count) {
   return lines;
 }
 
-// Room for 168 lines is what an H200 has at a carve-out of 100 %, for 936 at 50 %: a chain of so many never misses.
+// Room for 168 lines is what an H200 has at a carve-out of 100 %, for 936 at 50 %: a chain of so many never
+// misses.
 TEST(L1, HoldsWhatThereIsRoomFor) {
   for (const std::size_t room : {std::size_t{168}, std::size_t{936}}) {
     L1 l1(room, 12345);
@@ -62,7 +63,8 @@ TEST(L1, FiveLinesOfASetEvictEachOther) {
   }
 }
 
-// On an H200 at a carve-out of 14 % such a line was still there after twice as many lines as fit, in 99 of 100 trials.
+// On an H200 at a carve-out of 14 % such a line was still there after twice as many lines as fit, in 99 of
+// 100 trials.
 TEST(L1, ALineThatWasHitOutlivesAStream) {
   L1 l1(1736, 7);
   load(l1, 5);

@@ -228,6 +228,18 @@ class Layering(unittest.TestCase):
                 header.write("#include <benchmark/benchmark.h>\n")
             self.assertEqual(len(forbidden_includes(tree)), len(before) + 1)
 
+    def test_lines_have_110_columns(self) -> None:
+        """Comments, too; Python's are ruff's to hold."""
+        files = [path for room in (*ROOMS, "cmake") for path in (ROOT / room).rglob("*")]
+        wide = [
+            f"{path.relative_to(ROOT)}:{number}"
+            for path in files
+            if path.suffix in {*SOURCES, ".cmake"} or path.name == "CMakeLists.txt"
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            if len(line) > 110
+        ]
+        self.assertEqual(wide, [])
+
     def test_no_circle(self) -> None:
         self.assertEqual(include_circles(ROOT), [])
         self.assertEqual(folder_circles(ROOT), [])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tool sees of a case's NVTX range, by a tool of our own inside this program; and what a range costs without one.
+// What a tool sees of a case's NVTX range, by a tool of our own inside this program; and what a range costs
+// without one.
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)

@@ -172,7 +172,8 @@ class OccupancyOnDevice : public testing::Test {
   long points_ = 0, differences_ = 0;
 };
 
-/// Whether the device takes a launch of this shape. The pointer is never followed: refused launches do not run.
+/// Whether the device takes a launch of this shape. The pointer is never followed: refused launches do not
+/// run.
 bool launches(const void* kernel, int block_size, std::size_t dynamic_smem_bytes, float* data) {
   int id = 1;
   void* arguments[] = {&data, &id};  // wait_variable alone takes the second

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a case is called, what its work is held against, and how long it is made: arithmetic, no device needed.
+// What a case is called, what its work is held against, and how long it is made: arithmetic, no device
+// needed.
 #include "harness/measure/plan.hpp"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,8 @@ TEST(SlotTime, LostToTheRampEndsWithAPlacesFirstBlock) {
 }
 
 TEST(SlotTime, LostToTurnoverLiesBetweenABlockAndItsSuccessor) {
-  // Places are free at 40 and 50, and taken again at 45 and 60. No block, no active SM, from 30 to 40 on SM 1.
+  // Places are free at 40 and 50, and taken again at 45 and 60. No block, no active SM, from 30 to 40 on SM
+  // 1.
   expect_parts(slot_time({block(0, 0, 40), block(0, 0, 50), block(0, 45, 100), block(0, 60, 100)}, 1, 2, 1),
                1, {.resident = 185.0 / 200, .launch = 185.0 / 200, .turnover = 15.0 / 200});
   expect_parts(slot_time({block(0, 0, 100), block(1, 0, 30), block(1, 40, 100)}, 2, 1, 0.25), 0.25,
@@ -90,7 +91,8 @@ TEST(SlotTime, AddsUpForAnyRecordsInAnyOrder) {
 }
 
 TEST(SlotTime, ABlockThatGetsNoTurnIsResidentAllTheSame) {
-  // Both places are filled within 10 and again 5 after an end, but the newer block only gets a turn once the older ended.
+  // Both places are filled within 10 and again 5 after an end, but the newer block only gets a turn once the
+  // older ended.
   const std::vector<CensusRecord> records{block(0, 0, 100), block(0, 90, 200), block(0, 190, 300),
                                           block(0, 290, 400)};
   expect_parts(slot_time(records, 1, 2, 1), 1,

@@ -114,7 +114,8 @@ TEST(Simulate, RegistersOfOneBankTakeTurns) {
 }
 
 TEST(Simulate, AWaitForABankStopsAllStallCounts) {
-  // Two of three registers in one bank: four warps share it evenly, though two would fill it; a fifth gets nothing.
+  // Two of three registers in one bank: four warps share it evenly, though two would fill it; a fifth gets
+  // nothing.
   const auto warps = [](int blocks) {
     return pace(chain(400, "FFMA 4 - - 00 12 12"), {.blocks = blocks, .warps_per_block = 4});
   };
@@ -147,7 +148,8 @@ TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
   for (const double ways : {1.0, 2.0, 4.0, 8.0})
     EXPECT_NEAR(pace(chase, four, {.layout = {.bank_conflict = ways}}) / 16, 23 + 2 * (ways - 1), 1) << ways;
   EXPECT_NEAR(pace(wide, four) / 16, 23 + 2 * 3 + 3, 1) << "four passes, and four registers to write";
-  // However long each access takes, 16 warps of a scheduler wait for it evenly; at one a cycle the last ones starve.
+  // However long each access takes, 16 warps of a scheduler wait for it evenly; at one a cycle the last ones
+  // starve.
   EXPECT_NEAR(pace(wide, {.blocks = 16, .warps_per_block = 4}) / 16, 4 * 64, 8);
   EXPECT_GT(pace(chase, {.blocks = 16, .warps_per_block = 4}) / 16, 1.1 * 64);
 }
@@ -257,8 +259,8 @@ TEST(Simulate, IsDeterministic) {
 }
 
 TEST(Simulate, TwoWarpsContendForABankAsTheyBegan) {
-  // Alone a warp of three-operand FMAs never waits for a bank, two of a scheduler follow each other a cycle apart, and
-  // so they stay: the second waits each time, and holds the first up.
+  // Alone a warp of three-operand FMAs never waits for a bank, two of a scheduler follow each other a cycle
+  // apart, and so they stay: the second waits each time, and holds the first up.
   const Program three = chain(400, "FFMA 4 - - 00 12 12");
   EXPECT_NEAR(pace(three, {.blocks = 1, .warps_per_block = 4}) / 400, 4, 0.02);
   EXPECT_NEAR(pace(three, {.blocks = 1, .warps_per_block = 8}) / 400, 5, 0.05);
@@ -274,7 +276,8 @@ TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
 }
 
 TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
-  // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests a line.
+  // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests
+  // a line.
   const Program load =
       parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
   const Crew full{.blocks = 16, .warps_per_block = 4};
@@ -442,7 +445,8 @@ TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
   EXPECT_NEAR(turn("BAR 1 - - 00 00 00\n"), 9, 0.1);
 }
 
-/// A turn that streams so many lines, waits for them, and loads as many more as are the same for all warps and turns.
+/// A turn that streams so many lines, waits for them, and loads as many more as are the same for all warps
+/// and turns.
 Program beside_stream(int lines, int same) {
   return parse_programs("f v 16 0 0 0 1\n" + std::to_string(lines) +
                         "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(same) +
@@ -451,7 +455,8 @@ Program beside_stream(int lines, int same) {
 }
 
 TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
-  // Of the loads of a set that every warp reads once a turn, how many the L1 lacked: by ncu on an H200, eight warps.
+  // Of the loads of a set that every warp reads once a turn, how many the L1 lacked: by ncu on an H200, eight
+  // warps.
   const auto fetched = [](int lines, int same, std::size_t l1_lines) {
     Machine machine = quiet_machine();
     machine.dram_latency = 690;

@@ -14,8 +14,8 @@ namespace occbench::commands {
 /// A device to calculate for, and what only a device that is here can answer.
 struct CalcDevice {
   theory::CatalogueEntry facts;
-  /// Clusters of so many such blocks that the device holds at once; nullopt when it gives no answer. Empty offline: which
-  /// SMs a GPC has is known to the device alone.
+  /// Clusters of so many such blocks that the device holds at once; nullopt when it gives no answer. Empty
+  /// offline: which SMs a GPC has is known to the device alone.
   std::function<std::optional<int>(const theory::Footprint&, int cluster_size)> active_clusters = nullptr;
 };
 

@@ -16,8 +16,8 @@ namespace occbench::commands {
 namespace {
 
 /// A table of footprints in, the same table with its answers out (columns of earlier answers are replaced). A
-/// row that cannot be read says so in its status and leaves its answers empty; the others are answered. What the model
-/// cannot predict, its status says behind the occupancy's.
+/// row that cannot be read says so in its status and leaves its answers empty; the others are answered. What
+/// the model cannot predict, its status says behind the occupancy's.
 class Batch {
  public:
   Batch(const csv::Row& header, const std::string& source, const CalcOptions& options,

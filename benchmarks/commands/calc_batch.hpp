@@ -19,8 +19,8 @@ struct CalcOptions {
   bool tour = false;
 };
 
-/// Answers come line by line, before the next is waited for: a row is one line, and a quote that is never closed costs
-/// its own row alone. Throws UserError where the header cannot be read.
+/// Answers come line by line, before the next is waited for: a row is one line, and a quote that is never
+/// closed costs its own row alone. Throws UserError where the header cannot be read.
 void run_batch(Descriptor file, const std::string& source, std::ostream& out, const CalcOptions& options,
                const DeviceResolver& resolve);
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-/// The words of `text` from column `indent` on; a line feed in it begins a paragraph. `out` stands in column `at`.
+/// The words of `text` from column `indent` on; a line feed in it begins a paragraph. `out` stands in column
+/// `at`.
 void wrap(std::ostream& out, const std::string& text, std::size_t indent, std::size_t at) {
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph); at = 0) {

@@ -7,8 +7,8 @@
 
 namespace occbench::commands {
 
-/// Options and words in two columns, wrapped; what excludes what is left to the error that says so. Of all commands at
-/// once, headings are as help2man knows them, which makes the man page of it.
+/// Options and words in two columns, wrapped; what excludes what is left to the error that says so. Of all
+/// commands at once, headings are as help2man knows them, which makes the man page of it.
 class Help : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,

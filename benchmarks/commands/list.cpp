@@ -115,8 +115,8 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a case_id need no
-/// quotes there, and none of them is an operator of ncu's filter.
+/// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a
+/// case_id need no quotes there, and none of them is an operator of ncu's filter.
 void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string device =

@@ -68,7 +68,8 @@ std::string change(double gain) {
   return (gain > 0 ? "gains " : "loses ") + percent(std::abs(gain));
 }
 
-/// What the step is worth to the other sort of kernel: one that computes where this one loads, and the reverse.
+/// What the step is worth to the other sort of kernel: one that computes where this one loads, and the
+/// reverse.
 std::string contrast(const Payoff::Step& step, int blocks_now, const theory::CatalogueEntry& device,
                      const theory::Parameters& parameters, const theory::Footprint& f,
                      const theory::KernelClass& kernel) try {

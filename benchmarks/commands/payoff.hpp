@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of the occupancy stairs is worth: a kernel class predicted at a footprint, and at its next cliffs.
+// What a step of the occupancy stairs is worth: a kernel class predicted at a footprint, and at its next
+// cliffs.
 #pragma once
 
 #include <array>
@@ -31,14 +32,14 @@ struct Dial {
 struct ClassWords {
   std::string kind, bytes_per_access, ilp, intensity, operands;
 
-  /// Throws std::invalid_argument with one line on an unknown kind, a value out of range, a missing intensity and, if
-  /// `strict`, a dial that the kind does not have (in a batch another row may have it).
+  /// Throws std::invalid_argument with one line on an unknown kind, a value out of range, a missing intensity
+  /// and, if `strict`, a dial that the kind does not have (in a batch another row may have it).
   [[nodiscard]] theory::KernelClass read(bool strict) const;
 };
 
-/// The parameters of `device`, a name of the catalogue or a GPU's own: from `file`, or part of the program if that is
-/// empty. Throws UserError: Exit::usage if there are none or the file is another device's, Exit::file as
-/// read_parameters() does.
+/// The parameters of `device`, a name of the catalogue or a GPU's own: from `file`, or part of the program if
+/// that is empty. Throws UserError: Exit::usage if there are none or the file is another device's, Exit::file
+/// as read_parameters() does.
 [[nodiscard]] ParameterFile parameters_for(const std::string& device, const std::string& file);
 
 /// A class on a device; remembers what it has predicted.

@@ -102,8 +102,8 @@ RunFolder claim_folder(const Options& o, const Device& device) {
   return folder;
 }
 
-/// What --resume takes over from the run it continues: its device if that is a model, its parameters, its words.
-/// Throws UserError when this program or device is not its own.
+/// What --resume takes over from the run it continues: its device if that is a model, its parameters, its
+/// words. Throws UserError when this program or device is not its own.
 Target take_over(Options& o, const nlohmann::json& env) try {
   const std::string where = o.resume + "/env.json";
   Target t;
@@ -191,7 +191,8 @@ Planned planned_in_standard(const std::vector<std::string>& names, const theory:
   return next;
 }
 
-/// True where the tools, told no folder, take this one: of those under ./results its cases.csv was written last.
+/// True where the tools, told no folder, take this one: of those under ./results its cases.csv was written
+/// last.
 bool is_newest(const fs::path& folder) {
   std::error_code error;
   const auto written = [&](const fs::path& f) { return fs::last_write_time(f / "cases.csv", error); };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: is the block size that cudaOccupancyMaxPotentialBlockSize picks the fastest? CUDA C++ Programming
 //   Guide, 'Occupancy Calculator'.
-// Expected: Never far from the best where any size fills the SM, since it picks the largest that does. Behind the
-//   best where the threads of a block wait for each other and smaller blocks would wait less.
+// Expected: Never far from the best where any size fills the SM, since it picks the largest that does. Behind
+//   the best where the threads of a block wait for each other and smaller blocks would wait less.
 #include <stdexcept>
 
 #include "benchmarks/sweep.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does shared memory that nobody uses cost, when the warps stay the same? RRZE gpu-benches.
-// Expected: A kernel that reads a working set repeatedly falls from the L1's rate to the L2's once the remaining L1
-//   no longer holds it. A kernel that reads everything once does not notice.
+// Expected: A kernel that reads a working set repeatedly falls from the L1's rate to the L2's once the
+//   remaining L1 no longer holds it. A kernel that reads everything once does not notice.
 #include <map>
 
 #include "benchmarks/sweep.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: is spilling worth the occupancy that __launch_bounds__ or -maxrregcount buys? CUDA C++
 //   Programming Guide, 'Launch Bounds'; PMPP 4.7.
-// Expected: Seldom. A cap just below need may pay with warps that wait for memory. The hash fills its pipe without
-//   them; the gemm loses a multiple with each step down. Shared memory holds the spills of a few registers at most,
-//   and helps that far.
-// Found: H200: never. The stencil falls from 41 % of DRAM's rate at 76 registers to 30-38 % at 64 and 6 % at 40;
-//   it does best with fewer warps (57 % at 96 registers, 20 warps). The gemm at 32 registers: 1.4 % of FP32's.
+// Expected: Seldom. A cap just below need may pay with warps that wait for memory. The hash fills its pipe
+//   without them; the gemm loses a multiple with each step down. Shared memory holds the spills of a few
+//   registers at most, and helps that far.
+// Found: H200: never. The stencil falls from 41 % of DRAM's rate at 76 registers to 30-38 % at 64 and 6 % at
+//   40; it does best with fewer warps (57 % at 96 registers, 20 warps). The gemm at 32 registers: 1.4 % of
+//   FP32's.
 #include <algorithm>
 
 #include "benchmarks/sweep.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does one more register cost? PMPP 4.7, Ryoo 2008.
-// Expected: Stairs where a multiple of 8 registers is passed. A cliff from 31 to 33 (64 -> 48 warps) in the kernel
-//   that needs warps, none in the FMA chain. The route by which the count was reached makes no difference.
+// Expected: Stairs where a multiple of 8 registers is passed. A cliff from 31 to 33 (64 -> 48 warps) in the
+//   kernel that needs warps, none in the FMA chain. The route by which the count was reached makes no
+//   difference.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

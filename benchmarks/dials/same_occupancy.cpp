@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: does it matter by which resource an occupancy came about?
-// Expected: Hardly: a warp is a warp. But ballast takes a kernel's L1 away, so each route runs with a small L1
-//   (carve-out 100 %) and with a large one (50 %). 'Less L1' must not be booked as 'fewer warps'. No source known to
-//   us compares the routes.
-// Found: H200: with a large L1 ballast and block size agree within 1 %; the variants that hold registers are up to 26 %
-//   slower in the L1-bound loop, though its instructions are the same: other code, not other occupancy.
+// Expected: Hardly: a warp is a warp. But ballast takes a kernel's L1 away, so each route runs with a small
+//   L1 (carve-out 100 %) and with a large one (50 %). 'Less L1' must not be booked as 'fewer warps'. No
+//   source known to us compares the routes.
+// Found: H200: with a large L1 ballast and block size agree within 1 %; the variants that hold registers are
+//   up to 26 % slower in the L1-bound loop, though its instructions are the same: other code, not other
+//   occupancy.
 #include <algorithm>
 
 #include "benchmarks/sweep.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does one more byte of shared memory per block cost? PMPP 5.6.
-// Expected: Residency falls in stairs of floor(SM's shared memory / (bytes + the reserved KiB)). Throughput falls
-//   only where the kernel needs the warps. The machine code is the same at every point.
+// Expected: Residency falls in stairs of floor(SM's shared memory / (bytes + the reserved KiB)). Throughput
+//   falls only where the kernel needs the warps. The machine code is the same at every point.
 #include <algorithm>
 
 #include "benchmarks/sweep.hpp"

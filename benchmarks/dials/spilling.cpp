@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: is spilling worth the occupancy that a register cap buys? PMPP 4.7.
-// Expected: While the spilled values are idle in the loop, a lower cap buys warps for nothing. Once hot values
-//   spill, every iteration reloads them. With 16 of 64 values hot the best cap is in between; with all 64, at no
-//   spill.
+// Expected: While the spilled values are idle in the loop, a lower cap buys warps for nothing. Once hot
+//   values spill, every iteration reloads them. With 16 of 64 values hot the best cap is in between; with all
+//   64, at no spill.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

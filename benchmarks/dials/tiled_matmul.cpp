@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how wide a tile, and how many of them on an SM? PMPP 5.6.
-// Expected: The textbook's kernel gains from wider tiles and from resident blocks. Register tiling is several times
-//   faster at a quarter of the occupancy.
+// Expected: The textbook's kernel gains from wider tiles and from resident blocks. Register tiling is several
+//   times faster at a quarter of the occupancy.
 #include <algorithm>
 
 #include "benchmarks/sweep.hpp"
@@ -16,8 +16,8 @@ const AddExperiment tiled_matmul{{
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
           for (const Variant* v : sweep.variants("tiled_matmul")) {
-            // The text's host code: a tile is possible when its threads fit a block and its two halves fit the shared
-            // memory that the device's properties promise a block.
+            // The text's host code: a tile is possible when its threads fit a block and its two halves fit
+            // the shared memory that the device's properties promise a block.
             if (v->fixed_block_size > sm.max_threads_per_block ||
                 v->dynamic_smem_bytes(v->fixed_block_size) > sm.smem_per_block_bytes)
               continue;

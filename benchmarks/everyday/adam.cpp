@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: an optimizer's step reads four arrays and writes three: how many warps does it take? Kingma and Ba 2015.
-// Expected: DRAM's rate with half of the warps, even with one narrow access to each array. Wide accesses get there
-//   with fewer warps, but are no faster.
+// Question: an optimizer's step reads four arrays and writes three: how many warps does it take? Kingma and
+//   Ba 2015.
+// Expected: DRAM's rate with half of the warps, even with one narrow access to each array. Wide accesses get
+//   there with fewer warps, but are no faster.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

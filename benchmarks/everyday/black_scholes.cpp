@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: does an elementwise kernel at the cusp want warps, options per thread, or registers? Podlozhnyuk 2007;
-//   Volkov 2010.
-// Expected: DRAM's rate for all variants: from most of the warps with one option per thread, from about half with
-//   four. A compiler that saves registers delays loads, and so needs more warps than one that spends them.
+// Question: does an elementwise kernel at the cusp want warps, options per thread, or registers? Podlozhnyuk
+//   2007; Volkov 2010.
+// Expected: DRAM's rate for all variants: from most of the warps with one option per thread, from about half
+//   with four. A compiler that saves registers delays loads, and so needs more warps than one that spends
+//   them.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

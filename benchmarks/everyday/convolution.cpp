@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what pays more in a filter over an image: more outputs per thread, or the warps that they cost?
 //   PMPP, ch. 6 and 7.
-// Expected: With 3 x 3 all variants reach DRAM's rate once there are warps enough. With 7 x 7, four outputs per
-//   thread make more than twice as many a second as one at equal warps. Registers for more reads in flight pay only
-//   with few warps.
+// Expected: With 3 x 3 all variants reach DRAM's rate once there are warps enough. With 7 x 7, four outputs
+//   per thread make more than twice as many a second as one at equal warps. Registers for more reads in
+//   flight pay only with few warps.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: of 8-bit weights that become floats a warp has few bytes under way: how many warps, or how wide and how many
-//   loads does it take? Dettmers et al. 2022; Volkov 2010.
+// Question: of 8-bit weights that become floats a warp has few bytes under way: how many warps, or how wide
+//   and how many loads does it take? Dettmers et al. 2022; Volkov 2010.
 // Expected: DRAM's rate from a few warps with wide loads, and from most of the warps with single narrow ones.
 //   Registers for several wide loads buy nothing where warps can be had; nor does a cap that spills.
 #include "benchmarks/sweep.hpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: work per thread or warps: what brings a map of potentials to full speed? Stone et al. 2007; PMPP, ch. 18.
-// Expected: More points per thread come nearer to the plateau of the square-root pipe, a third above that of one
-//   point. Eight points reach it with the fewest warps, and with fewer yet where the compiler may use more registers.
+// Question: work per thread or warps: what brings a map of potentials to full speed? Stone et al. 2007; PMPP,
+//   ch. 18.
+// Expected: More points per thread come nearer to the plateau of the square-root pipe, a third above that of
+//   one point. Eight points reach it with the fewest warps, and with fewer yet where the compiler may use
+//   more registers.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

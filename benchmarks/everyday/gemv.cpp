@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps does a step of a language model's decoding take, with loads of which width and number?
-//   Bell and Garland 2009; Volkov 2010.
-// Expected: DRAM's rate at a number of warps in inverse proportion to the bytes that a thread has in flight. The
-//   block's size does not matter, for each warp has rows of its own.
+// Question: how many warps does a step of a language model's decoding take, with loads of which width and
+//   number? Bell and Garland 2009; Volkov 2010.
+// Expected: DRAM's rate at a number of warps in inverse proportion to the bytes that a thread has in flight.
+//   The block's size does not matter, for each warp has rows of its own.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: a step of a lattice-Boltzmann fluid streams 9 or 19 arrays in and out and holds a register for each value:
-//   does it want registers or warps? Toelke and Krafczyk 2008; Wellein et al. 2006; Lehmann et al. 2022.
-// Expected: DRAM's rate from few warps, as each has a site's loads in flight at once. 19 arrays need fewer warps
-//   than 9, and several sites per thread fewer again. A cap that spills brings warps that are not needed, and traffic
-//   of its own.
+// Question: a step of a lattice-Boltzmann fluid streams 9 or 19 arrays in and out and holds a register for
+//   each value: does it want registers or warps? Toelke and Krafczyk 2008; Wellein et al. 2006; Lehmann et
+//   al. 2022.
+// Expected: DRAM's rate from few warps, as each has a site's loads in flight at once. 19 arrays need fewer
+//   warps than 9, and several sites per thread fewer again. A cap that spills brings warps that are not
+//   needed, and traffic of its own.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

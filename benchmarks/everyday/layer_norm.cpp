@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: rows that are normalized wait in registers: a warp's or a block's? Ba, Kiros and Hinton 2016.
-// Expected: DRAM's rate for both. A warp's row, which no barrier holds up, needs fewer warps. Long rows in a warp
-//   take the registers of those that would overlap them; a block's share of a row is short enough to let more reside.
+// Expected: DRAM's rate for both. A warp's row, which no barrier holds up, needs fewer warps. Long rows in a
+//   warp take the registers of those that would overlap them; a block's share of a row is short enough to let
+//   more reside.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps, or generators per thread, overlap a simulation's integers with its special functions?
-//   Glasserman 2003; Volkov 2010.
+// Question: how many warps, or generators per thread, overlap a simulation's integers with its special
+//   functions? Glasserman 2003; Volkov 2010.
 // Expected: One plateau for all, near the rate of the special functions, from half of the warps or fewer.
-//   Interleaved generators reach it with the fewest warps; four in turn need as many as one. The block's size does
-//   not matter.
+//   Interleaved generators reach it with the fewest warps; four in turn need as many as one. The block's size
+//   does not matter.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what brings an MRI reconstruction's sines and cosines to full speed, warps or points per thread? Stone et
-//   al. 2008; PMPP, ch. 17.
-// Expected: One plateau for all, that of the special functions. More points per thread reach it with fewer warps
-//   where their chains are interleaved. Samples from constant memory instead of shared memory have an experiment of
-//   their own.
+// Question: what brings an MRI reconstruction's sines and cosines to full speed, warps or points per thread?
+//   Stone et al. 2008; PMPP, ch. 17.
+// Expected: One plateau for all, that of the special functions. More points per thread reach it with fewer
+//   warps where their chains are interleaved. Samples from constant memory instead of shared memory have an
+//   experiment of their own.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

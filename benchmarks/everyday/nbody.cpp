@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: warps or bodies per thread: what brings all pairs of gravity to full speed? Nyland et al. 2007.
-// Expected: The same plateau for all: the issue slots or the FP32 pipe. Four bodies per thread reach it with the
-//   fewest warps. A register cap that buys warps beyond that buys nothing.
+// Expected: The same plateau for all: the issue slots or the FP32 pipe. Four bodies per thread reach it with
+//   the fewest warps. A register cap that buys warps beyond that buys nothing.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps hide the barriers of a row's sum, in blocks of which size? Harris 2007; Volkov 2010.
-// Expected: DRAM's rate from fewer warps the more bytes a thread loads. At equal warps the smallest blocks are
-//   best, for while one block sums up the others load.
+// Question: how many warps hide the barriers of a row's sum, in blocks of which size? Harris 2007; Volkov
+//   2010.
+// Expected: DRAM's rate from fewer warps the more bytes a thread loads. At equal warps the smallest blocks
+//   are best, for while one block sums up the others load.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

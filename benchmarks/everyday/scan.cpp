@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does a prefix sum wait for, its barriers or DRAM, and how many warps cover it? PMPP, 4th ed., ch. 11.
-// Expected: Kogge and Stone's form, with a barrier a step, gains with every warp to the last. Shuffles reach DRAM's
-//   rate with fewer warps, several elements per thread with fewest. One block of 1,024 waits as a whole; two take
-//   turns.
+// Question: what does a prefix sum wait for, its barriers or DRAM, and how many warps cover it? PMPP, 4th
+//   ed., ch. 11.
+// Expected: Kogge and Stone's form, with a barrier a step, gains with every warp to the last. Shuffles reach
+//   DRAM's rate with fewer warps, several elements per thread with fewest. One block of 1,024 waits as a
+//   whole; two take turns.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

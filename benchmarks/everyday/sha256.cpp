@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what brings SHA-256 to the integer pipe's rate, as password hashing and proof of work run it: warps, chains
-//   per thread, or unrolled rounds? FIPS 180-4; Volkov 2010.
-// Expected: Few warps, for one warp alone nearly fills its scheduler's integer pipe. One plateau, on which neither
-//   chains per thread nor the block's size tell. All rounds unrolled gain what constants save, unless the code
-//   overflows a cache, as four chains do.
+// Question: what brings SHA-256 to the integer pipe's rate, as password hashing and proof of work run it:
+//   warps, chains per thread, or unrolled rounds? FIPS 180-4; Volkov 2010.
+// Expected: Few warps, for one warp alone nearly fills its scheduler's integer pipe. One plateau, on which
+//   neither chains per thread nor the block's size tell. All rounds unrolled gain what constants save, unless
+//   the code overflows a cache, as four chains do.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

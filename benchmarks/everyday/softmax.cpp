@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: a softmax keeps its rows in registers: what row, and how many warps? Milakov and Gimelshein 2018.
-// Expected: A copy's rate, with warps in inverse proportion to a thread's share of the row, and more of them than a
-//   copy takes. Long rows leave room for few warps, but those have as much in flight. Blocks wait for each other's
-//   warps besides.
+// Expected: A copy's rate, with warps in inverse proportion to a thread's share of the row, and more of them
+//   than a copy takes. Long rows leave room for few warps, but those have as much in flight. Blocks wait for
+//   each other's warps besides.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how many warps does a transpose need, and what do they buy under bank conflicts? Ruetsch and
 //   Micikevicius 2009.
-// Expected: Padded: a copy's DRAM rate with about half the warps, and with fewer at 8 rows a thread. Unpadded: a
-//   plateau of shared memory below it that more warps do not lift.
+// Expected: Padded: a copy's DRAM rate with about half the warps, and with fewer at 8 rows a thread.
+//   Unpadded: a plateau of shared memory below it that more warps do not lift.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does it cost a block to wait for its slowest warp, and a kernel to name its barriers? PMPP
 //   4.3.
-// Expected: The barrier itself costs tens of cycles. With uneven work, blocks of 16 warps take up to twice the mean
-//   at 16 warps per SM; full occupancy hides most of it. A barrier id known only at run time reserves all 16: on cc
-//   9.0 small blocks fall from 32 to 4 per SM.
-// Found: H200: large blocks do not pay most: a round of 32 warps takes 109 cycles in blocks of 32 threads, 64 in
-//   blocks of 512 and 91 in one of 1,024. Uneven work takes 1.69 times as long as without barriers at 16 warps
-//   per SM, 1.14 times at 64.
+// Expected: The barrier itself costs tens of cycles. With uneven work, blocks of 16 warps take up to twice
+//   the mean at 16 warps per SM; full occupancy hides most of it. A barrier id known only at run time
+//   reserves all 16: on cc 9.0 small blocks fall from 32 to 4 per SM.
+// Found: H200: large blocks do not pay most: a round of 32 warps takes 109 cycles in blocks of 32 threads, 64
+//   in blocks of 512 and 91 in one of 1,024. Uneven work takes 1.69 times as long as without barriers at 16
+//   warps per SM, 1.14 times at 64.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

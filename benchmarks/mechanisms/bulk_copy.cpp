@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how few warps saturate DRAM, when copies run ahead of them into shared memory? Little's law; CUDA C++
-//   Programming Guide, 'Asynchronous Data Copies'.
-// Expected: One warp per SM reaches 94 % of the theoretical rate at 48-64 KiB in flight, more than ordinary loads
-//   at 48-64 warps. The knee lies between 32 and 64 KiB per SM, however many warps share them. bytes_in_flight is of
-//   each warp: two and four warps get there with a half and a quarter of it.
-// Found: H200: only in large stages, for each costs a lone warp about 320 cycles besides its bytes: stages of 4 KiB
-//   stop at 2.8 TB/s and of 8 KiB at 4.3 however deep; of 16 KiB and more they pass the best ordinary loads (4.4).
+// Question: how few warps saturate DRAM, when copies run ahead of them into shared memory? Little's law; CUDA
+//   C++ Programming Guide, 'Asynchronous Data Copies'.
+// Expected: One warp per SM reaches 94 % of the theoretical rate at 48-64 KiB in flight, more than ordinary
+//   loads at 48-64 warps. The knee lies between 32 and 64 KiB per SM, however many warps share them.
+//   bytes_in_flight is of each warp: two and four warps get there with a half and a quarter of it.
+// Found: H200: only in large stages, for each costs a lone warp about 320 cycles besides its bytes: stages of
+//   4 KiB stop at 2.8 TB/s and of 8 KiB at 4.3 however deep; of 16 KiB and more they pass the best ordinary
+//   loads (4.4).
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {
@@ -47,7 +48,8 @@ void add_pipelines_of_record(Sweep& sweep) {
   for (const int warps : {1, 4}) add_pipelines(sweep, "async", 2048, {2, 4, 8, 16}, warps);
 }
 
-/// What ordinary loads make of the same bytes: at the residencies that suit them best, and at the pipelines' own.
+/// What ordinary loads make of the same bytes: at the residencies that suit them best, and at the pipelines'
+/// own.
 void add_ordinary_loads(Sweep& sweep) {
   const Variant& narrow = sweep.variant("stream", "read-f32-16B-ilp1");
   const Variant& deep = sweep.variant("stream", "read-f32-16B-ilp4");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: when do more resident blocks spoil the L1 that they share? Guz 2009, CCWS 2012, Orion 2016.
-// Expected: Throughput rises with the warps until blocks x working set pass the L1, then falls to the L2's rate.
-//   The best residency lies between, and is lower the larger the working set. Four loads in flight per thread reach
-//   the L1's rate with a quarter of the warps.
+// Expected: Throughput rises with the warps until blocks x working set pass the L1, then falls to the L2's
+//   rate. The best residency lies between, and is lower the larger the working set. Four loads in flight per
+//   thread reach the L1's rate with a quarter of the warps.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

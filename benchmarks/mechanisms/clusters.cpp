@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does a cluster cost: in the rate and the latency of a neighbour's shared memory, and in idle SMs?
-//   Luo et al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
-// Expected: Reading a neighbour's shared memory runs well below one's own rate, and lower the larger the cluster. A
-//   dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes that do not divide
-//   a GPC's SMs leave some idle: arithmetic falls by their share.
-// Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16 (blocks of
-//   1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes 189-190 cycles.
+// Question: what does a cluster cost: in the rate and the latency of a neighbour's shared memory, and in idle
+//   SMs? Luo et al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
+// Expected: Reading a neighbour's shared memory runs well below one's own rate, and lower the larger the
+//   cluster. A dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes
+//   that do not divide a GPC's SMs leave some idle: arithmetic falls by their share.
+// Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
+//   (blocks of 1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes
+//   189-190 cycles.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {
@@ -21,8 +22,8 @@ const AddExperiment clusters{{
           std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable
           if (sweep.quick()) sizes = {1, 8, 16};
           if (sweep.at_least(Preset::full)) sizes = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
-          // One block per SM puts every neighbour on another SM. Of several small ones some may share one, so that part
-          // of what they read never leaves it.
+          // One block per SM puts every neighbour on another SM. Of several small ones some may share one, so
+          // that part of what they read never leaves it.
           const CaseSpec large{.block_size = 1024, .resident_blocks = 1};
           const CaseSpec small{.block_size = 128, .resident_blocks = 8};
           const CaseSpec lone{.block_size = 32, .resident_blocks = 1};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: all threads want the same sample at once. Does constant memory feed them as well as tiles in shared memory?
-//   PMPP, 5.2 and ch. 17.
-// Expected: As fast as shared memory while warps walk through the samples together. The constant cache has 2 KiB
-//   (Jia et al. 2018), a tenth of the samples, and uniform loads find even less. Warps that drift apart evict each
-//   other's samples, so more warps are slower. Indexed loads, by each lane's address, suffer less.
+// Question: all threads want the same sample at once. Does constant memory feed them as well as tiles in
+//   shared memory? PMPP, 5.2 and ch. 17.
+// Expected: As fast as shared memory while warps walk through the samples together. The constant cache has 2
+//   KiB (Jia et al. 2018), a tenth of the samples, and uniform loads find even less. Warps that drift apart
+//   evict each other's samples, so more warps are slower. Indexed loads, by each lane's address, suffer less.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

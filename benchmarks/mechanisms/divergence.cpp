@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what do lanes that part ways cost, and do more warps hide it? PMPP 4.5.
 // Expected: Half of the rate for one lane of 32 as for 16, and 2^-D for D nested branches, at every occupancy
-//   alike. Whole warps or blocks that branch apart cost nothing. At a boundary only the lanes that stand outside are
-//   lost.
+//   alike. Whole warps or blocks that branch apart cost nothing. At a boundary only the lanes that stand
+//   outside are lost.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how many warps hide the latency, when each brings more independent work? Volkov 2010, 2016.
-// Expected: Arithmetic throughput is one curve over warps x ILP, up to the pipe. Memory throughput is one curve
-//   over bytes in flight, up to DRAM. 16-byte loads saturate memory at 50 % occupancy, four of them at 25 %.
+// Expected: Arithmetic throughput is one curve over warps x ILP, up to the pipe. Memory throughput is one
+//   curve over bytes in flight, up to DRAM. 16-byte loads saturate memory at 50 % occupancy, four of them at
+//   25 %.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

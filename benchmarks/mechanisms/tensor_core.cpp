@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how many warps fill the tensor cores? Luo et al. 2024, FlashAttention-3 2024.
-// Expected: mma.sync needs warps x accumulators, and saturates by 16 warps at 60 % of cc 9.0's rate. wgmma is near
-//   the peak from 4 warps (6 % occupancy) on. The warp-specialised form gets there with 12 warps (19 %).
-// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %). wgmma: 99 % of
-//   the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why is not established.
+// Expected: mma.sync needs warps x accumulators, and saturates by 16 warps at 60 % of cc 9.0's rate. wgmma is
+//   near the peak from 4 warps (6 % occupancy) on. The warp-specialised form gets there with 12 warps (19 %).
+// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %).
+//   wgmma: 99 % of the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why
+//   is not established.
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does a grid cost that is no whole number of waves, and what a block's end and the next one's begin?
+// Question: what does a grid cost that is no whole number of waves, and what a block's end and the next one's
+//   begin?
 // PMPP 4.2.
-// Expected: With one block an SM the time is (waves rounded up) x one block's. That is a sawtooth in throughput; 1
-//   block uses one SM of all. With a full SM, the last wave's few blocks run alone and faster: softer teeth. Short
-//   blocks pay for their turnover, which a persistent grid (one wave that does the same iterations) does not.
+// Expected: With one block an SM the time is (waves rounded up) x one block's. That is a sawtooth in
+//   throughput; 1 block uses one SM of all. With a full SM, the last wave's few blocks run alone and faster:
+//   softer teeth. Short blocks pay for their turnover, which a persistent grid (one wave that does the same
+//   iterations) does not.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -35,8 +37,8 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
                  .block_s = 200 * microsecond});
 }
 
-/// Blocks that take 1 us to 1 ms, `waves` of them one after another, and beside them one wave that does it all.
-/// `least_us`: a block's one pass takes that long.
+/// Blocks that take 1 us to 1 ms, `waves` of them one after another, and beside them one wave that does it
+/// all. `least_us`: a block's one pass takes that long.
 void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int least_us) {
   constexpr int whole_us = 1024;
   std::vector<int> block_us{1, 4, 16, 64, 256, 1024};
@@ -68,8 +70,9 @@ const AddExperiment waves{{
     .parted_by = {"blocks_per_sm"},
     .define =
         [](Sweep& sweep) {
-          // Alone on its scheduler a warp of this chain issues every fourth cycle, so each block takes exactly as long as
-          // any other. With two such warps, or ILP, blocks differ by percents, and the slowest SM decides.
+          // Alone on its scheduler a warp of this chain issues every fourth cycle, so each block takes
+          // exactly as long as any other. With two such warps, or ILP, blocks differ by percents, and the
+          // slowest SM decides.
           const Variant& kernel = sweep.variant("fma_chain", "two-operand-ilp1");
           const int full = sweep.sm().max_threads_per_sm / block;
           add_sawtooth(sweep, kernel, 1, sweep.quick() ? 2 : sweep.at_least(Preset::full) ? 10 : 5);

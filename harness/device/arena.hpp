@@ -23,8 +23,8 @@
 
 namespace occbench {
 
-/// How much of a device's memory the arena takes: enough for a millisecond of any GPU's DRAM, and no more than a share
-/// of what is free.
+/// How much of a device's memory the arena takes: enough for a millisecond of any GPU's DRAM, and no more
+/// than a share of what is free.
 struct ArenaSizes {
   std::size_t input_bytes = 0;  ///< of each type
   std::size_t output_bytes = 0;
@@ -37,8 +37,8 @@ class Arena {
  public:
   /// Allocates inputs of `input_bytes` per type (on first use) and one output of `output_bytes`.
   Arena(const Stream& stream, const ArenaSizes& sizes);
-  /// Addresses without memory behind them, and no device asked: enough to prepare a Problem and to read its work, for
-  /// who launches nothing. Whatever touches data (fills, poisons, reads back) is not to be called.
+  /// Addresses without memory behind them, and no device asked: enough to prepare a Problem and to read its
+  /// work, for who launches nothing. Whatever touches data (fills, poisons, reads back) is not to be called.
   explicit Arena(const ArenaSizes& sizes);
 
   [[nodiscard]] std::size_t input_bytes() const { return sizes_.input_bytes; }
@@ -52,8 +52,9 @@ class Arena {
   T* output() {
     return stream_ == nullptr ? nowhere<T>() : reinterpret_cast<T*>(output_.data());
   }
-  /// A read-only table of a family's own (a chain of pointers, operands in another format): `count` elements that
-  /// `fill` writes on the device, in stream order, on the first call with this name, and that stay until the end.
+  /// A read-only table of a family's own (a chain of pointers, operands in another format): `count` elements
+  /// that `fill` writes on the device, in stream order, on the first call with this name, and that stay until
+  /// the end.
   template <class T>
   const T* table(const std::string& name, std::size_t count,
                  const std::function<void(T*, std::size_t, cudaStream_t)>& fill) {
@@ -80,11 +81,12 @@ class Arena {
   /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type), in stream order.
   void poison_output(std::size_t bytes);
 
-  /// What the first `bytes` of the output hold, once the stream has come to its end; 0: all that was poisoned last.
+  /// What the first `bytes` of the output hold, once the stream has come to its end; 0: all that was poisoned
+  /// last.
   instruments::Digest digest_output(std::size_t bytes = 0);
 
-  /// From now on first_mismatch() looks at so many elements, spread over all, or at all of them if there are no more;
-  /// 0: at each one.
+  /// From now on first_mismatch() looks at so many elements, spread over all, or at all of them if there are
+  /// no more; 0: at each one.
   void look_at(std::size_t samples) { samples_ = samples; }
 
   /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
@@ -142,7 +144,8 @@ class Arena {
   const void* gather(std::size_t samples, std::size_t count, std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
 
-  /// The least i < n for which `wrong(i)`, or n: searched by several threads, each with `worth` of them or more.
+  /// The least i < n for which `wrong(i)`, or n: searched by several threads, each with `worth` of them or
+  /// more.
   template <class Wrong>
   static std::size_t first_where(std::size_t n, std::size_t worth, const Wrong& wrong) {
     const std::size_t threads =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA devices of this machine, and those that only a model is there of: everything that governs occupancy, and
-// which one to use.
+// The CUDA devices of this machine, and those that only a model is there of: everything that governs
+// occupancy, and which one to use.
 #pragma once
 
 #include <array>

@@ -47,8 +47,9 @@ void nothing(cudaStream_t stream);
 /// That kernel's host stub, for questions about launches that are never made.
 const void* nothing_entry();
 
-/// Host stub of a kernel whose blocks stay for one to two times its argument (std::uint64_t, ns, above 0), each for
-/// another time, and compete for nothing meanwhile: one warp sleeps, and the others wait for it at a barrier.
+/// Host stub of a kernel whose blocks stay for one to two times its argument (std::uint64_t, ns, above 0),
+/// each for another time, and compete for nothing meanwhile: one warp sleeps, and the others wait for it at a
+/// barrier.
 const void* stay_entry();
 
 }  // namespace occbench::instruments

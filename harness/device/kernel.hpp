@@ -90,11 +90,12 @@ struct Problem {
   /// mismatch() reaches the passes of a timed launch within milliseconds when it looks at some outputs alone
   /// (Arena::look_at). Otherwise two launches of that many passes are held against each other.
   bool reference_reaches = false;
-  /// Of the output, from its beginning: what two launches must agree on, bit by bit. 0: all that poison() poisons.
+  /// Of the output, from its beginning: what two launches must agree on, bit by bit. 0: all that poison()
+  /// poisons.
   std::size_t repeatable_bytes = 0;
-  /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64 readings: a
-  /// second method beside the events. Asked for while the output still is that of the last timed launch. Empty: the
-  /// kernel reads no clock.
+  /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64
+  /// readings: a second method beside the events. Asked for while the output still is that of the last timed
+  /// launch. Empty: the kernel reads no clock.
   std::function<double()> own_cycles_per_pass = nullptr;
 
   template <class Parameters>
@@ -114,8 +115,8 @@ enum class L2 { warm, clean, dirty };
 enum class Ceiling { dram, l1, shared_memory, fp32, fp64, tensor_bf16, issue, none };
 std::string_view to_string(Ceiling ceiling);
 
-/// What is counted under a ceiling: bytes at dram, l1 and shared_memory; floating-point operations at fp32, fp64
-/// and tensor_bf16; the family's own operations at issue (thread instructions) and none.
+/// What is counted under a ceiling: bytes at dram, l1 and shared_memory; floating-point operations at fp32,
+/// fp64 and tensor_bf16; the family's own operations at issue (thread instructions) and none.
 enum class Unit { byte, flop, operation };
 Unit unit_of(Ceiling ceiling);
 /// "byte/s", "flop/s", "operation/s"
@@ -129,7 +130,8 @@ struct Variant {
   std::string name;
   /// What variants of one curve share when their names carry its dial; empty: the name.
   std::string series = {};
-  /// What it does, in one word that no dial says ("read", "walk", "register"); empty where a family does one thing.
+  /// What it does, in one word that no dial says ("read", "walk", "register"); empty where a family does one
+  /// thing.
   std::string form = {};
   /// The variant of the same family that does the same work without what this one is about; empty: none.
   std::string baseline = {};
@@ -139,9 +141,9 @@ struct Variant {
   Flow flow = {};
   Instructions instructions = {};
   int hot_loops = 1;  ///< innermost loops with audited instructions; `instructions` are their sum
-  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8: one turn
-  /// makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn). Empty: the one loop
-  /// with audited instructions, once.
+  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8:
+  /// one turn makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn).
+  /// Empty: the one loop with audited instructions, once.
   std::vector<double> loop_trips = {};
   bool may_spill = false;         ///< a register cap below need: local loads and stores are expected
   bool spills_to_shared = false;  ///< and 4-byte shared ones: the compiler was asked to spill there first
@@ -155,7 +157,8 @@ struct Variant {
   std::int64_t check_iterations = 2;  ///< passes of the launch that is compared with the reference
   /// The kernel's own need per block of so many threads, bytes; empty is 0.
   std::function<std::size_t(int block_size)> dynamic_smem_bytes = nullptr;
-  /// Most passes that the arena's data allows at this grid and block, 0 when it lacks the room; empty: no bound.
+  /// Most passes that the arena's data allows at this grid and block, 0 when it lacks the room; empty: no
+  /// bound.
   std::function<std::int64_t(const Arena&, const Shape&)> max_iterations = nullptr;
   std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
   const void* entry = nullptr;  ///< host stub of the __global__ function

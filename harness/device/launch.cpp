@@ -33,7 +33,8 @@ void configure(const Launch& launch) {
 
 namespace {
 
-/// A launch in the runtime's words. `cluster` is where its one attribute lives, as long as the result is used.
+/// A launch in the runtime's words. `cluster` is where its one attribute lives, as long as the result is
+/// used.
 cudaLaunchConfig_t config_of(const Launch& launch, cudaLaunchAttribute& cluster) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.grid_size));

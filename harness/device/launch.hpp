@@ -45,17 +45,17 @@ void launch_kernel(const Launch& launch, const Problem& problem, Census census, 
 /// cudaOccupancyMaxActiveBlocksPerMultiprocessor for a configured launch.
 int api_blocks_per_sm(const Launch& launch);
 
-/// cudaOccupancyMaxActiveClusters: clusters of launch.cluster_size blocks that the whole device holds at once.
-/// Configures the launch.
+/// cudaOccupancyMaxActiveClusters: clusters of launch.cluster_size blocks that the whole device holds at
+/// once. Configures the launch.
 int api_active_clusters(const Launch& launch);
 
-/// cudaOccupancyMaxActiveClusters for a footprint that no kernel here has: asked for an empty kernel whose shared memory
-/// lets in as many blocks per SM. nullopt when there is no such amount or the driver refuses.
+/// cudaOccupancyMaxActiveClusters for a footprint that no kernel here has: asked for an empty kernel whose
+/// shared memory lets in as many blocks per SM. nullopt when there is no such amount or the driver refuses.
 std::optional<int> active_clusters(const Device& device, const theory::Footprint& footprint,
                                    int cluster_size);
 
-/// Block size (threads) that cudaOccupancyMaxPotentialBlockSize picks for this kernel, given the dynamic shared memory
-/// that a block of a size needs (empty: none); nullopt when it gives no answer.
+/// Block size (threads) that cudaOccupancyMaxPotentialBlockSize picks for this kernel, given the dynamic
+/// shared memory that a block of a size needs (empty: none); nullopt when it gives no answer.
 std::optional<int> api_block_size(const void* entry,
                                   const std::function<std::size_t(int)>& dynamic_smem_bytes);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model knows of a variant's machine code, GPU or none: descriptions that `occbench audit --describe` read from a
-// build and that kernels/machine_code holds, a file per compute capability and family.
+// What the model knows of a variant's machine code, GPU or none: descriptions that `occbench audit
+// --describe` read from a build and that kernels/machine_code holds, a file per compute capability and
+// family.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,8 @@ namespace occbench {
 /// Whether compute capability `cc` has the variant's instructions.
 bool runs_on(const Variant& variant, int cc);
 
-/// Of the compute capability whose description of the variant stands for `cc`: its own, else that of the next older one
-/// that has it, else the oldest; 0 when there is none at all. Throws as machine_code().
+/// Of the compute capability whose description of the variant stands for `cc`: its own, else that of the next
+/// older one that has it, else the oldest; 0 when there is none at all. Throws as machine_code().
 int described_cc(const Variant& variant, int cc);
 
 /// Those that stand for `cc`, over all variants that run on it, ascending. Throws as machine_code().
@@ -30,11 +31,12 @@ std::string architecture(int cc);
 /// "machine code of sm_80 stands in for sm_70's"; empty where all of them are described for `cc` itself.
 std::string stand_in(int cc);
 
-/// The variant's description for `cc`, as described_cc() says; nullptr when it has none. Throws std::invalid_argument
-/// when the text cannot be read.
+/// The variant's description for `cc`, as described_cc() says; nullptr when it has none. Throws
+/// std::invalid_argument when the text cannot be read.
 const theory::Program* machine_code(const Variant& variant, int cc);
 
-/// What cudaFuncGetAttributes would say of this variant on compute capability cc; nullopt where it is not described.
+/// What cudaFuncGetAttributes would say of this variant on compute capability cc; nullopt where it is not
+/// described.
 std::optional<EntryAttributes> described_attributes(const Variant& variant, int cc);
 
 }  // namespace occbench

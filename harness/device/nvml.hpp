@@ -22,8 +22,8 @@ Facts facts(const std::string& uuid);
 class EnergyCounter {
  public:
   explicit EnergyCounter(const std::string& uuid);
-  /// J; nullopt where NVML or the device does not count it (before Volta). Moves in steps, some tens of milliseconds
-  /// apart; a reading takes about a millisecond.
+  /// J; nullopt where NVML or the device does not count it (before Volta). Moves in steps, some tens of
+  /// milliseconds apart; a reading takes about a millisecond.
   [[nodiscard]] std::optional<double> joules() const;
 
  private:

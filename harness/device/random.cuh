@@ -44,7 +44,8 @@ struct RandomInput {
   constexpr T operator[](std::uint64_t index) const { return random_value<T>(index); }
 };
 
-/// The k-th of `samples` places among `count` elements, samples <= count: each at random in a share of its own.
+/// The k-th of `samples` places among `count` elements, samples <= count: each at random in a share of its
+/// own.
 OCCBENCH_HOST_DEVICE constexpr std::uint64_t sample_place(std::uint64_t k, std::uint64_t samples,
                                                           std::uint64_t count) {
   const std::uint64_t first = k * count / samples;

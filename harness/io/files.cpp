@@ -50,7 +50,8 @@ fs::path write_beside(const fs::path& path, const std::string& text) {
   }
 }
 
-/// A name that was changed is on the disk once its folder is. Not every file system can say so; none loses by asking.
+/// A name that was changed is on the disk once its folder is. Not every file system can say so; none loses by
+/// asking.
 void sync_folder_of(const fs::path& path) {
   const Descriptor folder(
       open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -190,8 +191,8 @@ RunFolder RunFolder::fresh(const fs::path& base) {
     const fs::path folder = n == 1 ? base : fs::path(base.string() + "-" + std::to_string(n));
     std::error_code error;
     if (fs::exists(fs::symlink_status(folder, error))) continue;
-    // Two programs may have seen the same name free. The one that had it first is at work there, or done, or it is
-    // empty.
+    // Two programs may have seen the same name free. The one that had it first is at work there, or done, or
+    // it is empty.
     try {
       RunFolder taken(folder);
       if (std::ranges::all_of(fs::directory_iterator(folder),

@@ -10,8 +10,8 @@ namespace occbench {
 /// PATH becomes PATH.gz (RFC 1952): whole, by rename, and only then PATH goes. Throws UserError(Exit::file).
 void pack_file(const std::filesystem::path& path);
 
-/// The reverse of pack_file(): PATH.gz becomes PATH, of at most `limit` bytes. Throws UserError(Exit::file), also where
-/// PATH.gz is cut off or no gzip file.
+/// The reverse of pack_file(): PATH.gz becomes PATH, of at most `limit` bytes. Throws UserError(Exit::file),
+/// also where PATH.gz is cut off or no gzip file.
 void unpack_file(const std::filesystem::path& path, std::size_t limit);
 
 }  // namespace occbench

@@ -21,8 +21,8 @@ class LineReader {
   LineReader(Descriptor file, std::string name, std::function<void()> before_waiting)
       : file_(std::move(file)), name_(std::move(name)), before_waiting_(std::move(before_waiting)) {}
 
-  /// False at the end. The line comes without its newline. Throws UserError(Exit::file) where it cannot be read, or is
-  /// longer than `endless`.
+  /// False at the end. The line comes without its newline. Throws UserError(Exit::file) where it cannot be
+  /// read, or is longer than `endless`.
   bool next(std::string& line);
   /// Whether the last line was longer than `longest`.
   [[nodiscard]] bool is_cut() const { return is_cut_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware counters of one launch, read within this process in launches of their own. Where there are none, a line says
-// why, and everything else goes on.
+// Hardware counters of one launch, read within this process in launches of their own. Where there are none, a
+// line says why, and everything else goes on.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,8 @@ struct CounterGroups {
   [[nodiscard]] bool any() const { return occupancy || memory || stalls; }
 };
 
-/// {"occupancy", "memory", "stalls"}, some of them, or {"none"}. Throws UserError(Exit::usage) on other words.
+/// {"occupancy", "memory", "stalls"}, some of them, or {"none"}. Throws UserError(Exit::usage) on other
+/// words.
 CounterGroups parse_counter_groups(const std::vector<std::string>& names);
 
 /// What was counted of one launch; empty where it was not asked for or not to be had.
@@ -39,8 +40,8 @@ struct Counts {
   std::string stalls;              ///< the three longest, "long_scoreboard 4.1; wait 1.9; barrier 0.3"
 };
 
-/// Counts launches through a profiler, which is opened when first needed and holds the device's counters only from
-/// count() to rest().
+/// Counts launches through a profiler, which is opened when first needed and holds the device's counters only
+/// from count() to rest().
 class Counters {
  public:
   using Open = std::function<std::unique_ptr<cupti::Profiler>()>;
@@ -49,8 +50,8 @@ class Counters {
 
   [[nodiscard]] bool wanted() const { return groups_.any(); }
 
-  /// `prepare` before and `launch` within each pass, each to return when the device has ended it. A profiler that
-  /// fails gives a status; what these two throw goes through.
+  /// `prepare` before and `launch` within each pass, each to return when the device has ended it. A profiler
+  /// that fails gives a status; what these two throw goes through.
   Counts count(const std::function<void()>& prepare, const std::function<void()>& launch);
 
   /// Lets the device's counters go: nothing is timed while they are held.

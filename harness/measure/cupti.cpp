@@ -32,7 +32,8 @@ static_assert(static_cast<int>(insufficient_privileges) == CUPTI_ERROR_INSUFFICI
               static_cast<int>(multiple_subscribers_not_supported) ==
                   CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 
-/// The library whose interface the headers describe: by name (LD_LIBRARY_PATH, the system's), then where toolkits put it.
+/// The library whose interface the headers describe: by name (LD_LIBRARY_PATH, the system's), then where
+/// toolkits put it.
 class Library {
  public:
   Library() {

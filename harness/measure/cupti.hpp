@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's range profiler, loaded at run time: hardware counters of the launches between two calls of this process.
-// A machine without it lacks the counters and nothing else.
+// CUPTI's range profiler, loaded at run time: hardware counters of the launches between two calls of this
+// process. A machine without it lacks the counters and nothing else.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ class Error : public std::runtime_error {
   int result_;
 };
 
-/// The counters of one context. Every launch to be counted is repeated by the caller, once per pass. All throw Error
-/// but what is noexcept.
+/// The counters of one context. Every launch to be counted is repeated by the caller, once per pass. All
+/// throw Error but what is noexcept.
 class Profiler {
  public:
   Profiler() = default;

@@ -12,9 +12,10 @@
 
 namespace occbench::observe {
 
-/// NVTX push/pop range of domain "occbench" for as long as the object lives: named by the case (a registered string), in
-/// the category of its experiment, with occupancy_theoretical, blocks_per_sm and registers_per_thread as payload; a tool
-/// that knows no schemas gets the occupancy alone. Without a tool it is the test of a pointer.
+/// NVTX push/pop range of domain "occbench" for as long as the object lives: named by the case (a registered
+/// string), in the category of its experiment, with occupancy_theoretical, blocks_per_sm and
+/// registers_per_thread as payload; a tool that knows no schemas gets the occupancy alone. Without a tool it
+/// is the test of a pointer.
 class CaseRange {
  public:
   explicit CaseRange(const Case& c);
@@ -35,18 +36,18 @@ struct Residency {
 /// next block begins before the last warp of an old one is gone.
 std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_count);
 
-/// first_residents() summed up, and the moment before the first block of the whole device ended: clusters that are placed
-/// later may take SMs that no cluster could have before.
+/// first_residents() summed up, and the moment before the first block of the whole device ended: clusters
+/// that are placed later may take SMs that no cluster could have before.
 Residency residency_of(std::span<const CensusRecord> records, int sm_count);
 
-/// What each of a launch's `blocks` wrote; all bits are set in the record of one that did not. `launch` puts the launch,
-/// with the census that it is given, into the stream.
+/// What each of a launch's `blocks` wrote; all bits are set in the record of one that did not. `launch` puts
+/// the launch, with the census that it is given, into the stream.
 std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)>& launch,
                                     const Stream& stream);
 
 /// Blocks really resident: launches the configured kernel with a record per block.
-/// The grid must hold more blocks than fit (two waves), or the answer is the grid's and not the SM's; blocks must
-/// outlast the launch ramp (some 10 us).
+/// The grid must hold more blocks than fit (two waves), or the answer is the grid's and not the SM's; blocks
+/// must outlast the launch ramp (some 10 us).
 Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream);
 
 }  // namespace occbench::observe

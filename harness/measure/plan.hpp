@@ -69,8 +69,8 @@ struct Case {
   }
 };
 
-/// Resolves a spec on the current device, or on a model, for which the description of the variant's machine code stands
-/// in. Never throws for a footprint: what cannot run comes back
+/// Resolves a spec on the current device, or on a model, for which the description of the variant's machine
+/// code stands in. Never throws for a footprint: what cannot run comes back
 /// `impossible` with the reason. `target_s` is the time one launch should take.
 Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s);
 
@@ -79,13 +79,13 @@ using Predictor = std::function<std::vector<Forecast>(std::span<const Case>)>;
 /// Asks it, once, about those of the cases that can be launched.
 void add_forecasts(std::span<Case> cases, const Predictor& predictor);
 
-/// What the hardware promises of this kind of work at an SM clock, per second in the ceiling's unit; 0 when it is not
-/// known.
+/// What the hardware promises of this kind of work at an SM clock, per second in the ceiling's unit; 0 when
+/// it is not known.
 double ceiling_rate(Ceiling ceiling, const Device& device, double clock_hz);
 
-/// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has `local_bytes` of
-/// spilled registers: target over the larger of the latency bound and the throughput bounds. A function of dials and device alone, never of a measurement, so
-/// that two runs do the same work.
+/// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has
+/// `local_bytes` of spilled registers: target over the larger of the latency bound and the throughput bounds.
+/// A function of dials and device alone, never of a measurement, so that two runs do the same work.
 std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const Device& device,
                         int warps_per_sm, double target_s);
 

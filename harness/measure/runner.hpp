@@ -20,8 +20,8 @@ struct Precision {
   int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
   int least_rounds = 12;      ///< visits, in random order over the group, before a case may stop
   int most_rounds = 30;       ///< the bound
-  /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is low
-  /// throughout is no dip; the row's sm_clock_hz tells of it.
+  /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is
+  /// low throughout is no dip; the row's sm_clock_hz tells of it.
   double clock_tolerance = 0.02;
 };
 
@@ -49,13 +49,13 @@ class Runner {
   /// A result as soon as it is final, with the samples behind it.
   using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
 
-  /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set it ends
-  /// early, and unfinished cases are not reported.
+  /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set
+  /// it ends early, and unfinished cases are not reported.
   virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
                        const std::atomic<bool>& stop) = 0;
 
-  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With `mark_for_tools` between
-  /// cudaProfilerStart and cudaProfilerStop.
+  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With
+  /// `mark_for_tools` between cudaProfilerStart and cudaProfilerStop.
   virtual std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) = 0;
 
  protected:

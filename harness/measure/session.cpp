@@ -37,8 +37,8 @@ struct ToolWindow {
 
 }  // namespace
 
-/// Why theory, API and census do not agree, or nothing. Clusters are placed in whole GPCs: there the API and the census
-/// speak of the device, and an SM may hold fewer blocks than theory allows one alone.
+/// Why theory, API and census do not agree, or nothing. Clusters are placed in whole GPCs: there the API and
+/// the census speak of the device, and an SM may hold fewer blocks than theory allows one alone.
 std::string residency_doubt(const CaseResult& r) {
   const int theory = r.planned.occupancy.blocks_per_sm;
   if (*r.blocks_per_sm_api != theory || (!r.clusters_resident && *r.blocks_per_sm_resident != theory))
@@ -115,8 +115,9 @@ bool Session::admit(Course& course) {
     return false;
   }
 
-  // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a block so much
-  // that it ends before the last of the first wave has begun: a count that differs is taken again with longer ones.
+  // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a
+  // block so much that it ends before the last of the first wave has begun: a count that differs is taken
+  // again with longer ones.
   Launch crowded = c.launch;
   crowded.grid_size = 2 * c.wave_blocks;
   std::string doubt;

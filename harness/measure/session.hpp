@@ -21,15 +21,15 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Measures a group of cases together, visiting them in a new random order each round. A CUDA error makes its case
-  /// invalid; when it cost the context, throws UserError(Exit::some_case_failed) after that case's row. Stops between
-  /// visits. Counters and energy are measured when all of the group is timed, and rows wait for them; a case that `stop`
-  /// kept from either has no row. Repetitions beyond 0 measure neither.
+  /// Measures a group of cases together, visiting them in a new random order each round. A CUDA error makes
+  /// its case invalid; when it cost the context, throws UserError(Exit::some_case_failed) after that case's
+  /// row. Stops between visits. Counters and energy are measured when all of the group is timed, and rows
+  /// wait for them; a case that `stop` kept from either has no row. Repetitions beyond 0 measure neither.
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 
-  /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts the L2 into the
-  /// state of a timed launch go before. No delay kernel, so a time may be some us high.
+  /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts
+  /// the L2 into the state of a timed launch go before. No delay kernel, so a time may be some us high.
   std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) override;
 
  private:
@@ -42,9 +42,11 @@ class Session : public Runner {
   [[nodiscard]] bool finish_if_done(Course& course, int round) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.
   Counts count(const Course& course);
-  /// Launches back to back for most of a second while the device counts its energy; nullopt where it does not.
+  /// Launches back to back for most of a second while the device counts its energy; nullopt where it does
+  /// not.
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
-  /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is huge.
+  /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is
+  /// huge.
   std::optional<SlotTime> slot_time_of(const Course& course);
   Dispatch watch_dispatch();
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;

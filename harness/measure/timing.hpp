@@ -29,8 +29,8 @@ class Timer {
   /// Keeps the device busy until the SM clock has settled, at most about a second. Returns that clock, Hz.
   double warm_up();
 
-  /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into state `l2`
-  /// before each.
+  /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into
+  /// state `l2` before each.
   std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
 
   /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.

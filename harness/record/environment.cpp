@@ -179,7 +179,8 @@ std::string build_commit() { return std::string(build_info::commit) + (build_inf
 std::string cuda_toolkit() { return build_info::cuda_toolkit; }
 
 std::string cuda_architectures() {
-  // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual PTX alone.
+  // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual PTX
+  // alone.
   std::istringstream list(build_info::cuda_architectures);
   std::string all;
   for (std::string each; std::getline(list, each, ';');) {

@@ -28,9 +28,9 @@ struct RunDescription {
 /// env.json of a run (results/schema.json describes it).
 nlohmann::json environment(const Runner& runner, const RunDescription& run);
 
-/// The name of a card in an anonymous run: "anonymous-" and the 64-bit FNV-1a of its UUID, in 16 hexadecimal digits. It is
-/// the same in all runs of a card. The UUID's 122 bits cannot be read back from 64, however weak the hash. It does not hide
-/// a card from somebody who knows its UUID: they can hash it, too.
+/// The name of a card in an anonymous run: "anonymous-" and the 64-bit FNV-1a of its UUID, in 16 hexadecimal
+/// digits. It is the same in all runs of a card. The UUID's 122 bits cannot be read back from 64, however
+/// weak the hash. It does not hide a card from somebody who knows its UUID: they can hash it, too.
 std::string anonymous_uuid(std::string_view uuid);
 
 /// The words of a compiler's flags, less those that name a path.
@@ -48,14 +48,15 @@ std::string build_version();
 /// "13.0.88": the CUDA toolkit that built this program.
 std::string cuda_toolkit();
 
-/// "sm_80, sm_90": the GPU architectures whose machine code this program holds; "PTX of 120" where it is compiled at start.
+/// "sm_80, sm_90": the GPU architectures whose machine code this program holds; "PTX of 120" where it is
+/// compiled at start.
 std::string cuda_architectures();
 
 /// True for a build whose host code is not optimised: no result of record comes from it.
 bool is_debug_build();
 
-/// "nvidia-h200/2026-11-21-abc123def456": where a run of this build on this device belongs under results/; a model's
-/// begins with "model-h200/".
+/// "nvidia-h200/2026-11-21-abc123def456": where a run of this build on this device belongs under results/; a
+/// model's begins with "model-h200/".
 std::string default_run_folder(const Device& device);
 
 }  // namespace occbench

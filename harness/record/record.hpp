@@ -22,8 +22,8 @@ constexpr int schema_version = 5;
 
 std::vector<std::string> case_columns();
 std::vector<std::string> case_fields(const CaseResult& result);
-/// The number in one column of a case's row; 0 where the cell is empty or holds words. Throws std::logic_error on a
-/// name that is no column's.
+/// The number in one column of a case's row; 0 where the cell is empty or holds words. Throws
+/// std::logic_error on a name that is no column's.
 double case_number(const CaseResult& result, std::string_view column);
 std::vector<std::string> sample_columns();
 std::vector<std::string> sample_fields(const SampleRow& row);
@@ -32,7 +32,8 @@ std::vector<std::string> sample_fields(const SampleRow& row);
 /// crash costs at most the cases that were still being measured, and a power cut those of a few seconds.
 class Recorder {
  public:
-  /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be written.
+  /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be
+  /// written.
   static Recorder create(RunFolder folder, const nlohmann::json& environment);
   /// Continues the run in `folder`: cuts off a row that a crash left half-written and samples of cases that
   /// never finished. Throws UserError(Exit::file) when there is no run or it is of another schema.
@@ -49,7 +50,8 @@ class Recorder {
   void append(std::span<const SampleRow> samples);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
-  /// The run has come to its end: its samples are packed (samples.csv.gz), and nothing may be appended any more.
+  /// The run has come to its end: its samples are packed (samples.csv.gz), and nothing may be appended any
+  /// more.
   void pack();
   /// Ids of the cases whose rows were there when the run was resumed.
   [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }

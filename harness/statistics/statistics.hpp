@@ -19,8 +19,8 @@ struct MedianInterval {
 /// Median; the mean of the middle two for an even count. Throws std::invalid_argument on no samples.
 double median(std::span<const double> samples);
 
-/// The least sample that at least a share `p` (0 to 1) of them does not exceed. Throws std::invalid_argument on no
-/// samples.
+/// The least sample that at least a share `p` (0 to 1) of them does not exceed. Throws std::invalid_argument
+/// on no samples.
 double quantile(std::span<const double> samples, double p);
 
 /// Samples needed before a two-sided interval of `confidence` exists at all (6 at 95 %).

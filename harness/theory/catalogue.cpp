@@ -19,12 +19,13 @@ struct Arch {
 
 // CUDA C++ Programming Guide: 'Technical Specifications per Compute Capability' and 'Throughput of Native
 // Arithmetic Instructions' (the 12.x editions for what 13 dropped). Block slots and granularity come from
-// cuda_occupancy.h. Dense bf16 FMAs with FP32 sums a cycle: the white papers of A100, GA102, AD102, H100, B200 and RTX
-// Blackwell (GeForce boards of 8.6, 8.9 and 12.0 do half of it); 0 where none is published. cc 3.0 and 3.2 are left
-// out: their limit of 63 registers is not in that header.
+// cuda_occupancy.h. Dense bf16 FMAs with FP32 sums a cycle: the white papers of A100, GA102, AD102, H100,
+// B200 and RTX Blackwell (GeForce boards of 8.6, 8.9 and 12.0 do half of it); 0 where none is published. cc
+// 3.0 and 3.2 are left out: their limit of 63 registers is not in that header.
 // clang-format off
 constexpr Arch archs[] = {
-    // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes; bf16 FMAs
+    // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes;
+    // bf16 FMAs
     { 3, 5, 2048, 64,  64,  48,  48, 192, 64,    0},
     { 3, 7, 2048, 64, 128, 112,  48, 192, 64,    0},
     { 5, 0, 2048, 64,  64,  64,  48, 128,  4,    0},
@@ -60,8 +61,8 @@ struct Chip {
   std::size_t memory_gib;
 };
 
-// NVIDIA data sheets and architecture white papers, for planning only: a real device reports its own, a few per
-// cent less memory among it. What they call a GB of memory is nearer to a GiB.
+// NVIDIA data sheets and architecture white papers, for planning only: a real device reports its own, a few
+// per cent less memory among it. What they call a GB of memory is nearer to a GiB.
 // clang-format off
 constexpr Chip chips[] = {
     {"p100", 6, 0, 56, 4, 1480, 732, 16},         // SXM2 16 GB
@@ -127,7 +128,8 @@ std::string joined(const std::vector<std::string>& words) {
 ArchFacts arch_facts(int cc_major, int cc_minor) {
   const Arch* arch = find_arch(cc_major, cc_minor);
   if (arch == nullptr) return {};
-  // Turing's L1 gives half of what Volta's and its successors' do (Jia et al. 2019, 3.2); before Volta it was another.
+  // Turing's L1 gives half of what Volta's and its successors' do (Jia et al. 2019, 3.2); before Volta it was
+  // another.
   const int l1_bytes_per_cycle = cc_major < 7 ? 0 : cc_major == 7 && cc_minor == 5 ? 64 : 128;
   return {arch->fp32_lanes, arch->fp64_lanes, arch->tensor_bf16_fma, l1_bytes_per_cycle};
 }

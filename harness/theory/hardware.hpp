@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model holds for true of hardware and no parameter says. Each stands here once, and is used by name.
+// What the model holds for true of hardware and no parameter says. Each stands here once, and is used by
+// name.
 //
 // A fact is of one device where it was measured, and assumed of all others; of none where a manual says it of
 // all. 'beside the suite': measured by a kernel that is not in the tree; docs/history.md has what was seen.

@@ -57,8 +57,8 @@ struct Traffic {
   Layout layout = {};  ///< of the accesses
   /// That each block sweeps, side by side, if its lines are to be followed one by one ...
   std::size_t set_bytes = 0;
-  /// ... or parts of it that a block's warps divide among them, if the loads that every turn makes of the same
-  /// addresses are, and what streams past them ...
+  /// ... or parts of it that a block's warps divide among them, if the loads that every turn makes of the
+  /// same addresses are, and what streams past them ...
   int same_parts = 0;
   std::size_t l1_lines = 0;  ///< ... through an L1 with room for so many; 0: of unknown size
   double l2_bytes =

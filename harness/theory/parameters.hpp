@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model must be told of a device, beyond the limits and rates that data sheets give: each value is measured
-// by `occbench calibrate`, or cited. None is fitted on a curve that the model predicts.
+// What the model must be told of a device, beyond the limits and rates that data sheets give: each value is
+// measured by `occbench calibrate`, or cited. None is fitted on a curve that the model predicts.
 #pragma once
 
 #include <span>
@@ -8,7 +8,8 @@
 
 namespace occbench::theory {
 
-/// Cycles are of the SM clock; a latency is from issue to the first dependent instruction's, in an idle machine.
+/// Cycles are of the SM clock; a latency is from issue to the first dependent instruction's, in an idle
+/// machine.
 struct Parameters {
   double sm_clock_hz = 0;      ///< under load that draws no power limit
   double tensor_clock_hz = 0;  ///< under full tensor load: the board's power limit pulls it down

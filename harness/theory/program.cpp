@@ -18,9 +18,9 @@ struct Opcode {
   Pipe pipe;
 };
 
-// What is not here goes to `other` when it holds a scoreboard for its result, and to the ALU when it does not. On an H200
-// what computes was timed in all warps of a block: I2F, F2I and counts of bits take the special functions' pipe. Not timed:
-// conversions to and from 64 bits, products of halves.
+// What is not here goes to `other` when it holds a scoreboard for its result, and to the ALU when it does
+// not. On an H200 what computes was timed in all warps of a block: I2F, F2I and counts of bits take the
+// special functions' pipe. Not timed: conversions to and from 64 bits, products of halves.
 // clang-format off
 constexpr Opcode opcodes[] = {
     {"FFMA", Pipe::fma},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as the model sees it: the instructions of its loop with the schedule that the compiler wrote into them.
+// A kernel as the model sees it: the instructions of its loop with the schedule that the compiler wrote into
+// them.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +87,8 @@ struct Program {
 /// By family and variant.
 using Programs = std::map<std::pair<std::string, std::string>, Program>;
 
-/// Reads descriptions as `occbench audit --describe` writes them. Throws std::invalid_argument with the line's number.
+/// Reads descriptions as `occbench audit --describe` writes them. Throws std::invalid_argument with the
+/// line's number.
 Programs parse_programs(std::string_view text);
 
 }  // namespace occbench::theory

@@ -263,8 +263,8 @@ struct NarrowParameters {
   int passes;
 };
 
-/// Each warp stores 128 bytes at a time, and every time to another of four places far apart: what it leaves in a page
-/// of DRAM before it goes to another is a line, where Dram leaves a block's whole row.
+/// Each warp stores 128 bytes at a time, and every time to another of four places far apart: what it leaves
+/// in a page of DRAM before it goes to another is a line, where Dram leaves a block's whole row.
 struct NarrowWrites {
   using Parameters = NarrowParameters;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: arithmetic latency is hidden by warps or by ILP alike, until the pipe, or the register ports, are full.
-// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 all of it; three distinct register operands without
-//   reuse stop near half of peak, whatever the occupancy.
+// Shows: arithmetic latency is hidden by warps or by ILP alike, until the pipe, or the register ports, are
+//   full.
+// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 all of it; three distinct register operands
+//   without reuse stop near half of peak, whatever the occupancy.
 // Published: Volkov, 'Better performance at lower occupancy' (GTC 2010); PMPP 4.6.
 #include <cmath>
 
@@ -24,8 +25,8 @@ struct Parameters {
   int passes;
 };
 
-/// Operands of thread `index`, for maps that never settle: constant operands would toggle no wires, and a chain at its
-/// fixed point looks the same after any number of steps.
+/// Operands of thread `index`, for maps that never settle: constant operands would toggle no wires, and a
+/// chain at its fixed point looks the same after any number of steps.
 __host__ __device__ inline float start_of(const float* input, std::int64_t index, int chain) {
   return input[index % period + chain * period];
 }
@@ -68,8 +69,8 @@ struct Body {
 
 namespace {
 
-/// Outputs of the threads of one period, in exact float32 arithmetic: a chaotic chain can be followed only bit by bit, and
-/// so one step too few, or one operand off, shows in every thread.
+/// Outputs of the threads of one period, in exact float32 arithmetic: a chaotic chain can be followed only
+/// bit by bit, and so one step too few, or one operand off, shows in every thread.
 template <Form form>
 std::vector<float> reference(const float* input, int ilp, std::int64_t passes) {
   std::vector<float> outputs(static_cast<std::size_t>(period));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: three kernels of everyday shape under every register dial that CUDA has; most caps make them spill.
-// Expected: a cap just below need may pay where loads are left to hide; each step further drags more spills through
-//   every pass: most through the gemm's, whose sums are all in use at every step, least through the hash's, which
-//   leaves the memory pipe idle.
-// Found: H200: no cap below need pays the stencil (41 % of DRAM's rate with 76 registers, 30-38 % with 64, 6 %
-//   with 40), more registers and fewer warps do (57 % with 96, 20 warps); the gemm falls from 80 % of FP32's to
-//   1.4 % at 32, the hash from 59 % of the issue rate to 53 %.
+// Expected: a cap just below need may pay where loads are left to hide; each step further drags more spills
+//   through every pass: most through the gemm's, whose sums are all in use at every step, least through the
+//   hash's, which leaves the memory pipe idle.
+// Found: H200: no cap below need pays the stencil (41 % of DRAM's rate with 76 registers, 30-38 % with 64, 6
+//   % with 40), more registers and fewer warps do (57 % with 96, 20 warps); the gemm falls from 80 % of
+//   FP32's to 1.4 % at 32, the hash from 59 % of the issue rate to 53 %.
 // Published: CUDA C++ Programming Guide, 'Launch Bounds'; Micikevicius, '3D finite difference computation on
 //   GPUs' (2009), for the stencil; O'Connor et al., 'BLAKE3' (2020), for the hash; Volkov and Demmel,
 //   'Benchmarking GPUs to tune dense linear algebra' (SC 2008), for the gemm; PTX ISA 9.0, .pragma
@@ -25,10 +25,10 @@ struct Arguments {
 
 /// 25-point star, eighth order in space, marching along z with the column's nine values in a queue. A warp
 /// owns a row of 128 points, a thread four of them; neighbouring warps own neighbouring rows. Planes are
-/// `pitch` wide and have `reach` rows more at each edge, so that no point needs a branch. A plane has a row for
-/// each warp of the grid, so that its extent follows the occupancy: no warp's own work does, and of the plane
-/// the edges are 8 rows in thousands. Planes of one size, with warps shared out over z as well, cost the pass
-/// loop registers: at a cap of 64 the spills of each thread grow from 24 bytes to 48.
+/// `pitch` wide and have `reach` rows more at each edge, so that no point needs a branch. A plane has a row
+/// for each warp of the grid, so that its extent follows the occupancy: no warp's own work does, and of the
+/// plane the edges are 8 rows in thousands. Planes of one size, with warps shared out over z as well, cost
+/// the pass loop registers: at a cap of 64 the spills of each thread grow from 24 bytes to 48.
 struct Stencil {
   using Parameters = Arguments<float>;
   static constexpr int reach = 4;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: registers per thread decide how many warps an SM can hold, in steps; a cap below need buys warps with spills.
-// Expected: stairs every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) where throughput needs the warps,
-//   nothing where it does not; spilling has its best cap where only idle values are spilled.
+// Shows: registers per thread decide how many warps an SM can hold, in steps; a cap below need buys warps
+//   with spills.
+// Expected: stairs every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) where throughput needs the
+//   warps, nothing where it does not; spilling has its best cap where only idle values are spilled.
 // Published: PMPP 4.7; Ryoo et al., 'Optimization principles ... using CUDA' (PPoPP 2008).
 #include <cmath>
 
@@ -21,8 +22,8 @@ constexpr const char* name_of(Loop loop) {
 }
 
 constexpr int fma_per_pass = 512;
-// x * x + drift stays in [-2, 2] and is chaotic, so that its operands toggle and no step can be missed. An immediate:
-// two registers in one bank would halve the rate, whatever the occupancy.
+// x * x + drift stays in [-2, 2] and is chaotic, so that its operands toggle and no step can be missed. An
+// immediate: two registers in one bank would halve the rate, whatever the occupancy.
 constexpr float drift = -1.8F;
 constexpr float decay = 0.5F;  // keeps `update` bounded: every value tends to 2 x
 
@@ -198,8 +199,8 @@ constexpr int live_for = registers - (loop == Loop::fma ? 10 - 2 * (registers % 
                                       : registers < 132 ? 14
                                                         : 13);
 
-// The spilling experiment: as many live values, and how many of them the loop works on. A compiler that spills
-// the idle ones first buys warps for nothing, until the hot ones must go too.
+// The spilling experiment: as many live values, and how many of them the loop works on. A compiler that
+// spills the idle ones first buys warps for nothing, until the hot ones must go too.
 constexpr int spilled = 64;
 constexpr int few = 16;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: the bytes in flight that the memory's bandwidth needs, supplied by warps, by ILP or by width alike.
-// Expected: throughput rises with resident warps x loads in flight x bytes per load and saturates at 85-94 % of the
-//   theoretical DRAM rate; wide accesses get there at a quarter of the warps.
+// Expected: throughput rises with resident warps x loads in flight x bytes per load and saturates at 85-94 %
+//   of the theoretical DRAM rate; wide accesses get there at a quarter of the warps.
 // Published: Little's law in Volkov, 'Understanding latency hiding on GPUs' (2016), ch. 4; McCalpin's STREAM.
 #include <type_traits>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: shared memory per block as an occupancy limiter, on the textbook's tiled matrix product.
-// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form beats
-//   them all at lower occupancy.
-// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov and
-//   Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
+// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form
+//   beats them all at lower occupancy.
+// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov
+//   and Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
 #include "kernels/family.cuh"
 
 namespace occbench::tiled_matmul {
@@ -178,8 +178,8 @@ struct Form {
 void add(const Form& f) {
   const std::size_t tile_bytes = std::size_t{4} * f.tile * f.depth;  // of A's tile, and of B's
   const double flop_per_pass = 2.0 * f.depth * f.elements;
-  // Half of the loads are A's, whose rows of the tile are a part of a line: the rest of it, which DRAM has brought with
-  // it, is what the next passes ask for. Of B every pass reads other rows.
+  // Half of the loads are A's, whose rows of the tile are a part of a line: the rest of it, which DRAM has
+  // brought with it, is what the next passes ask for. Of B every pass reads other rows.
   const double new_lines = (1 + std::min(1.0, 4.0 * f.depth / 128)) / 2;
   add_variant({
       .family = "tiled_matmul",
@@ -292,8 +292,8 @@ const Registration registered{[] {
          .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
          .bytes_per_pass = 32.0 * Body::loads,
          .lines = 1.5,  // B's lanes fill theirs, A's half of theirs
-         // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to four rows at
-         // once, in one bank all four.
+         // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to
+         // four rows at once, in one bank all four.
          .bank_conflict = 0.75,
          .store_conflict = 2.5,
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});

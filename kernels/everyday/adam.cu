@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a step of the Adam optimizer: four arrays in, three out, so that a thread has much in flight by itself.
-// Expected: DRAM's rate with a quarter of the warps that a copy takes, of accesses as wide; wider or more of them get
-//   there with fewer warps yet, and no faster, while their registers let fewer reside.
-// Published: Kingma and Ba, 'Adam: a method for stochastic optimization' (ICLR 2015), algorithm 1; Volkov 2010.
+// Shows: a step of the Adam optimizer: four arrays in, three out, so that a thread has much in flight by
+//   itself.
+// Expected: DRAM's rate with a quarter of the warps that a copy takes, of accesses as wide; wider or more of
+//   them get there with fewer warps yet, and no faster, while their registers let fewer reside.
+// Published: Kingma and Ba, 'Adam: a method for stochastic optimization' (ICLR 2015), algorithm 1; Volkov
+// 2010.
 #include <cmath>
 
 #include "kernels/family.cuh"
 
 namespace occbench::adam {
 
-// Kingma and Ba's, but for the rate, which is ten times theirs: float32 should tell steps apart, not only parameters.
+// Kingma and Ba's, but for the rate, which is ten times theirs: float32 should tell steps apart, not only
+// parameters.
 constexpr double learning_rate = 0.01;
 constexpr double beta1 = 0.9;
 constexpr double beta2 = 0.999;
@@ -130,7 +133,8 @@ void add(const void* entry, int register_cap = 0) {
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
                 .register_cap = register_cap},
       .ceiling = Ceiling::dram,
-      // the chain of one element, and what the warp itself issues for the others; a root and a reciprocal for each
+      // the chain of one element, and what the warp itself issues for the others; a root and a reciprocal for
+      // each
       .pass = {.dram_bytes = double{inputs + outputs} * width * ilp,
                .flop = double{flop_per_element} * elements,
                .latency_cycles = 110.0 + 16.0 * elements,
@@ -194,7 +198,8 @@ const Registration registered{[] {
     add_free<1, ilp>();
     add_free<4, ilp>();
   });
-  // left free, nvcc 13 settles for 72 and 40 registers and puts some loads off; given these it has all of them first
+  // left free, nvcc 13 settles for 72 and 40 registers and puts some loads off; given these it has all of
+  // them first
   add_capped<4, 4, 80>();
   add_capped<4, 2, 48>();
 }};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: an elementwise kernel at the cusp: three streams in, two out, and about 70 instructions on each element.
-// Expected: DRAM's rate for a copy, but with more warps than a copy takes, for arithmetic and special functions nearly
-//   fill the issue slots meanwhile; several options per thread stand in for warps, until registers run out.
-// Published: Podlozhnyuk, 'Black-Scholes option pricing' (CUDA SDK 2007); the curve: Volkov 2010.
+// Shows: an elementwise kernel at the cusp: three streams in, two out, and about 70 instructions on each
+//   element.
+// Expected: DRAM's rate for a copy, but with more warps than a copy takes, for arithmetic and special
+//   functions nearly fill the issue slots meanwhile; several options per thread stand in for warps, until
+// registers run out. Published: Podlozhnyuk, 'Black-Scholes option pricing' (CUDA SDK 2007); the curve:
+// Volkov 2010.
 #include <cmath>
 
 #include "kernels/family.cuh"
@@ -178,7 +180,8 @@ const Registration registered{[] {
   add_free<1>();
   add_free<2>();
   add_free<4>();
-  // nvcc 13 settles for 32 registers with four options and puts some loads off; given 40 it has all twelve first
+  // nvcc 13 settles for 32 registers with four options and puts some loads off; given 40 it has all twelve
+  // first
   add_capped<4, 40>();
   add_capped<2, 24>();
 }};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: outputs per thread against warps: a filter over a tile in shared memory, read once for several outputs.
-// Expected: a filter of 3 x 3 runs at DRAM's rate for a copy; with 5 x 5 and 7 x 7 one output per thread is bound by
-//   shared memory, two and four read less of it and come nearer to DRAM's rate, with fewer warps.
-// Published: Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 7 (the tile with its halo, the filter in constant memory)
-//   and ch. 6 (thread coarsening); Podlozhnyuk, 'Image Convolution with CUDA' (NVIDIA 2007).
+// Shows: outputs per thread against warps: a filter over a tile in shared memory, read once for several
+//   outputs.
+// Expected: a filter of 3 x 3 runs at DRAM's rate for a copy; with 5 x 5 and 7 x 7 one output per thread is
+//   bound by shared memory, two and four read less of it and come nearer to DRAM's rate, with fewer warps.
+// Published: Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 7 (the tile with its halo, the filter in
+//   constant memory) and ch. 6 (thread coarsening); Podlozhnyuk, 'Image Convolution with CUDA' (NVIDIA 2007).
 #include "kernels/family.cuh"
 
 namespace occbench::convolution {
@@ -11,7 +12,8 @@ namespace occbench::convolution {
 constexpr int columns = 32;  // of a block's outputs: a warp stores a line
 constexpr int largest_side = 7;
 
-/// The blocks lie as a band over the image, `tiles_across` wide; a pass moves the band down by its own height.
+/// The blocks lie as a band over the image, `tiles_across` wide; a pass moves the band down by its own
+/// height.
 struct Parameters {
   const float*
       input;  ///< rows of `pitch`: the outputs' with the halo on both sides, then what fills the last line
@@ -24,7 +26,8 @@ struct Parameters {
   float filter[largest_side * largest_side];  ///< rows of 2 radius + 1; parameters lie in constant memory
 };
 
-/// A block of 32 x `rows` threads makes one tile of outputs a pass, each thread `points` of them below each other.
+/// A block of 32 x `rows` threads makes one tile of outputs a pass, each thread `points` of them below each
+/// other.
 template <int radius, int points, int rows>
 struct Body {
   using Parameters = convolution::Parameters;
@@ -32,8 +35,8 @@ struct Body {
   static constexpr int threads = columns * rows;
   static constexpr int tile_width = columns + 2 * radius;
   static constexpr int output_rows = rows * points;
-  // Whole loads of the block: what they bring beyond the halo belongs to rows that the block below reads, and spares
-  // every load the question whether it is still in the tile.
+  // Whole loads of the block: what they bring beyond the halo belongs to rows that the block below reads, and
+  // spares every load the question whether it is still in the tile.
   static constexpr int loads = (tile_width * (output_rows + 2 * radius) + threads - 1) / threads;
   static constexpr int loaded_rows =
       (loads * threads + tile_width - 1) / tile_width;  // the last not to its end
@@ -156,7 +159,8 @@ void add(const void* entry, int register_cap = 0) {
                .latency_cycles = 120.0 + fma + reads,
                .dram_waits = 1,
                .pipe_cycles_per_warp = double(reads + loads)},
-      // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same time
+      // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same
+      // time
       .flow = {.shared_bytes = double{sizeof(float)} * (loads - points),
                .layout = {.lines = Kernel::lines_per_load(), .apart = true}},
       .instructions = {{"LDG.32", loads},

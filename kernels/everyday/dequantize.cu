@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: 8-bit weights back to floats, as inference does: a byte in and four out, with a scale and a zero per group.
-// Expected: DRAM's rate, of whose bytes four in five are written: few bytes are under way to a warp with narrow loads,
-//   so that these want many warps or several loads each; wide ones get there with few.
-// Published: Dettmers et al., 'LLM.int8(): 8-bit matrix multiplication for transformers at scale' (NeurIPS 2022); GGML's
-//   Q8_0; Volkov 2010.
+// Shows: 8-bit weights back to floats, as inference does: a byte in and four out, with a scale and a zero per
+//   group.
+// Expected: DRAM's rate, of whose bytes four in five are written: few bytes are under way to a warp with
+//   narrow loads, so that these want many warps or several loads each; wide ones get there with few.
+// Published: Dettmers et al., 'LLM.int8(): 8-bit matrix multiplication for transformers at scale' (NeurIPS
+//   2022); GGML's Q8_0; Volkov 2010.
 #include "kernels/family.cuh"
 
 namespace occbench::dequantize {
@@ -29,8 +30,9 @@ struct Parameters {
   int passes;
 };
 
-/// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words` groups, reordered
-/// beforehand, as engines do: word k of each is of group k, so that the warp stores one group after the other, whole.
+/// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words` groups,
+/// reordered beforehand, as engines do: word k of each is of group k, so that the warp stores one group after
+/// the other, whole.
 template <int words, int ilp>
 struct Body {
   using Parameters = dequantize::Parameters;
@@ -115,7 +117,8 @@ void add(const void* entry, int register_cap = 0) {
   const auto weights_in = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * weights;
   };
-  // a warp's weights lie in `words` lines of the L1 and what belongs to them in one, read in as many loads as it takes
+  // a warp's weights lie in `words` lines of the L1 and what belongs to them in one, read in as many loads as
+  // it takes
   constexpr int group_loads = words == 1 ? 1 : words / 2;
   constexpr int group_load_bytes = words == 1 ? 8 : 16;
   constexpr double lines = words + group_loads;
@@ -141,8 +144,8 @@ void add(const void* entry, int register_cap = 0) {
                .latency_cycles = 30.0 + 8.0 * weights,
                .dram_waits = 1,
                .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
-      // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM once, and all
-      // of them wait for it.
+      // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM
+      // once, and all of them wait for it.
       .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp,
                .layout = {.lines = lines / least_lines}},
       .instructions = instructions,
@@ -189,7 +192,8 @@ const Registration registered{[] {
     add_free<1, ilp>();
     add_free<4, ilp>();
   });
-  // left free, nvcc 13 takes 68 and 55 registers: with 64 four more warps reside, with 40 twelve, but values spill
+  // left free, nvcc 13 takes 68 and 55 registers: with 64 four more warps reside, with 40 twelve, but values
+  // spill
   add_capped<4, 4, 64>();
   add_capped<4, 2, 40>();
 }};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: thread coarsening against occupancy: several grid points per thread share each atom's read and dy^2 + dz^2.
-// Expected: one point per thread is bound by the issue slots, more of them by the square roots' pipe, at most a third
-//   faster; more points get there with fewer warps, for their roots overlap in each.
+// Shows: thread coarsening against occupancy: several grid points per thread share each atom's read and dy^2
+//   + dz^2.
+// Expected: one point per thread is bound by the issue slots, more of them by the square roots' pipe, at most
+//   a third faster; more points get there with fewer warps, for their roots overlap in each.
 // Published: Stone et al., J. Comput. Chem. 28 (2007); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 18.
 #include <cmath>
 
@@ -12,12 +13,13 @@ namespace occbench::electrostatic {
 constexpr int atoms = 128;   // that shared memory holds, as the original's constant memory held its chunk
 constexpr int unrolled = 4;  // atoms per turn of the inner loop
 
-// Positions of atoms are random in [-1, 1) along each axis, and the planes of the grid lie above all of them: no
-// point is at an atom, nor so near that float32 could not tell.
+// Positions of atoms are random in [-1, 1) along each axis, and the planes of the grid lie above all of them:
+// no point is at an atom, nor so near that float32 could not tell.
 constexpr float spacing = 1.0F / 128;
 constexpr float lowest_plane = 1.25F;
 
-// Blocks with the same index modulo this sum for the same row of a plane, so that the reference takes moments.
+// Blocks with the same index modulo this sum for the same row of a plane, so that the reference takes
+// moments.
 constexpr int rows = 4;
 
 constexpr int flop_per_atom = 5;  // dy^2 + dz^2
@@ -36,8 +38,8 @@ __device__ __forceinline__ float inverse_root(float x) {
   return y;
 }
 
-/// Each block sums a row of the grid, plane after plane; thread t its points t, t + block, t + 2 block ..., so that
-/// neighbours store neighbours.
+/// Each block sums a row of the grid, plane after plane; thread t its points t, t + block, t + 2 block ...,
+/// so that neighbours store neighbours.
 template <int block, int points>
 struct Body {
   using Parameters = electrostatic::Parameters;
@@ -114,7 +116,8 @@ std::optional<std::string> mismatch(Arena& arena, const Shape& shape, std::size_
 
 template <int block, int points>
 void add(const void* entry, int register_cap = 0) {
-  // of each point as if it were its thread's only one: what coarsening saves counts as speed, not as work left out
+  // of each point as if it were its thread's only one: what coarsening saves counts as speed, not as work
+  // left out
   constexpr double flop_per_pass = double{atoms} * (flop_per_atom + flop_per_pair) * points;
   // a scheduler issues an instruction a cycle and a square root every eight
   constexpr double issue_cycles = atoms * std::max(6.0 + 4.0 * points, 8.0 * points);

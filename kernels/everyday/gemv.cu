@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: matrix times vector, as each step of a language model's decoding does it: a stream, and a vector beside it.
-// Expected: DRAM's rate once enough bytes of the matrix are under way, by warps, by loads per thread or by their width
-//   alike; with narrow loads the vector's reads double what the L1 has to serve, so that the last percents take longer.
-// Published: Bell and Garland, SC 2009 (a warp per row); the curve: Volkov 2010 and 2016, ch. 4.
+// Shows: matrix times vector, as each step of a language model's decoding does it: a stream, and a vector
+//   beside it.
+// Expected: DRAM's rate once enough bytes of the matrix are under way, by warps, by loads per thread or by
+//   their width alike; with narrow loads the vector's reads double what the L1 has to serve, so that the last
+// percents take longer. Published: Bell and Garland, SC 2009 (a warp per row); the curve: Volkov 2010 and
+// 2016, ch. 4.
 #include <type_traits>
 
 #include "kernels/family.cuh"
@@ -19,7 +21,8 @@ struct Parameters {
   int passes;
 };
 
-/// Warp w of n takes rows w, w + n, w + 2n, ..., one a pass, each turn `ilp` accesses of `lanes` elements per thread.
+/// Warp w of n takes rows w, w + n, w + 2n, ..., one a pass, each turn `ilp` accesses of `lanes` elements per
+/// thread.
 template <int lanes, int ilp>
 struct Body {
   using Parameters = gemv::Parameters;
@@ -46,8 +49,8 @@ struct Body {
         Pack a[ilp], x[ilp];
 #pragma unroll
         for (int j = 0; j < ilp; ++j) a[j] = of_row[(turn * ilp + j) * 32];
-        // costs nothing, but no load passes it: left to itself nvcc 13 puts products between the loads, to do with 32
-        // registers, and so has one load under way where `ilp` are meant
+        // costs nothing, but no load passes it: left to itself nvcc 13 puts products between the loads, to do
+        // with 32 registers, and so has one load under way where `ilp` are meant
         __syncwarp();
 #pragma unroll
         for (int j = 0; j < ilp; ++j) x[j] = vector[(turn * ilp + j) * 32];

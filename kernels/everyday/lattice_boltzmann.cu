@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a time step of a lattice-Boltzmann fluid: 9 or 19 arrays in, as many out, and a register for each value.
-// Expected: DRAM's rate from few warps, as each has all loads of a site under way; with more sites a thread from fewer
-//   yet, while their registers let fewer reside. A cap far below the need brings warps, and spills that eat them up.
-// Published: Toelke and Krafczyk, 'TeraFLOP computing on a desktop PC with GPUs for 3D CFD' (IJCFD 2008); Wellein et
-//   al., 'On the single processor performance of simple lattice Boltzmann kernels' (Computers and Fluids 2006); Lehmann
-//   et al., 'Accuracy and performance of the lattice Boltzmann method with 64-bit, 32-bit, and customized 16-bit number
-//   formats' (Phys. Rev. E 2022); Qian, d'Humieres and Lallemand 1992 (the lattices, the collision).
+// Shows: a time step of a lattice-Boltzmann fluid: 9 or 19 arrays in, as many out, and a register for each
+//   value.
+// Expected: DRAM's rate from few warps, as each has all loads of a site under way; with more sites a thread
+//   from fewer yet, while their registers let fewer reside. A cap far below the need brings warps, and spills
+// that eat them up. Published: Toelke and Krafczyk, 'TeraFLOP computing on a desktop PC with GPUs for 3D CFD'
+//   (IJCFD 2008); Wellein et al., 'On the single processor performance of simple lattice Boltzmann kernels'
+//   (Computers and Fluids 2006); Lehmann et al., 'Accuracy and performance of the lattice Boltzmann method
+//   with 64-bit, 32-bit, and customized 16-bit number formats' (Phys. Rev. E 2022); Qian, d'Humieres and
+//   Lallemand 1992 (the lattices, the collision).
 #include <array>
 #include <cstdint>
 
@@ -24,8 +26,8 @@ struct Velocity {
   int x, y, z;
 };
 
-// Velocity 0 is rest, 1 and 2 are opposite to each other, so are 3 and 4 and so on, first along the axes. Functions, as
-// device code reads no constexpr arrays of the host's.
+// Velocity 0 is rest, 1 and 2 are opposite to each other, so are 3 and 4 and so on, first along the axes.
+// Functions, as device code reads no constexpr arrays of the host's.
 
 /// In a plane of rows of 4096 sites.
 struct D2Q9 {
@@ -62,8 +64,9 @@ struct D3Q19 {
   }
 };
 
-/// How far ahead of where it came from a population is after a step, in sites. Rows follow each other, as planes do, so
-/// that what leaves a row enters the next: helical boundaries, which need no question at a row's end.
+/// How far ahead of where it came from a population is after a step, in sites. Rows follow each other, as
+/// planes do, so that what leaves a row enters the next: helical boundaries, which need no question at a
+/// row's end.
 template <class Lattice>
 constexpr int stride(int k) {
   const Velocity v = Lattice::velocity(k);
@@ -105,8 +108,8 @@ struct Body {
   };
 
   /// Bhatnagar, Gross and Krook's collision: f + relaxation (equilibrium - f), the latter being
-  /// w rho (1 + 3 c u + 9/2 (c u)^2 - 3/2 u^2). With v = 3/2 u that is w (rest + 2 rho c v + 2 rho (c v)^2): opposite
-  /// velocities share the even terms, and differ by the sign of the odd one.
+  /// w rho (1 + 3 c u + 9/2 (c u)^2 - 3/2 u^2). With v = 3/2 u that is w (rest + 2 rho c v + 2 rho (c v)^2):
+  /// opposite velocities share the even terms, and differ by the sign of the odd one.
   static __device__ void collide(float (&f)[velocities]) {
     float density = f[0];
     float momentum[3] = {};
@@ -213,7 +216,8 @@ void add(const void* entry, bool spills, int register_cap = 0) {
   constexpr int diagonals = pairs - axes;  // each of two axes
   constexpr int pad = padding<Lattice>();
   constexpr double bytes_per_site = 2.0 * sizeof(float) * velocities;
-  // of a site: sums, differences and even +- odd; where they come from, square, rest and pairs; scales and products
+  // of a site: sums, differences and even +- odd; where they come from, square, rest and pairs; scales and
+  // products
   constexpr int additions = 5 * pairs + 3 * diagonals;
   constexpr int fma = velocities + axes + 1 + 3 * pairs;
   constexpr int products = 6 + axes + 3 * pairs;
@@ -239,14 +243,15 @@ void add(const void* entry, bool spills, int register_cap = 0) {
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
                 .register_cap = register_cap},
       .ceiling = Ceiling::dram,
-      // the sums of one site, its reciprocal and what the warp issues for all of them; the busiest pipe is the L1's
+      // the sums of one site, its reciprocal and what the warp issues for all of them; the busiest pipe is
+      // the L1's
       .pass = {.dram_bytes = bytes_per_site * sites,
                .flop = flop_per_site * sites,
                .latency_cycles = 100.0 + 12.0 * velocities * sites,
                .dram_waits = 1,
                .pipe_cycles_per_warp = double(2 * velocities + shifted) * sites},
-      // Each value is read once. Warps side by side share a sector where a population is shifted: the later one has it
-      // from a cache.
+      // Each value is read once. Warps side by side share a sector where a population is shifted: the later
+      // one has it from a cache.
       .flow = {.layout = {.lines = static_cast<double>(velocities + shifted) / velocities}},
       .instructions = {{"LDG.32", velocities * sites},
                        {"STG.32", velocities * sites},
@@ -258,7 +263,8 @@ void add(const void* entry, bool spills, int register_cap = 0) {
       .l2_before = L2::dirty,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
-            // an int counts a population's sites: at 9 of them the arena would have to be of 77 GB to hold more
+            // an int counts a population's sites: at 9 of them the arena would have to be of 77 GB to hold
+            // more
             const auto room_in =
                 static_cast<std::int64_t>(arena.input_bytes() / sizeof(float) / velocities) - 2 * pad;
             const auto room_out =
@@ -279,8 +285,8 @@ void add(const void* entry, bool spills, int register_cap = 0) {
             problem.work = {.bytes = bytes_per_site * static_cast<double>(n),
                             .flop = flop_per_site * static_cast<double>(n)};
             problem.poison = [=, &arena] { arena.poison_output(velocities * n * sizeof(float)); };
-            // A density near 1 is the sum of 9 or 19 rounded values: 3e-7 or so at worst, 2e-7 in the same arithmetic
-            // on a CPU. Terms of second order in u, the smallest there are, come to 1e-5.
+            // A density near 1 is the sum of 9 or 19 rounded values: 3e-7 or so at worst, 2e-7 in the same
+            // arithmetic on a CPU. Terms of second order in u, the smallest there are, come to 1e-5.
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<float>(
@@ -304,8 +310,8 @@ void add_capped(bool spills) {
 const Registration registered{[] {
   for_each_value<1, 2, 4>([]<int sites>(std::integral_constant<int, sites>) { add_free<D2Q9, sites>(); });
   for_each_value<1, 2>([]<int sites>(std::integral_constant<int, sites>) { add_free<D3Q19, sites>(); });
-  // Left free, nvcc 13 settles for 40 and 56 registers and puts the second site's loads off; given these it has all
-  // loads first.
+  // Left free, nvcc 13 settles for 40 and 56 registers and puts the second site's loads off; given these it
+  // has all loads first.
   add_capped<D2Q9, 2, 48>(false);
   add_capped<D3Q19, 2, 80>(false);
   // It takes 96, 40 and 56: with these 12, 16 and 12 more warps reside, but values spill.

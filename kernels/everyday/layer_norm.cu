@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: layer normalization of a matrix's rows, each held in registers by a warp or by a block, in two passes there.
-// Expected: a copy's rate; of a row per warp with the fewer warps the longer the row, until its registers let too few
-//   reside; a row per block wants more of them, which wait at its two barriers with nothing under way.
-// Published: Ba, Kiros and Hinton, 'Layer normalization' (2016); Volkov 2010 on what registers may hold.
+// Shows: layer normalization of a matrix's rows, each held in registers by a warp or by a block, in two
+//   passes there.
+// Expected: a copy's rate; of a row per warp with the fewer warps the longer the row, until its registers let
+//   too few reside; a row per block wants more of them, which wait at its two barriers with nothing under
+// way. Published: Ba, Kiros and Hinton, 'Layer normalization' (2016); Volkov 2010 on what registers may hold.
 #include <cmath>
 
 #include "kernels/everyday/rows.cuh"
@@ -119,15 +120,16 @@ void add(const rows::Form& form, const void* entry) {
       .form = form.warps() > 1 ? "block" : "warp",
       .dials = dials,
       .ceiling = Ceiling::dram,
-      // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier, twice
+      // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier,
+      // twice
       .pass = {.dram_bytes = 2.0 * sizeof(float) * elements,
                .flop = double(flop_per_element) * elements,
                .latency_cycles =
                    12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (form.warps() > 1 ? 120.0 : 0.0),
                .dram_waits = 1,
                .pipe_cycles_per_warp = 4.0 * elements},  // of the L1: three loads and a store
-      // gains and biases are everybody's. Rows of a block's warps are not apart: the block loads each of them whole,
-      // and so what lies side by side
+      // gains and biases are everybody's. Rows of a block's warps are not apart: the block loads each of them
+      // whole, and so what lies side by side
       .flow = {.reused_bytes = 2.0 * sizeof(float) * elements},
       .instructions = instructions,
       .fixed_block_size = form.fixed_block_size(),
@@ -178,8 +180,9 @@ const Registration registered{[] {
       add_free<256, row, lanes>();
     });
   });
-  // left free, nvcc 13 takes 96 registers for 64 elements in narrow accesses: 80 do, with gains asked for later. And 79
-  // for 32 elements in wide ones: with 72 values spill already, with 96 gains are asked for earlier
+  // left free, nvcc 13 takes 96 registers for 64 elements in narrow accesses: 80 do, with gains asked for
+  // later. And 79 for 32 elements in wide ones: with 72 values spill already, with 96 gains are asked for
+  // earlier
   add_capped<32, 2048, 1, 80>();
   add_capped<32, 1024, 4, 96>();
 }};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: integers, special functions and FP32 in one chain and no memory: generators per thread or warps to overlap them.
-// Expected: no pipe is always busy, the special functions' the most; several generators need fewer warps than one only
-//   where the compiler is let have the registers to interleave them, and at many warps nothing tells them apart.
-// Published: Glasserman, 'Monte Carlo Methods in Financial Engineering' (2003), ch. 3; the numbers: Marsaglia, 'Xorshift
-//   RNGs' (J. Stat. Softw. 8, 2003), Box and Muller (Ann. Math. Stat. 29, 1958); the curve: Volkov 2010.
+// Shows: integers, special functions and FP32 in one chain and no memory: generators per thread or warps to
+//   overlap them.
+// Expected: no pipe is always busy, the special functions' the most; several generators need fewer warps than
+//   one only where the compiler is let have the registers to interleave them, and at many warps nothing tells
+// them apart. Published: Glasserman, 'Monte Carlo Methods in Financial Engineering' (2003), ch. 3; the
+//   numbers: Marsaglia, 'Xorshift RNGs' (J. Stat. Softw. 8, 2003), Box and Muller (Ann. Math. Stat. 29,
+//   1958); the curve: Volkov 2010.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -34,7 +36,8 @@ struct Parameters {
 struct Generator {
   std::uint32_t x, y, z, w;
 
-  /// The one of this number, anywhere in the sequence of 2^128 - 1: mix keeps apart what is, and only 0 is mixed to 0.
+  /// The one of this number, anywhere in the sequence of 2^128 - 1: mix keeps apart what is, and only 0 is
+  /// mixed to 0.
   static OCCBENCH_HOST_DEVICE Generator numbered(std::uint32_t number) {
     return {mix(4 * number + 1), mix(4 * number + 2), mix(4 * number + 3), mix(4 * number + 4)};
   }
@@ -113,7 +116,8 @@ struct Body {
 
 namespace {
 
-/// What thread `thread` sums in so many passes: the same integers, and Box and Muller's normals as they are written.
+/// What thread `thread` sums in so many passes: the same integers, and Box and Muller's normals as they are
+/// written.
 double reference(std::size_t thread, int paths, std::int64_t passes) {
   double sum = 0;
   for (int j = 0; j < paths; ++j) {
@@ -148,7 +152,8 @@ void add(const void* entry, int register_cap = 0) {
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
                 .register_cap = register_cap},
       .ceiling = Ceiling::fp32,
-      // four draws, each from the one before, and what becomes of the last, behind the warp's own instructions
+      // four draws, each from the one before, and what becomes of the last, behind the warp's own
+      // instructions
       .pass = {.flop = flop_per_pass,
                .latency_cycles = 200.0 + issue_cycles,
                .pipe_cycles_per_warp = issue_cycles / 4},
@@ -195,7 +200,8 @@ const Registration registered{[] {
   add_free<1>();
   add_free<2>();
   add_free<4>();
-  // left free, nvcc 13 has one of four generators after the other in 32 registers: 48 let it interleave them, 24 spill
+  // left free, nvcc 13 has one of four generators after the other in 32 registers: 48 let it interleave them,
+  // 24 spill
   add_capped<4, 48>();
   add_capped<4, 24>();
   add_capped<2, 24>();

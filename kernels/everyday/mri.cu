@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a sum over samples that all threads share, with a sine and a cosine each: from tiles in shared memory or from
-//   constant memory, for several image points per thread or one. nvcc loads constants once for the warp (ULDC) where
-//   all lanes want the same; indexed variants hide that from it, and load them by each lane's address (LDC).
-// Expected: the special functions' rate, 16 cycles of a scheduler for each sample and point, which the other 14
-//   instructions leave little idle; several points share a sample's loads, and come to that rate with fewer warps.
-// Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 17.
+// Shows: a sum over samples that all threads share, with a sine and a cosine each: from tiles in shared
+//   memory or from constant memory, for several image points per thread or one. nvcc loads constants once for
+//   the warp (ULDC) where all lanes want the same; indexed variants hide that from it, and load them by each
+//   lane's address (LDC).
+// Expected: the special functions' rate, 16 cycles of a scheduler for each sample and point, which the other
+//   14 instructions leave little idle; several points share a sample's loads, and come to that rate with
+// fewer warps. Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP,
+// 4th ed. (2022), ch. 17.
 #include <cmath>
 #include <numbers>
 
@@ -24,8 +26,8 @@ constexpr std::int64_t period = 1024;
 
 constexpr int flop_per_pair = 19;  // phase 5, its reduction 4, sine and cosine, 8 to add two products twice
 
-/// A sample is its place in k-space and the real part of what was measured there, and apart from these the imaginary
-/// part. A launch sums over the first passes x tile of them: as much of all as it has time for.
+/// A sample is its place in k-space and the real part of what was measured there, and apart from these the
+/// imaginary part. A launch sums over the first passes x tile of them: as much of all as it has time for.
 struct Parameters {
   const float* x;  ///< of the points of one period; y and z likewise
   const float* y;
@@ -43,7 +45,8 @@ struct Chunk {
 };
 __constant__ Chunk constant_chunk;
 
-/// The whole number nearest to x, which is less than 2^22: rintf would take its turn of the special functions' pipe.
+/// The whole number nearest to x, which is less than 2^22: rintf would take its turn of the special
+/// functions' pipe.
 __device__ __forceinline__ float nearest(float x) {
   constexpr float no_fraction = 0x1.8p23F;  // near it floats are whole
   return __fsub_rn(__fadd_rn(x, no_fraction), no_fraction);
@@ -150,8 +153,8 @@ void fill_constant_chunk(Arena& arena) {
   });
 }
 
-/// The real and imaginary sums of the points of one period, over `summed` samples of the `stored`, which come again
-/// after the last; `input` is the arena's, on the CPU.
+/// The real and imaginary sums of the points of one period, over `summed` samples of the `stored`, which come
+/// again after the last; `input` is the arena's, on the CPU.
 std::vector<double> reference(std::span<const float> input, std::size_t stored, std::size_t summed) {
   std::vector<double> sums(2 * period);
   for (std::size_t point = 0; point < period; ++point)
@@ -169,8 +172,8 @@ std::vector<double> reference(std::span<const float> input, std::size_t stored, 
   return sums;
 }
 
-/// Adds a variant that sums for `points` to a thread: over tiles in shared memory as large as the block, or over
-/// constant memory (tile 0) with blocks of any size; `indexed` by lanes.
+/// Adds a variant that sums for `points` to a thread: over tiles in shared memory as large as the block, or
+/// over constant memory (tile 0) with blocks of any size; `indexed` by lanes.
 void add(int tile, int points, const void* entry, int register_cap = 0, bool indexed = false) {
   const bool shared = tile > 0;
   const int samples = shared ? tile : chunk_tile;  // of a pass

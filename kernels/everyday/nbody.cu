@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: arithmetic with a special function in it, fed by broadcasts from shared memory: warps or bodies per thread.
-// Expected: 12 FP32 instructions and one MUFU a pair, and so the issue slots as the limit; more bodies per thread get
-//   there with fewer warps, for each read of a body then serves several pairs, until registers run out.
-// Published: Nyland, Harris and Prins, 'Fast N-Body Simulation with CUDA' (GPU Gems 3, 2007, ch. 31).
+// Shows: arithmetic with a special function in it, fed by broadcasts from shared memory: warps or bodies per
+//   thread.
+// Expected: 12 FP32 instructions and one MUFU a pair, and so the issue slots as the limit; more bodies per
+//   thread get there with fewer warps, for each read of a body then serves several pairs, until registers run
+// out. Published: Nyland, Harris and Prins, 'Fast N-Body Simulation with CUDA' (GPU Gems 3, 2007, ch. 31).
 #include <array>
 #include <cmath>
 
@@ -18,8 +19,8 @@ constexpr std::int64_t period = 4096;
 constexpr int unrolled = 4;        // bodies of the tile per turn of the inner loop
 constexpr int flop_per_pair = 19;  // 6 FFMA, 3 FADD, 3 FMUL and the square root
 
-/// Bodies are (x, y, z, mass). A launch sums over the first passes x tile of them: as much of all pairs as it has time
-/// for.
+/// Bodies are (x, y, z, mass). A launch sums over the first passes x tile of them: as much of all pairs as it
+/// has time for.
 struct Parameters {
   const float4* bodies;
   float* accelerations;  ///< x, y, z of each body that is summed for
@@ -33,8 +34,8 @@ __device__ __forceinline__ float inverse_root(float x) {
   return y;
 }
 
-/// Each thread sums the accelerations of `own` bodies, each pass over one tile of as many bodies as the block has
-/// threads.
+/// Each thread sums the accelerations of `own` bodies, each pass over one tile of as many bodies as the block
+/// has threads.
 template <int tile, int own>
 struct Body {
   using Parameters = nbody::Parameters;

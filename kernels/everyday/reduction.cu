@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: the sum of a row, as each softmax and norm takes it: loads, then shuffles and two barriers behind them all.
-// Expected: DRAM's rate once enough bytes are under way, and later than a plain read: a warp loads nothing while its
-//   block sums up, so that other blocks must. Small blocks overlap better; more bytes per thread amortise the sum.
-// Published: Harris, 'Optimizing Parallel Reduction in CUDA' (NVIDIA 2007); the curve: Volkov 2010.
+// Shows: the sum of a row, as each softmax and norm takes it: loads, then shuffles and two barriers behind
+//   them all.
+// Expected: DRAM's rate once enough bytes are under way, and later than a plain read: a warp loads nothing
+//   while its block sums up, so that other blocks must. Small blocks overlap better; more bytes per thread
+// amortise the sum. Published: Harris, 'Optimizing Parallel Reduction in CUDA' (NVIDIA 2007); the curve:
+// Volkov 2010.
 #include <type_traits>
 
 #include "kernels/family.cuh"
@@ -23,9 +25,9 @@ __device__ __forceinline__ float sum_of(float value) {
   return value;
 }
 
-/// Block b of n sums rows b, b + n, b + 2n, ..., each of `threads` x `ilp` accesses of `lanes` elements. A block puts
-/// out the sum of its rows' squared sums: a row's own sum, then, is needed before the next is begun, and by all its
-/// threads, as a norm needs it.
+/// Block b of n sums rows b, b + n, b + 2n, ..., each of `threads` x `ilp` accesses of `lanes` elements. A
+/// block puts out the sum of its rows' squared sums: a row's own sum, then, is needed before the next is
+/// begun, and by all its threads, as a norm needs it.
 template <int threads, int lanes, int ilp>
 struct Body {
   using Parameters = reduction::Parameters;

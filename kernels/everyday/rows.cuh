@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a matrix that teams of threads hold in registers, a row a pass: a warp to a row, or a block to a row.
+// Rows of a matrix that teams of threads hold in registers, a row a pass: a warp to a row, or a block to a
+// row.
 #pragma once
 
 #include <bit>
@@ -17,8 +18,8 @@ __device__ __forceinline__ float over_lanes(float value, Combine combine) {
   return value;
 }
 
-/// A thread's share of a row of `row` elements, which a team of `team` threads, a warp or a whole block, holds in
-/// accesses of `lanes` elements: team t of n takes rows t, t + n, t + 2n, ..., one a pass.
+/// A thread's share of a row of `row` elements, which a team of `team` threads, a warp or a whole block,
+/// holds in accesses of `lanes` elements: team t of n takes rows t, t + n, t + 2n, ..., one a pass.
 template <int team, int row, int lanes>
 struct Share {
   static constexpr int loads = row / (team * lanes);  // all under way at once
@@ -30,7 +31,8 @@ struct Share {
     float lane[lanes];
   };
 
-  /// Over the threads of the team. `partial` is read again only behind the next call's barrier, with another `partial`.
+  /// Over the threads of the team. `partial` is read again only behind the next call's barrier, with another
+  /// `partial`.
   template <class Combine>
   static __device__ float over_team(float value, float* partial, Combine combine) {
     value = over_lanes<32>(value, combine);

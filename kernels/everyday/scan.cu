@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: prefix sums of segments, a block to each: a barrier at every step, or shuffles, or elements of a thread's own.
-// Expected: DRAM's rate if enough warps reside: most for Kogge and Stone's steps, whose barriers hold a block up seven
-//   to ten times a segment, fewer for shuffles, fewest for several elements per thread, which have more under way.
-// Published: Hwu, Kirk and El Hajj, PMPP, 4th ed. (2022), ch. 11; Merrill and Garland, NVR-2016-002; Volkov 2010.
+// Shows: prefix sums of segments, a block to each: a barrier at every step, or shuffles, or elements of a
+//   thread's own.
+// Expected: DRAM's rate if enough warps reside: most for Kogge and Stone's steps, whose barriers hold a block
+//   up seven to ten times a segment, fewer for shuffles, fewest for several elements per thread, which have
+// more under way. Published: Hwu, Kirk and El Hajj, PMPP, 4th ed. (2022), ch. 11; Merrill and Garland,
+// NVR-2016-002; Volkov 2010.
 #include <bit>
 
 #include "kernels/family.cuh"
@@ -17,14 +19,14 @@ struct Parameters {
 
 constexpr int log2_of(int power_of_2) { return std::countr_zero(static_cast<unsigned>(power_of_2)); }
 
-/// Scans the segment of a block, a value of each thread, by Kogge and Stone: at step s each thread adds what the one
-/// 2^s threads before it has.
+/// Scans the segment of a block, a value of each thread, by Kogge and Stone: at step s each thread adds what
+/// the one 2^s threads before it has.
 template <int block>
 struct KoggeStone {
   using Parameters = scan::Parameters;
   static constexpr int steps = log2_of(block);
-  // Two that take turns, so that a step needs one barrier and not two. After an odd number of steps the next segment
-  // would begin with the one that is still read: the last step then has a third.
+  // Two that take turns, so that a step needs one barrier and not two. After an odd number of steps the next
+  // segment would begin with the one that is still read: the last step then has a third.
   static constexpr int buffers = 2 + steps % 2;
 
   static __device__ void run(const Parameters& p) {
@@ -59,8 +61,8 @@ __device__ __forceinline__ float over_lanes(float value, int lane) {
   return value;
 }
 
-/// Scans the segment of a block, `elements` side by side of each thread: in its registers, then the threads' sums in
-/// each warp by shuffles, then the warps' sums in the first warp.
+/// Scans the segment of a block, `elements` side by side of each thread: in its registers, then the threads'
+/// sums in each warp by shuffles, then the warps' sums in the first warp.
 template <int block, int elements>
 struct Shuffles {
   using Parameters = scan::Parameters;
@@ -73,11 +75,13 @@ struct Shuffles {
   };
 
   static __device__ void run(const Parameters& p) {
-    // two arrays: warps may write the next segment's sums while others have yet to read what came before theirs
+    // two arrays: warps may write the next segment's sums while others have yet to read what came before
+    // theirs
     __shared__ float sums[warps], scanned[warps];
     const int thread = static_cast<int>(threadIdx.x);
     const int lane = thread % 32;
-    // the first lane's, whom all follow: else nvcc provides for lanes of a warp that part ways at its comparisons
+    // the first lane's, whom all follow: else nvcc provides for lanes of a warp that part ways at its
+    // comparisons
     const int warp = __shfl_sync(0xFFFFFFFF, thread / 32, 0);
     const std::int64_t step = device::thread_count() * loads;
     const auto* input = reinterpret_cast<const Pack*>(p.input) + device::thread_index() * loads;
@@ -127,7 +131,8 @@ struct Form {
   const void* entry;
 };
 
-/// Random elements have both signs, so that sums stay within some hundreds, of which float32 knows 1e-5 or so.
+/// Random elements have both signs, so that sums stay within some hundreds, of which float32 knows 1e-5 or
+/// so.
 std::optional<std::string> mismatch(Arena& arena, std::size_t elements, std::size_t segment) {
   const OncePerRow sums_of([=](std::size_t s) {
     std::vector<double> sums;

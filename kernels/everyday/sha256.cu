@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: integers alone, in chains that nothing shortens: several chains per thread or warps to overlap them, and what
-//   unrolling and registers add.
-// Expected: the integer pipe's rate for all but the fewest warps: a round is six rotations, four functions of three
-//   words and four additions, a word of the schedule six rotations or shifts, two functions and two additions. Chains
-//   per thread take 24 registers each and gain little; unrolling gains what constants save; spills always cost.
-// Published: FIPS 180-4 (2015), 6.2; PKCS #5 (RFC 8018), 5.2; hashcat's kernels unroll and vectorize likewise.
+// Shows: integers alone, in chains that nothing shortens: several chains per thread or warps to overlap them,
+//   and what unrolling and registers add.
+// Expected: the integer pipe's rate for all but the fewest warps: a round is six rotations, four functions of
+//   three words and four additions, a word of the schedule six rotations or shifts, two functions and two
+//   additions. Chains per thread take 24 registers each and gain little; unrolling gains what constants save;
+// spills always cost. Published: FIPS 180-4 (2015), 6.2; PKCS #5 (RFC 8018), 5.2; hashcat's kernels unroll
+// and vectorize likewise.
 #include <array>
 
 #include "kernels/family.cuh"
@@ -15,7 +16,8 @@ constexpr int rounds = 64;
 constexpr int block_words = 16;
 constexpr int digest_words = 8;
 
-// Threads with the same index modulo this hash the same, so that the reference is computed once for all of them.
+// Threads with the same index modulo this hash the same, so that the reference is computed once for all of
+// them.
 constexpr std::int64_t period = 1024;
 
 struct Digest {
@@ -73,7 +75,8 @@ OCCBENCH_HOST_DEVICE constexpr std::uint32_t fold(std::uint32_t sum, const Diges
   return sum;
 }
 
-/// Sixteen words of the schedule, and the working variables a to h, which rounds exchange: round i has a at (-i) % 8.
+/// Sixteen words of the schedule, and the working variables a to h, which rounds exchange: round i has a at
+/// (-i) % 8.
 struct Working {
   Block schedule;
   Digest variable;
@@ -96,8 +99,8 @@ struct Working {
   }
 };
 
-/// Each thread has `chains` under way, round by round. `unrolled` rounds are one turn of a loop: all 64 of a pass, or
-/// 16, and then the first 16, which extend no schedule, stand before the loop of the others.
+/// Each thread has `chains` under way, round by round. `unrolled` rounds are one turn of a loop: all 64 of a
+/// pass, or 16, and then the first 16, which extend no schedule, stand before the loop of the others.
 template <int chains, int unrolled>
 struct Body {
   using Parameters = sha256::Parameters;
@@ -219,8 +222,8 @@ struct Form {
 };
 
 void add(const Form& f, const void* entry) {
-  // A round: six rotations, four functions of three words, four additions of three. A word of the schedule: six
-  // rotations or shifts, two functions, two additions.
+  // A round: six rotations, four functions of three words, four additions of three. A word of the schedule:
+  // six rotations or shifts, two functions, two additions.
   constexpr double per_hash = 14.0 * rounds + 10.0 * (rounds - block_words);
   // a scheduler has an integer instruction every two cycles
   const double pipe_cycles = 2 * per_hash * f.chains;
@@ -291,7 +294,8 @@ void add_capped(bool may_spill) {
 }
 template <int chains>
 void add_unrolled() {
-  // less what constants save: the digest to begin with, the padding, and a pass's number, the same for the whole warp
+  // less what constants save: the digest to begin with, the padding, and a pass's number, the same for the
+  // whole warp
   add({.chains = chains, .unrolled = rounds, .instructions = {{"LOP3", chains * 346}, {"SHF", chains * 636}}},
       reinterpret_cast<const void*>(free_entry<Body<chains, rounds>>));
 }
@@ -304,8 +308,8 @@ const Registration registered{[] {
   add_unrolled<2>();
   // left free, nvcc 13 has one chain in 32 registers: 64 let it take 46, and spill nothing
   add_capped<1, 64>(false);
-  // two chains' schedules and working variables alone are 48 words, four chains' are 96; and in 32 there is room for
-  // those of one
+  // two chains' schedules and working variables alone are 48 words, four chains' are 96; and in 32 there is
+  // room for those of one
   add_capped<2, 48>(true);
   add_capped<2, 32>(true);
   add_capped<4, 96>(true);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: the softmax of a matrix's rows, each held in registers while its maximum and then its sum are found.
-// Expected: a copy's rate, and later than a copy: a warp has nothing under way between its last load and its stores,
-//   so that others must; longer rows bring bytes in flight and cost occupancy, a block per row adds barriers.
-// Published: Milakov and Gimelshein, 'Online normalizer calculation for softmax' (2018), the 'safe' one; Volkov 2010.
+// Expected: a copy's rate, and later than a copy: a warp has nothing under way between its last load and its
+//   stores, so that others must; longer rows bring bytes in flight and cost occupancy, a block per row adds
+// barriers. Published: Milakov and Gimelshein, 'Online normalizer calculation for softmax' (2018), the 'safe'
+// one; Volkov 2010.
 #include <cmath>
 
 #include "kernels/everyday/rows.cuh"
 
 namespace occbench::softmax {
 
-// Inputs are random in [-1, 1): times 8 they leave each row some elements that count and many that hardly do. Powers
-// are of 2, as the hardware has them.
+// Inputs are random in [-1, 1): times 8 they leave each row some elements that count and many that hardly do.
+// Powers are of 2, as the hardware has them.
 constexpr double sharpness = 8;
 constexpr auto exponent = static_cast<float>(sharpness * 1.4426950408889634);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: a copy through shared memory: DRAM, two barriers a tile, and what bank conflicts leave of them.
-// Expected: without conflicts DRAM's rate for a copy once enough tiles are under way; a 32-way conflict makes shared
-//   memory the limit, and no number of warps mends that; 8 rows a thread need half the warps of 4.
+// Expected: without conflicts DRAM's rate for a copy once enough tiles are under way; a 32-way conflict makes
+//   shared memory the limit, and no number of warps mends that; 8 rows a thread need half the warps of 4.
 // Published: Ruetsch and Micikevicius, 'Optimizing Matrix Transpose in CUDA' (NVIDIA 2009).
 #include "kernels/family.cuh"
 
@@ -9,7 +9,8 @@ namespace occbench::transpose {
 
 constexpr int side = 32;  // of a tile, elements: a warp's row of it is one line
 
-/// The blocks lie as a band over the matrix, `tiles_across` wide; a pass moves the band down by its own height.
+/// The blocks lie as a band over the matrix, `tiles_across` wide; a pass moves the band down by its own
+/// height.
 struct Parameters {
   const float* input;  ///< height x width, row-major
   float* output;       ///< width x height
@@ -20,8 +21,9 @@ struct Parameters {
   int passes;
 };
 
-/// A block transposes one tile a pass, each thread `rows` elements of it. `stride` is the distance of the tile's rows
-/// in shared memory, words: written by rows, the tile is read by columns, and so by lanes `stride` words apart.
+/// A block transposes one tile a pass, each thread `rows` elements of it. `stride` is the distance of the
+/// tile's rows in shared memory, words: written by rows, the tile is read by columns, and so by lanes
+/// `stride` words apart.
 template <int stride, int rows>
 struct Body {
   using Parameters = transpose::Parameters;
@@ -128,7 +130,8 @@ void add() {
   });
 }
 
-// The form without a tile is left out: its loads touch one line each and its stores 32, which Flow has no words for.
+// The form without a tile is left out: its loads touch one line each and its stores 32, which Flow has no
+// words for.
 const Registration registered{[] {
   for_each_value<4, 8>([]<int rows>(std::integral_constant<int, rows>) {
     add<side + 1, rows>();  // the classic padding: no conflict

@@ -4,10 +4,10 @@
 // Expected: a barrier is cheap; where work is uneven, few large blocks wait longer than many small ones, up
 //   to twice the mean, and other resident warps hide it; an id known only at run time reserves 16 barriers:
 //   small blocks fall from 32 to 4 per SM on cc 9.0.
-// Found: H200: of 32 resident warps the smallest blocks pay most (a round of 109 cycles in blocks of 32 threads, 64
-//   in blocks of 512, 91 in one of 1,024); uneven work takes 1.69 times the mean with 16 warps, 1.14 with 64.
-// Published: PMPP 4.3; CUDA C++ Programming Guide, 'Synchronization Instructions': 16 threads a cycle pass a
-//   __syncthreads on cc 7.x and 8.x, a warp each two cycles.
+// Found: H200: of 32 resident warps the smallest blocks pay most (a round of 109 cycles in blocks of 32
+//   threads, 64 in blocks of 512, 91 in one of 1,024); uneven work takes 1.69 times the mean with 16 warps,
+// 1.14 with 64. Published: PMPP 4.3; CUDA C++ Programming Guide, 'Synchronization Instructions': 16 threads a
+//   cycle pass a __syncthreads on cc 7.x and 8.x, a warp each two cycles.
 #include <cmath>
 
 #include "kernels/family.cuh"

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: asynchronous copies keep DRAM busy from shared memory's space instead of from registers and warps.
-// Expected: one warp per SM (1.6 % occupancy) passes the best that ordinary loads reach once 32-64 KiB per SM are in
-//   flight, reading every byte that arrives; stages of 1-2 KiB cost the lone warp more to handle than to receive.
-// Found: H200: about 320 cycles a stage are the lone warp's own, so that stages of 4 KiB stop at 2.8 TB/s and of 8 KiB
-//   at 4.3 however deep; from 16 KiB on they pass the best ordinary loads (4.4).
-// Published: Little's law; CUDA C++ Programming Guide, 'Asynchronous Data Copies' (cp.async; the Tensor Memory
-//   Accelerator's bulk copies); Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024).
+// Expected: one warp per SM (1.6 % occupancy) passes the best that ordinary loads reach once 32-64 KiB per SM
+//   are in flight, reading every byte that arrives; stages of 1-2 KiB cost the lone warp more to handle than
+//   to receive.
+// Found: H200: about 320 cycles a stage are the lone warp's own, so that stages of 4 KiB stop at 2.8 TB/s and
+//   of 8 KiB at 4.3 however deep; from 16 KiB on they pass the best ordinary loads (4.4).
+// Published: Little's law; CUDA C++ Programming Guide, 'Asynchronous Data Copies' (cp.async; the Tensor
+//   Memory Accelerator's bulk copies); Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU'
+//   (2024).
 #include "kernels/async_copy.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::bulk_copy {
 
-/// Every warp is a pipeline of its own: copy k of warp w of n brings in stage k n + w of the input, so that the grid
-/// sweeps DRAM in one front.
+/// Every warp is a pipeline of its own: copy k of warp w of n brings in stage k n + w of the input, so that
+/// the grid sweeps DRAM in one front.
 struct Parameters {
   const unsigned char* input;
   float* output;         ///< one sum per thread
@@ -21,8 +23,8 @@ struct Parameters {
   int passes;            ///< copies that each warp waits for and reads
 };
 
-// Few warps are the subject. Said to the compiler as well, which then takes the registers to have a whole step's reads
-// under way at once, instead of two or three.
+// Few warps are the subject. Said to the compiler as well, which then takes the registers to have a whole
+// step's reads under way at once, instead of two or three.
 constexpr int largest_block = 128;
 
 constexpr unsigned warp_row_bytes = 512;  // a 16-byte access of each lane
@@ -105,8 +107,8 @@ struct Bulk {
   }
 };
 
-/// `rows` cp.async of 16 bytes by each lane per stage. A lane reads back what it copied itself, so that its own
-/// wait is all the order it needs.
+/// `rows` cp.async of 16 bytes by each lane per stage. A lane reads back what it copied itself, so that its
+/// own wait is all the order it needs.
 template <int stages, int rows>
 struct Async {
   using Parameters = bulk_copy::Parameters;

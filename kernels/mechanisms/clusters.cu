@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a block pays to read another block's shared memory, and how that depends on the size of their cluster.
-// Expected: own shared memory at 128 B a cycle and SM; a neighbour's at some 14, falling as clusters grow (Luo: 3.3
-//   TB/s over an H800 in pairs, 2.7 in fours); a dependent load of the neighbour's takes 180-220 cycles, of one's own
-//   30.
-// Found: H200: 15.6 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024 threads): flat from
-//   4 on. A dependent load takes 189-190 cycles; of one's own by the same path 26.
-// Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024), distributed shared memory;
-//   CUDA C++ Programming Guide, 'Distributed Shared Memory'.
+// Shows: what a block pays to read another block's shared memory, and how that depends on the size of their
+//   cluster.
+// Expected: own shared memory at 128 B a cycle and SM; a neighbour's at some 14, falling as clusters grow
+//   (Luo: 3.3 TB/s over an H800 in pairs, 2.7 in fours); a dependent load of the neighbour's takes 180-220
+//   cycles, of one's own 30.
+// Found: H200: 15.6 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024 threads):
+//   flat from 4 on. A dependent load takes 189-190 cycles; of one's own by the same path 26.
+// Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024), distributed shared
+//   memory; CUDA C++ Programming Guide, 'Distributed Shared Memory'.
 #include "kernels/chain.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::clusters {
 
-/// Whose shared memory a block reads: its own as any kernel does, that of the next rank in the cluster, or of all other
-/// ranks in turn. In a cluster of one all are its own, the last two by the path of distributed shared memory.
+/// Whose shared memory a block reads: its own as any kernel does, that of the next rank in the cluster, or of
+/// all other ranks in turn. In a cluster of one all are its own, the last two by the path of distributed
+/// shared memory.
 enum class Pattern { own, next, spread };
 constexpr const char* name_of(Pattern pattern) {
   return pattern == Pattern::own ? "smem-read" : pattern == Pattern::next ? "dsmem-read" : "dsmem-spread";
@@ -134,8 +136,8 @@ struct ChaseParameters {
   int passes;
 };
 
-/// One thread of each block follows a chain of pointers through the next rank's shared memory. They are generic ones: a
-/// shared::cluster address would have to be made one before each load.
+/// One thread of each block follows a chain of pointers through the next rank's shared memory. They are
+/// generic ones: a shared::cluster address would have to be made one before each load.
 struct Chase {
   using Parameters = ChaseParameters;
 

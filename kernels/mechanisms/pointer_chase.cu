@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: what one load waits for, at every level of the memory: idle, near and far in the L2, and under load.
-// Expected: a staircase over the working set: L1 34-40 cycles, L2 about 280, DRAM 600-690 with steps where the TLBs
-//   end; two latencies or more among the L2's lines; under load flat at first, then 2-4 times the idle latency.
-// Found: H200: 32, 282 and 661-669 cycles, without a step of a TLB's from 32 MiB to 1 GiB; L2 lines at 259-313; loaded
-//   up to 1.3 times that at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
-// Published: Saavedra and Smith (1995) for the chase; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017) on GPUs.
+// Expected: a staircase over the working set: L1 34-40 cycles, L2 about 280, DRAM 600-690 with steps where
+//   the TLBs end; two latencies or more among the L2's lines; under load flat at first, then 2-4 times the
+//   idle latency.
+// Found: H200: 32, 282 and 661-669 cycles, without a step of a TLB's from 32 MiB to 1 GiB; L2 lines at
+//   259-313; loaded up to 1.3 times that at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
+// Published: Saavedra and Smith (1995) for the chase; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017) on
+// GPUs.
 #include <array>
 
 #include "kernels/chain.cuh"
@@ -30,7 +32,8 @@ struct Walk {
 enum class Cache { l1, l2 };
 
 constexpr int touches = 16;  // loads in flight of a thread that only touches
-// At most so many lines are touched in each launch, as the L1 is empty when one begins: under 0.3 % of its time.
+// At most so many lines are touched in each launch, as the L1 is empty when one begins: under 0.3 % of its
+// time.
 constexpr std::uint64_t touched_each_launch = 4096;
 
 struct Parameters {
@@ -124,8 +127,8 @@ struct LoadedParameters {
 
 constexpr int warp_size = 32;
 
-/// Warp 0 chases through DRAM for as long as the block's other warps read from it, `ilp` loads of 16 bytes in flight
-/// per thread and pass. The walk's cycles are those of its whole chase.
+/// Warp 0 chases through DRAM for as long as the block's other warps read from it, `ilp` loads of 16 bytes in
+/// flight per thread and pass. The walk's cycles are those of its whole chase.
 template <int ilp>
 struct Loaded {
   using Parameters = LoadedParameters;
@@ -295,8 +298,8 @@ void add(const Form& f) {
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            // The checked launch is also the one that the house sends ahead of every visit: it fetches the whole set
-            // into the L2, as much as that holds, and the timed ones find it there.
+            // The checked launch is also the one that the house sends ahead of every visit: it fetches the
+            // whole set into the L2, as much as that holds, and the timed ones find it there.
             const bool ahead = shape.iterations <= check_iterations;
             const bool touched = !f.cold && (ahead || lines <= touched_each_launch);
             Problem problem;
@@ -427,8 +430,8 @@ const Registration registered{[] {
          .bytes = bytes,
          .cold = true,
          .latency_cycles = 680});
-  // The staircase. Its last steps are dram-512MiB and dram: of sets so large the L1 and the L2 hold next to nothing,
-  // and to fetch them ahead would take longer than to chase through them.
+  // The staircase. Its last steps are dram-512MiB and dram: of sets so large the L1 and the L2 hold next to
+  // nothing, and to fetch them ahead would take longer than to chase through them.
   for (std::size_t bytes = 4 * kibibyte; bytes <= 256 * mibibyte; bytes *= 2)
     add({.name = "walk-" + size_name(bytes),
          .series = "walk",

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a load from shared memory waits for, how many of them fill its pipe, and what bank conflicts leave of it.
-// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict), with a latency of 23-33 cycles: 24 warps or
-//   six with four loads each are enough, and fewer still under conflicts.
+// Shows: what a load from shared memory waits for, how many of them fill its pipe, and what bank conflicts
+//   leave of it.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict), with a latency of 23-33 cycles:
+//   24 warps or six with four loads each are enough, and fewer still under conflicts.
 // Found: H200: 23 cycles; one load each fills 99 % with 32 warps, but 77 % with 64: why is not established.
-// Published: PMPP 6; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017); Volkov (2016) for the form of the curve.
+// Published: PMPP 6; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017); Volkov (2016) for the form of the
+// curve.
 #include "kernels/chain.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::shared_latency {
 
-// Each word holds the shared-memory address of the next, word map(x) mod words. An address that was loaded needs no
-// arithmetic before it is loaded from.
+// Each word holds the shared-memory address of the next, word map(x) mod words. An address that was loaded
+// needs no arithmetic before it is loaded from.
 constexpr unsigned words = 2048;
 constexpr unsigned word_bytes = 4;
 constexpr int loads_per_pass =
@@ -46,7 +48,8 @@ __device__ __forceinline__ void follow(unsigned& at) {
   }
 }
 
-/// One lane of the block follows the words: a pass is one load. Puts out where it ended, and the cycles of all passes.
+/// One lane of the block follows the words: a pass is one load. Puts out where it ended, and the cycles of
+/// all passes.
 struct Chain {
   using Parameters = shared_latency::Parameters;
 
@@ -82,8 +85,8 @@ __host__ __device__ constexpr unsigned start_of(unsigned thread, unsigned chain,
   return thread % 32 * lanes_apart + thread / 32 * 37 + chain * 131;
 }
 
-/// Every lane follows `ilp` chains at once. All move by the same number of words, so that the lanes of a warp stay as
-/// far apart as they started. Puts out the sum of the words where the chains ended.
+/// Every lane follows `ilp` chains at once. All move by the same number of words, so that the lanes of a warp
+/// stay as far apart as they started. Puts out the sum of the words where the chains ended.
 template <int ilp, int width>
 struct Read {
   using Parameters = shared_latency::Parameters;

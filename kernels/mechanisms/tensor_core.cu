@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: the tensor cores' peak needs independent products in flight, and registers to sum them in, not many warps.
-// Expected: mma.sync saturates at about 60 % of cc 9.0's rate, by warps or by accumulators alike; wgmma reaches the
-//   peak with 4 to 12 warps per SM (6 to 19 %), one producer warpgroup feeding two consumers included.
-// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %). wgmma: 99 % of
-//   the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why is not established.
-// Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024); Shah et al., 'FlashAttention-3'
-//   (2024) for the warp-specialised form; PTX ISA, 'wgmma' and 'Warp-level matrix fragments', for the layouts.
+// Shows: the tensor cores' peak needs independent products in flight, and registers to sum them in, not many
+//   warps.
+// Expected: mma.sync saturates at about 60 % of cc 9.0's rate, by warps or by accumulators alike; wgmma
+//   reaches the peak with 4 to 12 warps per SM (6 to 19 %), one producer warpgroup feeding two consumers
+//   included.
+// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %).
+//   wgmma: 99 % of the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why
+// is not established. Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024); Shah
+//   et al., 'FlashAttention-3' (2024) for the warp-specialised form; PTX ISA, 'wgmma' and 'Warp-level matrix
+//   fragments', for the layouts.
 #include <array>
 #include <cstring>
 
@@ -23,8 +26,9 @@ constexpr int a_elements = a_rows * depth;
 constexpr int b_elements = b_columns * depth;
 constexpr int a_bytes = 2 * a_elements;
 constexpr int b_bytes = 2 * b_elements;
-// B's table holds as many tiles again, negated: the sums then wander as those of a long product of random matrices do,
-// where one tile added in every pass would leave the products far below the sum, in adders that hardly toggle.
+// B's table holds as many tiles again, negated: the sums then wander as those of a long product of random
+// matrices do, where one tile added in every pass would leave the products far below the sum, in adders that
+// hardly toggle.
 constexpr int a_tiles = 8;
 constexpr int b_tiles = 4;
 constexpr int classes = 8;  // warps (mma) or blocks (wgmma) with the same index modulo this do the same sums
@@ -48,7 +52,8 @@ struct Registers {
   int passes;
 };
 
-/// Where element (row, k) of A's fragment, (k, column) of B's, and (row, column) of a sum's start are in the input.
+/// Where element (row, k) of A's fragment, (k, column) of B's, and (row, column) of a sum's start are in the
+/// input.
 __host__ __device__ constexpr int a_at(int c, int fragment, int row, int k) {
   return c * 1024 + fragment * 256 + row * 16 + k;
 }
@@ -63,8 +68,8 @@ __host__ __device__ constexpr std::uint32_t sign_flips(int pass) {
   return mix(static_cast<std::uint32_t>(pass)) & 0x80008000U;
 }
 
-/// Each warp `tiles` independent 16 x 8 sums, to which every pass adds each product of a fragment of A and one of B
-/// equally often.
+/// Each warp `tiles` independent 16 x 8 sums, to which every pass adds each product of a fragment of A and
+/// one of B equally often.
 template <int tiles>
 struct Mma {
   using Parameters = Registers;
@@ -134,8 +139,9 @@ struct Tiles {
   int passes;
 };
 
-/// Which (row, k) of a tile lies at its element `at`: rows of 128 bytes whose eight 16-byte chunks are permuted by the
-/// row, so that no two of eight rows have one k in the same banks (PTX ISA, '128-byte swizzling').
+/// Which (row, k) of a tile lies at its element `at`: rows of 128 bytes whose eight 16-byte chunks are
+/// permuted by the row, so that no two of eight rows have one k in the same banks (PTX ISA, '128-byte
+/// swizzling').
 struct Place {
   int row, k;
 };
@@ -154,7 +160,8 @@ __host__ __device__ constexpr std::uint64_t b_index(int tile, int column, int k)
 __host__ __device__ constexpr int sign_of(int pass) {
   return static_cast<int>(mix(static_cast<std::uint32_t>(pass)) & 1);
 }
-/// The ring's tiles of a block of class c, for its multiplying warpgroup w: where B stays, only its sign changes.
+/// The ring's tiles of a block of class c, for its multiplying warpgroup w: where B stays, only its sign
+/// changes.
 __host__ __device__ constexpr int a_tile(int c, int w, int pass) { return (c + 2 * w + pass % 2) % a_tiles; }
 __host__ __device__ constexpr int b_tile(int c, int pass, bool streamed) {
   if (!streamed) return c % b_tiles + sign_of(pass) * b_tiles;
@@ -196,7 +203,8 @@ __device__ __forceinline__ int warpgroup() { return warp() / 4; }
 
 #endif
 
-/// Every warpgroup its own 64 x `columns` sums over tiles that stay in shared memory: A's its own, B's the block's.
+/// Every warpgroup its own 64 x `columns` sums over tiles that stay in shared memory: A's its own, B's the
+/// block's.
 template <int columns, bool a_in_registers>
 struct Resident {
   using Parameters = Tiles;
@@ -266,8 +274,9 @@ struct Resident {
 
 constexpr int consumers = 2;  // warpgroups that multiply: 128 x 256 sums, half of the SM's registers
 
-/// What streams through shared memory, per stage of a ring: a tile of B, or the consumers' tiles of A, or both, with a
-/// barrier that says full and one that says empty. What does not stream stays: two tiles of A each, or B in both signs.
+/// What streams through shared memory, per stage of a ring: a tile of B, or the consumers' tiles of A, or
+/// both, with a barrier that says full and one that says empty. What does not stream stays: two tiles of A
+/// each, or B in both signs.
 template <bool streams_a, bool streams_b>
 struct Ring {
   static constexpr int stages = 4;
@@ -344,7 +353,8 @@ struct Ring {
 #endif
 };
 
-/// Warpgroup 0 copies, the consumers multiply, and setmaxnreg hands them the registers that copying does not need.
+/// Warpgroup 0 copies, the consumers multiply, and setmaxnreg hands them the registers that copying does not
+/// need.
 template <class Stream>
 struct Specialised {
   using Parameters = Tiles;
@@ -454,8 +464,8 @@ double rounded(float x) {
   return value;
 }
 
-/// A float32 sum of so many products below 1: each rounding is under 2^-23 of a running sum that stays far below their
-/// number. One product too few or too many would stray by about 0.3.
+/// A float32 sum of so many products below 1: each rounding is under 2^-23 of a running sum that stays far
+/// below their number. One product too few or too many would stray by about 0.3.
 double tolerance(double products) { return 4e-6 * products; }
 
 std::vector<double> mma_reference(std::span<const float> input, int accumulators, int passes) {
@@ -504,7 +514,8 @@ const std::vector<double>& product(int a, int b) {
   return c;
 }
 
-/// The sums of the blocks of all classes when each of `warpgroups` adds `times(c, w, a, b)` products of tiles a and b.
+/// The sums of the blocks of all classes when each of `warpgroups` adds `times(c, w, a, b)` products of tiles
+/// a and b.
 template <class Times>
 std::vector<double> wgmma_reference(int warpgroups, int columns, const Times& times) {
   std::vector<double> sums(static_cast<std::size_t>(classes * warpgroups * a_rows * columns));
@@ -542,7 +553,8 @@ std::vector<double> ring_reference(bool streams_b, int passes) {
   });
 }
 
-/// What all variants share: outputs that repeat with the reference, and flop that are counted per block and pass.
+/// What all variants share: outputs that repeat with the reference, and flop that are counted per block and
+/// pass.
 Problem problem_of(Arena& arena, const Shape& shape, std::size_t outputs, double flop_per_block,
                    double products, std::function<std::vector<double>()> reference) {
   Problem problem;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `calc --batch` of a table that somebody sent: refused whole by its header, or a row of answers for each line of it.
+// `calc --batch` of a table that somebody sent: refused whole by its header, or a row of answers for each
+// line of it.
 #include <sys/mman.h>
 #include <unistd.h>
 

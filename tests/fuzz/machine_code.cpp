@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of machine code: refused with the line's number, or within what the model's tables have room for.
+// Descriptions of machine code: refused with the line's number, or within what the model's tables have room
+// for.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of parameters: refused as a file in a line that fits a screen, or whole and the same by way of env.json.
+// A file of parameters: refused as a file in a line that fits a screen, or whole and the same by way of
+// env.json.
 #include "harness/device/parameters.hpp"
 
 #include <algorithm>

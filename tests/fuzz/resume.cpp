@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cases.csv of a folder that somebody sent, behind its header, as `run --resume` takes it: refused as a file, or left with
-// whole rows alone.
+// cases.csv of a folder that somebody sent, behind its header, as `run --resume` takes it: refused as a file,
+// or left with whole rows alone.
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fuzz targets share: each defines LLVMFuzzerTestOneInput, which returns on any input or ends the program.
+// What fuzz targets share: each defines LLVMFuzzerTestOneInput, which returns on any input or ends the
+// program.
 #pragma once
 
 #include <cstddef>
