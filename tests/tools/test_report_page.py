@@ -91,7 +91,9 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     after = lines_of(browser, "experiment-latency_hiding")
     kept = [line["y"] for line in before]  # FMA chains have nothing in flight
     assert after and all(line["y"] in kept for line in after)
-    assert max(after[0]["x"]) % (64 * 32 * 4) == 0 and max(before[0]["x"]) == 64
+    most = {line["name"]: max(line["x"]) for line in after}
+    assert most["read-f32-16B-ilp1"] == 64 * 32 * 16 and most["read-f32-16B-ilp8"] == 64 * 32 * 16 * 8
+    assert max(before[0]["x"]) == 64
     pick(browser, "experiment-latency_hiding", "y", "ceiling")
     assert max(max(line["y"]) for line in lines_of(browser, "experiment-latency_hiding")) < 105
 

@@ -17,7 +17,7 @@ pytest.importorskip("plotly")
 import made_up
 from occbench_tools import report
 from occbench_tools.report import teach
-from pages import assert_quiet, document, opened
+from pages import H200, assert_quiet, document, opened
 
 pytestmark = pytest.mark.usefixtures("made_up_cliffs")
 
@@ -96,9 +96,9 @@ def test_teaching_needs_a_calculator(run: Path, tmp_path: Path, capsys: pytest.C
     assert "none" in said and said.count("\n") == 1
 
 
-def test_lessons_in_a_browser(browser: Any, run: Path, tmp_path: Path, calculator: Path) -> None:  # noqa: ANN401
+def test_lessons_in_a_browser(browser: Any, tmp_path: Path, calculator: Path) -> None:  # noqa: ANN401
     page = tmp_path / "teach.html"
-    assert teach.main([str(run), "--occbench", str(calculator), "--output", str(page)]) == 0
+    assert teach.main([str(H200), "--occbench", str(calculator), "--output", str(page)]) == 0
     opened(browser, page)
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     drawn = browser.execute_script("return document.querySelectorAll('.js-plotly-plot .scatter').length")

@@ -159,7 +159,7 @@ LESSONS = (
         f"blocks become {a[2]['blocks_per_sm']}, {share(a[0])} occupancy {share(a[2])}. With 64 registers "
         f"it is {share(a[3])}, and never more. Whether that costs time is another matter: look at both "
         "kernels below. Loads need the warps, a chain of FMAs does not.",
-        "registers", "registers_per_thread", "best", ("^(load|fma)(, maxnreg, blocks of 512)?$",),
+        "registers", "registers_per_thread", "best", ("^(load|fma), maxnreg, blocks of 512$",),
         "Where is the next cliff after 33 registers, and how many registers would have to go to climb back?",
         (
             "occbench calc --device a100 --block-size 512 --registers 33",
@@ -177,7 +177,7 @@ LESSONS = (
         f"registers take the room of {a[1]['allocated_registers_per_block'] // 256}: they are given out in "
         "units of 256 per warp, 8 per thread, and each of the four register files of an SM holds whole "
         "warps only.",
-        "registers", "registers_per_thread", "GB/s", ("^load(, maxnreg, blocks of (256|512))?$",),
+        "registers", "registers_per_thread", "GB/s", ("^load, maxnreg, blocks of (256|512)$",),
         "Between which two register counts do blocks of 256 lose their seventh block, by plain division "
         "and exactly?",
         ("occbench calc --device a100 --block-size 256 --registers 36",),
@@ -220,7 +220,7 @@ LESSONS = (
         f"{percent(a[0]['occupancy_textbook'])}. With {320 - 256} threads fewer, {share(a[1])}. The chart "
         "shows how the staircase ends: one block of 256 threads at 255 registers, and nothing between it "
         "and none.",
-        "registers", "registers_per_thread", "GB/s", ("^load(, maxnreg, blocks of 256)?$",),
+        "registers", "registers_per_thread", "GB/s", ("^load, maxnreg, blocks of 256$",),
         "How many registers may 320 threads have at most?",
         ("occbench calc --device a100 --block-size 320 --registers 168",),
         never_launched,
