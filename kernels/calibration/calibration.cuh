@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Family `calibration`: what the model is told, measured by kernels that it is never judged on. No experiment
+// runs them; `occbench calibrate` runs nothing else. Each file of the folder measures one part of the GPU.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/family.cuh"
+
+namespace occbench::calibration {
+
+struct Parameters {
+  const float* input;
+  float* output;  ///< one per thread
+  int passes;
+};
+
+constexpr float drift = 1.8F;  // drift - x * x stays in [-2, 2] and never settles
+
+/// From the index alone: no load stands at the beginning of a block whose turnover is timed.
+__host__ __device__ inline float chain_start(std::int64_t thread, int chain) {
+  return static_cast<float>(static_cast<int>(thread % 32) + 32 * chain) * 0x1p-8F;
+}
+
+constexpr int ring = 6;  // words of a thread that the logic instructions run around
+
+__host__ __device__ inline unsigned word_start(std::int64_t thread, int j) {
+  return mix(static_cast<unsigned>(thread % 32 * ring + j));
+}
+/// word ^ (other | constant), which is invertible whatever `other` is: no word ever settles. One LOP3,
+/// spelled out because the compiler would take the constants out and make it more.
+__host__ __device__ inline unsigned logic(unsigned word, unsigned other) {
+#ifdef __CUDA_ARCH__
+  asm("lop3.b32 %0, %0, %1, 0x5A5A5A5A, 0x1E;" : "+r"(word) : "r"(other));
+  return word;
+#else
+  return word ^ (other | 0x5A5A5A5AU);
+#endif
+}
+
+/// What the variants differ in; all put out one value per thread.
+struct Form {
+  std::string name;
+  Pass pass = {};
+  Instructions instructions = {};
+  int hot_loops = 1;
+  bool may_spill = false;
+  Ceiling ceiling = Ceiling::none;
+  double bytes = 0;       ///< that a thread loads (Spill: stores) in a pass
+  double operations = 0;  ///< of whatever is counted, of a thread in a pass
+  int fixed_block_size = 0;
+  int least_cc = 0;
+  bool only_this_cc = false;
+  std::size_t dynamic_smem_bytes = 0;
+  /// Outputs after so many passes, which repeat from thread to thread; `input` is the arena's, 2,048 values
+  /// of it.
+  std::function<std::vector<double>(const float* input, int passes)> reference;
+  std::function<double(int passes)> tolerance = [](int) { return 0.0; };
+  const void* entry = nullptr;
+};
+
+inline void add(const Form& f) {
+  Dials dials;  // built in place, g++ 12 warns of an uninitialised string in it
+  add_variant({
+      .family = "calibration",
+      .name = f.name,
+      .dials = dials,
+      .ceiling = f.ceiling,
+      .pass = f.pass,
+      .instructions = f.instructions,
+      .hot_loops = f.hot_loops,
+      .may_spill = f.may_spill,
+      .fixed_block_size = f.fixed_block_size,
+      .least_cc = f.least_cc,
+      .only_this_cc = f.only_this_cc,
+      .l2_before = L2::warm,
+      .check_iterations = 5,
+      .dynamic_smem_bytes = [bytes = f.dynamic_smem_bytes](int) { return bytes; },
+      .prepare =
+          [f](Arena& arena, const Shape& shape) {
+            const int passes = static_cast<int>(shape.iterations);
+            const double thread_passes = static_cast<double>(shape.threads()) * passes;
+            Problem problem;
+            problem.set_parameters(Parameters{arena.input<float>(), arena.output<float>(), passes});
+            problem.work = {.bytes = thread_passes * f.bytes,
+                            .flop = thread_passes * f.pass.flop,
+                            .operations = thread_passes * f.operations};
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.mismatch = [=, &arena] {
+              const auto outputs = f.reference(arena.reference_input<float>(2048).data(), passes);
+              return arena.first_mismatch<float>(static_cast<std::size_t>(shape.threads()),
+                                                 f.tolerance(passes),
+                                                 [&](std::size_t i) { return outputs[i % outputs.size()]; });
+            };
+            return problem;
+          },
+      .entry = f.entry,
+  });
+}
+
+/// The outputs of 32 threads, each `output_of(thread)`.
+template <class Output>
+std::vector<double> of_each_lane(const Output& output_of) {
+  std::vector<double> outputs;
+  for (int thread = 0; thread < 32; ++thread) outputs.push_back(static_cast<double>(output_of(thread)));
+  return outputs;
+}
+
+/// What a chain is after so many steps, in exact float32 arithmetic.
+inline float chain_after(int thread, int chain, std::int64_t steps) {
+  float x = chain_start(thread, chain);
+  for (std::int64_t step = 0; step < steps; ++step) x = std::fma(-x, x, drift);
+  return x;
+}
+
+}  // namespace occbench::calibration

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: what a dependent load waits for in the L1, the L2 and DRAM, alone and while others stream.
+// Expected: H200: 32 cycles from the L1, 270 from the L2, 0.33 us from DRAM, twice that half way up to full
+//   load.
+// Published: Saavedra and Smith (1995), Wong et al. (ISPASS 2010) and Mei and Chu (TPDS 2017).
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/chain.cuh"
+#include "kernels/family.cuh"
+#include "kernels/walks.hpp"
+
+namespace occbench::calibration {
+
+/// A line of 128 bytes, so that no step finds what the last one fetched.
+struct alignas(128) Link {
+  const Link* next;
+  unsigned char rest[120];
+};
+
+constexpr unsigned page_links = (2U << 20) / sizeof(Link);  // the TLBs know pages of 2 MiB
+
+/// A chain runs through all links of a page in a scattered order, and then through the next page's: a new
+/// page, and what the TLBs lack of it, comes once in 16,384 loads. What a chain all over DRAM pays to them,
+/// streams do not.
+__host__ __device__ constexpr unsigned next_link(unsigned at, unsigned links) {
+  const unsigned page = links < page_links ? links : page_links;
+  const unsigned next = (22695477U * at + 1013904223U) % page;
+  return (at / page * page + next + (next == 0 ? page : 0)) % links;
+}
+
+/// What one block's chaser did.
+struct Walk {
+  unsigned start;  ///< link
+  unsigned end;    ///< link
+  std::uint64_t steps;
+  std::uint64_t cycles;   ///< of all steps
+  std::uint64_t squares;  ///< sum over single steps; 0 where they are not timed one by one
+};
+
+/// Where a load looks first: the L1 or, by ld.global.cg, the L2.
+enum class Cache { l1, l2 };
+
+template <Cache cache>
+__device__ __forceinline__ void follow(const Link*& at) {
+  if constexpr (cache == Cache::l1)
+    asm volatile("ld.global.u64 %0, [%0];" : "+l"(at));
+  else
+    asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at));
+}
+
+struct ChaseParameters {
+  const Link* chain;
+  unsigned links;  ///< a power of two
+  unsigned
+      lap;  ///< steps before the clock is read, a multiple of `unrolled`: they bring in the page or the set
+  Walk* walks;  ///< one per block
+  int passes;
+};
+
+/// Each launch chases from somewhere else, so that none meets in the L2 what the one before it left there.
+__device__ __forceinline__ unsigned somewhere(unsigned links) {
+  return mix(static_cast<unsigned>(device::global_timer_ns()) ^ mix(blockIdx.x + 1)) & (links - 1);
+}
+
+constexpr int unrolled = 16;  // loads of a pass: the loop's own instructions wait behind none of them
+
+/// One warp a block, all of its lanes on the same chain.
+template <Cache cache>
+struct Chase {
+  using Parameters = ChaseParameters;
+
+  static __device__ __forceinline__ void steps(const Link*& at, int passes) {
+#pragma unroll 1
+    for (int pass = 0; pass < passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < unrolled; ++i) follow<cache>(at);
+    }
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const Link* at = p.chain + __shfl_sync(0xFFFFFFFF, somewhere(p.links), 0);
+    steps(at, static_cast<int>(p.lap / unrolled));
+    const auto start = static_cast<unsigned>(at - p.chain);
+    const long long began = clock64();
+    steps(at, p.passes);
+    const long long ended = clock64();
+    if (threadIdx.x == 0)
+      p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain),
+                             static_cast<std::uint64_t>(p.passes) * unrolled,
+                             static_cast<std::uint64_t>(ended - began), 0};
+  }
+};
+
+/// The same, each load between two readings of the clock: one load a pass. The readings cost each the same,
+/// and so nothing of the spread between loads.
+struct SingleLoads {
+  using Parameters = ChaseParameters;
+
+  static __device__ void run(const Parameters& p) {
+    const Link* const never = nullptr;  // a branch on the value, to make the clock wait for it
+    const Link* at = p.chain + __shfl_sync(0xFFFFFFFF, somewhere(p.links), 0);
+    follow<Cache::l2>(at);  // brings in the page
+    const auto start = static_cast<unsigned>(at - p.chain);
+    long long cycles = 0;
+    long long squares = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      const long long before = clock64();
+      follow<Cache::l2>(at);
+      if (at == never) return;
+      const long long took = clock64() - before;
+      cycles += took;
+      squares += took * took;
+    }
+    if (threadIdx.x == 0)
+      p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain), static_cast<std::uint64_t>(p.passes),
+                             static_cast<std::uint64_t>(cycles), static_cast<std::uint64_t>(squares)};
+  }
+};
+
+struct LoadedParameters {
+  const Link* chain;
+  unsigned links;
+  Walk* walks;  ///< one per block
+  const float* input;
+  float* sums;  ///< one per streaming thread
+  int passes;   ///< of the streaming threads
+};
+
+/// Warp 0 follows the chain for as long as the block's other warps read from DRAM, one load of 4 bytes in
+/// flight per thread: how many warps these are decides how much of the bandwidth is in use.
+/// `copies`: the streaming warps also write what they read.
+template <bool copies>
+struct Loaded {
+  using Parameters = LoadedParameters;
+
+  static __device__ void run(const Parameters& p) {
+    __shared__ unsigned left;  // warps that still stream
+    if (threadIdx.x == 0) left = (blockDim.x - 1) / 32;
+    __syncthreads();
+    if (threadIdx.x < 32)
+      chase(p, left);
+    else
+      stream(p, left);
+  }
+
+  static __device__ void chase(const Parameters& p, const volatile unsigned& left) {
+    const unsigned start = __shfl_sync(0xFFFFFFFF, somewhere(p.links), 0);
+    const Link* at = p.chain + start;
+    unsigned steps = 0;
+    const long long began = clock64();
+    // The question whether to go on does not need the load's value, and is asked while it is on its way.
+#pragma unroll 1
+    do {
+      follow<Cache::l2>(at);
+      ++steps;
+    } while (left != 0);
+    const long long ended = clock64();
+    if (threadIdx.x == 0)
+      p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain), steps,
+                             static_cast<std::uint64_t>(ended - began), 0};
+  }
+
+  static __device__ void stream(const Parameters& p, unsigned& left) {
+    const unsigned threads = blockDim.x - 32;
+    const std::int64_t index = std::int64_t{blockIdx.x} * threads + threadIdx.x - 32;
+    const float* next = p.input + index;
+    float sum = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      if constexpr (copies)
+        p.sums[next - p.input] = *next;
+      else
+        sum += *next;
+      next += std::int64_t{gridDim.x} * threads;
+    }
+    if constexpr (!copies) p.sums[index] = sum;
+    if (threadIdx.x % 32 == 0) atomicSub(&left, 1U);
+  }
+};
+
+namespace {
+
+constexpr std::size_t kibibyte = std::size_t{1} << 10;
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t dram_chain_bytes = 1024 * mebibyte;
+
+__global__ void link(Link* chain, unsigned links) {
+  for (unsigned x = blockIdx.x * blockDim.x + threadIdx.x; x < links; x += gridDim.x * blockDim.x)
+    chain[x].next = chain + next_link(x, links);
+}
+
+const Link* chain_of(Arena& arena, std::size_t bytes) {
+  return arena.table<Link>("calibration-" + std::to_string(bytes), bytes / sizeof(Link),
+                           [](Link* chain, std::size_t links, cudaStream_t stream) {
+                             link<<<1024, 256, 0, stream>>>(chain, static_cast<unsigned>(links));
+                             check(cudaGetLastError(), "linking a chain");
+                           });
+}
+
+using Page = WalkPage<Walk>;
+
+/// Follows every walk on the CPU; `steps`, if given, is how many there must have been.
+std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_page, int blocks, unsigned links,
+                                       std::optional<std::uint64_t> steps) {
+  const auto end_of = [=](const Walk& walk) -> std::uint64_t {
+    constexpr std::uint64_t most = std::uint64_t{1} << 24;
+    if (walk.steps > most) return links;  // nobody wrote this output, which says 2^64 - 1: no end is right
+    unsigned end = walk.start;
+    for (std::uint64_t step = 0; step < walk.steps; ++step) end = next_link(end, links);
+    return end;
+  };
+  return walk_mismatch<Walk>(arena, first_page, blocks, "link", links, end_of, steps);
+}
+
+/// Cycles of one load over (at most a page of) the blocks: their mean, or their standard deviation.
+double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, bool spread) {
+  const auto page = arena.output_value<Page>(first_page);
+  double steps = 0;
+  double cycles = 0;
+  double squares = 0;
+  for (std::size_t b = 0; b < std::min(static_cast<std::size_t>(blocks), walks_per_page); ++b) {
+    steps += static_cast<double>(page[b].steps);
+    cycles += static_cast<double>(page[b].cycles);
+    squares += static_cast<double>(page[b].squares);
+  }
+  const double mean = cycles / steps;
+  return spread ? std::sqrt(squares / steps - mean * mean) : mean;
+}
+
+/// A chain through the memory.
+struct ChaseForm {
+  std::string name;
+  std::size_t bytes;      ///< of the chain
+  unsigned lap;           ///< steps that are not timed
+  double latency_cycles;  ///< about
+  bool cold;              ///< every step is to miss the L2
+  bool single;
+  const void* entry;
+};
+
+void add_chase(const ChaseForm& f) {
+  const auto links = static_cast<unsigned>(f.bytes / sizeof(Link));
+  const int loads = f.single ? 1 : unrolled;  // of a pass
+  Dials dials;                                // built in place, g++ 12 warns of an uninitialised string in it
+  dials.data_type = "u64";
+  dials.bytes_per_access = sizeof(Link*);
+  dials.working_set_bytes = f.bytes;
+  add_variant({
+      .family = "calibration",
+      .name = f.name,
+      .dials = dials,
+      .ceiling = Ceiling::none,
+      .pass = {.latency_cycles = loads * f.latency_cycles},
+      .instructions = {{"LDG.64", f.single ? 1 : 2 * unrolled}},  // the lap's loop, and the timed one
+      .hot_loops = f.single ? 1 : 2,
+      .fixed_block_size = 32,
+      .l2_before = f.cold ? L2::clean : L2::warm,
+      .check_iterations = 100,
+      .max_iterations =
+          [=](const Arena& arena, const Shape&) {
+            return f.bytes > arena.input_bytes() / 2 ? std::int64_t{0} : std::int64_t{1} << 24;
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(ChaseParameters{.chain = chain_of(arena, f.bytes),
+                                                   .links = links,
+                                                   .lap = f.lap,
+                                                   .walks = arena.output<Walk>(),
+                                                   .passes = static_cast<int>(shape.iterations)});
+            const auto steps = static_cast<std::uint64_t>(shape.iterations * loads);
+            problem.work.operations = static_cast<double>(steps) * shape.grid_size;
+            problem.poison = [&arena, shape] {
+              arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
+            };
+            problem.reference_reaches = true;
+            problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, links, steps); };
+            problem.own_cycles_per_pass = [=, &arena] {
+              return cycles_per_load(arena, 0, shape.grid_size, f.single);
+            };
+            return problem;
+          },
+      .entry = f.entry,
+  });
+}
+
+template <bool copies>
+void add_loaded(const std::string& name) {
+  const auto streaming = [](const Shape& shape) {  // threads
+    return std::int64_t{shape.grid_size} * (shape.block_size - 32);
+  };
+  const auto values = [=](const Shape& shape) {  // that the streaming threads put out
+    return static_cast<std::size_t>(streaming(shape) * (copies ? shape.iterations : 1));
+  };
+  const auto first_page = [=](const Shape& shape) {  // of the walks, behind the values
+    return values(shape) * sizeof(float) / sizeof(Page) + 1;
+  };
+  constexpr unsigned links = dram_chain_bytes / sizeof(Link);
+  Dials dials;
+  dials.bytes_per_access = sizeof(float);
+  dials.working_set_bytes = dram_chain_bytes;
+  add_variant({
+      .family = "calibration",
+      .name = name,
+      .dials = dials,
+      .ceiling = Ceiling::dram,
+      .pass = {.dram_bytes = (copies ? 2 : 1) * sizeof(float), .latency_cycles = 16, .dram_waits = 1},
+      .instructions = {{"LDG.32", 1}, {copies ? "STG.32" : "FADD", 1}, {"LDG.64", 1}, {"LDS.32", 1}},
+      .hot_loops = 2,  // streaming, and chasing
+      .l2_before = copies ? L2::dirty : L2::clean,
+      .max_iterations =
+          [=](const Arena& arena, const Shape& shape) {
+            if (shape.block_size <= 32 || dram_chain_bytes > arena.input_bytes() / 2) return std::int64_t{0};
+            const std::size_t room =
+                copies ? std::min(arena.input_bytes(), arena.output_bytes() - (std::size_t{1} << 20))
+                       : arena.input_bytes();
+            return static_cast<std::int64_t>(room / sizeof(float)) / streaming(shape);
+          },
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(
+                LoadedParameters{.chain = chain_of(arena, dram_chain_bytes),
+                                 .links = links,
+                                 .walks = arena.output<Walk>() + first_page(shape) * walks_per_page,
+                                 .input = arena.input<float>(),
+                                 .sums = arena.output<float>(),
+                                 .passes = static_cast<int>(shape.iterations)});
+            // The chasers' bytes, a hundredth of these, are not counted.
+            problem.work.bytes = static_cast<double>(streaming(shape)) *
+                                 static_cast<double>(shape.iterations) * (copies ? 2 : 1) * sizeof(float);
+            problem.repeatable_bytes = values(shape) * sizeof(float);  // behind them are clocks
+            problem.poison = [=, &arena] {
+              arena.poison_output(first_page(shape) * sizeof(Page) +
+                                  static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
+            };
+            problem.mismatch = [=, &arena] {
+              const auto threads = static_cast<std::size_t>(streaming(shape));
+              const auto passes = static_cast<std::size_t>(shape.iterations);
+              const auto input = arena.reference_input<float>(passes * threads);
+              const auto wrong_sum =
+                  arena.first_mismatch<float>(values(shape), copies ? 0 : 1e-5, [&](std::size_t thread) {
+                    if (copies) return static_cast<double>(input[thread]);
+                    double sum = 0;
+                    for (std::size_t pass = 0; pass < passes; ++pass) sum += input[pass * threads + thread];
+                    return sum;
+                  });
+              return wrong_sum ? wrong_sum
+                               : mismatch_of(arena, first_page(shape), shape.grid_size, links, {});
+            };
+            problem.own_cycles_per_pass = [=, &arena] {
+              return cycles_per_load(arena, first_page(shape), shape.grid_size, false);
+            };
+            return problem;
+          },
+      .entry = reinterpret_cast<const void*>(free_entry<Loaded<copies>>),
+  });
+}
+
+const Registration registered{[] {
+  const auto chase = [](Cache cache) {
+    return cache == Cache::l1 ? reinterpret_cast<const void*>(free_entry<Chase<Cache::l1>>)
+                              : reinterpret_cast<const void*>(free_entry<Chase<Cache::l2>>);
+  };
+  add_chase({"l1-chain", 8 * kibibyte, 64, 35, false, false, chase(Cache::l1)});
+  add_chase({"l1-overflow", 32 * kibibyte, 512, 35, false, false, chase(Cache::l1)});
+  add_chase({"l2-chain", 4 * mebibyte, unrolled, 280, false, false, chase(Cache::l2)});
+  add_chase({"dram-chain", dram_chain_bytes, unrolled, 680, true, false, chase(Cache::l2)});
+  add_chase({"dram-single", dram_chain_bytes, 0, 720, true, true,
+             reinterpret_cast<const void*>(free_entry<SingleLoads>)});
+  add_loaded<false>("dram-loaded");
+  add_loaded<true>("dram-loaded-copy");
+}};
+
+}  // namespace
+
+}  // namespace occbench::calibration

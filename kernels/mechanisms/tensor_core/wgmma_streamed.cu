@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: operands that stream through shared memory, by a producer warpgroup of their own or by those that
+//   multiply.
+// Expected: one producer warpgroup that feeds two consumers reaches the peak.
+// Found: H200: 99 % of the ceiling at the SM's clock of the moment, as from tiles that stay.
+// Published: Shah et al., 'FlashAttention-3' (2024), for the warp-specialised form.
+#include "kernels/async_copy.cuh"
+#include "kernels/mechanisms/tensor_core/wgmma_tiles.cuh"
+
+namespace occbench::tensor_core {
+
+/// The ring's tiles of a block of class c, for its multiplying warpgroup w: where B stays, only its sign
+/// changes.
+__host__ __device__ constexpr int a_tile(int c, int w, int pass) { return (c + 2 * w + pass % 2) % a_tiles; }
+__host__ __device__ constexpr int b_tile(int c, int pass, bool streamed) {
+  if (!streamed) return c % b_tiles + sign_of(pass) * b_tiles;
+  return static_cast<int>(mix(static_cast<std::uint32_t>(pass * classes + c)) % (2 * b_tiles));
+}
+
+constexpr int consumers = 2;  // warpgroups that multiply: 128 x 256 sums, half of the SM's registers
+
+/// What streams through shared memory, per stage of a ring: a tile of B, or the consumers' tiles of A, or
+/// both, with a barrier that says full and one that says empty. What does not stream stays: two tiles of A
+/// each, or B in both signs.
+template <bool streams_a, bool streams_b>
+struct Ring {
+  static constexpr int stages = 4;
+  static constexpr int copies = (streams_a ? consumers : 0) + (streams_b ? 1 : 0);
+  static constexpr int stage_bytes = (streams_a ? consumers * a_bytes : 0) + (streams_b ? b_bytes : 0);
+  static constexpr int resident_at = stages * stage_bytes;
+  static constexpr int resident_bytes =
+      (streams_a ? 0 : 2 * consumers * a_bytes) + (streams_b ? 0 : 2 * b_bytes);
+  static constexpr int barriers_at = resident_at + resident_bytes;
+  static constexpr std::size_t smem_bytes = barriers_at + (2 * stages + 1) * 8;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  static __device__ __forceinline__ std::uint32_t base() { return device::shared_address(swizzled_tiles); }
+  static __device__ __forceinline__ std::uint32_t full(int stage) { return base() + barriers_at + stage * 8; }
+  static __device__ __forceinline__ std::uint32_t empty(int stage) { return full(stages + stage); }
+  static __device__ __forceinline__ std::uint32_t resident() { return full(2 * stages); }
+  static __device__ __forceinline__ std::uint32_t a_shared(int w, int pass) {
+    if constexpr (!streams_a) return base() + resident_at + (2 * w + pass % 2) * a_bytes;
+    return base() + pass % stages * stage_bytes + w * a_bytes;
+  }
+  static __device__ __forceinline__ std::uint32_t b_shared(int pass) {
+    if constexpr (!streams_b) return base() + resident_at + sign_of(pass) * b_bytes;
+    return base() + pass % stages * stage_bytes + (streams_a ? consumers * a_bytes : 0);
+  }
+
+  /// Readies the barriers, and starts the copies of what stays.
+  static __device__ __forceinline__ void init(const Tiles& p, int c) {
+    if (warp() == 0 && device::elected()) {
+#pragma unroll
+      for (int stage = 0; stage < stages; ++stage) {
+        device::barrier_init(full(stage), 1);
+        device::barrier_init(empty(stage), 4 * consumers);  // one lane of each warp
+      }
+      device::barrier_init(resident(), 1);
+      device::fence_async_proxy();
+      device::barrier_expect(resident(), resident_bytes);
+      const auto keep = [&](int at, const std::uint16_t* tile, int bytes) {
+        device::copy_async(base() + resident_at + at, tile, bytes, resident());
+      };
+      if constexpr (!streams_a) {
+#pragma unroll
+        for (int i = 0; i < 2 * consumers; ++i)
+          keep(i * a_bytes, p.a + a_tile(c, i / 2, i % 2) * a_elements, a_bytes);
+      }
+      if constexpr (!streams_b) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          keep(i * b_bytes, p.b + (c % b_tiles + i * b_tiles) * b_elements, b_bytes);
+      }
+    }
+    __syncthreads();
+  }
+  static __device__ __forceinline__ void wait_resident() {
+    if constexpr (resident_bytes > 0) device::barrier_wait(resident(), 0);
+  }
+  /// Starts the copies of one pass, into a stage that is empty.
+  static __device__ __forceinline__ void fill(const Tiles& p, int c, int pass) {
+    const std::uint32_t barrier = full(pass % stages);
+    device::barrier_expect(barrier, stage_bytes);
+    if constexpr (streams_b)
+      device::copy_async(b_shared(pass), p.b + b_tile(c, pass, true) * b_elements, b_bytes, barrier);
+    if constexpr (streams_a) {
+#pragma unroll
+      for (int w = 0; w < consumers; ++w)
+        device::copy_async(a_shared(w, pass), p.a + a_tile(c, w, pass) * a_elements, a_bytes, barrier);
+    }
+  }
+  static __device__ __forceinline__ void wait_full(int pass) {
+    device::barrier_wait(full(pass % stages), pass / stages % 2);
+  }
+  static __device__ __forceinline__ void wait_empty(int pass) {
+    device::barrier_wait(empty(pass % stages), pass / stages % 2 ^ 1);  // at once in the first round
+  }
+#endif
+};
+
+/// Warpgroup 0 copies, the consumers multiply, and setmaxnreg hands them the registers that copying does not
+/// need.
+template <class Stream>
+struct Specialised {
+  using Parameters = Tiles;
+  static constexpr int threads = 128 * (1 + consumers);
+  // 65,536 registers are 512 for each thread of a warpgroup, to be shared out in multiples of 8.
+  static constexpr int producer_registers = 40;
+  static constexpr int consumer_registers = 232;
+  static_assert(producer_registers + consumers * consumer_registers <= 512);
+
+  static __device__ void run([[maybe_unused]] const Parameters& p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    const int c = static_cast<int>(blockIdx.x) % classes;
+    Stream::init(p, c);
+    if (warpgroup() == 0) {
+      asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
+      if (warp() == 0 && device::elected()) {
+#pragma unroll 1
+        for (int pass = 0; pass < p.passes; ++pass) {
+          Stream::wait_empty(pass);
+          Stream::fill(p, c, pass);
+        }
+      }
+    } else {
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers));
+      const int w = warpgroup() - 1;
+      float d[b_columns / 2] = {};
+      Stream::wait_resident();
+#pragma unroll 1
+      for (int pass = 0; pass < p.passes; ++pass) {
+        Stream::wait_full(pass);
+        multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, pass)),
+                                  device::descriptor(Stream::b_shared(pass)));
+        if (pass > 0 && threadIdx.x % 32 == 0)
+          device::barrier_arrive(Stream::empty((pass - 1) % Stream::stages));
+      }
+      device::wgmma_wait<0>();
+      store<b_columns>(p.output + (std::int64_t{blockIdx.x} * consumers + w) * a_rows * b_columns, d);
+    }
+    __syncthreads();  // thread 0 attests the block's end: not before its consumers'
+#endif
+  }
+};
+
+/// The same work without a producer: a barrier of the whole block says that a stage may be filled again.
+template <class Stream>
+struct Pipelined {
+  using Parameters = Tiles;
+  static constexpr int threads = 128 * consumers;
+
+  static __device__ void run([[maybe_unused]] const Parameters& p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    const int c = static_cast<int>(blockIdx.x) % classes;
+    const int w = warpgroup();
+    Stream::init(p, c);
+    if (warp() == 0 && device::elected()) {
+#pragma unroll
+      for (int pass = 0; pass < Stream::stages; ++pass)
+        if (pass < p.passes) Stream::fill(p, c, pass);
+    }
+    float d[b_columns / 2] = {};
+    Stream::wait_resident();
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      Stream::wait_full(pass);
+      multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, pass)),
+                                device::descriptor(Stream::b_shared(pass)));
+      __syncthreads();  // nobody reads the last pass's stage any more
+      const int next = pass - 1 + Stream::stages;
+      if (warp() == 0 && pass > 0 && next < p.passes && device::elected()) Stream::fill(p, c, next);
+    }
+    device::wgmma_wait<0>();
+    store<b_columns>(p.output + (std::int64_t{blockIdx.x} * consumers + w) * a_rows * b_columns, d);
+#endif
+  }
+};
+
+namespace {
+
+std::vector<double> ring_reference(bool streams_b, int passes) {
+  return wgmma_reference(consumers, b_columns, [=](int c, int w, int a, int b) {
+    double n = 0;
+    for (int pass = 0; pass < passes; ++pass) {
+      const int of_b = b_tile(c, pass, streams_b);
+      if (a == a_tile(c, w, pass) && b == of_b % b_tiles) n += of_b < b_tiles ? 1 : -1;
+    }
+    return n;
+  });
+}
+
+template <bool streams_a, bool streams_b>
+void add_streamed() {
+  using Stream = Ring<streams_a, streams_b>;
+  const std::string form = std::string("-") + (streams_a ? "a" : "") + (streams_b ? "b" : "");
+  const auto add = [&](Form f) {
+    f.name += form;
+    f.stages = Stream::stages;
+    f.bytes_in_flight = Stream::stages * Stream::stage_bytes;
+    f.warpgroups = consumers;
+    f.columns = b_columns;
+    f.check_iterations = 2 * Stream::stages + 3;  // every stage more than twice
+    f.smem_bytes = Stream::smem_bytes;
+    f.reference = [](int passes) { return ring_reference(streams_b, passes); };
+    add_wgmma(f);
+  };
+  using Producer = Specialised<Stream>;
+  add({.name = "wgmma-specialised",
+       .form = "wgmma-specialised",
+       .block_size = Producer::threads,
+       .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}},
+       .hot_loops = 2,
+       .loop_trips = streams_a && streams_b ? std::vector<double>{0, 1, 0, 0, 0}
+                                            : std::vector<double>{0, 1, 0, 0, 0, 0},  // the consumers'
+       .working_warps = [](int) { return 4 * consumers; },
+       .promised_threads = Producer::threads,
+       .entry = reinterpret_cast<const void*>(bounded_entry<Producer, Producer::threads, 1>)});
+  using Everyone = Pipelined<Stream>;
+  add({.name = "wgmma-pipelined",
+       .form = "wgmma-pipelined",
+       .block_size = Everyone::threads,
+       .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}, {"BAR", 1}},
+       .entry = reinterpret_cast<const void*>(free_entry<Everyone>)});
+}
+
+const Registration registered{[] {
+  add_streamed<true, false>();
+  add_streamed<false, true>();
+  add_streamed<true, true>();
+}};
+
+}  // namespace
+
+}  // namespace occbench::tensor_core
