@@ -64,6 +64,25 @@ void Sweep::add_resident_warps(const Variant& variant, int block_size, std::span
       add({.variant = &variant, .block_size = block_size, .resident_blocks = warps / warps_per_block});
 }
 
+void Sweep::add_warps_or_bytes(std::string_view family, std::span<const int> narrow,
+                               std::span<const int> wide, std::span<const int> quick_warps) {
+  constexpr int every[] = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};
+  constexpr int few[] = {8, 16};
+  for (const Variant* v : variants(family)) {
+    const bool is_wide = v->dials.bytes_per_access == 16;
+    const bool end = v->dials.register_cap == 0 && v->dials.ilp == (is_wide ? 4 : 1);
+    if (at_least(Preset::full)) {
+      for (const int block_size : {128, 256}) add_resident_warps(*v, block_size, every);
+    } else if (quick()) {
+      if (end) add_resident_warps(*v, 128, quick_warps);
+    } else {
+      add_resident_warps(*v, 128, is_wide ? wide : narrow);
+      add({.variant = v, .block_size = 128});  // as many as their registers let reside
+      if (end) add_resident_warps(*v, 256, few);
+    }
+  }
+}
+
 std::span<const Experiment> experiments() {
   std::ranges::sort(registry(), {}, &Experiment::name);  // not in the order in which the linker met them
   return registry();

@@ -46,6 +46,11 @@ class Sweep {
   void add(CaseSpec spec);
   /// Adds a case per number of resident warps that blocks of `block_size` can make up.
   void add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm);
+  /// Warps against bytes of each: the variants of a family whose accesses are narrow or 16 bytes wide, at
+  /// these numbers of warps; the wide ones that keep 4 under way and the narrow ones that keep one, the ends
+  /// of what bytes a thread can have, in `quick`, too.
+  void add_warps_or_bytes(std::string_view family, std::span<const int> narrow, std::span<const int> wide,
+                          std::span<const int> quick);
 
   [[nodiscard]] const std::vector<CaseSpec>& cases() const { return cases_; }
 

@@ -13,24 +13,9 @@ const AddExperiment dequantize{{
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {
-          constexpr int every[] = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};
-          const std::vector of_narrow{4, 8, 16, 32};
-          const std::vector of_wide{4, 8, 16};
-          constexpr int few[] = {8, 16};
-          for (const Variant* v : sweep.variants("dequantize")) {
-            const Dials& dials = v->dials;
-            const bool wide = dials.bytes_per_access == 16;
-            const bool end = dials.register_cap == 0 && dials.ilp == (wide ? 4 : 1);
-            if (sweep.at_least(Preset::full)) {
-              for (const int block_size : {128, 256}) sweep.add_resident_warps(*v, block_size, every);
-            } else if (sweep.quick()) {
-              if (end) sweep.add_resident_warps(*v, 128, of_wide);
-            } else {
-              sweep.add_resident_warps(*v, 128, wide ? of_wide : of_narrow);
-              sweep.add({.variant = v, .block_size = 128});  // as many as their registers let reside
-              if (end) sweep.add_resident_warps(*v, 256, few);
-            }
-          }
+          constexpr int narrow[] = {4, 8, 16, 32};
+          constexpr int wide[] = {4, 8, 16};
+          sweep.add_warps_or_bytes("dequantize", narrow, wide, wide);
         },
 }};
 
