@@ -14,7 +14,6 @@
 
 #include "harness/io/csv.hpp"
 #include "harness/io/gzip.hpp"
-#include "harness/measure/observe.hpp"
 #include "harness/record/environment.hpp"
 
 namespace occbench {
@@ -432,59 +431,6 @@ TEST_F(RunFolder, AFullDiskAtTheStartLeavesNoHalfAFile) {
   }
   create();
   EXPECT_EQ(rows_of(cases()).size(), 1u);
-}
-
-// --- Anonymous runs
-
-TEST(Anonymous, TheSameCardHasTheSameNameAndAnotherCardAnother) {
-  Device card;
-  card.uuid = "GPU-5a1a5745-0000-4000-8000-0123456789ab";
-  const std::string name = anonymous_uuid(card.uuid);
-  EXPECT_EQ(name, "anonymous-de57f6ba4fc2c993");  // which tools/ must say, too (test_compare.py)
-  EXPECT_TRUE(is_uuid_of(name, card) && is_uuid_of(card.uuid, card));
-  card.uuid.back() = 'c';
-  EXPECT_NE(anonymous_uuid(card.uuid), name);
-  EXPECT_FALSE(is_uuid_of(name, card));
-}
-
-TEST(Anonymous, FlagsThatNameAPathAreLeftOut) {
-  EXPECT_EQ(without_paths("-O3 -I/home/somebody/include  -DNDEBUG"), "-O3 -DNDEBUG");
-  EXPECT_EQ(without_paths("/opt/compiler"), "");
-}
-
-// --- The census
-
-TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
-  const CensusRecord records[] = {
-      {.begin_ns = 100, .end_ns = 900, .sm = 0, .pad = 0},
-      {.begin_ns = 110, .end_ns = 800, .sm = 0, .pad = 0},
-      {.begin_ns = 790, .end_ns = 1500, .sm = 0, .pad = 0},
-      {.begin_ns = 801, .end_ns = 1600, .sm = 0, .pad = 0},
-      {.begin_ns = 100, .end_ns = 200, .sm = 2, .pad = 0},
-      {.begin_ns = 210, .end_ns = 300, .sm = 2, .pad = 0},
-  };
-  EXPECT_EQ(observe::first_residents(records, 3), (std::vector{3, 0, 1}));
-}
-
-TEST(Census, OfTheDeviceIsTakenBeforeTheFirstBlockAnywhereEnds) {
-  const CensusRecord records[] = {
-      {.begin_ns = 0, .end_ns = 100, .sm = 0, .pad = 0},   {.begin_ns = 5, .end_ns = 200, .sm = 0, .pad = 0},
-      {.begin_ns = 6, .end_ns = 210, .sm = 1, .pad = 0},   {.begin_ns = 7, .end_ns = 220, .sm = 1, .pad = 0},
-      {.begin_ns = 110, .end_ns = 300, .sm = 2, .pad = 0},  // an SM that had no room for a cluster before
-  };
-  const auto seen = observe::residency_of(records, 4);
-  EXPECT_EQ(seen.blocks_per_sm, 2);
-  EXPECT_EQ(seen.blocks, 4);
-  EXPECT_EQ(seen.idle_sms, 2);
-}
-
-TEST(Census, PassesOverBlocksThatNeverRan) {
-  const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
-  const CensusRecord records[] = {never, {.begin_ns = 1, .end_ns = 2, .sm = 1, .pad = 0}, never};
-  EXPECT_EQ(observe::first_residents(records, 2), (std::vector{0, 1}));
-  EXPECT_EQ(observe::first_residents({}, 2), (std::vector{0, 0}));
-  EXPECT_EQ(observe::residency_of(records, 2).blocks, 1);
-  EXPECT_EQ(observe::residency_of({}, 2).blocks, 0);
 }
 
 }  // namespace

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulated warp waits for that loads and stores.
+#include "harness/theory/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "harness/theory/lines.hpp"
+#include "tests/quiet_machine.hpp"
+
+namespace occbench::theory {
+namespace {
+
+TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
+  // Cycles per instruction of a scheduler, of a loop of so many on an H200: a kernel beside the suite.
+  const auto cycles = [](int length, int warps) {
+    return pace(chain(length, "FFMA 1 - - 00 00 00"), {.blocks = 1, .warps_per_block = warps}, {},
+                quiet_machine(), 8) *
+           4 / (length * std::max(4, warps));
+  };
+  EXPECT_NEAR(cycles(2000, 4), 1, 0.02);
+  EXPECT_NEAR(cycles(4096, 4), 2.36, 0.05);
+  EXPECT_NEAR(cycles(4096, 8), 1.12, 0.1) << "two warps of a scheduler wait for a line once";
+  EXPECT_NEAR(cycles(12288, 4), 5.76, 0.05);
+}
+
+TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
+  const Program load =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 0}), 32 + 4, 3);
+  EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 1}), 270 + 4, 3);
+  EXPECT_NEAR(pace(load, lone, {.load_dram = 1}), 660 + 4, 10);
+}
+
+TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
+  const Program load =
+      parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  double last = 0;
+  for (const int blocks : {1, 2, 4, 8, 16}) {
+    const double bytes_per_cycle = blocks * 4 * 512 / pace(load, {.blocks = blocks, .warps_per_block = 4});
+    EXPECT_GT(bytes_per_cycle, last * 0.98);
+    EXPECT_LE(bytes_per_cycle, 16 * 1.02);
+    last = bytes_per_cycle;
+  }
+  EXPECT_GT(last, 16 * 0.9);
+}
+
+TEST(Simulate, SpilledRegistersGoThroughTheL1) {
+  Machine m = quiet_machine();
+  m.spill_store_bytes = 16;
+  const Crew full{.blocks = 8, .warps_per_block = 8};
+  const Program spill =
+      parse_programs("f v 16 16 0 0 1\nSTL.32 1 - 0 00 00 00\nLDLU.32 4 1 - 01 00 00\nFADD 4 - - 02 00 00\n")
+          .at({"f", "v"});
+  EXPECT_NEAR(pace(spill, full, {}, m), 64 * 128 / 16.0, 15) << "as fast as stores are written through";
+  EXPECT_NEAR(pace(spill, {.blocks = 1, .warps_per_block = 1}, {}, m), 32 + 10, 12) << "a reload hits";
+}
+
+TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
+  const Program exchange =
+      parse_programs(
+          "f v 16 0 0 0 1\n4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
+          .at({"f", "v"});
+  const Traffic traffic{.layout = {.bank_conflict = 2, .store_conflict = 8}};
+  EXPECT_NEAR(pace(exchange, {.blocks = 16, .warps_per_block = 4}, traffic) / 64, 4 * 8 + 4 * 2, 1);
+}
+
+TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
+  // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests
+  // a line.
+  const Program load =
+      parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Crew full{.blocks = 16, .warps_per_block = 4};
+  EXPECT_NEAR(pace(load, full, {.layout = {.lines = 2}}) / pace(load, full), 1.5, 0.05);
+  // Where DRAM has little to do the neighbours meet in the L2.
+  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  EXPECT_NEAR(pace(load, lone, {.layout = {.lines = 2}}) / pace(load, lone), 1, 0.05);
+}
+
+TEST(Simulate, WritesLeaveNoChannelIdleThatHasReads) {
+  Machine m = quiet_machine();
+  m.write_batch = 12;
+  const Program copy =
+      parse_programs("f v 16 0 0 0 1\n8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n").at({"f", "v"});
+  EXPECT_NEAR(pace(copy, {.blocks = 16, .warps_per_block = 4}, {}, m), 64 * 16 * 128 / 16.0, 300);
+}
+
+TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  const auto row = [&](const std::string& rest) {
+    const Program program = parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\n15*" + rest +
+                                           " 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
+                                .at({"f", "v"});
+    return pace(program, {.blocks = 1, .warps_per_block = 1}, {}, m, 200);
+  };
+  EXPECT_LT(row("LDG.32.NEXT"), row("LDG.32") - 50)
+      << "the last of 16 is late by 0.44 of the spread, not by all";
+}
+
+TEST(Simulate, RowsFarApartAreNot) {
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;
+  m.barrier_cycles = 0;
+  const Program row =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
+          .at({"f", "v"});
+  const Crew block{.blocks = 1, .warps_per_block = 16};
+  EXPECT_GT(pace(row, block, {.layout = {.apart = true}}, m), pace(row, block, {}, m) + 50);
+}
+
+TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
+  // Warps that meet wait for the last of their loads: chance that they have in common costs them nothing.
+  Machine m = quiet_machine();
+  m.dram_latency = 700;
+  m.dram_spread = 150;
+  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  m.barrier_cycles = 0;
+  const Program row =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
+          .at({"f", "v"});
+  const double alone = pace(row, {.blocks = 1, .warps_per_block = 1}, {}, m);
+  EXPECT_NEAR(alone, 700, 30);
+  // The largest of 16 would be 1.8 deviations above the mean were each by chance of its own: 270 cycles.
+  EXPECT_NEAR(pace(row, {.blocks = 1, .warps_per_block = 16}, {}, m) - alone, 1.77 * 0.44 * 150, 50);
+}
+
+TEST(Simulate, AStoreTakesTheLoadStoreUnitAsLongAsItsWayToTheL2IsWide) {
+  const auto stores = [](const std::string& store) {
+    return pace(parse_programs("f v 16 0 0 0 1\n10*" + store + " 1 - - 00 00 00\n").at({"f", "v"}),
+                {.blocks = 4, .warps_per_block = 4}, {.store_dram = 0}) /
+           160;
+  };
+  EXPECT_NEAR(stores("STG.32"), 2, 0.05);
+  EXPECT_NEAR(stores("STG.128"), 8, 0.05);
+}
+
+TEST(Simulate, StoresWaitOnceSoManyAreUnderWay) {
+  const auto cycles = [](int stores) {
+    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(stores) + "*STG.128 1 - - 00 00 00\n";
+    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {},
+                    {.blocks = 1, .warps_per_block = 1}, 1)
+        .cycles;
+  };
+  EXPECT_LT(cycles(80), 80 * 8 + 20) << "40 KiB go at once";
+  EXPECT_GT(cycles(160), 32 * 1024 / 16) << "of 80, DRAM must have taken nearly half";
+}
+
+TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
+  // Each takes it 32 cycles; what follows them is issued as the fifth last of them is done.
+  const auto cycles = [](int loads) {
+    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) + "*LDS.32 1 - - 00 00 00\n";
+    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {.layout = {.bank_conflict = 32}},
+                    {.blocks = 1, .warps_per_block = 1}, 1)
+        .cycles;
+  };
+  EXPECT_LT(cycles(5), 20);
+  EXPECT_NEAR(cycles(15) - cycles(10), 5 * 32, 2);
+}
+
+TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
+  Machine m = quiet_machine();
+  m.barrier_cycles = m.arrival_cycles = m.release_cycles = 0;
+  const auto turn = [&](const std::string& barrier) {  // of 16 blocks of one warp, that keep the unit busy
+    return pace(parse_programs("f v 16 0 0 0 1\n8*LDS.32 1 - - 00 00 00\n" + barrier).at({"f", "v"}),
+                {.blocks = 16, .warps_per_block = 1}, {}, m) /
+           16;
+  };
+  EXPECT_NEAR(turn(""), 8, 0.1);
+  EXPECT_NEAR(turn("BAR 1 - - 00 00 00\n"), 9, 0.1);
+}
+
+/// A turn that streams so many lines, waits for them, and loads as many more as are the same for all warps
+/// and turns.
+Program beside_stream(int lines, int same) {
+  return parse_programs("f v 16 0 0 0 1\n" + std::to_string(lines) +
+                        "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(same) +
+                        "*LDG.32.SAME 4 1 - 00 00 00\nFADD 4 - - 02 00 00\n")
+      .at({"f", "v"});
+}
+
+TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
+  // Of the loads of a set that every warp reads once a turn, how many the L1 lacked: by ncu on an H200, eight
+  // warps.
+  const auto fetched = [](int lines, int same, std::size_t l1_lines) {
+    Machine machine = quiet_machine();
+    machine.dram_latency = 690;
+    machine.dram_bytes = 17;
+    const Usage usage = simulate(
+        beside_stream(lines, same), machine,
+        {.load_dram = double(lines) / (lines + same), .same_parts = 1, .l1_lines = l1_lines, .l2_bytes = 1e9},
+        {.blocks = 2, .warps_per_block = 4}, 100);
+    const double each = usage.port * machine.port_bytes / 128 / (100 * 8);
+    return (each - lines) / same;
+  };
+  EXPECT_NEAR(fetched(8, 16, 168), 0.027, 0.015);
+  EXPECT_NEAR(fetched(16, 32, 168), 0.073, 0.02);
+  EXPECT_NEAR(fetched(32, 64, 168), 0.216, 0.03);
+  EXPECT_NEAR(fetched(32, 64, 936), 0.007, 0.01);
+}
+
+TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
+  const Machine machine = quiet_machine();
+  const Traffic traffic{.same_parts = 1, .l1_lines = 168};
+  Random random;
+  Lines lines(machine, traffic, {}, random);
+  lines.held(7, 2, 0);
+  ASSERT_EQ(lines.missed(), 2U);
+  const double there = lines.ask(300);
+  EXPECT_NEAR(there, 300, 33) << "lines of the L2 differ by as much";
+  EXPECT_EQ(lines.held(7, 2, 100), there) << "both on their way: the later of them";
+  EXPECT_EQ(lines.missed(), 0U);
+  EXPECT_EQ(lines.held(7, 2, there), there + machine.l1_latency) << "a hit";
+  EXPECT_EQ(lines.missed(), 0U);
+}
+
+TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
+  const auto cycles_per_line = [](std::size_t l1_lines) {
+    const Crew crew{.blocks = 4, .warps_per_block = 4};
+    return pace(beside_stream(32, 0), crew, {.l1_lines = l1_lines}) / (16 * 32);
+  };
+  EXPECT_NEAR(cycles_per_line(16), 660 / 16.0, 2) << "as many as there is room for, each for the latency";
+  EXPECT_NEAR(cycles_per_line(512), 8, 0.3) << "the bandwidth of DRAM";
+  EXPECT_NEAR(cycles_per_line(0), 8, 0.3) << "no limit is known";
+}
+
+TEST(Simulate, TheL2LosesLinesThatAllSmsLeaveAloneForLong) {
+  const auto turn = [](double l2_bytes) {
+    const Crew lone{.blocks = 1, .warps_per_block = 1};
+    return pace(beside_stream(8, 8), lone,
+                {.load_dram = 0.5, .same_parts = 1, .l1_lines = 4, .l2_bytes = l2_bytes});
+  };
+  EXPECT_GT(turn(512), turn(1e9) + 300) << "DRAM's latency in place of the L2's";
+  EXPECT_NEAR(turn(2048), turn(1e9), 1) << "each turn streams 1 KiB";
+  EXPECT_NEAR(turn(0), turn(1e9), 1) << "of unknown size";
+}
+
+}  // namespace
+}  // namespace occbench::theory

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole program on a model of a GPU, and how long it takes."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from command import HEADER, PARAMETERS, content, occbench, parameters_but, rows, validated, working_folder
+
+
+class ModelRun(unittest.TestCase):
+    """The whole program on a model: everything but silicon."""
+
+    BANNER = "MODEL of H200: nothing here was measured"
+    MEASURED = ("blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_p90_s", "power_w")
+
+    def run_model(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        done = occbench("run", "--device", f"model:{PARAMETERS}", *words, gpu=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_quick(self) -> None:
+        with working_folder() as folder:
+            lines = self.run_model("--preset", "quick").stdout.splitlines()
+            self.assertTrue(lines[0].startswith(self.BANNER), lines[0])
+            self.assertEqual(lines[-1], self.BANNER)
+            self.assertLessEqual(len(lines[1:]), 25, "what follows the progress")
+            self.assertLessEqual(max(map(len, lines[1:])), 80)
+            self.assertRegex(lines[1], r"^The model of an H200 predicts \d+ cases in ")
+            self.assertNotIn("measured", " ".join(lines[1:-1]))
+            too_few = r"\d+ experiments: too few points for a curve in quick; --preset "
+            self.assertRegex("\n".join(lines), too_few)
+            self.assertRegex(lines[-2], r"^next   occbench report    occbench explain [a-z_]+$")
+            (run,) = folder.glob("results/*/*")
+            self.assertEqual(run.parent.name, "model-h200")
+            env = json.loads((run / "env.json").read_text())
+            self.assertEqual((env["source"], env["gpu"]["uuid"]), ("model", "model:h200"))
+            self.assertEqual(env["parameters"]["file"], str(PARAMETERS))
+            self.assertEqual(env["parameters"]["content"], json.loads(PARAMETERS.read_text()))
+            self.assertEqual(rows(run / "samples.csv"), [])
+            check = validated(run)
+            self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+            valid = 0
+            for row in rows(run / "cases.csv"):
+                self.assertEqual((row["source"], row["samples"]), ("model", "0"))
+                self.assertEqual({row[name] for name in self.MEASURED}, {""})
+                self.assertIn(row["status"], ("valid", "impossible", "skipped"))
+                self.assertEqual(bool(row["reason"]), row["status"] != "valid")
+                for name in ("throughput", "time_median_s", "throughput_predicted", "bound_predicted"):
+                    self.assertEqual(bool(row[name]), row["status"] == "valid", row["case_id"])
+                valid += row["status"] == "valid"
+            self.assertGreater(valid, 300)
+
+    def test_verbose_lists_the_experiments_first(self) -> None:
+        with working_folder():
+            words = ("--experiment", "registers,adam", "--verbose", "--output", "elsewhere")
+            lines = self.run_model("--preset", "quick", *words).stdout.splitlines()
+            closing = [line.startswith("The model of an H200 predicts") for line in lines].index(True)
+            listing = "\n".join(lines[:closing])
+            too_few = r"\nadam: .*\n(  .*\n)*  at most 2 points on a curve: too few for its shape"
+            self.assertRegex(listing, too_few)
+            self.assertRegex(listing, r"\nregisters: .*\n(  .*\n)*    90.* % of it at [\d.]+ % occupancy")
+            self.assertIn("next   occbench report elsewhere    occbench explain elsewhere registers", lines)
+
+    def test_what_a_kernel_needs_and_nobody_knows(self) -> None:
+        with working_folder():
+            unknown = dict(value=None, unit="byte/s", source="nobody", method="not measured")
+            Path("p.json").write_text(parameters_but(dram_write_bandwidth=unknown))
+            done = occbench(
+                *("run", "--device", "model:p.json", "--preset", "quick", "--output", "run"),
+                *("--experiment", "registers,tensor_core"),
+                gpu=False,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(rows(Path("run/cases.csv")))
+            for row in rows(Path("run/cases.csv")):
+                loads = row["variant"].startswith("load")
+                lacks = "the device's parameters lack 'dram_write_bandwidth', which this kernel needs"
+                if row["status"] != "impossible" and loads:
+                    self.assertEqual((row["status"], row["reason"]), ("skipped", lacks), row["case_id"])
+
+    def test_the_machine_code_that_the_build_holds_does_for_every_case(self) -> None:
+        with working_folder():
+            self.run_model("--preset", "quick", "--experiment", "barriers,tiled_matmul", "--output", "run")
+            for row in rows(Path("run/cases.csv")):
+                self.assertNotIn("no description of its machine code", row["reason"])
+
+    def test_google_benchmark_says_it_too(self) -> None:
+        with working_folder():
+            done = self.run_model("--experiment", "registers", "--benchmark_format=json")
+            self.assertEqual(json.loads(done.stdout)["context"]["source"], "model")
+            self.assertIn(self.BANNER, done.stderr)
+
+    def test_anonymous(self) -> None:
+        """Neither host nor user nor a path; the run is valid, and goes on as it was begun."""
+        with working_folder():
+            mine = Path.cwd() / "home-of-somebody"
+            mine.mkdir()
+            shutil.copy(PARAMETERS, mine / "card.json")
+            words = ("--anonymous", "--experiment", "registers", "--output", str(mine / "run"))
+            device = f"model:{mine / 'card.json'}"
+            self.assertEqual(occbench("run", "--device", device, *words, gpu=False).returncode, 0)
+            text = "".join(file.read_text() for file in (mine / "run").iterdir())
+            for word in ("home-of-somebody", str(Path.cwd()), f'"{os.uname().nodename}"', "/home"):
+                self.assertFalse(word in text, word)
+            env = json.loads((mine / "run/env.json").read_text())
+            said = (env["anonymous"], env["host"], env["command_line"])
+            self.assertEqual(said, (True, None, "occbench run --anonymous"))
+            self.assertEqual(env["parameters"]["file"], "card.json")
+            self.assertEqual(validated(mine / "run").returncode, 0)
+            whole = (mine / "run/cases.csv").read_text()
+            (mine / "run/cases.csv").write_text("".join(whole.splitlines(keepends=True)[:5]))
+            refused = occbench("run", "--resume", str(mine / "run"), "--benchmark_out=out.json", gpu=False)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("an anonymous run goes without --benchmark_out", refused.stderr)
+            self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
+            self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
+
+    def test_list_names_what_run_would(self) -> None:
+        for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
+            words = ("--device", model, "--experiment", "registers", "--format", "csv")
+            listed = occbench("list", *words, gpu=False)
+            ids = [row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))]
+            words = ("run", "--device", model, "--experiment", "registers", "--benchmark_list_tests")
+            self.assertEqual(ids, occbench(*words, gpu=False).stdout.split())
+            self.assertTrue(ids)
+
+    def test_list(self) -> None:
+        with working_folder() as folder:
+            done = self.run_model("--experiment", "registers", "--benchmark_list_tests")
+            self.assertTrue(all(name.startswith("registers.") for name in done.stdout.split()), done.stdout)
+            self.assertEqual(content(folder), {})
+
+    def test_two_models_runs_of_a_day_have_two_folders(self) -> None:
+        with working_folder() as folder:
+            for _ in range(2):
+                self.run_model("--preset", "quick", "--experiment", "registers")
+            self.assertEqual(len(list(folder.glob("results/model-h200/*"))), 2)
+
+
+class Speed(unittest.TestCase):
+    """Of an optimised build, in processor time, as this machine may be busy."""
+
+    def test_a_hundred_thousand_rows_take_two_seconds(self) -> None:
+        sizes = [(32 + 32 * (i % 32), 16 + i % 240, 128 * (i % 1000)) for i in range(100_000)]
+        table = HEADER + "\n" + "".join(f"h200,{b},{r},0,{s}\n" for b, r, s in sizes)
+        before = os.times()
+        done = occbench("calc", "--batch", "-", stdin=table, gpu=False)
+        after = os.times()
+        self.assertEqual(len(done.stdout.splitlines()), 100_001)
+        processor_s = sum(after[2:4]) - sum(before[2:4])  # of the child
+        self.assertLess(processor_s, 2)
+
+    def test_whose_machine_code_it_is(self) -> None:
+        said = {
+            "a100": ("sm_80", ["sm_80"], ""),
+            "l40s": ("sm_89", ["sm_89"], ""),
+            "h100": ("sm_90", ["sm_90"], ""),
+            # its compiler sets two loops of pointer_chase in another order
+            "b200": (
+                "sm_100",
+                ["sm_90", "sm_100"],
+                "; machine code of sm_90 stands in for sm_100's in some kernels",
+            ),
+            "v100": ("sm_70", ["sm_80"], "; machine code of sm_80 stands in for sm_70's"),
+        }
+        with working_folder():
+            for name, (own, described, borrowed) in said.items():
+                words = ("--preset", "quick", "--experiment", "reduction", "--output", name)
+                done = occbench("run", "--device", f"model:{name}", *words, gpu=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"parameters: {name}.json (built in){borrowed}\n", done.stdout + done.stderr)
+                environment = json.loads(Path(name, "env.json").read_text())
+                self.assertEqual(environment["machine_code"], {"architecture": own, "described": described})
+
+    def test_standard_takes_less_than_a_minute(self) -> None:
+        with working_folder():
+            before = os.times()
+            words = ("run", "--device", f"model:{PARAMETERS}", "--preset", "standard")
+            self.assertEqual(occbench(*words, gpu=False).returncode, 0)
+            after = os.times()
+            processor_s = sum(after[2:4]) - sum(before[2:4])  # of the child
+            self.assertLess(processor_s, 2 * 60, "a minute of two cores")
+
+
+if __name__ == "__main__":
+    unittest.main()
