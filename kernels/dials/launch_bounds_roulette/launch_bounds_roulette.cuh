@@ -38,8 +38,8 @@ struct SpillToShared {
   }
 };
 
-// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often a pass loads and
-// stores a value that it has no register for; sizes the work, and nothing else.
+// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often a pass loads
+// and stores a value that it has no register for; sizes the work, and nothing else.
 
 constexpr int usual_block = 256;
 
