@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "harness/theory/catalogue.hpp"
+#include "harness/theory/hardware.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench {
@@ -115,23 +116,31 @@ Estimate estimate(const Recipe& recipe, std::span<const Measurement> measurement
   return {.method = e.what()};
 }
 
+namespace {
+
+/// What was found of each recipe, whatever it is of.
+nlohmann::ordered_json entry_of(const Recipe& recipe, const Estimate& found, std::string_view unit) {
+  std::string source;
+  for (const CaseSpec& spec : recipe.cases) source += (source.empty() ? "" : "; ") + spec.id();
+  nlohmann::ordered_json entry{{"value", nullptr},
+                               {"unit", unit},
+                               {"source", source.empty() ? "an empty kernel" : source},
+                               {"method", found.method}};
+  if (found.value) entry["value"] = rounded(*found.value);
+  if (found.low) entry["low"] = rounded(*found.low);
+  if (found.high) entry["high"] = rounded(*found.high);
+  return entry;
+}
+
+}  // namespace
+
 nlohmann::ordered_json parameters_json(const Device& device, std::string_view commit, std::string_view date,
                                        std::span<const Recipe> recipes, std::span<const Estimate> estimates) {
   nlohmann::ordered_json parameters;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Estimate& found = estimates[i];
-    std::string source;
-    for (const CaseSpec& spec : recipes[i].cases) source += (source.empty() ? "" : "; ") + spec.id();
     const auto field =
         std::ranges::find(theory::parameter_fields(), recipes[i].parameter, &theory::ParameterField::name);
-    auto& entry = parameters[std::string(recipes[i].parameter)];
-    entry = {{"value", nullptr},
-             {"unit", field->unit},
-             {"source", source.empty() ? "an empty kernel" : source},
-             {"method", found.method}};
-    if (found.value) entry["value"] = rounded(*found.value);
-    if (found.low) entry["low"] = rounded(*found.low);
-    if (found.high) entry["high"] = rounded(*found.high);
+    parameters[std::string(recipes[i].parameter)] = entry_of(recipes[i], estimates[i], field->unit);
   }
   return {{"format", 1},
           {"device", device.name},
@@ -142,6 +151,20 @@ nlohmann::ordered_json parameters_json(const Device& device, std::string_view co
           {"commit", commit},
           {"date", date},
           {"parameters", parameters}};
+}
+
+nlohmann::ordered_json facts_json(const Device& device, std::string_view commit, std::string_view date,
+                                  std::span<const Recipe> recipes, std::span<const Estimate> estimates) {
+  nlohmann::ordered_json facts;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    const theory::Fact& fact = theory::fact_of(recipes[i].parameter);
+    auto& entry = facts[std::string(fact.name)];
+    entry = entry_of(recipes[i], estimates[i], fact.unit);
+    entry["held"] = fact.value;
+    entry["of"] = fact.of.empty() ? "every GPU" : fact.of;
+  }
+  return {{"format", 1},      {"device", device.name}, {"uuid", device.uuid},
+          {"commit", commit}, {"date", date},          {"facts", facts}};
 }
 
 }  // namespace occbench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model's parameters as recipes: which cases of family `calibration` to time, and what to make of their
-//   times.
+// The model's parameters, and its facts of hardware, as recipes: which cases of families `calibration` and
+// `probes` to time, and what to make of their times.
 #pragma once
 
 #include <functional>
@@ -46,9 +46,12 @@ Measurement measurement_of(const CaseResult& result, std::span<const SampleRow> 
 
 using Readings = std::span<const Reading>;
 
-/// How one parameter is found.
+/// Cycles between instructions of one scheduler, from two loops that differ by `instructions` a pass.
+double interval_between(const Reading& shorter, const Reading& longer, double instructions);
+
+/// How one parameter or fact is found.
 struct Recipe {
-  std::string_view parameter;   ///< name in theory::parameter_fields()
+  std::string_view parameter;   ///< name in theory::parameter_fields(), or in theory::hardware::facts
   std::vector<CaseSpec> cases;  ///< all of them are needed; none: it is the time of an empty launch
   std::string method;           ///< one line
   /// In the parameter's unit. Throws std::domain_error with one line when these readings do not give it.
@@ -59,6 +62,9 @@ struct Recipe {
 
 /// One for each of theory::parameter_fields(), in their order, for a device of these limits.
 std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm);
+
+/// Of those facts that a kernel here can measure.
+std::vector<Recipe> probe_recipes(const theory::SmLimits& sm);
 
 /// The recipes' cases without repetition, in groups to be measured each by itself: what finds its data in the
 /// L2, what needs it flushed, and the tensor loads, which heat the board.
@@ -78,5 +84,9 @@ Estimate estimate(const Recipe& recipe, std::span<const Measurement> measurement
 /// why.
 nlohmann::ordered_json parameters_json(const Device& device, std::string_view commit, std::string_view date,
                                        std::span<const Recipe> recipes, std::span<const Estimate> estimates);
+
+/// probes.json: what the model holds for true, and what was found here.
+nlohmann::ordered_json facts_json(const Device& device, std::string_view commit, std::string_view date,
+                                  std::span<const Recipe> recipes, std::span<const Estimate> estimates);
 
 }  // namespace occbench

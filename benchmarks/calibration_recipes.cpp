@@ -15,12 +15,6 @@ namespace {
 
 constexpr double schedulers = 4;  // of an SM, on every GPU since 2017
 
-/// Between instructions of one scheduler, from two loops that differ by `instructions` a pass.
-double interval_between(const Reading& shorter, const Reading& longer, double instructions) {
-  return (longer.cycles_per_pass() - shorter.cycles_per_pass()) /
-         (instructions * longer.warps_per_sm / schedulers);
-}
-
 /// Of one warp's barrier on a full SM.
 double barrier_cycles(const Reading& two, const Reading& eight) {
   return (eight.cycles_per_pass() - two.cycles_per_pass()) / (6 * two.warps_per_sm);
@@ -87,6 +81,11 @@ double turnover_cycles(Readings r) {
 }
 
 }  // namespace
+
+double interval_between(const Reading& shorter, const Reading& longer, double instructions) {
+  return (longer.cycles_per_pass() - shorter.cycles_per_pass()) /
+         (instructions * longer.warps_per_sm / schedulers);
+}
 
 std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
   const Sweep registry("calibrate", sm, Preset::full);

@@ -182,6 +182,65 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
   }
 }
 
+TEST(Probes, AreOfFactsAndRunOnEveryDeviceOfTheCatalogue) {
+  for (const std::string& name : theory::device_names()) {
+    const theory::SmLimits sm = theory::find_device(name).sm;
+    for (const Recipe& recipe : probe_recipes(sm)) {
+      EXPECT_NO_THROW(theory::fact_of(recipe.parameter)) << recipe.parameter;
+      EXPECT_FALSE(recipe.cases.empty()) << recipe.parameter;
+      for (const CaseSpec& c : recipe.cases) {
+        EXPECT_GT(c.block_size, 0) << name << ": " << c.id();
+        EXPECT_FALSE(c.variant->predicted) << c.id();
+      }
+    }
+  }
+}
+
+TEST(Probes, FindTheFactsOfAMadeUpDevice) {
+  const double per_scheduler = warps_per_sm / 4;
+  const auto chain = [](double steps, double cycles) { return pass_of(30 + steps * cycles); };
+  const auto all_warps = [&](double steps, double cycles) {
+    return pass_of(30 + steps * cycles * per_scheduler);
+  };
+  /// Loops of lines of code: near, then each a line from farther away.
+  const auto loops = [](std::vector<double> lines, double room, double near, double far) {
+    std::vector<Reading> readings;
+    for (const double n : lines) readings.push_back(pass_of(n * (n <= room ? near : far)));
+    return readings;
+  };
+  std::vector<Reading> sweeps;
+  for (const double rate : {6.0, 6.0, 6.0, 6.0, 4.0, 3.0, 2.0, 2.0}) sweeps.push_back(moving(rate * 1e12));
+  const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
+      {"fma_interval", {{pass_of(400 * per_scheduler)}, 2}},
+      {"fma_latency", {{chain(8, 4), chain(32, 4)}, 4}},
+      {"wide_product_interval", {{all_warps(64, 4), all_warps(256, 4)}, 4}},
+      {"special_interval", {{all_warps(64, 8), all_warps(256, 8)}, 8}},
+      {"special_latency", {{chain(16, 17), chain(64, 17)}, 17}},
+      {"fp64_latency", {{chain(16, 18), chain(64, 18), all_warps(64, 2), all_warps(256, 2)}, 16}},
+      {"mma_latency", {{chain(8, 33), chain(32, 33)}, 33}},
+      {"constant_latency", {{chain(16, 24), chain(64, 24)}, 24}},
+      {"warp_launch_interval", {{waiting(4)}, 4}},
+      {"code_near_lines", {loops({128, 224, 240, 272, 288}, 256, 8, 19), 256}},
+      {"code_near_interval", {{pass_of(512 * 19.0)}, 19}},
+      {"code_far_lines", {loops({512, 896, 960, 1088, 1152}, 1024, 19, 46), 1024}},
+      {"code_far_interval", {{pass_of(1536 * 46.0)}, 46}},
+      {"register_bytes", {{pass_of(12 * 23.0), pass_of(12 * 26.0)}, 4}},
+      {"l1_ways", {{waiting(32), waiting(32), waiting(150), waiting(270)}, 4}},
+      {"l2_line_spread", {{waiting(std::sqrt(32 * 32 / 3.0 + 16))}, 32}},
+      {"l2_request_share", {{moving(1.72e12), moving(1e12)}, 0.24}},
+      {"l2_share", {sweeps, 0.75}},
+  };
+  for (const Recipe& recipe : probe_recipes(theory::find_device("h200").sm)) {
+    SCOPED_TRACE(std::string(recipe.parameter));
+    ASSERT_TRUE(made_up.contains(recipe.parameter));
+    const auto& [readings, truth] = made_up.at(recipe.parameter);
+    ASSERT_EQ(readings.size(), recipe.cases.size());
+    const Estimate found = estimate(recipe, exact(readings));
+    ASSERT_TRUE(found.value.has_value()) << found.method;
+    EXPECT_NEAR(*found.value / truth, 1, 1e-9);
+  }
+}
+
 TEST(Estimates, TakeTheIntervalsOfTheirReadingsInQuadrature) {
   const auto all = recipes();
   // Two passes of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of 300 +-

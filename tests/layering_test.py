@@ -29,7 +29,7 @@ RULES = {
     "harness/measure/": ("", rf'"(?!harness/(io|theory|statistics|device|measure)/).*"|{ABOVE_HARNESS}'),
     "harness/record/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),
     "kernels/": (
-        rf'{STANDARD}|{DEVICE}|"kernels/.*"|"harness/device/kernel\w*\.hpp"|"harness/device/\w+\.cuh"',
+        rf'{STANDARD}|{DEVICE}|"kernels/.*"|"harness/device/kernel\w*\.hpp"|"harness/device/\w+\.cuh"|"harness/theory/hardware\.hpp"',
         "",
     ),
     "benchmarks/": ("", r'"(kernels|tests)/.*"'),

@@ -13,6 +13,7 @@
 #include "harness/io/files.hpp"
 #include "harness/measure/session.hpp"
 #include "harness/record/environment.hpp"
+#include "harness/theory/hardware.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench::commands {
@@ -24,23 +25,26 @@ namespace fs = std::filesystem;
 struct Options {
   std::string device;
   std::string output;
+  bool probes = false;
   bool force = false;
   bool allow_debug = false;
 };
 
-void print(const theory::ParameterField& field, const Estimate& e) {
-  const std::string name(field.name);
-  const std::string unit(field.unit);
-  char line[160];
-  if (!e.value)
-    std::snprintf(line, sizeof line, "  %-20s %12s %-10s  ", name.c_str(), "none", unit.c_str());
-  else
-    std::snprintf(line, sizeof line, "  %-20s %12.6g %-10s  ", name.c_str(), *e.value, unit.c_str());
-  std::cout << line;
-  if (e.low && e.high) {
-    std::snprintf(line, sizeof line, "%.6g to %.6g", *e.low, *e.high);
+/// `held`: what the model has had for it so far.
+void print(std::string_view name, std::string_view unit, const Estimate& e, std::optional<double> held) {
+  const auto text = [](const char* format, auto... values) {
+    char line[160];
+    std::snprintf(line, sizeof line, format, values...);
     std::cout << line;
-  }
+  };
+  text("  %-24s ", std::string(name).c_str());
+  if (held) text("%10.6g ", *held);
+  if (e.value)
+    text("%12.6g ", *e.value);
+  else
+    text("%12s ", "none");
+  text("%-12s ", std::string(unit).c_str());
+  if (e.low && e.high) text("%.6g to %.6g", *e.low, *e.high);
   std::cout << (e.value ? "" : e.method) << '\n';
 }
 
@@ -52,7 +56,7 @@ int calibrate(const Options& o) {
   const std::string run_folder = default_run_folder(device);
   const fs::path file = !o.output.empty() ? fs::path(o.output)
                                           : fs::path("results") / run_folder.substr(0, run_folder.find('/')) /
-                                                "parameters.json";
+                                                (o.probes ? "probes.json" : "parameters.json");
   std::error_code error;
   if (fs::is_directory(file, error)) throw UserError(Exit::file, file.string() + ": is a folder, not a file");
   if (fs::exists(file, error) && !o.force)
@@ -65,7 +69,7 @@ int calibrate(const Options& o) {
   }
 
   Session session(device, {}, 1);
-  const auto recipes = calibration_recipes(device.sm);
+  const auto recipes = o.probes ? probe_recipes(device.sm) : calibration_recipes(device.sm);
   const auto groups = calibration_groups(recipes);
   std::size_t count = 0;
   for (const auto& group : groups) count += group.size();
@@ -89,6 +93,7 @@ int calibrate(const Options& o) {
   }
   progress.clear();
 
+  if (o.probes) std::cout << "  fact                           held         here\n";
   std::vector<Estimate> estimates;
   for (const Recipe& recipe : recipes) {
     std::vector<Measurement> of_recipe;
@@ -96,11 +101,18 @@ int calibrate(const Options& o) {
     estimates.push_back(recipe.cases.empty()
                             ? Estimate{.value = session.empty_launch_s(), .method = recipe.method}
                             : estimate(recipe, of_recipe));
-    print(*std::ranges::find(theory::parameter_fields(), recipe.parameter, &theory::ParameterField::name),
-          estimates.back());
+    if (o.probes) {
+      const theory::Fact& fact = theory::fact_of(recipe.parameter);
+      print(fact.name, fact.unit, estimates.back(), fact.value);
+    } else {
+      const auto& field =
+          *std::ranges::find(theory::parameter_fields(), recipe.parameter, &theory::ParameterField::name);
+      print(field.name, field.unit, estimates.back(), {});
+    }
   }
-  const auto json = parameters_json(device, build_commit(), run_folder.substr(run_folder.find('/') + 1, 10),
-                                    recipes, estimates);
+  const std::string date = run_folder.substr(run_folder.find('/') + 1, 10);
+  const auto json =
+      (o.probes ? facts_json : parameters_json)(device, build_commit(), date, recipes, estimates);
   replace_file(file, json.dump(2) + "\n");
   std::cout << count << " cases in " << duration(progress.elapsed_s()) << ", in " << file.string() << '\n';
   return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
@@ -111,12 +123,17 @@ int calibrate(const Options& o) {
 void add_calibrate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("calibrate", "Measures what a model of this GPU must be told");
   command->group("Model")->footer(
-      "Example\n  occbench calibrate --output h200.json\n  occbench run --parameters h200.json");
+      "Example\n  occbench calibrate --output h200.json\n  occbench run --parameters h200.json\n"
+      "  occbench calibrate --probes");
   auto o = std::make_shared<Options>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)")
       ->type_name("GPU");
-  command->add_option("--output", o->output, "File (default: results/<gpu>/parameters.json)")
+  command->add_flag("--probes", o->probes,
+                    "Measures what the model holds for true of every GPU, instead of its parameters");
+  command
+      ->add_option("--output", o->output,
+                   "File (default: results/<gpu>/parameters.json, or probes.json there)")
       ->type_name("FILE")
       ->check(not_empty);
   command->add_flag("--force", o->force, "Replaces a file that is there");

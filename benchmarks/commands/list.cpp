@@ -67,6 +67,7 @@ nlohmann::json json_of(const Variant& v) {
           {"only_this_cc", v.only_this_cc},
           {"may_spill", v.may_spill},
           {"spills_to_shared", v.spills_to_shared},
+          {"predicted", v.predicted},
           {"hot_loops", v.hot_loops},
           {"loop_trips", v.loop_trips},
           {"instructions", v.instructions}};

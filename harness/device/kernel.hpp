@@ -161,6 +161,7 @@ struct Variant {
   /// bound.
   std::function<std::int64_t(const Arena&, const Shape&)> max_iterations = nullptr;
   std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
+  bool predicted = true;        ///< an experiment's: the model is told its machine code
   const void* entry = nullptr;  ///< host stub of the __global__ function
 };
 

@@ -3,7 +3,8 @@
 // name.
 //
 // A fact is of one device where it was measured, and assumed of all others; of none where a manual says it of
-// all. 'beside the suite': measured by a kernel that is not in the tree; docs/history.md has what was seen.
+// all. 'beside the suite': measured by a kernel that was not in the tree; docs/history.md has what was seen.
+// What a kernel of the tree can measure, `occbench calibrate --probes` does: benchmarks/probe_recipes.cpp.
 #pragma once
 
 #include <array>
@@ -204,11 +205,13 @@ inline constexpr Fact facts[] = {
 
 }  // namespace hardware
 
-/// A fact's value; a name that is not there does not compile.
-consteval double fact(std::string_view name) {
+/// Throws std::invalid_argument where there is none of this name.
+constexpr const Fact& fact_of(std::string_view name) {
   for (const Fact& f : hardware::facts)
-    if (f.name == name) return f.value;
+    if (f.name == name) return f;
   throw std::invalid_argument("no such fact");
 }
+/// A fact's value; a name that is not there does not compile.
+consteval double fact(std::string_view name) { return fact_of(name).value; }
 
 }  // namespace occbench::theory

@@ -119,7 +119,8 @@ std::size_t l2_bytes() {
   return bytes;
 }
 
-/// `share`: of the L2, at most `most_bytes`. Less than half: some L2s keep a line twice, once in each half.
+/// `share`: of the L2, at most `most_bytes`. What all of it must hold is less than half: some L2s keep a line
+/// twice, once in each half.
 void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes, int fixed_block_size) {
   constexpr std::size_t largest_tile = 1024 * l2_loads * 16;  // of a block
   const auto set_bytes = [=](const Shape& shape) {            // whole tiles
@@ -171,6 +172,7 @@ void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes,
             };
             return problem;
           },
+      .predicted = false,
       .entry = reinterpret_cast<const void*>(free_entry<L2Sweep>),
   });
 }
@@ -240,6 +242,7 @@ void add_dram(const std::string& name) {
             };
             return problem;
           },
+      .predicted = false,
       .entry = reinterpret_cast<const void*>(free_entry<Dram<op>>),
   });
 }
@@ -274,6 +277,7 @@ void add_narrow_writes() {
             };
             return problem;
           },
+      .predicted = false,
       .entry = reinterpret_cast<const void*>(free_entry<NarrowWrites>),
   });
 }
@@ -281,6 +285,8 @@ void add_narrow_writes() {
 const Registration registered{[] {
   add_l2_sweep("l2-sweep", 0.25, std::size_t{1} << 31, 0);
   add_l2_sweep("l2-sweep-2MiB", 0.25, 2 * mebibyte, 1024);
+  for (const int percent : {50, 60, 65, 70, 75, 80, 90, 110})  // of the L2's size
+    add_l2_sweep("l2-sweep-" + std::to_string(percent), percent / 100.0, std::size_t{1} << 31, 512);
   add_dram<Op::read>("dram-read");
   add_dram<Op::write>("dram-write");
   add_dram<Op::copy>("dram-copy");

@@ -113,6 +113,7 @@ void add_bulk() {
             };
             return problem;
           },
+      .predicted = false,
       .entry = reinterpret_cast<const void*>(free_entry<Bulk>),
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Family `calibration`: what the model is told, measured by kernels that it is never judged on. No experiment
-// runs them; `occbench calibrate` runs nothing else. Each file of the folder measures one part of the GPU.
+// Families `calibration` and `probes`: what the model is told, measured by kernels that it is never judged
+// on. No experiment runs them; `occbench calibrate` runs nothing else. Each file measures one part of a GPU.
 #pragma once
 
 #include <cmath>
@@ -44,6 +44,7 @@ __host__ __device__ inline unsigned logic(unsigned word, unsigned other) {
 /// What the variants differ in; all put out one value per thread.
 struct Form {
   std::string name;
+  std::string family = "calibration";
   Pass pass = {};
   Instructions instructions = {};
   int hot_loops = 1;
@@ -65,7 +66,7 @@ struct Form {
 inline void add(const Form& f) {
   Dials dials;  // built in place, g++ 12 warns of an uninitialised string in it
   add_variant({
-      .family = "calibration",
+      .family = f.family,
       .name = f.name,
       .dials = dials,
       .ceiling = f.ceiling,
@@ -97,6 +98,7 @@ inline void add(const Form& f) {
             };
             return problem;
           },
+      .predicted = false,
       .entry = f.entry,
   });
 }

@@ -214,19 +214,29 @@ std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_page, int
   return walk_mismatch<Walk>(arena, first_page, blocks, "link", links, end_of, steps);
 }
 
-/// Cycles of one load over (at most a page of) the blocks: their mean, or their standard deviation.
-double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, bool spread) {
+/// What is told of the loads of (at most a page of) the blocks: the mean of all, their standard deviation, or
+/// that of a block's own, in which no SM's distance is.
+enum class Told { mean, spread, own_spread };
+double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Told told) {
   const auto page = arena.output_value<Page>(first_page);
   double steps = 0;
   double cycles = 0;
   double squares = 0;
-  for (std::size_t b = 0; b < std::min(static_cast<std::size_t>(blocks), walks_per_page); ++b) {
-    steps += static_cast<double>(page[b].steps);
-    cycles += static_cast<double>(page[b].cycles);
-    squares += static_cast<double>(page[b].squares);
+  double own_variances = 0;
+  const std::size_t count = std::min(static_cast<std::size_t>(blocks), walks_per_page);
+  for (std::size_t b = 0; b < count; ++b) {
+    const auto n = static_cast<double>(page[b].steps);
+    const auto of_block = static_cast<double>(page[b].cycles);
+    const auto squares_of_block = static_cast<double>(page[b].squares);
+    steps += n;
+    cycles += of_block;
+    squares += squares_of_block;
+    own_variances += squares_of_block / n - of_block / n * (of_block / n);
   }
   const double mean = cycles / steps;
-  return spread ? std::sqrt(squares / steps - mean * mean) : mean;
+  if (told == Told::mean) return mean;
+  return std::sqrt(told == Told::spread ? squares / steps - mean * mean
+                                        : own_variances / static_cast<double>(count));
 }
 
 /// A chain through the memory.
@@ -236,14 +246,15 @@ struct ChaseForm {
   unsigned lap;           ///< steps that are not timed
   double latency_cycles;  ///< about
   bool cold;              ///< every step is to miss the L2
-  bool single;
+  Told told;              ///< a spread: of loads that are timed one by one
   const void* entry;
 };
 
 void add_chase(const ChaseForm& f) {
   const auto links = static_cast<unsigned>(f.bytes / sizeof(Link));
-  const int loads = f.single ? 1 : unrolled;  // of a pass
-  Dials dials;                                // built in place, g++ 12 warns of an uninitialised string in it
+  const bool single = f.told != Told::mean;
+  const int loads = single ? 1 : unrolled;  // of a pass
+  Dials dials;                              // built in place, g++ 12 warns of an uninitialised string in it
   dials.data_type = "u64";
   dials.bytes_per_access = sizeof(Link*);
   dials.working_set_bytes = f.bytes;
@@ -253,8 +264,8 @@ void add_chase(const ChaseForm& f) {
       .dials = dials,
       .ceiling = Ceiling::none,
       .pass = {.latency_cycles = loads * f.latency_cycles},
-      .instructions = {{"LDG.64", f.single ? 1 : 2 * unrolled}},  // the lap's loop, and the timed one
-      .hot_loops = f.single ? 1 : 2,
+      .instructions = {{"LDG.64", single ? 1 : 2 * unrolled}},  // the lap's loop, and the timed one
+      .hot_loops = single ? 1 : 2,
       .fixed_block_size = 32,
       .l2_before = f.cold ? L2::clean : L2::warm,
       .check_iterations = 100,
@@ -278,10 +289,11 @@ void add_chase(const ChaseForm& f) {
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, links, steps); };
             problem.own_cycles_per_pass = [=, &arena] {
-              return cycles_per_load(arena, 0, shape.grid_size, f.single);
+              return cycles_per_load(arena, 0, shape.grid_size, f.told);
             };
             return problem;
           },
+      .predicted = false,
       .entry = f.entry,
   });
 }
@@ -351,10 +363,11 @@ void add_loaded(const std::string& name) {
                                : mismatch_of(arena, first_page(shape), shape.grid_size, links, {});
             };
             problem.own_cycles_per_pass = [=, &arena] {
-              return cycles_per_load(arena, first_page(shape), shape.grid_size, false);
+              return cycles_per_load(arena, first_page(shape), shape.grid_size, Told::mean);
             };
             return problem;
           },
+      .predicted = false,
       .entry = reinterpret_cast<const void*>(free_entry<Loaded<copies>>),
   });
 }
@@ -364,11 +377,13 @@ const Registration registered{[] {
     return cache == Cache::l1 ? reinterpret_cast<const void*>(free_entry<Chase<Cache::l1>>)
                               : reinterpret_cast<const void*>(free_entry<Chase<Cache::l2>>);
   };
-  add_chase({"l1-chain", 8 * kibibyte, 64, 35, false, false, chase(Cache::l1)});
-  add_chase({"l1-overflow", 32 * kibibyte, 512, 35, false, false, chase(Cache::l1)});
-  add_chase({"l2-chain", 4 * mebibyte, unrolled, 280, false, false, chase(Cache::l2)});
-  add_chase({"dram-chain", dram_chain_bytes, unrolled, 680, true, false, chase(Cache::l2)});
-  add_chase({"dram-single", dram_chain_bytes, 0, 720, true, true,
+  add_chase({"l1-chain", 8 * kibibyte, 64, 35, false, Told::mean, chase(Cache::l1)});
+  add_chase({"l1-overflow", 32 * kibibyte, 512, 35, false, Told::mean, chase(Cache::l1)});
+  add_chase({"l2-chain", 4 * mebibyte, unrolled, 280, false, Told::mean, chase(Cache::l2)});
+  add_chase({"dram-chain", dram_chain_bytes, unrolled, 680, true, Told::mean, chase(Cache::l2)});
+  add_chase({"dram-single", dram_chain_bytes, 0, 720, true, Told::spread,
+             reinterpret_cast<const void*>(free_entry<SingleLoads>)});
+  add_chase({"l2-single", 4 * mebibyte, 0, 320, false, Told::own_spread,
              reinterpret_cast<const void*>(free_entry<SingleLoads>)});
   add_loaded<false>("dram-loaded");
   add_loaded<true>("dram-loaded-copy");

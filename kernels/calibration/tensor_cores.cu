@@ -22,12 +22,6 @@ __host__ __device__ constexpr bool flips(int pass) {
   return (mix(static_cast<unsigned>(pass) + 77) & 1) != 0;
 }
 
-// A warp's tile of 32 x 24 sums: every product of two fragments of A and three of B.
-constexpr int a_fragments = 2;
-constexpr int b_fragments = 3;
-constexpr int mma_steps = 8;
-constexpr int mma_per_pass = mma_steps * a_fragments * b_fragments;
-
 __host__ __device__ constexpr unsigned a_at(int f, int row, int k) {
   return static_cast<unsigned>(f * 256 + row * 16 + k);
 }
@@ -35,6 +29,8 @@ __host__ __device__ constexpr unsigned b_at(int f, int k, int column) {
   return static_cast<unsigned>(1024 + f * 128 + column * 16 + k);
 }
 
+/// A warp's tile of sums: every product of so many fragments of A and of B, `mma_steps` times a pass.
+template <int a_fragments, int b_fragments, int mma_steps>
 struct Mma {
   using Parameters = calibration::Parameters;
 
@@ -177,8 +173,10 @@ double walk(int passes, bool turns) {
   return walked;
 }
 
-void add_mma() {
-  add({.name = "mma-2x3",
+template <int a_fragments, int b_fragments, int mma_steps>
+void add_mma(const std::string& name) {
+  constexpr int mma_per_pass = mma_steps * a_fragments * b_fragments;
+  add({.name = name,
        .pass = {.flop = mma_per_pass * 2.0 * 16 * 8 * 16 / 32,
                 .latency_cycles = 33.0 * mma_steps,
                 .pipe_cycles_per_warp = 1.6 * mma_per_pass},
@@ -201,7 +199,7 @@ void add_mma() {
              });
            },
        .tolerance = [](int passes) { return 4e-6 * 16 * 24 * mma_steps * passes; },
-       .entry = reinterpret_cast<const void*>(free_entry<Mma>)});
+       .entry = reinterpret_cast<const void*>(free_entry<Mma<a_fragments, b_fragments, mma_steps>>)});
 }
 
 std::vector<double> wgmma_reference(int passes) {
@@ -239,7 +237,9 @@ void add_wgmma() {
 }
 
 const Registration registered{[] {
-  add_mma();
+  add_mma<2, 3, 8>("mma-2x3");
+  add_mma<1, 1, 8>("mma-chain-8");
+  add_mma<1, 1, 32>("mma-chain-32");
   add_wgmma();
 }};
 

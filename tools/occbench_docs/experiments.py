@@ -109,9 +109,11 @@ def said(run: Run, name: str) -> str:
 
 
 def families(name: str) -> str:
-    """The kernels that an experiment runs, as their files."""
+    """The kernels that an experiment runs, as their files or folders."""
     found = sorted({family for run in runs() for family in run.of(name)["family"]})
-    paths = {path.stem: path.relative_to(ROOT) for path in (ROOT / "kernels").rglob("*.cu")}
+    shelves = ("dials", "mechanisms", "everyday")
+    each = [path for shelf in shelves for path in (ROOT / "kernels" / shelf).iterdir()]
+    paths = {path.stem: f"{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in each}
     return ", ".join(f"`{paths[family]}`" for family in found if family in paths)
 
 

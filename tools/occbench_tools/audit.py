@@ -222,7 +222,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.verbose:
             more = f"; around it: {spell(around)}" if around else ""
             print(printable(f"ok   {name}: {spell(counts)}{more}"))
-        if attributes:
+        if attributes and variant.get("predicted", True):
             try:
                 lines = describe.describe(variant, code, attributes.get(kernel))
                 if name in reference:

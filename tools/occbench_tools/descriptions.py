@@ -83,9 +83,13 @@ def beside(folder: Path, family: str) -> str:
 
 
 def write(folder: Path, arch: str, descriptions: Descriptions, toolkit: str) -> None:
-    """A file per family, each whole or not at all. Raises OSError."""
+    """A file per family, each whole or not at all, in the order of the file that is there. Raises OSError."""
     (folder / arch).mkdir(parents=True, exist_ok=True)
-    for family, each in by_family(descriptions).items():
+    for family, described in by_family(descriptions).items():
+        each = described
+        with suppress(Failure):
+            before = [*read(folder / arch / f"{family}.txt")[1], *described]
+            each = dict(sorted(described.items(), key=lambda one: before.index(one[0])))
         lines = [
             f"# {arch} machine code of CUDA {toolkit}",
             "# written by occbench audit --describe; occbench_tools/describe.py says how to read it",

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: how many lines of code an SM keeps near, and what a line from farther away takes: loops of FMAs of
+//   all lengths.
+// Expected: cc 9.0: 8 cycles a line up to 32 KB, 19 up to 128 KB, 46 beyond.
+// Published: Jia et al. (2018, Volta), who find 12 KB and 128 KB there.
+#include <cmath>
+
+#include "kernels/calibration/calibration.cuh"
+
+namespace occbench::probes {
+
+using calibration::Parameters;
+
+constexpr int line_instructions = 8;  // 128 bytes
+constexpr int chains = 8;             // so that none waits for the one before it
+
+/// A loop of so many lines of FMAs. What counts and branches is a line more.
+template <int lines>
+struct Code {
+  using Parameters = calibration::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    float x[chains];
+#pragma unroll
+    for (int j = 0; j < chains; ++j) x[j] = calibration::chain_start(index, j);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < lines; ++i) {
+#pragma unroll
+        for (int j = 0; j < chains; ++j) x[j] = fmaf(-x[j], x[j], calibration::drift);
+      }
+    }
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < chains; ++j) sum += x[j];
+    p.output[index] = sum;
+  }
+};
+
+namespace {
+
+template <int lines>
+void add_code() {
+  static_assert(chains == line_instructions);
+  calibration::add({.name = "code-" + std::to_string(lines),
+                    .family = "probes",
+                    .pass = {.flop = 2.0 * chains * lines, .latency_cycles = 16.0 * lines},
+                    .instructions = {{"FFMA", chains * lines}},
+                    .operations = chains * lines,
+                    .reference =
+                        [](const float*, int passes) {
+                          return calibration::of_each_lane([=](int thread) {
+                            float sum = 0;
+                            for (int j = 0; j < chains; ++j)
+                              sum += calibration::chain_after(thread, j, std::int64_t{passes} * lines);
+                            return sum;
+                          });
+                        },
+                    .entry = reinterpret_cast<const void*>(free_entry<Code<lines>>)});
+}
+
+const Registration registered{[] {
+  for_each_value<128, 224, 240, 272, 288, 512, 896, 960, 1088, 1152, 1536>(
+      []<int lines>(std::integral_constant<int, lines>) { add_code<lines>(); });
+}};
+
+}  // namespace
+
+}  // namespace occbench::probes

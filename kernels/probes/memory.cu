@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows: what shared memory, an L1's set and the L2's requests cost, and how fast the warps of a block begin.
+// Expected: H200: a lane's 16 bytes come back 3 cycles after its first 4; five lines of a set evict each
+//   other, four do not; 32 bytes from each of four lines take 1.7 times as long as a line whole; a warp
+//   begins 4 cycles after the one before it.
+// Published: Jia et al. (2018, Volta) for the sets; Mei and Chu (TPDS 2017).
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "harness/theory/hardware.hpp"
+#include "kernels/calibration/calibration.cuh"
+
+namespace occbench::probes {
+
+using calibration::Parameters;
+
+// ---- Shared memory ----
+
+constexpr unsigned rows = 16;
+constexpr unsigned row_bytes = 512;  // 16 bytes of each lane
+constexpr int links = 12;            // loads of a pass
+
+__host__ __device__ constexpr unsigned next_row(unsigned row) { return (5 * row + 3) % rows; }
+
+/// Each lane follows a chain of its own; of a load's 16 bytes the first four lead on.
+struct WideChain {
+  using Parameters = calibration::Parameters;
+
+  static __device__ void run(const Parameters& p) {
+    __shared__ __align__(16) unsigned table[rows * row_bytes / 4];
+    const unsigned first = device::shared_address(table);
+#pragma unroll 1
+    for (unsigned x = threadIdx.x; x < rows * row_bytes / 4; x += blockDim.x)
+      table[x] = first + next_row(x / (row_bytes / 4)) * row_bytes + x % (row_bytes / 4) / 4 * 16;
+    __syncthreads();
+    unsigned at = first + (threadIdx.x / 32 + threadIdx.x) % rows * row_bytes + threadIdx.x % 32 * 16;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < links; ++i) {
+        [[maybe_unused]] unsigned rest[3];
+        asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%0];"
+                     : "+r"(at), "=r"(rest[0]), "=r"(rest[1]), "=r"(rest[2]));
+      }
+    }
+    p.output[device::thread_index()] = static_cast<float>((at - first) / row_bytes);
+  }
+};
+
+// ---- Beginning ----
+
+struct BeginParameters {
+  float* output;  ///< one per thread, then per block the cycles from its second warp to its last
+  int passes;
+};
+
+/// Each warp reads the clock as the first thing it does.
+struct Begin {
+  using Parameters = BeginParameters;
+
+  static __device__ void run(const Parameters& p) {
+    const long long now = clock64();
+    __shared__ long long began[32];
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (threadIdx.x % 32 == 0) began[warp] = now;
+    const std::int64_t index = device::thread_index();
+    float x = calibration::chain_start(index, 0);
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) x = fmaf(-x, x, calibration::drift);
+    p.output[index] = x;
+    __syncthreads();
+    // The first warp is left out: it may have had a census to begin with.
+    if (threadIdx.x == 0)
+      p.output[device::thread_count() + blockIdx.x] =
+          static_cast<float>(began[blockDim.x / 32 - 1] - began[1]);
+  }
+};
+
+// ---- The L1's sets ----
+
+struct alignas(128) Line {
+  const Line* next;
+  unsigned char rest[120];
+};
+
+constexpr std::size_t region_lines = std::size_t{1}
+                                     << 19;  // 64 MiB: what the parities of a line's number know
+constexpr int groups = 64;
+constexpr int unrolled = 16;
+
+struct SetParameters {
+  const Line* const* first;  ///< of each group's chain
+  std::uint64_t* walks;      ///< per block: where it ended, and its cycles
+  int passes;
+};
+
+/// One warp a block goes round the lines of a group, a second time and more by the clock.
+struct SetChain {
+  using Parameters = SetParameters;
+
+  static __device__ __forceinline__ void steps(const Line*& at, int passes) {
+#pragma unroll 1
+    for (int pass = 0; pass < passes; ++pass) {
+#pragma unroll
+      for (int i = 0; i < unrolled; ++i) asm volatile("ld.global.u64 %0, [%0];" : "+l"(at));
+    }
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const Line* at = p.first[blockIdx.x % groups];
+    steps(at, 4);
+    const long long start = clock64();
+    steps(at, p.passes);
+    const long long end = clock64();
+    if (threadIdx.x == 0) {
+      p.walks[2 * blockIdx.x] = reinterpret_cast<std::uint64_t>(at);
+      p.walks[2 * blockIdx.x + 1] = static_cast<std::uint64_t>(end - start);
+    }
+  }
+};
+
+// ---- The L2's requests ----
+
+constexpr int gathers = 4;                // loads of a pass, under way together
+constexpr unsigned set_lines = 1U << 15;  // 4 MiB
+constexpr unsigned apart = 257;           // lines between the parts of a gather
+
+struct GatherParameters {
+  const float* input;
+  float* output;  ///< one per thread
+  int passes;
+};
+
+/// A warp loads 128 bytes at a time: a line whole, or 32 bytes from each of four.
+template <bool whole>
+struct Gather {
+  using Parameters = GatherParameters;
+
+  /// Of the set, in elements, for load j of a warp in a pass.
+  static __host__ __device__ constexpr unsigned element(unsigned warp, unsigned pass, unsigned j,
+                                                        unsigned lane) {
+    const unsigned load = (warp * 40503U + pass * 12289U + j * 8191U) % set_lines;
+    if (whole) return load * 32 + lane;
+    return (load + lane / 8 * apart) % set_lines * 32 + load % 4 * 8 + lane % 8;
+  }
+
+  static __device__ void run(const Parameters& p) {
+    const std::int64_t index = device::thread_index();
+    const auto warp = static_cast<unsigned>(index / 32);
+    const unsigned lane = threadIdx.x % 32;
+    float sum = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < p.passes; ++pass) {
+      float x[gathers];
+#pragma unroll
+      for (int j = 0; j < gathers; ++j)
+        x[j] = __ldcg(p.input + element(warp, static_cast<unsigned>(pass), static_cast<unsigned>(j), lane));
+#pragma unroll
+      for (int j = 0; j < gathers; ++j) sum += x[j];
+    }
+    p.output[index] = sum;
+  }
+};
+
+namespace {
+
+void add_wide_chain() {
+  calibration::add({.name = "shared-chain-16B",
+                    .family = "probes",
+                    .pass = {.latency_cycles = 27.0 * links},
+                    .instructions = {{"STS.32", 1}, {"LDS.128", links}},
+                    .hot_loops = 2,  // linking, and following
+                    .operations = links,
+                    .fixed_block_size = 32,
+                    .reference =
+                        [](const float*, int passes) {
+                          return calibration::of_each_lane([=](int thread) {
+                            unsigned row = static_cast<unsigned>(thread) % rows;
+                            for (int step = 0; step < passes * links; ++step) row = next_row(row);
+                            return row;
+                          });
+                        },
+                    .entry = reinterpret_cast<const void*>(free_entry<WideChain>)});
+}
+
+void add_begin() {
+  add_variant({
+      .family = "probes",
+      .name = "begin",
+      .ceiling = Ceiling::none,
+      .pass = {.flop = 2, .latency_cycles = 14},
+      .instructions = {{"FFMA", 1}},
+      .fixed_block_size = 1024,
+      .l2_before = L2::warm,
+      .check_iterations = 5,
+      .prepare =
+          [](Arena& arena, const Shape& shape) {
+            const auto threads = static_cast<std::size_t>(shape.threads());
+            const auto blocks = static_cast<std::size_t>(shape.grid_size);
+            Problem problem;
+            problem.set_parameters(
+                BeginParameters{arena.output<float>(), static_cast<int>(shape.iterations)});
+            problem.work.flop = 2.0 * static_cast<double>(shape.threads() * shape.iterations);
+            problem.repeatable_bytes = threads * sizeof(float);  // behind them are clocks
+            problem.poison = [=, &arena] { arena.poison_output((threads + blocks) * sizeof(float)); };
+            problem.mismatch = [=, &arena] {
+              const auto outputs = calibration::of_each_lane(
+                  [&](int thread) { return calibration::chain_after(thread, 0, shape.iterations); });
+              return arena.first_mismatch<float>(threads, 0, [&](std::size_t i) { return outputs[i % 32]; });
+            };
+            // Of one warp after the other.
+            problem.own_cycles_per_pass = [=, &arena] {
+              double sum = 0;
+              for (std::size_t block = 0; block < blocks; ++block)
+                sum += arena.output_value<float>(threads + block);
+              return sum / static_cast<double>(blocks) / (shape.block_size / 32.0 - 2);
+            };
+            return problem;
+          },
+      .predicted = false,
+      .entry = reinterpret_cast<const void*>(free_entry<Begin>),
+  });
+}
+
+struct Pair {
+  std::uint64_t end, cycles;
+};
+
+/// Bits of a line's place in the L1, by its address.
+std::size_t place_of(const Line* line) {
+  const std::size_t number = reinterpret_cast<std::uintptr_t>(line) / sizeof(Line);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < theory::hardware::l1_parities.size(); ++i)
+    place |= static_cast<std::size_t>(std::popcount(number & theory::hardware::l1_parities[i]) & 1) << i;
+  return place;
+}
+
+/// Random lines of one place each: the groups differ in their places.
+std::vector<std::vector<std::size_t>> groups_in(const Line* region, int lines) {
+  std::vector<std::vector<std::size_t>> found(groups);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t place = g * 8 % 512 + g / 8 % 8;
+    for (unsigned draw = 0; found[g].size() < static_cast<std::size_t>(lines); ++draw) {
+      const std::size_t line = mix(static_cast<unsigned>(g) * 65536U + draw) % region_lines;
+      if (place_of(region + line) == place && std::ranges::find(found[g], line) == found[g].end())
+        found[g].push_back(line);
+    }
+  }
+  return found;
+}
+
+/// Each group's first line, behind the region whose lines it links.
+const Line* const* chains_of(Arena& arena, int lines) {
+  const std::string name = "probes-set-" + std::to_string(lines);
+  const std::size_t heads = groups * sizeof(const Line*) / sizeof(Line) + 1;
+  const Line* const region =
+      arena.table<Line>(name, region_lines + heads, [=](Line* first, std::size_t, cudaStream_t stream) {
+        std::vector<const Line*> starts;
+        for (const std::vector<std::size_t>& group : groups_in(first, lines)) {
+          for (std::size_t i = 0; i < group.size(); ++i) {
+            const Line* const next = first + group[(i + 1) % group.size()];
+            check(cudaMemcpyAsync(first + group[i], &next, sizeof next, cudaMemcpyHostToDevice, stream),
+                  "linking a chain");
+            check(cudaStreamSynchronize(stream), "linking a chain");
+          }
+          starts.push_back(first + group.front());
+        }
+        check(cudaMemcpyAsync(first + region_lines, starts.data(), starts.size() * sizeof(const Line*),
+                              cudaMemcpyHostToDevice, stream),
+              "linking a chain");
+        check(cudaStreamSynchronize(stream), "linking a chain");
+      });
+  return reinterpret_cast<const Line* const*>(region + region_lines);
+}
+
+void add_set(int lines) {
+  add_variant({
+      .family = "probes",
+      .name = "l1-set-" + std::to_string(lines),
+      .dials = {.data_type = "u64", .bytes_per_access = sizeof(const Line*)},
+      .ceiling = Ceiling::none,
+      .pass = {.latency_cycles = 32.0 * unrolled},
+      .instructions = {{"LDG.64", 2 * unrolled}},  // the laps', and the timed ones
+      .hot_loops = 2,
+      .fixed_block_size = 32,
+      .l2_before = L2::warm,
+      .check_iterations = 8,
+      .prepare =
+          [=](Arena& arena, const Shape& shape) {
+            const Line* const* const first = chains_of(arena, lines);
+            const auto* const region = reinterpret_cast<const Line*>(first) - region_lines;
+            const std::int64_t steps = shape.iterations * unrolled;
+            Problem problem;
+            problem.set_parameters(SetParameters{.first = first,
+                                                 .walks = arena.output<std::uint64_t>(),
+                                                 .passes = static_cast<int>(shape.iterations)});
+            problem.work.operations = static_cast<double>(steps) * shape.grid_size;
+            problem.poison = [&arena, shape] {
+              arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Pair));
+            };
+            problem.reference_reaches = true;
+            problem.mismatch = [=, &arena]() -> std::optional<std::string> {
+              const auto chains = groups_in(region, lines);
+              for (std::size_t b = 0; b < static_cast<std::size_t>(shape.grid_size); ++b) {
+                const auto walk = arena.output_value<Pair>(b);
+                const auto& chain = chains[b % groups];
+                const Line* const end =
+                    region + chain[static_cast<std::size_t>(steps + 4 * unrolled) % chain.size()];
+                if (walk.end != reinterpret_cast<std::uint64_t>(end))
+                  return "wrong result: block " + std::to_string(b) + " ends at another line than the CPU";
+              }
+              return std::nullopt;
+            };
+            problem.own_cycles_per_pass = [=, &arena] {
+              double sum = 0;
+              for (std::size_t b = 0; b < static_cast<std::size_t>(shape.grid_size); ++b)
+                sum += static_cast<double>(arena.output_value<Pair>(b).cycles);
+              return sum / static_cast<double>(steps) / shape.grid_size;
+            };
+            return problem;
+          },
+      .predicted = false,
+      .entry = reinterpret_cast<const void*>(free_entry<SetChain>),
+  });
+}
+
+template <bool whole>
+void add_gather() {
+  add_variant({
+      .family = "probes",
+      .name = whole ? "gather-whole" : "gather-parts",
+      .dials = {.ilp = gathers, .bytes_per_access = 4},
+      .ceiling = Ceiling::none,
+      .pass = {.latency_cycles = 300, .pipe_cycles_per_warp = 8.0 * gathers},
+      .instructions = {{"LDG.32", gathers}, {"FADD", gathers}},
+      .l2_before = L2::warm,
+      .check_iterations = 5,
+      .prepare =
+          [](Arena& arena, const Shape& shape) {
+            Problem problem;
+            problem.set_parameters(GatherParameters{arena.input<float>(), arena.output<float>(),
+                                                    static_cast<int>(shape.iterations)});
+            const double loads = static_cast<double>(shape.threads() * shape.iterations) * gathers;
+            problem.work = {.bytes = loads * 4, .flop = loads, .operations = loads};
+            problem.poison = poison_one_per_thread<float>(arena, shape);
+            problem.mismatch = [=, &arena] {
+              const auto input = arena.reference_input<float>(std::size_t{set_lines} * 32);
+              return arena.first_mismatch<float>(
+                  static_cast<std::size_t>(shape.threads()), 1e-4, [&](std::size_t thread) {
+                    double sum = 0;
+                    for (unsigned pass = 0; pass < static_cast<unsigned>(shape.iterations); ++pass)
+                      for (unsigned j = 0; j < gathers; ++j)
+                        sum += input[Gather<whole>::element(static_cast<unsigned>(thread / 32), pass, j,
+                                                            thread % 32)];
+                    return sum;
+                  });
+            };
+            return problem;
+          },
+      .predicted = false,
+      .entry = reinterpret_cast<const void*>(free_entry<Gather<whole>>),
+  });
+}
+
+const Registration registered{[] {
+  add_wide_chain();
+  add_begin();
+  for (const int lines : {3, 4, 5, 6}) add_set(lines);
+  add_gather<true>();
+  add_gather<false>();
+}};
+
+}  // namespace
+
+}  // namespace occbench::probes
