@@ -2,11 +2,13 @@
 // Which cases measure the model's facts of hardware (harness/theory/hardware.hpp), and how.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
 #include "benchmarks/calibration.hpp"
 #include "benchmarks/sweep.hpp"
+#include "harness/theory/hardware.hpp"
 
 namespace occbench {
 
@@ -90,7 +92,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
        .value = [](Readings r) { return step_cycles(r[0], r[1], 24); }},
       {.parameter = "wide_product_interval",
        .cases = {probe("wide-4x16", full), probe("wide-4x64", full)},
-       .method = "mad.wide.u32 in 4 chains and all warps: difference of loops of 256 and 64, per scheduler",
+       .method = "mad.hi.u32 in 4 chains and all warps: difference of loops of 256 and 64, per scheduler",
        .value = [](Readings r) { return interval_between(r[0], r[1], 192); }},
       {.parameter = "special_interval",
        .cases = {probe("rsqrt-4x16", full), probe("rsqrt-4x64", full)},
@@ -116,7 +118,8 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
        .value = [](Readings r) { return step_cycles(r[0], r[1]); }},
       {.parameter = "warp_launch_interval",
        .cases = {probe("begin", {.block_size = 1024, .resident_blocks = 1})},
-       .method = "the clock as the first thing that a warp reads: from a block's second warp to its last",
+       .method = "the clock as the first thing that a warp reads: from the first to the last of a block's 31 "
+                 "behind warp 0",
        .value = [](Readings r) { return r[0].own_cycles; }},
       {.parameter = "code_near_lines",
        .cases = code(near_lines),
@@ -137,10 +140,13 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
        .value = [](Readings r) { return line_cycles(r[0], 1536); }},
       {.parameter = "register_bytes",
        .cases = {calibration("shared-chain", lone_warp), probe("shared-chain-16B", lone_warp)},
-       .method = "12 bytes more of each lane over what a chain of 16-byte loads takes longer than one of 4",
+       .method =
+           "12 bytes more of each lane over what a chain of 16-byte loads takes longer than one of 4, less "
+           "pass_interval of the three passes more",
        .value =
            [](Readings r) {
-             const double longer = (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 12;
+             const double longer =
+                 (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 12 - 3 * theory::fact("pass_interval");
              if (longer <= 0) throw std::domain_error("wide loads take no longer than narrow ones");
              return 12 / longer;
            }},
@@ -175,7 +181,17 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
       {.parameter = "l2_share",
        .cases = sweeps,
        .method = "all SMs sweep half to 110 % of the L2's size: where half of the loss has come",
-       .value = [](Readings r) { return half_lost(r, shares); }},
+       .value = [](Readings r) { return half_lost(r, shares); },
+       .note =
+           [](Readings r) {
+             std::string rates = "TB/s at each:";
+             for (const Reading& each : r) {
+               char text[16];
+               std::snprintf(text, sizeof text, " %.2f", each.bytes_per_s() / 1e12);
+               rates += text;
+             }
+             return rates;
+           }},
   };
 }
 
