@@ -67,7 +67,7 @@ void add_commands(CLI::App& app, const std::string& command_line, int& exit_code
                                         cuda_architectures());
   app.get_option("--version")->description("Version, commit, toolkit and GPU architectures");
   app.get_option("--help")->description("This text");
-  commands::add_calc(app, resolve_device);
+  commands::add_calc(app, exit_code, resolve_device);
   commands::add_devices(app);
   commands::add_list(app);
   commands::add_run(app, command_line, exit_code);

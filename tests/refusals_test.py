@@ -117,6 +117,9 @@ REFUSALS = [
     Refusal(
         f"{CALC} --dynamic-smem 99999999999999999999", 2, "--dynamic-smem '99999999999999999999' is too large"
     ),
+    Refusal(
+        f"{CALC.replace('256', 'all')} --predict compute", 2, "--predict takes one block size, or a table of "
+    ),
     Refusal(f"{CALC} --dynamic-smem 8589934592G", 2, "--dynamic-smem '8589934592G' is too large"),
     Refusal(f"{CALC} --cluster-size 17", 2, "--cluster-size '17' is too large (at most 16)"),
     Refusal(f"{CALC} --carveout -2", 2, "--carveout '-2' is less than -1"),

@@ -155,9 +155,20 @@ TEST(Occupancy, ReasonsAreOneHelpfulLine) {
   EXPECT_EQ(
       why([](Footprint& f) { f.static_smem_bytes = 1024, f.dynamic_smem_bytes = 227 * kib; }),
       "1,024 B static + 232,448 B dynamic shared memory exceeds the 232,448 B a block may have on cc 9.0");
+  EXPECT_EQ(why([](Footprint& f) { f.static_smem_bytes = 64 * kib; }),
+            "65,536 B of static shared memory exceeds the 49,152 B that a kernel may declare; dynamic shared "
+            "memory has up to 232,448 B on cc 9.0");
   EXPECT_NE(why([](Footprint& f) { f.dynamic_smem_bytes = SIZE_MAX; }), "");
   EXPECT_NE(why([](Footprint& f) { f.static_smem_bytes = SIZE_MAX, f.dynamic_smem_bytes = SIZE_MAX; }), "");
   EXPECT_NE(occupancy(SmLimits{.cc_major = 99}, good).unlaunchable, "");
+}
+
+TEST(OptIn, IsNeededAboveWhatEveryKernelMayHave) {
+  const SmLimits sm = sm_of("h200");
+  EXPECT_FALSE(needs_opt_in(sm, {.static_smem_bytes = 48 * kib}));
+  EXPECT_FALSE(needs_opt_in(sm, {.dynamic_smem_bytes = 48 * kib}));
+  EXPECT_TRUE(needs_opt_in(sm, {.dynamic_smem_bytes = 48 * kib + 1}));
+  EXPECT_TRUE(needs_opt_in(sm, {.static_smem_bytes = 1, .dynamic_smem_bytes = 48 * kib}));
 }
 
 TEST(Limiter, NamesAreJoined) {
@@ -205,21 +216,24 @@ TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseTha
   }
 }
 
+/// `values`: what the dial may be turned to, in any order; the nearest counts, the larger of two equally
+/// near.
 template <typename Set>
-void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own, std::int64_t least,
-                   std::int64_t most, const Cliffs& found, Set set) {
-  const int blocks = occupancy(sm, f).blocks_per_sm;
-  const auto walk = [&](std::int64_t step) -> std::optional<Cliff> {
+void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own, std::vector<std::int64_t> values,
+                   const Cliffs& found, Set set) {
+  const double fraction = occupancy(sm, f).fraction;
+  std::ranges::sort(values, [own](std::int64_t a, std::int64_t b) {
+    return std::pair(std::abs(a - own), -a) < std::pair(std::abs(b - own), -b);
+  });
+  Cliffs walked;
+  for (const std::int64_t value : values) {
     Footprint g = f;
-    for (std::int64_t value = own + step; value >= least && (step < 0 || value <= most); value += step) {
-      set(g, value);
-      const Occupancy o = occupancy(sm, g);
-      if (step > 0 ? o.blocks_per_sm < blocks : o.blocks_per_sm > blocks)
-        return Cliff{value, value - own, o.blocks_per_sm, o.fraction};
-    }
-    return std::nullopt;
-  };
-  for (const auto& [expected, got] : {std::pair(walk(1), found.loses), {walk(-1), found.gains}}) {
+    set(g, value);
+    const Occupancy o = occupancy(sm, g);
+    if (auto& side = o.fraction < fraction ? walked.loses : walked.gains; o.fraction != fraction && !side)
+      side = Cliff{value, value - own, o.blocks_per_sm, o.fraction};
+  }
+  for (const auto& [expected, got] : {std::pair(walked.loses, found.loses), {walked.gains, found.gains}}) {
     ASSERT_EQ(expected.has_value(), got.has_value());
     if (!expected) continue;
     EXPECT_EQ(expected->value, got->value);
@@ -229,21 +243,28 @@ void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own, std
   }
 }
 
+/// The multiples of `step` from `least` to `most`.
+std::vector<std::int64_t> steps(std::int64_t least, std::int64_t most, std::int64_t step = 1) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = (least + step - 1) / step * step; value <= most; value += step)
+    values.push_back(value);
+  return values;
+}
+
 TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
   for (int trial = 0; trial < 300; ++trial) {
     const Footprint f = next();
     const AllCliffs found = cliffs(sm_, f);
-    expect_walked(sm_, f, f.registers_per_thread, 1, 255, found.registers,
+    expect_walked(sm_, f, f.registers_per_thread, steps(1, 255), found.registers,
                   [](Footprint& g, std::int64_t v) { g.registers_per_thread = static_cast<int>(v); });
-    expect_walked(sm_, f, f.block_size, 1, std::min(1024, f.max_block_size), found.threads,
+    expect_walked(sm_, f, f.block_size, steps(32, std::min(1024, f.max_block_size), 32), found.threads,
                   [](Footprint& g, std::int64_t v) { g.block_size = static_cast<int>(v); });
-    expect_walked(sm_, f, f.barriers, 0, 16, found.barriers,
+    expect_walked(sm_, f, f.barriers, steps(0, 16), found.barriers,
                   [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); });
-    if (trial % 30 == 0)
-      expect_walked(sm_, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), 0,
-                    static_cast<std::int64_t>(smem_limit_per_block_bytes(sm_) - f.static_smem_bytes),
-                    found.dynamic_smem,
-                    [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); });
+    const auto most = static_cast<std::int64_t>(smem_limit_per_block_bytes(sm_) - f.static_smem_bytes);
+    expect_walked(sm_, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), steps(0, most, 128),
+                  found.dynamic_smem,
+                  [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); });
   }
 }
 
@@ -314,6 +335,24 @@ TEST(Cliffs, AreNoneWhereAnotherResourceBinds) {
   ASSERT_TRUE(c.dynamic_smem.gains);
   EXPECT_EQ(c.dynamic_smem.gains->value, 32256);  // (228 KiB / 7, in units of 128 B) - 1 KiB
   EXPECT_EQ(c.dynamic_smem.gains->blocks_per_sm, 7);
+}
+
+TEST(Cliffs, AreStepsThatAPersonWouldTake) {
+  const AllCliffs full = cliffs(sm_of("h200"), {.block_size = 256, .registers_per_thread = 32});
+  ASSERT_TRUE(full.threads.loses);
+  EXPECT_EQ(full.threads.loses->value, 288);  // not 257: a block has whole warps
+  EXPECT_FALSE(full.threads.gains);
+  ASSERT_TRUE(full.dynamic_smem.loses);
+  EXPECT_EQ(full.dynamic_smem.loses->value, 28160 + 128);  // each of 8 blocks may have 228 / 8 - 1 KiB
+  // One block more of 384 threads instead of 512 fills the same 48 of 64 warps: no cliff.
+  const AllCliffs same = cliffs(sm_of("h200"), {.block_size = 512, .registers_per_thread = 36});
+  ASSERT_TRUE(same.threads.loses);
+  EXPECT_EQ(same.threads.loses->value, 544);
+  EXPECT_FALSE(same.threads.gains);
+  // More threads may gain.
+  const AllCliffs more = cliffs(sm_of("h200"), {.block_size = 768, .registers_per_thread = 32});
+  ASSERT_TRUE(more.threads.gains);
+  EXPECT_GT(more.threads.gains->occupancy, 0.75);
 }
 
 TEST(Cliffs, ShowTheWayBackToALaunch) {

@@ -14,6 +14,7 @@
 
 #include "benchmarks/commands/calc_batch.hpp"
 #include "benchmarks/commands/calc_print.hpp"
+#include "benchmarks/commands/calc_rank.hpp"
 #include "benchmarks/commands/numbers.hpp"
 #include "benchmarks/commands/tour.hpp"
 #include "harness/io/check.hpp"
@@ -21,11 +22,18 @@
 namespace occbench::commands {
 namespace {
 
-void run_one(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
+/// What the numbers on the command line say; the block size is left out where it is `all`.
+Query read_query(const CalcOptions& options) {
   Query query;
   for (std::size_t i = 0; i < std::size(fields); ++i)
-    if (!options.texts[i].empty())
+    if (!options.texts[i].empty() && !(i == 0 && options.texts[0] == all_block_sizes))
       fields[i].set(query, parse_size(options.texts[i], fields[i].option, fields[i].least, fields[i].most));
+  return query;
+}
+
+/// Whether it launches.
+bool run_one(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
+  const Query query = read_query(options);
   const CalcDevice device = resolve(options.device);
   const Answer a = answer(device, query);
   std::optional<Predicted> prediction;
@@ -39,9 +47,22 @@ void run_one(const CalcOptions& options, const DeviceResolver& resolve, std::ost
     print_table(out, device.facts, query, a);
     if (prediction) print_prediction(out, device.facts.sm, a, *prediction);
   }
+  return a.launches();
 }
 
-void run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
+/// Whether at least one block size launches.
+bool run_ranked(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
+  if (!options.kernel.kind.empty())
+    throw UserError(Exit::usage, "--predict takes one block size, or a table of them (--batch)");
+  const CalcDevice device = resolve(options.device);
+  const Query query = read_query(options);
+  print_ranked(out, options.format, device, query);
+  return rank_block_sizes(device, query).front().answer.launches();
+}
+
+/// Whether all that was asked for launches; of a batch each row says so itself.
+bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
+  bool launches = true;
   if (options.tour) {
     print_tour(out);
   } else if (options.batch == "-") {
@@ -53,10 +74,13 @@ void run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream
     run_batch(std::move(file), "'" + options.batch + "'", out, options, resolve);
   } else if (options.texts[0].empty() || options.texts[1].empty()) {
     throw UserError(Exit::usage, "calc needs --block-size and --registers (or --batch FILE, or --tour)");
+  } else if (options.texts[0] == all_block_sizes) {
+    launches = run_ranked(options, resolve, out);
   } else {
-    run_one(options, resolve, out);
+    launches = run_one(options, resolve, out);
   }
   if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
+  return launches;
 }
 
 }  // namespace
@@ -66,7 +90,7 @@ CalcDevice resolve_offline(const std::string& word) {
   return {.facts = theory::find_device(word)};
 }
 
-void add_calc(CLI::App& app, DeviceResolver resolve) {
+void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
   CLI::App* calc =
       app.add_subcommand("calc", "Exact occupancy of a kernel, and its next cliffs; needs no GPU");
   calc->group("Look")->footer(
@@ -109,9 +133,9 @@ void add_calc(CLI::App& app, DeviceResolver resolve) {
        "What `occbench calibrate` wrote on the device (default: known GPUs' own)")
       ->type_name("FILE");
 
-  calc->callback([options, resolve = std::move(resolve)] {
+  calc->callback([options, &exit_code, resolve = std::move(resolve)] {
     try {
-      run(*options, resolve, std::cout);
+      if (!run(*options, resolve, std::cout)) exit_code = static_cast<int>(Exit::some_case_failed);
     } catch (const std::invalid_argument& error) {
       throw UserError(Exit::usage, error.what());
     }

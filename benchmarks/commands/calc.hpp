@@ -28,7 +28,7 @@ using DeviceResolver = std::function<CalcDevice(const std::string&)>;
 
 /// Adds the subcommand. Its callback writes to std::cout; it throws UserError with Exit::usage for words it
 /// cannot read and Exit::file for a file it cannot read or an output it cannot write. A footprint that cannot
-/// launch is an answer, not an error.
-void add_calc(CLI::App& app, DeviceResolver resolve = resolve_offline);
+/// launch is an answer, and gives `exit_code` Exit::some_case_failed; in a batch its row says so alone.
+void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve = resolve_offline);
 
 }  // namespace occbench::commands

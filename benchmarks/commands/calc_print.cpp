@@ -11,9 +11,7 @@
 #include "harness/io/csv.hpp"
 
 namespace occbench::commands {
-namespace {
 
-/// Rows of cells, each column as wide as its widest cell: the first flush left, the others right.
 void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const csv::Row& row : rows)
@@ -28,6 +26,8 @@ void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
   }
 }
 
+namespace {
+
 /// "4,406 GB/s", "66.9 TFLOP/s"
 std::string rate(const theory::Peak& peak) {
   char text[32];
@@ -37,8 +37,6 @@ std::string rate(const theory::Peak& peak) {
     std::snprintf(text, sizeof text, "%s G", grouped(std::llround(peak.rate * 1e-9)).c_str());
   return std::string(text) + (peak.unit == "FLOP/s" ? "FLOP/s" : "B/s");
 }
-
-using Json = nlohmann::ordered_json;
 
 Json prediction_json(const Predicted& p) {
   const theory::KernelClass& k = p.kernel;
@@ -122,7 +120,7 @@ void print_table(std::ostream& out, const theory::CatalogueEntry& device, const 
                 : std::to_string(c->blocks_per_sm) + (c->blocks_per_sm == 1 ? " block, " : " blocks, ") +
                       percent(c->occupancy));
   };
-  std::vector<csv::Row> rows = {{"next cliff", "now", "more loses a block", "less gains one"}};
+  std::vector<csv::Row> rows = {{"next cliff", "now", "loses occupancy", "gains occupancy"}};
   for (const Dial& dial : dials(sm, f))
     rows.push_back({dial.name, grouped(dial.own), cliff(dial.cliffs.loses), cliff(dial.cliffs.gains)});
   out << '\n';
@@ -168,8 +166,7 @@ void print_prediction(std::ostream& out, const theory::SmLimits& sm, const Answe
          "chance.\n";
 }
 
-void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Query& query, const Answer& a,
-                const std::optional<Predicted>& p) {
+Json answer_json(const theory::CatalogueEntry& device, const Query& query, const Answer& a) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const theory::SmLimits& sm = device.sm;
   const theory::Occupancy& o = a.occupancy;
@@ -207,28 +204,44 @@ void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Q
   };
   for (const Dial& dial : dials(sm, query.footprint))
     json["cliffs"][dial.name] = {{"loses", cliff(dial.cliffs.loses)}, {"gains", cliff(dial.cliffs.gains)}};
+  return json;
+}
+
+void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Query& query, const Answer& a,
+                const std::optional<Predicted>& p) {
+  Json json = answer_json(device, query, a);
   if (p) json["prediction"] = prediction_json(*p);
   out << json.dump(2) << '\n';
+}
+
+csv::Row answer_header() {
+  csv::Row header = {"device"};
+  for (const Field& field : fields) header.emplace_back(field.column);
+  header.insert(header.end(), std::begin(answer_columns), std::end(answer_columns));
+  header.emplace_back("occupancy_textbook");
+  return header;
+}
+
+csv::Row answer_row(const CalcDevice& device, const Query& query, const Answer& a) {
+  csv::Row row = {csv::no_formula(device.facts.name)};
+  for (const auto& [name, value] : numbers(query)) row.push_back(std::to_string(value));
+  for (std::string& cell : cells(a)) row.push_back(std::move(cell));
+  row.push_back(shortest(theory::textbook_occupancy(device.facts.sm, query.footprint)));
+  return row;
 }
 
 void print_csv(std::ostream& out, const CalcDevice& device, const Query& query, const Answer& a,
                const std::optional<Predicted>& p) {
   const auto print_row = [&](const Query& q, const Answer& its, const char* cliff,
                              const std::optional<theory::ClassModel::Outcome>& outcome) {
-    csv::Row row = {csv::no_formula(device.facts.name)};
-    for (const auto& [name, value] : numbers(q)) row.push_back(std::to_string(value));
-    for (std::string& cell : cells(its)) row.push_back(std::move(cell));
-    row.push_back(shortest(theory::textbook_occupancy(device.facts.sm, q.footprint)));
+    csv::Row row = answer_row(device, q, its);
     if (p) {
       row.emplace_back(cliff);
       for (std::string& cell : predicted_cells(p->kernel, outcome)) row.push_back(std::move(cell));
     }
     out << csv::format(row);
   };
-  csv::Row header = {"device"};
-  for (const auto& [name, value] : numbers(query)) header.emplace_back(name);
-  header.insert(header.end(), std::begin(answer_columns), std::end(answer_columns));
-  header.emplace_back("occupancy_textbook");
+  csv::Row header = answer_header();
   if (p) {
     header.emplace_back("cliff");
     header.insert(header.end(), std::begin(predicted_columns), std::end(predicted_columns));

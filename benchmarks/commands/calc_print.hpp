@@ -2,12 +2,25 @@
 // The answers of `occbench calc` to people and to programs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "benchmarks/commands/calc_query.hpp"
+#include "harness/io/csv.hpp"
 
 namespace occbench::commands {
+
+using Json = nlohmann::ordered_json;
+
+/// Rows of cells, each column as wide as its widest cell: the first flush left, the others right.
+void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
+
+/// One footprint and its answer, for programs.
+[[nodiscard]] Json answer_json(const theory::CatalogueEntry& device, const Query& query, const Answer& a);
+[[nodiscard]] csv::Row answer_header();
+[[nodiscard]] csv::Row answer_row(const CalcDevice& device, const Query& query, const Answer& a);
 
 void print_table(std::ostream& out, const theory::CatalogueEntry& device, const Query& query,
                  const Answer& a);

@@ -19,6 +19,7 @@ namespace occbench::commands {
 struct Query {
   theory::Footprint footprint;
   int cluster_size = 1;
+  bool has_run = false;  ///< a profiler saw it, so it has opted in to what it needs
 };
 
 /// One number of a query: its option on the command line and its column in a file.
@@ -32,7 +33,7 @@ struct Field {
 };
 
 inline constexpr Field fields[] = {
-    {"--block-size", "block_size", "Threads per block", true, 0, INT_MAX,
+    {"--block-size", "block_size", "Threads per block; `all` ranks every multiple of 32", true, 0, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.block_size = static_cast<int>(v); }},
     {"--registers", "registers_per_thread", "Registers per thread, as ptxas -v reports", true, 0, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.registers_per_thread = static_cast<int>(v); }},
@@ -57,6 +58,8 @@ struct Answer {
   theory::Occupancy occupancy;
   std::string status;  ///< "ok", with a remark where one is due, or "cannot launch: why"
   std::optional<int> active_clusters = {};
+
+  [[nodiscard]] bool launches() const { return occupancy.launchable() && active_clusters != 0; }
 };
 
 Answer answer(const CalcDevice& device, const Query& query);

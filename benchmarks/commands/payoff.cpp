@@ -39,21 +39,29 @@ std::string amount(std::int64_t number, const std::string& unit) {
   return grouped(number) + " " + unit + (number == 1 || unit.starts_with("B ") ? "" : "s");
 }
 
-std::string from_to(const Payoff::Step& step) {
-  return " (" + grouped(step.dial.own) + " -> " + grouped(step.cliff.value) + ")";
+/// The step as the subject of a sentence: "Freeing 4 registers (36 -> 32)", "Blocks of 288 threads instead of
+/// 256"; and whether it is a plural.
+std::pair<std::string, bool> subject(const Payoff::Step& step) {
+  if (step.dial.name == std::string_view("block_size"))
+    return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " + grouped(step.dial.own),
+            true};
+  const std::string from_to = " (" + grouped(step.dial.own) + " -> " + grouped(step.cliff.value) + ")";
+  if (step.cliff.delta < 0) return {"Freeing " + amount(-step.cliff.delta, step.dial.unit) + from_to, false};
+  return {amount(step.cliff.delta, step.dial.unit) + " more" + from_to, step.cliff.delta != 1};
 }
 
-/// "raises occupancy from 75.0 % to 100.0 % and a streaming kernel from 49.6 % to 62.4 % of peak"
+/// "Freeing 4 registers (36 -> 32) raises occupancy from 75.0 % to 100.0 % and a streaming kernel from 49.6 %
+/// to 62.4 % of peak"
 std::string effect(const Payoff::Step& step, double occupancy, const theory::ClassModel::Outcome& now,
-                   const theory::KernelClass& kernel, bool plural) {
-  const auto verb = [&](double change) {
+                   const theory::KernelClass& kernel) {
+  const auto [who, plural] = subject(step);
+  const auto verb = [plural = plural](double change) {
     return std::string(change > 0 ? "raise" : change < 0 ? "lower" : "leave") + (plural ? "" : "s");
   };
   const double there = step.outcome->share_of_peak;
   const int moved = std::abs(step.gain) < nothing ? 0 : step.gain > 0 ? 1 : -1;
   const std::string first = verb(step.cliff.occupancy - occupancy);
-  std::string text = first + " occupancy" +
-                     (step.cliff.occupancy == occupancy ? " at " : " from " + percent(occupancy) + " to ") +
+  std::string text = who + " " + first + " occupancy from " + percent(occupancy) + " to " +
                      percent(step.cliff.occupancy) + " and ";
   if (verb(moved) != first) text += verb(moved) + " ";
   text += kind_of(kernel);
@@ -189,15 +197,13 @@ Payoff payoff(Forecaster& forecaster, const theory::CatalogueEntry& device,
   const Payoff::Step* worse = nullptr;
   for (const Payoff::Step& step : p.steps) {
     if (!step.outcome) continue;
-    const bool helps = step.cliff.occupancy > o.fraction || step.gain >= nothing;
-    if (step.cliff.delta < 0 && helps && (best == nullptr || step.gain > std::max(best->gain, 0.0) + nothing))
-      best = &step;
-    if (step.cliff.delta > 0 && worse == nullptr) worse = &step;
+    const bool helps = step.cliff.occupancy > o.fraction;
+    if (helps && (best == nullptr || step.gain > std::max(best->gain, 0.0) + nothing)) best = &step;
+    if (!helps && worse == nullptr) worse = &step;
   }
   const theory::KernelClass& kernel = forecaster.kernel();
   if (best != nullptr) {
-    p.answer = "Freeing " + amount(-best->cliff.delta, best->dial.unit) + from_to(*best) + " " +
-               effect(*best, o.fraction, p.now, kernel, false) +
+    p.answer = effect(*best, o.fraction, p.now, kernel) +
                (best->gain >= nothing ? ": it pays" : ": it does not pay") +
                contrast(*best, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
     return p;
@@ -206,8 +212,7 @@ Payoff payoff(Forecaster& forecaster, const theory::CatalogueEntry& device,
                  ? "Every warp slot is filled: nothing is to be gained by freeing resources."
                  : "No resource freed alone adds a warp (limited by " + theory::to_string(o.limiters) + ").";
   if (worse != nullptr)
-    p.answer += " " + amount(worse->cliff.delta, worse->dial.unit) + " more" + from_to(*worse) + " " +
-                effect(*worse, o.fraction, p.now, kernel, worse->cliff.delta != 1) +
+    p.answer += " " + effect(*worse, o.fraction, p.now, kernel) +
                 contrast(*worse, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
   return p;
 }

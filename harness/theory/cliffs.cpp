@@ -8,10 +8,11 @@
 namespace occbench::theory {
 namespace {
 
-/// Bisects one dial, which `set` turns, over [least, most]: more of any resource never adds a block.
+/// Bisects one dial, which `set` turns, over the multiples of `step` in [least, most]: more of a resource
+/// never adds a block.
 template <typename Set>
 Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std::int64_t least,
-                 std::int64_t most, Set set) {
+                 std::int64_t most, std::int64_t step, Set set) {
   const auto at = [&](std::int64_t value) {
     set(footprint, value);
     return occupancy(sm, footprint);
@@ -23,12 +24,43 @@ Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std:
   };
   Cliffs found;
   if (own < least) return found;
-  const std::int64_t fewer =
-      first_true(own, most + 1, [&](std::int64_t value) { return at(value).blocks_per_sm < blocks; });
-  if (own <= most && fewer <= most) found.loses = cliff(fewer);
-  const std::int64_t no_more = first_true(
-      least, std::min(own, most + 1), [&](std::int64_t value) { return at(value).blocks_per_sm <= blocks; });
-  if (no_more > least) found.gains = cliff(no_more - 1);
+  const std::int64_t last = most / step + 1;  // in steps, like what follows
+  const std::int64_t fewer = first_true(own / step + 1, std::max(last, own / step + 1),
+                                        [&](std::int64_t n) { return at(n * step).blocks_per_sm < blocks; });
+  if (own <= most && fewer < last) found.loses = cliff(fewer * step);
+  const auto steps_up = [step](std::int64_t value) { return value / step + (value % step > 0); };
+  const std::int64_t first = steps_up(least);
+  const std::int64_t no_more =
+      first_true(first, std::max(first, std::min(steps_up(own), last)),
+                 [&](std::int64_t n) { return at(n * step).blocks_per_sm <= blocks; });
+  if (no_more > first) found.gains = cliff((no_more - 1) * step);
+  return found;
+}
+
+/// Whole warps, outwards from the footprint's own block size: occupancy goes up and down with it.
+Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
+  const Occupancy own = occupancy(sm, footprint);
+  const int most = std::min(sm.max_threads_per_block, footprint.max_block_size);
+  Cliffs found;
+  const auto look_at = [&](int threads) {
+    if (threads < sm.warp_size || threads > most || threads == footprint.block_size) return;
+    Footprint f = footprint;
+    f.block_size = threads;
+    const Occupancy o = occupancy(sm, f);
+    auto& side = o.fraction < own.fraction ? found.loses : found.gains;
+    if (o.fraction != own.fraction && !side)
+      side = {threads, threads - footprint.block_size, o.blocks_per_sm, o.fraction};
+  };
+  const int below = std::min(footprint.block_size, most) / sm.warp_size;
+  const bool is_whole = footprint.block_size % sm.warp_size == 0;
+  for (int away = 0; away <= sm.max_threads_per_block / sm.warp_size; ++away) {
+    // Of a block size between two whole ones the upper is the nearer where it is more than half full.
+    const int up = (below + away + (is_whole ? 0 : 1)) * sm.warp_size;
+    const int down = (below - away) * sm.warp_size;
+    const bool up_first = up - footprint.block_size <= footprint.block_size - down;
+    look_at(up_first ? up : down);
+    look_at(up_first ? down : up);
+  }
   return found;
 }
 
@@ -39,15 +71,14 @@ AllCliffs cliffs(const SmLimits& sm, const Footprint& f) {
   const auto static_smem = static_cast<std::int64_t>(f.static_smem_bytes);
   return {
       .registers =
-          cliffs_of(sm, f, f.registers_per_thread, 1, 255,
+          cliffs_of(sm, f, f.registers_per_thread, 1, 255, 1,
                     [](Footprint& g, std::int64_t v) { g.registers_per_thread = static_cast<int>(v); }),
       .dynamic_smem =
           cliffs_of(sm, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), 0,
-                    std::max<std::int64_t>(smem_limit - static_smem, 0),
+                    std::max<std::int64_t>(smem_limit - static_smem, 0), smem_step_bytes,
                     [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); }),
-      .threads = cliffs_of(sm, f, f.block_size, 1, std::min(sm.max_threads_per_block, f.max_block_size),
-                           [](Footprint& g, std::int64_t v) { g.block_size = static_cast<int>(v); }),
-      .barriers = cliffs_of(sm, f, f.barriers, 0, 16,
+      .threads = cliffs_of_threads(sm, f),
+      .barriers = cliffs_of(sm, f, f.barriers, 0, 16, 1,
                             [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); }),
   };
 }

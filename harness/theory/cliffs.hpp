@@ -10,20 +10,24 @@
 
 namespace occbench::theory {
 
-/// The nearest value of one dial at which the number of resident blocks changes, all else unchanged.
+/// Registers and barriers are turned one by one, dynamic shared memory by this, threads by warps.
+constexpr std::int64_t smem_step_bytes = 128;
+
+/// The nearest value of one dial at which occupancy changes, all else unchanged.
 struct Cliff {
   std::int64_t value = 0;  ///< of the dial: registers per thread, bytes, threads or barriers
-  std::int64_t delta = 0;  ///< value minus the footprint's own; positive when more is needed
+  std::int64_t delta = 0;  ///< value minus the footprint's own
   int blocks_per_sm = 0;   ///< at `value`; 0 when no block launches there
   double occupancy = 0;    ///< at `value`, as a fraction
 };
 
 /// One dial's cliffs. nullopt where no value up to the dial's own limit (255 registers, the opt-in shared
-/// memory, the block size limit, 16 barriers) or down to its least changes the number of blocks, for instance
-/// because another resource binds.
+/// memory, the block size limit, 16 barriers) or down to its least changes occupancy so, for instance because
+/// another resource binds. More threads may gain, and fewer may lose; of two equally near the larger is
+/// taken.
 struct Cliffs {
-  std::optional<Cliff> loses;  ///< the least larger value with fewer blocks
-  std::optional<Cliff> gains;  ///< the greatest smaller value with more blocks
+  std::optional<Cliff> loses;  ///< the nearest value with less occupancy
+  std::optional<Cliff> gains;  ///< the nearest value with more occupancy
 };
 
 struct AllCliffs {

@@ -118,6 +118,12 @@ Refusal refusal(const SmLimits& sm, const Footprint& f, const cudaOccResult& res
             text(grouped(f.registers_per_thread), " registers per thread: a thread has at most 255")};
 
   const std::size_t smem_limit = smem_limit_per_block_bytes(sm);
+  if (f.static_smem_bytes > sm.smem_per_block_bytes)  // opting in is for dynamic shared memory alone
+    return {Limiter::shared_memory,
+            text(grouped(f.static_smem_bytes), " B of static shared memory exceeds the ",
+                 grouped(sm.smem_per_block_bytes),
+                 " B that a kernel may declare; dynamic shared memory has up to ", grouped(smem_limit),
+                 " B on cc ", cc_name(sm))};
   if (f.static_smem_bytes > smem_limit || f.dynamic_smem_bytes > smem_limit - f.static_smem_bytes)
     return {Limiter::shared_memory,
             text(grouped(f.static_smem_bytes), " B static + ", grouped(f.dynamic_smem_bytes),
@@ -264,6 +270,17 @@ std::size_t l1_bytes(const SmLimits& sm, const Footprint& footprint) {
   return whole - std::min(whole, smem_capacity_bytes(sm, footprint));
 }
 
+std::optional<int> potential_block_size(const SmLimits& sm, const Footprint& footprint) {
+  const cudaOccDeviceProp properties = properties_of(sm);
+  const cudaOccFuncAttributes attributes = attributes_of(sm, footprint);
+  const cudaOccDeviceState state = state_of(footprint);
+  int blocks = 0;
+  int threads = 0;
+  const cudaOccError error = cudaOccMaxPotentialOccupancyBlockSize(
+      &blocks, &threads, &properties, &attributes, &state, footprint.dynamic_smem_bytes);
+  return error == CUDA_OCC_SUCCESS && threads > 0 ? std::optional(threads) : std::nullopt;
+}
+
 std::optional<int> barriers_per_sm(const SmLimits& sm) {
   if (sm.cc_major < 9) return std::nullopt;  // not modelled before Hopper
   const cudaOccDeviceProp properties = properties_of(sm);
@@ -284,6 +301,11 @@ std::optional<int> max_blocks_per_sm(int cc_major, int cc_minor) {
   int blocks = 0;
   if (cudaOccMaxBlocksPerMultiprocessor(&blocks, &properties) != CUDA_OCC_SUCCESS) return std::nullopt;
   return blocks;
+}
+
+bool needs_opt_in(const SmLimits& sm, const Footprint& f) {
+  return f.dynamic_smem_bytes >
+         sm.smem_per_block_bytes - std::min(sm.smem_per_block_bytes, f.static_smem_bytes);
 }
 
 double textbook_occupancy(const SmLimits& sm, const Footprint& f) {

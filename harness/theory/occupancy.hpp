@@ -93,11 +93,18 @@ struct Occupancy {
 [[nodiscard]] std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm,
                                                                     const Footprint& footprint, int blocks);
 
+/// The block size that cudaOccupancyMaxPotentialBlockSize picks, all but the footprint's own block size as it
+/// is: the largest of those with the highest occupancy. nullopt when none can launch.
+[[nodiscard]] std::optional<int> potential_block_size(const SmLimits& sm, const Footprint& footprint);
+
 /// Warps that a block occupies: whole ones, the last perhaps in part.
 [[nodiscard]] int warps_per_block(const SmLimits& sm, const Footprint& footprint);
 
 /// Static plus dynamic shared memory (bytes) that one block may have after opting in.
 [[nodiscard]] std::size_t smem_limit_per_block_bytes(const SmLimits& sm);
+
+/// Whether a launch of this footprint fails unless cudaFuncAttributeMaxDynamicSharedMemorySize was set first.
+[[nodiscard]] bool needs_opt_in(const SmLimits& sm, const Footprint& footprint);
 
 /// Shared memory (bytes) that one SM sets aside for this footprint: the carve-out preference, rounded up to a
 /// size the hardware has and raised to hold at least one block.

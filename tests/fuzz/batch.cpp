@@ -27,8 +27,10 @@ std::string answers(const std::string& words) {
   std::streambuf* const terminal = std::cout.rdbuf(out.rdbuf());
   try {
     CLI::App app;
-    commands::add_calc(app);
+    int exit_code = 0;
+    commands::add_calc(app, exit_code);
     app.parse(words);
+    fuzz::expect(exit_code == 0, "a batch answers each row for itself");
   } catch (...) {
     std::cout.rdbuf(terminal);
     throw;

@@ -40,7 +40,7 @@ class Calculator:
         command = [self.program, *footprint.command(device), "--format", "json"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-            if done.returncode == 0:
+            if done.returncode in (0, 1):  # 1: it cannot launch, and that is the answer
                 return json.loads(done.stdout)
             words = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
         except OSError as error:
