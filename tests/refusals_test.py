@@ -22,6 +22,10 @@ from command import (
     working_folder,
 )
 
+PTXAS = (
+    "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+    "ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem\n"
+)
 NO_DEVICE = "answers without one"
 KNOWN_EXPERIMENTS = "there are adam, barriers, black_scholes, block_size, "
 NEEDS = "it needs device, block_size, registers_per_thread, static_smem_bytes, dynamic_smem_bytes"
@@ -105,7 +109,7 @@ REFUSALS = [
     Refusal("calibrate --frobnicate", 2, "not expected: --frobnicate; see `occbench calibrate --help`"),
     Refusal("calibrate --output ''", 2, "--output: is empty"),
     Refusal("calibrate --device", 2, "--device: 1 required"),
-    Refusal("calc", 2, "calc needs --block-size and --registers (or --batch FILE, or --tour)"),
+    Refusal("calc", 2, "calc needs --block-size and --registers, or FILE, or --batch FILE, or --tour"),
     Refusal("calc --block-size 256 --registers 32", 2, "no device is named; --device h200, for one"),
     Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; known: p100 "),
     Refusal("calc --device cc9.9 --block-size 256 --registers 32", 2, "'cc9.9'"),
@@ -213,6 +217,23 @@ REFUSALS = [
         "p.json: cannot be read: No such file or directory",
         stdin=f"{HEADER}\n",
     ),
+    Refusal("calc missing.txt", 4, "cannot read 'missing.txt': No such file or directory"),
+    Refusal("calc .", 4, "'.': cannot be read: Is a directory"),
+    Refusal("calc -", 4, "standard input: is empty"),
+    Refusal("calc -", 4, "standard input: holds no kernel: calc reads what", stdin="hello\n"),
+    Refusal("calc -", 4, "standard input: is a table of footprints, which", stdin=f"{HEADER}\n"),
+    Refusal("calc -", 4, "standard input: is a binary; `cuobjdump -res-usage FILE |", stdin="\x7fELF\x02"),
+    Refusal("calc -", 4, "standard input: is an .ncu-rep; name the file", stdin="NVR\0"),
+    Refusal("calc -", 4, "standard input: is not JSON: parse error at line", stdin='{"traceEvents": [{'),
+    Refusal("calc -", 4, "standard input: is nested deeper than 256 levels", stdin="[" + '{"a":' * 300),
+    Refusal("calc -", 4, "standard input: holds no kernel with registers; profile with", stdin="{}"),
+    Refusal("calc -", 4, "holds no launch__registers_per_thread", stdin='"ID","Kernel Name"\n"0","k"\n'),
+    Refusal("calc t.gz", 4, "'t.gz': ", files={"t.gz": "\x1f\x00"}),
+    Refusal("calc -", 2, "standard input: says no block size; add --block-size 256, or", stdin=PTXAS),
+    Refusal("calc - --block-size 64 --kernel no", 2, "no kernel's name holds 'no'; it has k", stdin=PTXAS),
+    Refusal("calc - --predict compute", 2, "FILE excludes --predict"),
+    Refusal("calc - --tour", 2, "FILE excludes --tour"),
+    Refusal("calc --kernel k", 2, "--kernel requires FILE"),
     Refusal("calc --batch missing.csv", 4, "cannot read 'missing.csv': No such file or directory"),
     Refusal("calc --batch .", 4, "cannot read '.': Is a directory"),
     Refusal("run --benchmark_out=missing/x.json", 4, "missing/x.json: cannot be written (--benchmark_out)"),

@@ -13,27 +13,21 @@
 #include <vector>
 
 #include "benchmarks/commands/calc_batch.hpp"
+#include "benchmarks/commands/calc_kernels.hpp"
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/calc_rank.hpp"
 #include "benchmarks/commands/numbers.hpp"
 #include "benchmarks/commands/tour.hpp"
+#include "harness/binary/reading.hpp"
 #include "harness/io/check.hpp"
 
 namespace occbench::commands {
 namespace {
 
-/// What the numbers on the command line say; the block size is left out where it is `all`.
-Query read_query(const CalcOptions& options) {
-  Query query;
-  for (std::size_t i = 0; i < std::size(fields); ++i)
-    if (!options.texts[i].empty() && !(i == 0 && options.texts[0] == all_block_sizes))
-      fields[i].set(query, parse_size(options.texts[i], fields[i].option, fields[i].least, fields[i].most));
-  return query;
-}
-
 /// Whether it launches.
 bool run_one(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
-  const Query query = read_query(options);
+  Query query;
+  set_numbers(query, options.texts);
   const CalcDevice device = resolve(options.device);
   const Answer a = answer(device, query);
   std::optional<Predicted> prediction;
@@ -55,25 +49,36 @@ bool run_ranked(const CalcOptions& options, const DeviceResolver& resolve, std::
   if (!options.kernel.kind.empty())
     throw UserError(Exit::usage, "--predict takes one block size, or a table of them (--batch)");
   const CalcDevice device = resolve(options.device);
-  const Query query = read_query(options);
+  Query query;
+  set_numbers(query, options.texts);
   print_ranked(out, options.format, device, query);
   return rank_block_sizes(device, query).front().answer.launches();
 }
+
+/// A file that is named, or a pipe (`<(...)`), or what is piped in. Throws UserError.
+Descriptor opened(const std::string& path) {
+  if (path == "-") return Descriptor(dup(STDIN_FILENO));
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) throw UserError(Exit::file, "cannot read '" + path + "': " + std::strerror(errno));
+  return file;
+}
+
+std::string named(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
 
 /// Whether all that was asked for launches; of a batch each row says so itself.
 bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
   bool launches = true;
   if (options.tour) {
     print_tour(out);
-  } else if (options.batch == "-") {
-    run_batch(Descriptor(dup(STDIN_FILENO)), "standard input", out, options, resolve);
   } else if (!options.batch.empty()) {
-    Descriptor file(open(options.batch.c_str(), O_RDONLY | O_CLOEXEC));  // or a pipe: `--batch <(...)`
-    if (file.get() < 0)
-      throw UserError(Exit::file, "cannot read '" + options.batch + "': " + std::strerror(errno));
-    run_batch(std::move(file), "'" + options.batch + "'", out, options, resolve);
+    run_batch(opened(options.batch), named(options.batch), out, options, resolve);
+  } else if (!options.file.empty()) {
+    const std::string source = named(options.file);
+    const binary::KernelUses uses = binary::read_kernels(opened(options.file), options.file, source);
+    launches = run_kernels(uses, source, out, options, resolve);
   } else if (options.texts[0].empty() || options.texts[1].empty()) {
-    throw UserError(Exit::usage, "calc needs --block-size and --registers (or --batch FILE, or --tour)");
+    throw UserError(Exit::usage,
+                    "calc needs --block-size and --registers, or FILE, or --batch FILE, or --tour");
   } else if (options.texts[0] == all_block_sizes) {
     launches = run_ranked(options, resolve, out);
   } else {
@@ -94,10 +99,21 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
   CLI::App* calc =
       app.add_subcommand("calc", "Exact occupancy of a kernel, and its next cliffs; needs no GPU");
   calc->group("Look")->footer(
-      "Example\n  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K");
+      "Example\n"
+      "  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K\n"
+      "  nvcc -arch=sm_90 -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -");
   const auto options = std::make_shared<CalcOptions>();
   calc->add_option("--device", options->device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
       ->type_name("NAME");
+  CLI::Option* file =
+      calc->add_option("FILE", options->file,
+                       "Kernels as ptxas -v, cuobjdump -res-usage or ncu --csv print them, an .ncu-rep or a "
+                       "PyTorch trace; - is stdin. Numbers given as well go before the file's")
+          ->type_name("FILE");
+  CLI::Option* kernel_name =
+      calc->add_option("--kernel", options->kernel_name, "Only the FILE's kernels with this in their name")
+          ->type_name("TEXT")
+          ->needs(file);
   std::vector<CLI::Option*> numbers;
   for (std::size_t i = 0; i < std::size(fields); ++i)
     numbers.push_back(calc->add_option(fields[i].option, options->texts[i], fields[i].help)->type_name("N"));
@@ -111,6 +127,7 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
       calc->add_flag("--tour", options->tour, "The course text's examples beside the hardware");
   for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
   batch->excludes(format), tour->excludes(format), tour->excludes(batch);
+  for (CLI::Option* other : {batch, tour}) other->excludes(file), other->excludes(kernel_name);
 
   CLI::Option* predict =
       calc->add_option(
@@ -119,7 +136,7 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
               "streaming, compute, shared_memory or mixed (a batch's column kernel_class goes first)")
           ->type_name("KIND:{streaming,compute,shared_memory,mixed}")
           ->check([](const std::string& text) { return text.empty() ? std::string("is empty") : ""; });
-  tour->excludes(predict);
+  tour->excludes(predict), file->excludes(predict);
   const auto dial = [&](const char* option, std::string& text, const char* help) {
     return calc->add_option(option, text, help)->type_name("N")->needs(predict);
   };

@@ -13,8 +13,8 @@ namespace occbench::commands {
 
 /// What was asked for on the command line.
 struct CalcOptions {
-  std::string device, format = "table", batch, parameters;
-  std::array<std::string, std::size(fields)> texts;
+  std::string device, format = "table", batch, file, kernel_name, parameters;
+  NumberTexts texts;
   ClassWords kernel;  ///< of no kind if nothing is to be predicted
   bool tour = false;
 };

@@ -6,6 +6,12 @@
 
 namespace occbench::commands {
 
+void set_numbers(Query& query, const NumberTexts& texts) {
+  for (std::size_t i = 0; i < std::size(fields); ++i)
+    if (!texts[i].empty() && !(i == 0 && texts[0] == all_block_sizes))
+      fields[i].set(query, parse_size(texts[i], fields[i].option, fields[i].least, fields[i].most));
+}
+
 namespace {
 
 /// How many clusters fit, as a status; asks the device.

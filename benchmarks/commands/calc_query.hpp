@@ -51,6 +51,14 @@ inline constexpr Field fields[] = {
     {"--max-block-size", "max_block_size", "The kernel's own limit (__launch_bounds__)", false, 1, INT_MAX,
      [](Query& q, std::int64_t v) { q.footprint.max_block_size = static_cast<int>(v); }},
 };
+
+/// The numbers as the command line has them, in the order of `fields`; empty where it has none.
+using NumberTexts = std::array<std::string, std::size(fields)>;
+/// In place of a block size: each one.
+inline constexpr const char* all_block_sizes = "all";
+/// Sets those that are given, but for a block size of `all`. Throws std::invalid_argument.
+void set_numbers(Query& query, const NumberTexts& texts);
+
 inline constexpr const char* answer_columns[] = {"blocks_per_sm", "warps_per_sm", "occupancy", "limiters",
                                                  "status"};
 

@@ -11,9 +11,6 @@
 
 namespace occbench::commands {
 
-/// The word for it in place of a number.
-inline constexpr const char* all_block_sizes = "all";
-
 struct Ranked {
   Query query;
   Answer answer;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/compiler_text.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <map>
+
+namespace occbench::binary {
+namespace {
+
+constexpr std::size_t reserved_bytes = 1024;
+
+}  // namespace
+
+void PtxasText::read(const std::string& line) {
+  static const RE2 entry(R"(Compiling entry function '(.*)' for '(sm_\w+)')");
+  static const RE2 properties(R"(Function properties for '?(.*?)'?\s*$)");
+  static const RE2 spills(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
+  static const RE2 used(R"(Used (\d+) registers)");
+  static const RE2 barriers(R"(used (\d+) barriers)");
+  static const RE2 smem(R"((\d+)(?:\+\d+)? bytes smem)");
+  std::string name;
+  std::string architecture;
+  std::size_t stack = 0;
+  std::size_t stores = 0;
+  std::size_t loads = 0;
+  int count = 0;
+  if (RE2::PartialMatch(line, entry, &name, &architecture)) {
+    kernels_.push_back({.name = name, .cc = cc_of(architecture)});
+    properties_are_its_own_ = true;
+  } else if (kernels_.empty()) {
+    return;
+  } else if (RE2::PartialMatch(line, properties, &name)) {
+    properties_are_its_own_ = name == kernels_.back().name;
+  } else if (RE2::PartialMatch(line, spills, &stack, &stores, &loads)) {
+    if (!properties_are_its_own_ || kernels_.back().stack_bytes) return;
+    kernels_.back().stack_bytes = stack;
+    kernels_.back().spill_bytes = stores + loads;
+  } else if (RE2::PartialMatch(line, used, &count)) {
+    KernelUse& kernel = kernels_.back();
+    if (kernel.registers_per_thread) return;
+    kernel.registers_per_thread = count;
+    if (RE2::PartialMatch(line, barriers, &count)) kernel.barriers = count;
+    std::size_t bytes = 0;
+    if (RE2::PartialMatch(line, smem, &bytes)) kernel.static_smem_bytes = bytes;
+  }
+}
+
+std::vector<KernelUse> PtxasText::kernels() const {
+  std::vector<KernelUse> known = kernels_;
+  std::erase_if(known, [](const KernelUse& k) { return !k.registers_per_thread; });
+  return known;
+}
+
+void ResourceUsage::read(const std::string& line) {
+  static const RE2 architecture(R"(^arch = (sm_\w+))");
+  static const RE2 function(R"(^ ?Function (.+):\s*$)");
+  static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+))");
+  std::string text;
+  int registers = 0;
+  std::size_t stack = 0;
+  std::size_t smem = 0;
+  if (RE2::PartialMatch(line, architecture, &text)) {
+    cc_ = cc_of(text);
+  } else if (RE2::PartialMatch(line, function, &text)) {
+    name_ = text;
+  } else if (RE2::PartialMatch(line, usage, &registers, &stack, &smem) && !name_.empty()) {
+    kernels_.push_back({.name = name_,
+                        .cc = cc_,
+                        .registers_per_thread = registers,
+                        .static_smem_bytes = smem,
+                        .stack_bytes = stack});
+    name_.clear();
+  }
+}
+
+std::vector<KernelUse> ResourceUsage::kernels() const {
+  std::map<std::string, std::size_t> least;
+  for (const KernelUse& k : kernels_) {
+    const auto [entry, is_new] = least.try_emplace(k.cc, k.static_smem_bytes);
+    entry->second = std::min(entry->second, k.static_smem_bytes);
+  }
+  std::vector<KernelUse> own = kernels_;
+  for (KernelUse& k : own) {
+    const bool reserves = k.cc.size() > 3 || k.cc.starts_with('9');
+    if (reserves && least[k.cc] >= reserved_bytes) k.static_smem_bytes -= reserved_bytes;
+  }
+  return own;
+}
+
+}  // namespace occbench::binary

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/kernel_use.hpp"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+
+namespace occbench::binary {
+
+void Launches::add(KernelUse launch) {
+  std::string key = launch.name + '\n' + launch.cc;
+  for (const std::int64_t number : {static_cast<std::int64_t>(launch.registers_per_thread.value_or(-1)),
+                                    static_cast<std::int64_t>(launch.block_size.value_or(-1)),
+                                    static_cast<std::int64_t>(launch.cluster_size.value_or(-1)),
+                                    static_cast<std::int64_t>(launch.static_smem_bytes),
+                                    static_cast<std::int64_t>(launch.dynamic_smem_bytes.value_or(0))})
+    key += '\n' + std::to_string(number);
+  const auto [place, is_new] = places_.try_emplace(std::move(key), kernels_.size());
+  if (is_new) {
+    kernels_.push_back(std::move(launch));
+    return;
+  }
+  kernels_[place->second].launches += launch.launches;
+  kernels_[place->second].time_us += launch.time_us;
+}
+
+std::string cc_of(const std::string& architecture) {
+  const std::size_t under = architecture.find('_');
+  std::string digits = under == std::string::npos ? architecture : architecture.substr(under + 1);
+  while (!digits.empty() && std::isalpha(static_cast<unsigned char>(digits.back())) != 0) digits.pop_back();
+  if (digits.size() < 2 || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
+    return {};
+  return digits.substr(0, digits.size() - 1) + "." + digits.back();
+}
+
+std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
+
+std::string short_name(const std::string& name, std::size_t room) {
+  std::string text = demangled(name);
+  if (text.starts_with("void ")) text.erase(0, 5);
+  for (std::size_t at; (at = text.find("(anonymous namespace)::")) != std::string::npos;)
+    text.erase(at, std::string("(anonymous namespace)::").size());
+  // The arguments: the last parentheses that are no part of another's template arguments.
+  if (text.ends_with(')')) {
+    int depth = 0;
+    std::size_t at = text.size();
+    while (at > 0) {
+      --at;
+      depth += text[at] == ')' ? 1 : text[at] == '(' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    if (at > 0) text.erase(at);
+  }
+  if (text.size() <= room) return text;
+  const std::size_t end = room / 3;
+  return text.substr(0, room - end - 3) + "..." + text.substr(text.size() - end);
+}
+
+}  // namespace occbench::binary

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/reading.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+
+#include "harness/binary/compiler_text.hpp"
+#include "harness/binary/ncu_csv.hpp"
+#include "harness/binary/profiler_trace.hpp"
+#include "harness/io/check.hpp"
+
+namespace occbench::binary {
+namespace {
+
+constexpr std::size_t longest_text = std::size_t{256}
+                                     << 20;  // a build's log or a table; a trace has no limit
+
+/// A file or a pipe, unpacked where it is packed.
+class Unpacked {
+ public:
+  Unpacked(const Descriptor& file, const std::string& source)
+      : source_(source), file_(gzdopen(dup(file.get()), "rb"), &gzclose) {
+    if (!file_) throw UserError(Exit::file, source_ + ": cannot be read");
+    gzbuffer(file_.get(), 1 << 18);
+    begin_.resize(4096);
+    begin_.resize(from_file(begin_.data(), begin_.size()));
+  }
+
+  /// Its first bytes, which are read again.
+  [[nodiscard]] std::string_view begin() const { return begin_; }
+
+  std::size_t read(char* buffer, std::size_t size) {
+    if (at_ == begin_.size()) return from_file(buffer, size);
+    const std::size_t part = std::min(size, begin_.size() - at_);
+    std::memcpy(buffer, begin_.data() + at_, part);
+    at_ += part;
+    return part;
+  }
+
+ private:
+  std::size_t from_file(char* buffer, std::size_t size) {
+    errno = 0;
+    const int got = gzread(file_.get(), buffer, static_cast<unsigned>(size));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    throw UserError(Exit::file, source_ + ": cannot be read: " +
+                                    (errno != 0 ? std::strerror(errno) : "the packed file is damaged"));
+  }
+
+  const std::string& source_;
+  std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
+  std::string begin_;
+  std::size_t at_ = 0;
+};
+
+void each_line(const std::string& text, const auto& read) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    if (line.ends_with('\r')) line.pop_back();
+    read(line);
+    at = end + 1;
+  }
+}
+
+std::string whole(Unpacked& file, const std::string& source) {
+  std::string text;
+  std::string buffer(1 << 16, '\0');
+  while (const std::size_t got = file.read(buffer.data(), buffer.size())) {
+    text.append(buffer, 0, got);
+    if (text.size() > longest_text) throw UserError(Exit::file, source + ": is longer than 256 MiB of text");
+  }
+  return text;
+}
+
+/// An object, or a list of objects; a log of ninja's begins with "[1/20]".
+bool is_json(std::string_view text) {
+  const auto skip_blanks = [&] {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  };
+  skip_blanks();
+  if (!text.starts_with('[')) return text.starts_with('{');
+  text.remove_prefix(1);
+  skip_blanks();
+  return text.starts_with('{') || text.starts_with(']');
+}
+
+KernelUses of_ncu(const std::string& text, const std::string& source) {
+  NcuCsv ncu;
+  each_line(text, [&](const std::string& line) { ncu.read(line); });
+  KernelUses found{.source = "ncu", .has_run = true, .kernels = ncu.kernels()};
+  if (found.kernels.empty())
+    throw UserError(Exit::file, source +
+                                    ": holds no launch__registers_per_thread; profile with "
+                                    "`ncu --section LaunchStats`, --set basic or --set full");
+  return found;
+}
+
+KernelUses of_text(const std::string& text, const std::string& source) {
+  PtxasText ptxas;
+  ResourceUsage usage;
+  NcuCsv ncu;
+  each_line(text, [&](const std::string& line) { ptxas.read(line), usage.read(line), ncu.read(line); });
+  if (ncu.is_ncu()) return of_ncu(text, source);
+  if (auto kernels = ptxas.kernels(); !kernels.empty()) return {.source = "ptxas -v", .kernels = kernels};
+  if (auto kernels = usage.kernels(); !kernels.empty())
+    return {.source = "cuobjdump -res-usage", .kernels = kernels};
+  if (text.find("registers_per_thread") < text.find('\n'))
+    throw UserError(Exit::file, source + ": is a table of footprints, which --batch reads");
+  throw UserError(Exit::file, source +
+                                  ": holds no kernel: calc reads what `nvcc -Xptxas -v`, `cuobjdump "
+                                  "-res-usage` and `ncu --csv` print, .ncu-rep, and PyTorch traces");
+}
+
+}  // namespace
+
+KernelUses read_kernels(Descriptor file, const std::string& path, const std::string& source) {
+  Unpacked content(file, source);
+  const std::string_view begin = content.begin();
+  if (begin.empty()) throw UserError(Exit::file, source + ": is empty");
+  if (begin.starts_with("NVR") || path.ends_with(".ncu-rep")) {
+    if (path == "-") throw UserError(Exit::file, source + ": is an .ncu-rep; name the file, which ncu reads");
+    return of_ncu(ncu_import(path), source);
+  }
+  if (begin.starts_with("\x7f"
+                        "ELF"))
+    throw UserError(Exit::file, source + ": is a binary; `cuobjdump -res-usage FILE | occbench calc -`");
+  if (!is_json(begin)) return of_text(whole(content, source), source);
+  KernelUses found{.source = "a PyTorch profiler trace", .has_run = true, .kernels = {}};
+  try {
+    found.kernels = read_trace([&](char* buffer, std::size_t size) { return content.read(buffer, size); });
+  } catch (const std::invalid_argument& error) {
+    throw UserError(Exit::file, source + ": " + error.what());
+  }
+  if (found.kernels.empty())
+    throw UserError(Exit::file,
+                    source + ": holds no kernel with registers; profile with ProfilerActivity.CUDA");
+  return found;
+}
+
+}  // namespace occbench::binary
