@@ -17,7 +17,7 @@ struct BenchmarkRun {
   bool report_on_stdout = false;     ///< Google Benchmark's own reporter instead of silence
   bool csv_on_stdout = false;        ///< as its CSV
   bool csv_in_file = false;          ///< --benchmark_out, if given, is a CSV
-  std::size_t cases_per_group = 24;  ///< measured together: what a crash can cost
+  std::size_t cases_per_group = 24;  ///< handed to the runner together
   const std::atomic<bool>* stop = nullptr;
   Runner::Finished finished;                  ///< every result, the impossible ones first
   std::function<void(std::size_t)> selected;  ///< told once how many cases there are

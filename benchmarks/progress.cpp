@@ -32,15 +32,27 @@ void Progress::clear() {
   std::fflush(stderr);
 }
 
+void Progress::visited(const std::string& case_id, int round) {
+  ++visits_;
+  round_ = std::max(round_, round);
+  show(case_id);
+}
+
 void Progress::advance(const std::string& case_id, bool launched) {
   ++done_;
   if (launched) ++launched_;
+  show(case_id);
+}
+
+void Progress::show(const std::string& case_id) {
   const auto now = Clock::now();
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
   if (now - last_line_ < pause) return;
   last_line_ = now;
   std::string line = text("%zu/%zu cases", done_, total_);
-  if (launched_ > 0) {  // what cannot run is settled in no time, and says nothing of the rest
+  if (visits_ > 0) {
+    line += text("  pass %d  %.0f visits/s  ", round_ + 1, static_cast<double>(visits_) / elapsed_s());
+  } else if (launched_ > 0) {  // what cannot run is settled in no time, and says nothing of the rest
     const double rate = static_cast<double>(launched_) / elapsed_s();
     line += "  " + significant(rate) + "/s  " +
             duration(std::ceil(static_cast<double>(total_ - std::min(done_, total_)) / rate)) + " left  ";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -32,8 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int exit_interrupted = 128 + SIGINT;  // what shells say of a program that Ctrl-C ended
-
 struct Options {
   std::string preset = "standard";
   std::vector<std::string> experiments;
@@ -46,6 +46,7 @@ struct Options {
   int launches = 1;
   bool profile = false;
   std::uint64_t seed = 1;
+  double stop_after_s = 0;  ///< 0: until it is done
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;
@@ -53,17 +54,19 @@ struct Options {
 };
 
 std::atomic<bool> interrupted{false};
-void on_interrupt(int) {
+volatile std::sig_atomic_t ended_by = 0;  // the signal that did
+void on_signal(int number) {
   interrupted = true;
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends at once
+  ended_by = number;
+  std::signal(number, SIG_DFL);  // a second one ends at once
 }
 
 Precision precision_of(Preset preset) {
   switch (preset) {
     case Preset::quick:
-      return {.launch_s = 0.5e-3, .samples_per_visit = 4, .least_rounds = 3, .most_rounds = 9};
+      return {.launch_s = 0.5e-3, .least_rounds = 6, .most_rounds = 12};
     case Preset::full:
-      return {.least_rounds = 14, .most_rounds = 40};
+      return {.least_rounds = 15, .most_rounds = 42};
     case Preset::standard:
       break;
   }
@@ -292,10 +295,21 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 
   Progress progress;
   std::vector<CaseResult> results;
-  std::signal(SIGINT, on_interrupt);
-  const auto finish = [&](const CaseResult& result, std::span<const SampleRow> samples) {
-    if (result.repetition > 0) return recorder.append(samples);
-    recorder.append(result, samples);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, on_signal);
+  if (o.stop_after_s > 0) {
+    std::signal(SIGALRM, on_signal);
+    const itimerval limit{.it_interval = {},
+                          .it_value = {.tv_sec = static_cast<time_t>(o.stop_after_s), .tv_usec = 1}};
+    setitimer(ITIMER_REAL, &limit, nullptr);
+  }
+  runner->take_up(recorder.unfinished());
+  runner->tell_samples([&](std::span<const SampleRow> samples) {
+    recorder.append(samples);
+    progress.visited(samples.front().case_id, samples.front().round);
+  });
+  const auto finish = [&](const CaseResult& result, std::span<const SampleRow>) {
+    if (result.repetition > 0) return;
+    recorder.append(result);
     results.push_back(result);
     progress.advance(result.planned.id, result.has_time());
   };
@@ -303,6 +317,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                  {.report_on_stdout = asked.report_on_stdout,
                   .csv_on_stdout = asked.csv_on_stdout,
                   .csv_in_file = asked.csv_in_file,
+                  .cases_per_group = device.is_model ? std::size_t{24} : cases.size(),
                   .stop = &interrupted,
                   .finished = finish,
                   .selected = [&](std::size_t n) { progress.expect(n); }});
@@ -317,6 +332,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     if (const auto references = runner->references())
       out << "cudaMemcpy on the device, read and written: "
           << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << '\n';
+    for (const auto& [what, seconds] : runner->spent())
+      out << text("%7.1f s %5.1f %%  ", seconds, 100 * seconds / progress.elapsed_s()) << what << '\n';
   }
   print_summary(out, results,
                 {.device = device.name,
@@ -332,7 +349,8 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
                  .interrupted = interrupted,
                  .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';
-  if (interrupted) return exit_interrupted;
+  if (interrupted)
+    return ended_by == SIGALRM ? static_cast<int>(Exit::some_case_failed) : 128 + static_cast<int>(ended_by);
   const bool failed =
       std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });
   return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
@@ -403,7 +421,15 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
                  "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
                  "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
       ->needs(these);
-  command->add_flag("--verbose", o->verbose, "Lists every experiment's peaks and cliffs at the end");
+  command->add_flag("--verbose", o->verbose,
+                    "Lists every experiment's peaks and cliffs at the end, and where the time went");
+  command
+      ->add_option("--stop-after", o->stop_after_s,
+                   "Ends the run after so long (90s, 15m, 2h) as Ctrl-C would; --resume goes on with it")
+      ->type_name("TIME")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                        CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(1.0, 1e6));
   command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command->allow_extras();
   command->footer(benchmark_flags_help() +

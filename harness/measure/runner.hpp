@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/device/arena.hpp"
@@ -17,11 +19,12 @@ namespace occbench {
 struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 3;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 12;      ///< visits, in random order over the group, before a case may stop
+  int samples_per_visit = 1;  ///< launches timed back to back each time a case has its turn
+  int least_rounds = 12;      ///< visits, one in each pass over all cases, before a case may stop
   int most_rounds = 30;       ///< the bound
-  /// A sample whose SM clock is this much under its own case's median is discarded: a dip. A clock that is
-  /// low throughout is no dip; the row's sm_clock_hz tells of it.
+  int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
+  /// A sample whose SM clock is this much under the median of its case's before it is discarded: a dip. A
+  /// clock that is low throughout is no dip; the row's sm_clock_hz tells of it.
   double clock_tolerance = 0.02;
 };
 
@@ -48,11 +51,20 @@ class Runner {
 
   /// A result as soon as it is final, with the samples behind it.
   using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
+  /// Samples as they are taken.
+  using Taken = std::function<void(std::span<const SampleRow>)>;
 
   /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set
   /// it ends early, and unfinished cases are not reported.
   virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
                        const std::atomic<bool>& stop) = 0;
+
+  /// From now on each sample goes there as soon as it is taken.
+  virtual void tell_samples(Taken) {}
+  /// Samples that an earlier process took of cases it did not finish: measure() goes on from them.
+  virtual void take_up(std::vector<SampleRow>) {}
+  /// What the time went to so far, s, in words, largest first; empty where nothing is measured.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> spent() const { return {}; }
 
   /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With
   /// `mark_for_tools` between cudaProfilerStart and cudaProfilerStop.

@@ -35,6 +35,19 @@ struct ToolWindow {
   ToolWindow& operator=(const ToolWindow&) = delete;
 };
 
+/// Adds the time of its life to `total`.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 /// Why theory, API and census do not agree, or nothing. Clusters are placed in whole GPCs: there the API and
@@ -58,6 +71,8 @@ struct Session::Course {
   Problem timed;
   std::vector<SampleRow> samples;
   std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
+  int rounds = 0;                  ///< visits so far
+  bool admitted = false;           ///< prepared and verified
   bool done = false;               ///< no more visits
   bool waits = false;  ///< timed, and its row has yet to get what is measured when all of the group is timed
 };
@@ -93,12 +108,16 @@ bool Session::admit(Course& course) {
   CaseResult& r = course.result;
   const Case& c = r.planned;
   const Variant& variant = *c.spec.variant;
-  course.timed = variant.prepare(arena_, c.shape(c.iterations));
-  r.work = course.timed.work;
-  configure(c.launch);
-  r.blocks_per_sm_api = api_blocks_per_sm(c.launch);
-  r.block_size_api = api_block_size(c.launch.entry, variant.dynamic_smem_bytes);
+  {
+    const Stopwatch watch(spent_s_["preparing"]);
+    course.timed = variant.prepare(arena_, c.shape(c.iterations));
+    r.work = course.timed.work;
+    configure(c.launch);
+    r.blocks_per_sm_api = api_blocks_per_sm(c.launch);
+    r.block_size_api = api_block_size(c.launch.entry, variant.dynamic_smem_bytes);
+  }
 
+  std::optional<Stopwatch> watch(std::in_place, spent_s_["a short launch against the reference"]);
   Problem small = variant.prepare(arena_, c.shape(variant.check_iterations));
   small.poison();
   launch_kernel(c.launch, small, Census{}, stream_);
@@ -109,12 +128,14 @@ bool Session::admit(Course& course) {
     return false;
   }
 
+  watch.emplace(spent_s_["a launch as timed, checked"]);
   if (const auto wrong = verify_timed(course)) {
     r.planned.status = Status::invalid;
     r.planned.reason = *wrong;
     return false;
   }
 
+  watch.emplace(spent_s_["census"]);
   // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a
   // block so much that it ends before the last of the first wave has begun: a count that differs is taken
   // again with longer ones.
@@ -180,7 +201,8 @@ std::optional<std::string> Session::verify_timed(Course& course) {
   return std::nullopt;
 }
 
-void Session::visit(Course& course, int round) {
+void Session::visit(Course& course) {
+  const Stopwatch watch(spent_s_["timing"]);
   const Case& c = course.result.planned;
   configure(c.launch);
   launch_kernel(c.launch, course.warm_up, Census{}, stream_);
@@ -191,14 +213,31 @@ void Session::visit(Course& course, int round) {
   const std::vector<Sample> taken =
       timer_.take(launch, precision_.samples_per_visit, c.spec.variant->l2_before);
   if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
+  std::vector<double> clocks;
+  for (const SampleRow& s : course.samples)
+    if (!s.discarded) clocks.push_back(s.sm_clock_hz);
+  const double usual_hz = clocks.size() < 3 ? 0 : statistics::median(clocks);
   for (const Sample& s : taken)
     course.samples.push_back({.case_id = c.id,
                               .repetition = course.result.repetition,
-                              .round = round,
+                              .round = course.rounds,
                               .sample = static_cast<int>(course.samples.size()),
                               .time_s = s.time_s,
                               .sm_clock_hz = s.sm_clock_hz,
+                              .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz,
                               .started_unix_s = s.started_unix_s});
+  ++course.rounds;
+  if (taken_) taken_(std::span(course.samples).last(taken.size()));
+}
+
+void Session::take_up(std::vector<SampleRow> samples) {
+  for (SampleRow& s : samples) earlier_[s.case_id].push_back(std::move(s));
+}
+
+std::vector<std::pair<std::string, double>> Session::spent() const {
+  std::vector<std::pair<std::string, double>> all(spent_s_.begin(), spent_s_.end());
+  std::ranges::sort(all, std::ranges::greater{}, [](const auto& each) { return each.second; });
+  return all;
 }
 
 void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const {
@@ -222,6 +261,7 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
 }
 
 std::optional<SlotTime> Session::slot_time_of(const Course& course) {
+  const Stopwatch watch(spent_s_["blocks' own times"]);
   constexpr int most_blocks = 1 << 20;  // 24 MiB of records
   constexpr double tolerance = 0.05;
   constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
@@ -244,23 +284,26 @@ std::optional<SlotTime> Session::slot_time_of(const Course& course) {
   return {};
 }
 
-bool Session::finish_if_done(Course& course, int round) const {
-  if (round + 1 < precision_.least_rounds) return false;
-  std::vector<double> clocks;
-  for (const SampleRow& s : course.samples) clocks.push_back(s.sm_clock_hz);
-  const double usual_hz = statistics::median(clocks);
-  for (SampleRow& s : course.samples)
-    s.discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz;
+bool Session::finish_if_done(Course& course) const {
+  const int more = course.rounds - precision_.least_rounds;
+  const bool last = course.rounds >= precision_.most_rounds;
+  if (more < 0 || (more % precision_.rounds_per_look != 0 && !last)) return false;
   summarise(course.result, course.samples);
   if (!course.own_cycles.empty()) course.result.own_cycles_per_pass = statistics::median(course.own_cycles);
-  if (!course.result.reached_precision && round + 1 < precision_.most_rounds) return false;
-  return true;
+  return course.result.reached_precision || last;
 }
 
 void Session::measure(std::span<const Case> group, int repetition, const Finished& finished,
                       const std::atomic<bool>& stop) {
   std::vector<Course> courses;
-  for (const Case& c : group) courses.push_back({.result = {.planned = c, .repetition = repetition}});
+  for (const Case& c : group) {
+    courses.push_back({.result = {.planned = c, .repetition = repetition}});
+    if (const auto found = earlier_.find(c.id); repetition == 0 && found != earlier_.end()) {
+      courses.back().samples = std::move(found->second);
+      courses.back().rounds = courses.back().samples.back().round + 1;
+      earlier_.erase(found);
+    }
+  }
 
   // Once per case: after that its row stands.
   const bool counted = counters_.wanted() && repetition == 0;
@@ -297,22 +340,21 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
     }
   };
 
-  for (Course& course : courses) {
-    if (stop) return;
-    guarded(course, [&] {
-      if (course.result.planned.status != Status::valid || !admit(course)) close(course);
-    });
-  }
-  for (int round = 0; round < precision_.most_rounds && !stop; ++round) {
+  while (!stop) {
     std::vector<Course*> open;
     for (Course& course : courses)
       if (!course.done) open.push_back(&course);
+    if (open.empty()) break;
     std::ranges::shuffle(open, random_);
     for (Course* course : open) {
       if (stop) break;
       guarded(*course, [&] {
-        visit(*course, round);
-        if (!finish_if_done(*course, round)) return;
+        if (!course->admitted) {
+          if (course->result.planned.status != Status::valid || !admit(*course)) return close(*course);
+          course->admitted = true;
+        }
+        visit(*course);
+        if (!finish_if_done(*course)) return;
         if (repetition == 0) course->result.slot_time = slot_time_of(*course);
         // Energy heats the device for the others, and counters slow their launches.
         if (counted || wants_energy(*course))

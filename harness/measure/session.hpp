@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases in, results out: checks each against its reference, counts its residents, times it in rounds.
+// Cases in, results out: checks each against its reference, counts its residents, times it once in each of
+// many passes over all cases.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <random>
 
 #include "harness/measure/counters.hpp"
@@ -21,12 +23,18 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Measures a group of cases together, visiting them in a new random order each round. A CUDA error makes
-  /// its case invalid; when it cost the context, throws UserError(Exit::some_case_failed) after that case's
-  /// row. Stops between visits. Counters and energy are measured when all of the group is timed, and rows
-  /// wait for them; a case that `stop` kept from either has no row. Repetitions beyond 0 measure neither.
+  /// Goes through the group pass by pass, in a new random order each, and visits each case that is not
+  /// precise yet: what changes over a minute is in its samples. The first visit prepares and verifies it. A
+  /// CUDA error makes its case invalid; when it cost the context, throws UserError(Exit::some_case_failed)
+  /// after that case's row. Stops between visits. Counters and energy are measured when all of the group is
+  /// timed, and rows wait for them; a case that `stop` kept from either has no row. Repetitions beyond 0
+  /// measure neither.
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
+
+  void tell_samples(Taken taken) override { taken_ = std::move(taken); }
+  void take_up(std::vector<SampleRow> samples) override;
+  [[nodiscard]] std::vector<std::pair<std::string, double>> spent() const override;
 
   /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts
   /// the L2 into the state of a timed launch go before. No delay kernel, so a time may be some us high.
@@ -38,8 +46,8 @@ class Session : public Runner {
   bool admit(Course& course);
   /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
   std::optional<std::string> verify_timed(Course& course);
-  void visit(Course& course, int round);
-  [[nodiscard]] bool finish_if_done(Course& course, int round) const;
+  void visit(Course& course);
+  [[nodiscard]] bool finish_if_done(Course& course) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.
   Counts count(const Course& course);
   /// Launches back to back for most of a second while the device counts its energy; nullopt where it does
@@ -58,6 +66,9 @@ class Session : public Runner {
   References references_;
   Counters counters_;
   Dispatch dispatch_;  ///< of blocks that compete for nothing
+  Taken taken_;
+  std::map<std::string, std::vector<SampleRow>> earlier_;  ///< by case_id
+  std::map<std::string, double> spent_s_;                  ///< by what for
 };
 
 }  // namespace occbench

@@ -224,6 +224,24 @@ std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector
   return rows;
 }
 
+/// The sample of a row that sample_fields() wrote.
+SampleRow sample_of(const csv::Row& row, const fs::path& file) {
+  SampleRow s{.case_id = row[1], .discarded = row[7] == "1"};
+  const auto read = [&](std::size_t column, auto& value) {
+    const std::string& text = row[column];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      fail(file, "'" + text + "' is no number; start a new folder");
+  };
+  read(2, s.repetition);
+  read(3, s.round);
+  read(4, s.sample);
+  read(5, s.time_s);
+  read(6, s.sm_clock_hz);
+  read(8, s.started_unix_s);
+  return s;
+}
+
 std::string join(const std::vector<std::string>& header, const std::vector<csv::Row>& rows) {
   std::string text = csv::format(header);
   for (const auto& row : rows) text += csv::format(row);
@@ -305,12 +323,15 @@ Recorder Recorder::resume(RunFolder folder) {
   if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
     unpack_file(path / "samples.csv", samples_limit);
   auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
-  std::erase_if(samples, [&](const csv::Row& row) { return !finished.contains(row[1]); });
+  std::vector<SampleRow> unfinished;
+  for (const csv::Row& row : samples)
+    if (!finished.contains(row[1])) unfinished.push_back(sample_of(row, path / "samples.csv"));
   replace_file(path / "samples.csv", join(sample_columns(), samples));
   replace_file(path / "cases.csv", join(case_columns(), cases));
   static_cast<void>(unlink((path / "samples.csv.gz").c_str()));  // of a run that was ended while it packed
   Recorder recorder(std::move(folder));
   recorder.finished_ = std::move(finished);
+  recorder.unfinished_ = std::move(unfinished);
   return recorder;
 }
 
@@ -332,8 +353,7 @@ Recorder::Recorder(RunFolder folder)
       cases_(open_for_append(folder_.path() / "cases.csv")),
       samples_(open_for_append(folder_.path() / "samples.csv")) {}
 
-void Recorder::append(const CaseResult& result, std::span<const SampleRow> samples) {
-  append(samples);
+void Recorder::append(const CaseResult& result) {
   append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);
   // Each row would cost milliseconds.
   if (std::chrono::steady_clock::now() - synced_ > std::chrono::seconds(5)) sync();

@@ -28,31 +28,33 @@ double case_number(const CaseResult& result, std::string_view column);
 std::vector<std::string> sample_columns();
 std::vector<std::string> sample_fields(const SampleRow& row);
 
-/// A run folder being written. Every finished case is on disk, whole, before the next is begun; a
-/// crash costs at most the cases that were still being measured, and a power cut those of a few seconds.
+/// A run folder being written. Samples are on disk as they are taken, and a row as soon as its case is done:
+/// a crash costs at most a sample, and a power cut those of a few seconds.
 class Recorder {
  public:
   /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be
   /// written.
   static Recorder create(RunFolder folder, const nlohmann::json& environment);
-  /// Continues the run in `folder`: cuts off a row that a crash left half-written and samples of cases that
-  /// never finished. Throws UserError(Exit::file) when there is no run or it is of another schema.
+  /// Continues the run in `folder`: cuts off a row that a crash left half-written. Throws
+  /// UserError(Exit::file) when there is no run or it is of another schema.
   static Recorder resume(RunFolder folder);
 
   Recorder(Recorder&&) noexcept = default;
   Recorder& operator=(Recorder&&) = delete;
   ~Recorder() { sync(); }
 
-  /// Appends the samples, then the case's row. Throws UserError(Exit::file) when the disk refuses; what is on
-  /// disk then still ends in a whole row.
-  void append(const CaseResult& result, std::span<const SampleRow> samples);
-  /// Appends samples alone: a repetition of a case whose row is written.
+  /// Appends the case's row, whose samples are there already. Throws UserError(Exit::file) when the disk
+  /// refuses; what is on disk then still ends in a whole row.
+  void append(const CaseResult& result);
+  /// Appends samples, as they are taken. Throws likewise.
   void append(std::span<const SampleRow> samples);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
   /// The run has come to its end: its samples are packed (samples.csv.gz), and nothing may be appended any
   /// more.
   void pack();
+  /// Samples of cases without a row that were there when the run was resumed.
+  [[nodiscard]] const std::vector<SampleRow>& unfinished() const { return unfinished_; }
   /// Ids of the cases whose rows were there when the run was resumed.
   [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
   /// The environment of the run as written.
@@ -67,6 +69,7 @@ class Recorder {
   Descriptor samples_;
   std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
   std::set<std::string> finished_;
+  std::vector<SampleRow> unfinished_;
 };
 
 }  // namespace occbench
