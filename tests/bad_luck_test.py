@@ -19,6 +19,7 @@ class BadLuck:
 
     RUN: tuple[str, ...]
     LIST: tuple[str, ...]
+    LONG: tuple[str, ...] = ()  # with the first two words of RUN, what takes longer than a second
 
     def assert_completes(self, folder: Path) -> None:
         early = {row["case_id"] for row in rows(folder / "cases.csv")}
@@ -61,10 +62,23 @@ class BadLuck:
             self.assertGreaterEqual(len(list(csv.DictReader(io.StringIO(whole)))), 39)
             self.assert_completes(folder / "run")
 
-    def test_interrupt(self) -> None:
+    def test_signals(self) -> None:
+        """Ctrl-C, what a scheduler sends, and a terminal that goes."""
+        for number, exit_code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number):
+                self.ends_by(number, exit_code)
+
+    def test_stop_after(self) -> None:
         with working_folder() as folder:
-            code, said = self.run_and_signal(folder / "run", signal.SIGINT)
-            self.assertEqual(code, 130, said)
+            done = occbench("run", *self.RUN[:2], *self.LONG, "--output", "run", "--stop-after", "1s")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("next   occbench run --resume run\n", done.stdout)
+            self.assertTrue((folder / "run/cases.csv").read_text().endswith("\n"))
+
+    def ends_by(self, number: signal.Signals, exit_code: int) -> None:
+        with working_folder() as folder:
+            code, said = self.run_and_signal(folder / "run", number)
+            self.assertEqual(code, exit_code, said)
             self.assertRegex(" ".join(said.split()), r": interrupted after [\d,]+ of [\d,]+ cases, in ")
             self.assertIn("next   occbench run --resume run\n", said)
             text = (folder / "run/cases.csv").read_text()
@@ -102,6 +116,7 @@ class BadLuckOfAModel(BadLuck, unittest.TestCase):
     EXPERIMENTS = "barriers,bulk_copy,cache_reuse,pointer_chase,shared_latency,tensor_core,tiled_matmul"
     LIST = ("--preset", "standard", "--experiment", EXPERIMENTS, "--device", "h200")
     RUN = (*LIST[:-1], f"model:{PARAMETERS}")
+    LONG = ("--device", f"model:{PARAMETERS}")
 
 
 if __name__ == "__main__":

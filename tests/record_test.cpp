@@ -328,6 +328,22 @@ TEST_F(RunFolder, SamplesArePackedAtTheEndAndUnpackedToGoOn) {
   EXPECT_FALSE(fs::exists(packed));
 }
 
+TEST_F(RunFolder, SamplesOfACaseThatFailedLaterAreNotPacked) {
+  CaseResult failed = valid_result(128);
+  {
+    auto recorder = create();
+    recorder.append(samples_of(failed));
+    failed.planned.status = Status::invalid;
+    failed.planned.reason = "its third launch failed";
+    failed.samples = 0;
+    recorder.append(failed);
+    put(recorder, valid_result(256));
+    recorder.pack();
+  }
+  Recorder::resume(folder_);  // unpacks
+  EXPECT_EQ(rows_of(samples()).size(), 4u);
+}
+
 TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
   {
     auto recorder = create();

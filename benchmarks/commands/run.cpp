@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -46,7 +47,8 @@ struct Options {
   int launches = 1;
   bool profile = false;
   std::uint64_t seed = 1;
-  double stop_after_s = 0;  ///< 0: until it is done
+  double stop_after_s = 0;   ///< 0: until it is done
+  double precision = 0.005;  ///< half of the 95 % interval, relative
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;
@@ -61,16 +63,24 @@ void on_signal(int number) {
   std::signal(number, SIG_DFL);  // a second one ends at once
 }
 
-Precision precision_of(Preset preset) {
-  switch (preset) {
-    case Preset::quick:
-      return {.launch_s = 0.5e-3, .least_rounds = 6, .most_rounds = 12};
-    case Preset::full:
-      return {.least_rounds = 15, .most_rounds = 42};
-    case Preset::standard:
-      break;
-  }
-  return {};
+/// `half_width`: asked for, relative. Twice as precise takes four times as many visits.
+Precision precision_of(Preset preset, double half_width) {
+  Precision p{.half_width = half_width};
+  if (preset == Preset::quick) p.launch_s = 0.5e-3;
+  if (preset == Preset::quick) p.least_rounds = 6;
+  if (preset == Preset::full) p.least_rounds = 15;
+  p.most_rounds = (preset == Preset::quick ? 12 : 30) * (half_width < 0.003 ? 3 : 1);
+  return p;
+}
+
+/// "0.5%" becomes "0.005"; what is wrong with it, or nothing.
+std::string fraction_of_percent(std::string& asked) {
+  double percent = 0;
+  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), percent);
+  if (error != std::errc() || std::string_view(end) != "%" || percent < 0.01 || percent > 10)
+    return "'" + asked + "' is not from 0.01% to 10%";
+  asked = std::to_string(percent / 100);
+  return "";
 }
 
 /// The device of a run, and the parameters of its predictions.
@@ -134,6 +144,7 @@ Target take_over(Options& o, const nlohmann::json& env) try {
   for (const auto& [name, _] : env.at("experiments").get<std::map<std::string, nlohmann::json>>())
     o.experiments.push_back(name);
   o.seed = env.value("seed", o.seed);
+  o.precision = env.value("/method/ci95_half_width_target"_json_pointer, o.precision);
   o.counters = env.value("counters", o.counters);
   o.benchmark_filter = env.value("benchmark_filter", "");
   return t;
@@ -258,7 +269,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   const Predictor predictor = [&](std::span<const Case> cases) {
     return predict(cases, device, target.parameters->values);
   };
-  const auto open = [&] { return open_runner(target, precision_of(preset), o, predictor); };
+  const auto open = [&] { return open_runner(target, precision_of(preset, o.precision), o, predictor); };
   if (!o.case_ids.empty()) {
     launch_only(o, *open(), specs);
     return 0;
@@ -396,6 +407,15 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
               "by commas, or none (default)")
           ->type_name("GROUP:{occupancy,memory,stalls,none}")
           ->delimiter(',');
+  auto* precision =
+      command
+          ->add_option(
+              "--precision", o->precision,
+              "Half the width of each median's 95 % interval, at which a case has been visited often "
+              "enough")
+          ->type_name("PERCENT")
+          ->transform(CLI::Validator(fraction_of_percent, ""))
+          ->default_str("0.5%");
   auto* resume =
       command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
           ->type_name("FOLDER")
@@ -403,7 +423,7 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* anonymous =
       command->add_flag("--anonymous", o->anonymous,
                         "Leaves host, paths and the card's UUID out of the files, for results to send");
-  for (auto* option : {output, preset, experiment, seed, parameters, counters, anonymous})
+  for (auto* option : {output, preset, experiment, seed, parameters, counters, precision, anonymous})
     resume->excludes(option);
   auto* these = command
                     ->add_option("--case", o->case_ids,

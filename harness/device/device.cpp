@@ -161,7 +161,14 @@ Device open_device(std::string_view wanted) {
   const auto devices = enumerate_devices(&why_none);
   if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());
   const Device device = *choose_device(devices, wanted).device;
-  check(cudaSetDevice(device.index), "selecting the device");
+  // The context is made here, and takes memory of its own.
+  if (const cudaError_t error = cudaSetDevice(device.index); error == cudaErrorMemoryAllocation)
+    throw UserError(Exit::no_device, device.name +
+                                         " has too little free memory to be opened at all: some 500 MiB are "
+                                         "needed, 1 GiB to measure; end what else uses it, or choose another "
+                                         "with --device");
+  else
+    check(error, "selecting the device");
   return device;
 }
 

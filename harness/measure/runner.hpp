@@ -20,7 +20,7 @@ struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
   int samples_per_visit = 1;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 12;      ///< visits, one in each pass over all cases, before a case may stop
+  int least_rounds = 9;       ///< visits, one in each pass over all cases, before a case may stop
   int most_rounds = 30;       ///< the bound
   int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
   /// A sample whose SM clock is this much under the median of its case's before it is discarded: a dip. A

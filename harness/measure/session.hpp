@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 
 #include "harness/measure/counters.hpp"
 #include "harness/measure/runner.hpp"
 #include "harness/measure/timing.hpp"
+#include "harness/statistics/stopping.hpp"
 
 namespace occbench {
 
@@ -58,6 +60,10 @@ class Session : public Runner {
   std::optional<SlotTime> slot_time_of(const Course& course);
   Dispatch watch_dispatch();
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
+  [[nodiscard]] statistics::StoppingRule rule() const {
+    return {precision_.half_width, precision_.least_rounds, precision_.rounds_per_look,
+            precision_.most_rounds};
+  }
 
   std::mt19937_64 random_;
   Stream stream_;
@@ -68,6 +74,7 @@ class Session : public Runner {
   Dispatch dispatch_;  ///< of blocks that compete for nothing
   Taken taken_;
   std::map<std::string, std::vector<SampleRow>> earlier_;  ///< by case_id
+  std::set<const Variant*> verified_;                      ///< at all outputs of a launch
   std::map<std::string, double> spent_s_;                  ///< by what for
 };
 

@@ -318,11 +318,18 @@ Recorder Recorder::resume(RunFolder folder) {
   };
   const auto cases = rows_of("cases.csv", case_columns(), cases_limit);
   const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
+  const auto status = std::ranges::find(columns(), "status", &Column::name) - columns().begin();
   std::set<std::string> finished;
-  for (const auto& row : cases) finished.insert(row[static_cast<std::size_t>(id)]);
+  std::set<std::string> without_time;
+  for (const auto& row : cases) {
+    finished.insert(row[static_cast<std::size_t>(id)]);
+    if (row[static_cast<std::size_t>(status)] != to_string(Status::valid))
+      without_time.insert(row[static_cast<std::size_t>(id)]);
+  }
   if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
     unpack_file(path / "samples.csv", samples_limit);
   auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
+  std::erase_if(samples, [&](const csv::Row& row) { return without_time.contains(row[1]); });
   std::vector<SampleRow> unfinished;
   for (const csv::Row& row : samples)
     if (!finished.contains(row[1])) unfinished.push_back(sample_of(row, path / "samples.csv"));
@@ -355,6 +362,7 @@ Recorder::Recorder(RunFolder folder)
 
 void Recorder::append(const CaseResult& result) {
   append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);
+  if (!result.has_time()) without_time_.insert(result.planned.id);
   // Each row would cost milliseconds.
   if (std::chrono::steady_clock::now() - synced_ > std::chrono::seconds(5)) sync();
 }
@@ -367,6 +375,10 @@ void Recorder::append(std::span<const SampleRow> samples) {
 
 void Recorder::pack() {
   sync();
+  const fs::path file = folder_.path() / "samples.csv";
+  auto samples = read_whole_records(file, sample_columns(), samples_limit);
+  if (std::erase_if(samples, [&](const csv::Row& row) { return without_time_.contains(row[1]); }) > 0)
+    replace_file(file, join(sample_columns(), samples));
   pack_file(folder_.path() / "samples.csv");
 }
 

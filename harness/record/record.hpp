@@ -50,8 +50,8 @@ class Recorder {
   void append(std::span<const SampleRow> samples);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
-  /// The run has come to its end: its samples are packed (samples.csv.gz), and nothing may be appended any
-  /// more.
+  /// The run has come to its end: its samples are packed (samples.csv.gz), without those of cases that failed
+  /// later, and nothing may be appended any more.
   void pack();
   /// Samples of cases without a row that were there when the run was resumed.
   [[nodiscard]] const std::vector<SampleRow>& unfinished() const { return unfinished_; }
@@ -69,6 +69,7 @@ class Recorder {
   Descriptor samples_;
   std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
   std::set<std::string> finished_;
+  std::set<std::string> without_time_;  ///< cases whose samples, if they have any, stand for nothing
   std::vector<SampleRow> unfinished_;
 };
 

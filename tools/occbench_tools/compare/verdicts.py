@@ -2,8 +2,8 @@
 """SAME, FASTER, SLOWER or AMBIGUOUS: one case measured in two runs.
 
 What is compared is the cost of a unit of work, on a log scale: seconds, SM cycles, or the inverse of the
-share of the device's own ceiling. The three launches of a visit follow one another within milliseconds and
-are as good as one, so that a visit's median counts once. Two runs differ by the Hodges-Lehmann estimate (the
+share of the device's own ceiling. Launches of one visit follow one another within milliseconds and are as good
+as one, so that a visit's median counts once. Two runs differ by the Hodges-Lehmann estimate (the
 median over all pairs of visits), with the 95 % interval that belongs to the Mann-Whitney test.
 
 That test alone would call nearly every rerun different, since each process places its data anew. It is
@@ -36,9 +36,9 @@ THRESHOLD = {"same device": 0.005, "same kind of device": 0.03, "different devic
 # half of the medians that moved by more than 0.5 % moved by less than 0.3 of the distance from p10 to p90.
 SPREAD_SHARE = 0.4
 MODEL_CHANCE = 0.03  # differences that the model's simulation leaves to chance
-# With fewer visits (preset quick makes 3 to 9) no order of the ranks is improbable enough among some hundred
-# cases, and Welch's t test takes the place of Mann and Whitney's.
-FEW_VISITS = 8
+# With fewer visits no order of the ranks is improbable enough among some thousand cases, and Welch's t test
+# takes the place of Mann and Whitney's.
+FEW_VISITS = 12
 MANY_VISITS = 50  # from so many on the normal law is as good, and the exact one takes minutes
 SEVERAL_SPEEDS = 0.02  # from p10 to p90: worth telling as the reason
 
