@@ -66,7 +66,7 @@ class Offers(InAFolder):
 
     def test_an_option_is_completed(self) -> None:
         self.assertEqual(self.offered("occbench --vers"), ["--version"])
-        self.assertEqual(self.offered("occbench run --pre"), ["--preset"])
+        self.assertEqual(self.offered("occbench run --pres"), ["--preset"])
         self.assertEqual(self.offered("occbench list --preset quick --show-ns"), ["--show-nsys"])
         self.assertEqual(self.offered("occbench calc --preset"), [])
 
