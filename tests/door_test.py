@@ -15,7 +15,7 @@ OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench"
 BUILT_IN = ("calc", "devices", "list", "run", "calibrate", "completion")
 TOOLS = (
     *("report", "explain", "plot", "compare", "cliffs", "predictions", "validate", "teach", "profile"),
-    "import-ncu",
+    *("import-ncu", "caps"),
 )
 
 

@@ -101,7 +101,7 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
   calc->group("Look")->footer(
       "Example\n"
       "  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K\n"
-      "  nvcc -arch=sm_90 -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -");
+      "  nvcc -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -");
   const auto options = std::make_shared<CalcOptions>();
   calc->add_option("--device", options->device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
       ->type_name("NAME");

@@ -30,6 +30,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"validate", "Read results", "Does a folder keep the promises of its schema?"},
     {"teach", "Read results", "The course text's examples as a page of lessons"},
     {"profile", "Nsight Compute", "Counters of a run's cases, read by ncu"},
+    {"caps", "Your kernel", "What a cap on registers buys, at every step of occupancy"},
     {"import-ncu", "Nsight Compute", "Joins reports of ncu onto a run's rows"},
     {"audit", "", "The machine code against what each variant declares"},
 });

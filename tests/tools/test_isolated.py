@@ -22,7 +22,8 @@ from planted import ENTRIES, marker
 
 # Every word of the tools on the folder that one stands in, so that each imports all that it needs.
 CALLS = {
-    "audit": ["--binary", "program"], "cliffs": ["."], "compare": [".", "."], "explain": ["."],
+    "audit": ["--binary", "program"], "caps": ["--", "nvcc", "-arch=sm_90", "no.cu"], "cliffs": ["."],
+    "compare": [".", "."], "explain": ["."],
     "import-ncu": [".", "counted.ncu-rep"], "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],
     "teach": ["."], "validate": ["."],

@@ -11,6 +11,7 @@ from occbench_docs.markdown import console
 from occbench_docs.program import output
 
 DEVELOPERS = ("audit",)  # of use only beside the sources
+KERNELS = ("caps",)
 
 
 def tools() -> list[str]:
@@ -33,9 +34,12 @@ def helped(name: str, program: str) -> str:
 
 def commands() -> str:
     """A section for each command."""
-    everyday = [word for word in tools() if word not in DEVELOPERS]
+    everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
     sections = {
         "Commands of the program\n\nThey are built in.": [(word, f"occbench {word}") for word in built_in()],
+        "Commands on kernels of one's own\n\nThey are Python, of the wheel `occbench-tools`.": [
+            (word, f"occbench-{word}") for word in tools() if word in KERNELS
+        ],
         "Commands on folders of results\n\nThey are Python, of the wheel `occbench-tools`.": [
             (word, f"occbench-{word}") for word in everyday
         ],

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench caps -- nvcc ... kernel.cu: the same source at every cap on registers that changes occupancy.
+
+nvcc's own steps are run apart: to PTX once, then ptxas for each cap, which stands as .maxnreg in the PTX.
+(nvcc -maxrregcount would leave a kernel with __launch_bounds__ as it is.) Everything is made in a folder of
+its own that goes at the end; the command's -o file is never touched.
+
+With --run the program is built at every cap and timed: each build once in each round, in random order.
+
+Exit 0 all well, 1 some cap failed (its row says why), 2 the words of the call, 5 no occbench to ask, 130
+interrupted; else nvcc's or the program's own code, and 125 for a failure of caps, 126 where what is called
+cannot be run, 127 where it is not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from occbench_tools.caps import show
+from occbench_tools.caps.builds import Build, build_all
+from occbench_tools.caps.ptx import Limit, kernels
+from occbench_tools.caps.steps import Footprint, bounds, caps, device_of
+from occbench_tools.caps.timing import Times, program_words, time_all
+from occbench_tools.caps.toolchain import (
+    OWN_FAILURE,
+    Children,
+    Failed,
+    Script,
+    all_ended,
+    compiler_words,
+    dryrun,
+    run_steps,
+)
+from occbench_tools.command import Refused, entry, occbench, parser_of
+from occbench_tools.escape import printable
+
+ENDED = (signal.SIGTERM, signal.SIGHUP)
+BLOCK = 256  # where neither the source nor the call says one
+
+
+def size(text: str) -> int:
+    """4096, 48K or 48KiB."""
+    found = re.fullmatch(r"(\d{1,9})\s*(?:(k)(?:i?b)?)?", text, re.IGNORECASE)
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number (write 256 or 48K)")
+    return int(found[1]) * (1024 if found[2] else 1)
+
+
+def from_one(text: str) -> int:
+    value = size(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("is less than 1")
+    return value
+
+
+def regular_expression(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression: {error}") from None
+
+
+def parser() -> argparse.ArgumentParser:
+    made = parser_of(
+        "caps",
+        "What a cap on registers buys a kernel: compiles a file at each that makes a step in occupancy.",
+        "occbench caps --block-size 256 -- nvcc -O3 -arch=sm_90 -c kernel.cu\n"
+        "  occbench caps --run ./app 4096 -- nvcc -O3 -arch=sm_90 kernel.cu -o app",
+    )
+    made.usage = "%(prog)s [OPTION]... [--run PROGRAM [WORD]...] -- nvcc [WORD]..."
+
+    def add(option: str, metavar: str, help: str, **kind: Any) -> None:  # noqa: ANN401
+        made.add_argument(option, metavar=metavar, help=help, **kind)
+
+    own = f"default: what the source is compiled for, else {BLOCK}"
+    add("--block-size", "N", f"threads per block ({own})", type=from_one)
+    add("--dynamic-smem", "BYTES", "of each block, at the launch", type=size, default=0)
+    add("--device", "NAME", "as calc takes it (default: the architecture's)")
+    add("--kernel", "TEXT", "cap only kernels with this in their name", default="")
+    add("--caps", "N,...", "these caps instead of those that make a step")
+    add("--bounds", "N,...", "also __launch_bounds__ of these blocks, for each number of them per SM")
+    add("--rounds", "N", "of timing (15)", type=from_one, default=15)
+    by_value = "time by the last number in the program's output that this finds, not by the clock"
+    add("--value", "REGEX", by_value, type=regular_expression)
+    add("--timeout", "S", "of one run of the program (600)", type=float, default=600)
+    add("--jobs", "N", "compilers at a time", type=from_one, default=os.cpu_count() or 1)
+    made.add_argument(
+        "--format", choices=["table", "csv", "json"], default="table", help="table, csv or json"
+    )
+    program = "the program that nvcc makes and its words; last before the --"
+    add("--run", "WORD", program, nargs=argparse.REMAINDER, default=[])
+    return made
+
+
+def numbers(text: str | None, what: str, most: int, least: int = 1) -> list[int]:
+    """'64,96' as numbers. Raises Refused."""
+    found = []
+    for word in filter(None, (text or "").split(",")):
+        if not word.strip().isdecimal() or not least <= int(word) <= most:
+            raise Refused(2, f"{what} wants whole numbers from {least} to {most}, not '{word}'")
+        found.append(int(word))
+    return found
+
+
+def ended(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
+class Work:
+    """The source's kernels, and all that is to be built."""
+
+    def __init__(self, options: argparse.Namespace, script: Script, program: Path) -> None:
+        archs = sorted({step.arch for step in script.ptxas}, key=lambda arch: (len(arch), arch))
+        named = [arch for arch in archs if options.device == device_of(arch)]
+        self.arch = (named or archs)[-1]
+        self.device = options.device or device_of(self.arch)
+        found: dict[str, int | None] = {}
+        for step in script.ptxas:
+            found |= kernels(step.ptx.read_text(encoding="utf-8", errors="replace"))
+        self.blocks = {
+            name: options.block_size or block or BLOCK
+            for name, block in found.items()
+            if options.kernel in show.demangled(name)
+        }
+        if not found:
+            raise Refused(2, "the file holds no kernel")
+        if not self.blocks:
+            names = ", ".join(sorted(show.demangled(name) for name in found)[:5])
+            raise Refused(2, f"no kernel's name holds '{options.kernel}'; it has {names}")
+        self.names = frozenset(self.blocks)
+        self.program = program
+        self.options = options
+
+    def steps(self, own: Build) -> list[Limit]:
+        """What to build besides the source as it is: free of caps, then every step of any kernel."""
+        asked = self.options
+        if asked.caps:
+            limits = [Limit(cap) for cap in sorted(set(numbers(asked.caps, "--caps", 255)), reverse=True)]
+        else:
+            steps = {255}
+            for name, use in own.uses.items():
+                if name in self.names:
+                    steps |= set(caps(self.program, self.device, self.footprint(name, use.static_smem_bytes)))
+            limits = [Limit(cap) for cap in sorted(steps, reverse=True)]
+        for block in numbers(asked.bounds, "--bounds", 1024):
+            smem = max(
+                (use.static_smem_bytes for name, use in own.uses.items() if name in self.names), default=0
+            )
+            limits += bounds(self.program, self.device, Footprint(block, 0, smem, asked.dynamic_smem))
+        return limits
+
+    def footprint(
+        self, name: str, static_smem_bytes: int, registers: int = 0, barriers: int = 1
+    ) -> Footprint:
+        return Footprint(self.blocks[name], registers, static_smem_bytes, self.options.dynamic_smem, barriers)
+
+
+def run(options: argparse.Namespace, words: list[str], children: Children) -> int:
+    """Builds, times, prints; returns the exit code. Raises Refused."""
+    program = occbench()
+    if not program:
+        raise Refused(5, "no occbench to ask for occupancy: build it, or name it in OCCBENCH")
+    compiler, output = compiler_words(words)
+    call = program_words(options.run, output)
+    if options.run and not call:
+        raise Refused(
+            2, f"none of the words of --run is what nvcc makes, '{output or 'a.out'}'; {{}} stands for it"
+        )
+    if options.run and ({"-c", "-dc", "-cubin", "-fatbin"} & set(compiler)):
+        raise Refused(2, "--run needs a program, and nvcc is told to make none; leave -c away")
+    with tempfile.TemporaryDirectory(prefix="occbench-caps-", ignore_cleanup_errors=True) as place:
+        folder = Path(place) / "keep"
+        folder.mkdir()
+        script = dryrun(compiler, folder, children)
+        try:
+            run_steps(script.front, script.env, children)
+        except Failed as failed:
+            raise Refused(failed.code, f"{compiler[0]}: {failed}") from None
+        work = Work(options, script, program)
+        together = dict(
+            names=work.names, arch=work.arch, whole=bool(call), jobs=options.jobs, children=children
+        )
+        (own,) = build_all(script, [None], **together)
+        if own.why_not:
+            raise Refused(1, f"{compiler[0]}: {own.why_not}")
+        builds = [own, *build_all(script, work.steps(own), **together)]
+        times: list[Times] = []
+        if call:
+            good: list[Build] = []  # of equal code, one
+            for build in builds:
+                if not build.why_not and build.code() not in [each.code() for each in good]:
+                    good.append(build)
+            times = time_all(good, call, options.rounds, options.value, children, options.timeout)
+            if times[0].why_not:
+                raise Refused(times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}")
+        show.show(
+            options.format, work.program, work.device, work.arch, work.footprint, work.blocks, builds, times
+        )
+    return 1 if any(build.why_not for build in builds) or any(each.why_not for each in times) else 0
+
+
+@entry("occbench caps")
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    cut = words.index("--") if "--" in words else len(words)
+    options = parser().parse_args(words[:cut])
+    if cut + 1 >= len(words):
+        raise Refused(2, "the compiler's call is missing: occbench caps -- nvcc -O3 -arch=sm_90 kernel.cu -c")
+    before = {number: signal.signal(number, ended) for number in ENDED}
+    try:
+        with all_ended(Children()) as children:
+            return run(options, words[cut + 1 :], children)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise Refused(OWN_FAILURE, printable(str(error))) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

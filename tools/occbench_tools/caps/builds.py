@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One build for each limit: what its kernels use, and on request the program itself."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from occbench_tools.caps.ptx import Limit, limited
+from occbench_tools.caps.toolchain import OUT, Children, Failed, Ptxas, Script, run_steps
+
+ENTRY = re.compile(r"Compiling entry function '(.*)' for '(sm_\w+)'")
+SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers")
+BARRIERS = re.compile(r"used (\d+) barriers")
+SMEM = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+
+
+@dataclass
+class Use:
+    """What ptxas says of one kernel, and the bytes of its machine code."""
+
+    registers: int = 0
+    stack_bytes: int = 0
+    spill_bytes: int = 0  # stores and loads
+    static_smem_bytes: int = 0
+    barriers: int = 1
+    code_bytes: int = 0
+    code: str = ""  # a hash of it, or of all else where it is not to be found
+
+
+@dataclass
+class Build:
+    """A build under one limit; None is the source as it is. `why_not`: where it failed, in one line."""
+
+    limit: Limit | None
+    uses: dict[str, Use] = field(default_factory=dict)  # of the architecture in question
+    program: Path | None = None
+    why_not: str = ""
+    remark: str = ""  # a warning of ptxas
+
+    def code(self) -> list[str]:
+        """Equal where the machine code of all kernels is."""
+        return [use.code for _, use in sorted(self.uses.items())]
+
+
+def uses_of(said: str) -> dict[str, Use]:
+    """What `ptxas -v` said, by kernel."""
+    found: dict[str, Use] = {}
+    kernel, own = "", False
+    for line in said.splitlines():
+        if entry := ENTRY.search(line):
+            kernel, own = entry[1], True
+            found[kernel] = Use()
+        elif "Function properties for " in line:
+            own = line.endswith(f" {kernel}")
+        elif kernel and own and (spills := SPILLS.search(line)):
+            found[kernel].stack_bytes = int(spills[1])
+            found[kernel].spill_bytes = int(spills[2]) + int(spills[3])
+        elif kernel and (used := USED.search(line)):
+            use = found[kernel]
+            use.registers = int(used[1])
+            use.barriers = int(barriers[1]) if (barriers := BARRIERS.search(line)) else 1
+            use.static_smem_bytes = int(smem[1]) if (smem := SMEM.search(line)) else 0
+    return found
+
+
+def machine_code(cubin: bytes) -> dict[str, bytes]:
+    """The sections .text.KERNEL of an ELF of 64 bits, little endian."""
+    if cubin[:6] != b"\x7fELF\x02\x01":
+        return {}
+    (table,) = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", cubin, table + n * size) for n in range(count)]
+    strings = headers[names][4]
+    found = {}
+    for header in headers:
+        begin = strings + header[0]
+        name = cubin[begin : cubin.index(b"\0", begin)].decode("utf-8", "replace")
+        if name.startswith(".text."):
+            found[name.removeprefix(".text.")] = cubin[header[4] : header[4] + header[5]]
+    return found
+
+
+def ptxas(
+    step: Ptxas, limit: Limit | None, names: frozenset[str], env: dict[str, str], children: Children
+) -> str:
+    """Runs it with -v, under the limit. Returns what it said; raises Failed."""
+    command = step.command + " -v"
+    if limit:
+        edited = limited(step.ptx.read_text(encoding="utf-8", errors="replace"), limit, names)
+        step.ptx.unlink()  # a link to everybody's
+        step.ptx.write_text(edited, encoding="utf-8")
+        command = re.sub(r"\s--?maxrregcount[= ]\s*\d+", "", command)
+    return run_steps([command], env, children)
+
+
+def build(
+    script: Script,
+    place: Path,
+    limit: Limit | None,
+    names: frozenset[str],
+    arch: str,
+    whole: bool,
+    children: Children,
+) -> Build:
+    """One build in a folder of its own; `whole`: to the end, else machine code alone."""
+    done = Build(limit)
+    try:
+        own = script.in_folder(place)
+        for step in own.back:
+            if isinstance(step, Ptxas):
+                said = ptxas(step, limit, names, own.env, children)
+                if step.arch != arch:
+                    continue
+                code = machine_code(step.cubin.read_bytes())
+                for name, use in uses_of(said).items():
+                    use.code_bytes = len(code.get(name, b""))
+                    use.code = hashlib.sha256(code.get(name, repr(use).encode())).hexdigest()
+                    done.uses[name] = use
+                if warned := re.search(r"ptxas warning\s*: (For entry .*)", said):
+                    done.remark = warned[1]
+            elif whole:
+                run_steps([step], own.env, children)
+        done.program = own.folder / OUT if whole else None
+    except (Failed, OSError) as error:
+        done.why_not = str(error)
+    return done
+
+
+def build_all(
+    script: Script,
+    limits: list[Limit | None],
+    names: frozenset[str],
+    arch: str,
+    whole: bool,
+    jobs: int,
+    children: Children,
+) -> list[Build]:
+    """All of them, `jobs` at a time, in the order of the limits."""
+    places = [
+        script.folder.parent / f"{'own' if limit is None else number}" for number, limit in enumerate(limits)
+    ]
+    with ThreadPoolExecutor(jobs) as pool:
+        begun = [
+            pool.submit(build, script, place, limit, names, arch, whole, children)
+            for place, limit in zip(places, limits, strict=True)
+        ]
+        try:
+            return [each.result() for each in begun]
+        except BaseException:
+            children.end()  # or the pool would wait for them
+            raise

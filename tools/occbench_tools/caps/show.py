@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the builds use, kernel by kernel, and what each step costs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from occbench_tools.caps.builds import Build, Use
+from occbench_tools.caps.steps import Footprint, Residency, residencies
+from occbench_tools.caps.timing import Change, Times, change, percent, verdict
+from occbench_tools.escape import printable
+from occbench_tools.screen import elided
+
+Footprints = Callable[..., Footprint]
+NAME = 72
+
+
+@lru_cache
+def demangled(name: str) -> str:
+    """As c++filt has it, where there is one."""
+    tool = shutil.which("cu++filt") or shutil.which("c++filt")
+    if not tool or not name.startswith("_Z"):
+        return name
+    return subprocess.run([tool, name], capture_output=True, text=True).stdout.strip() or name
+
+
+def words_of(build: Build) -> str:
+    return build.limit.words() if build.limit else "as it is"
+
+
+def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
+    """Against the source as it is: '+12.5 points, 24 B more spilled'."""
+    points = 100 * (residency.occupancy - base.occupancy)
+    parts = [f"{points:+.1f} points" if points else "same occupancy"]
+    spilled = use.spill_bytes - own.spill_bytes
+    if spilled:
+        parts.append(f"{abs(spilled):,} B {'more' if spilled > 0 else 'less'} spilled")
+    code = use.code_bytes - own.code_bytes
+    if code and own.code_bytes:
+        parts.append(f"{100 * code / own.code_bytes:+.0f} % code")
+    return ", ".join(parts) if len(parts) > 1 or points else "nothing changes"
+
+
+def rows_of(
+    program: Path, device: str, footprint: Footprints, kernel: str, builds: list[Build], times: list[Times]
+) -> Iterable[dict[str, Any]]:
+    """One kernel, a row per build; a cap at which it is the same as one row before is left out."""
+    there = [build for build in builds if kernel in build.uses or build.why_not]
+    same = {id(build): next(each for each in builds if each.code() == build.code()) for build in builds}
+    asked = [
+        footprint(kernel, use.static_smem_bytes, use.registers, use.barriers)._replace(
+            **({"block_size": build.limit.block_size} if build.limit and build.limit.block_size else {})
+        )
+        for build in there
+        if (use := build.uses.get(kernel))
+    ]
+    found = iter(residencies(program, device, asked))
+    own, base = None, None
+    compared = sum(1 for each in times[1:] if not each.why_not)
+    for build in there:
+        row: dict[str, Any] = {"kernel": demangled(kernel), "build": words_of(build)}
+        use = build.uses.get(kernel)
+        if use is None:
+            yield row | {"status": build.why_not}
+            continue
+        residency = next(found)
+        if own is None or base is None:
+            own, base = use, residency
+        row |= {
+            "registers_per_thread": use.registers, "spill_bytes": use.spill_bytes,
+            "stack_bytes": use.stack_bytes, "code_bytes": use.code_bytes,
+            "blocks_per_sm": residency.blocks, "occupancy": residency.occupancy,
+            "against_as_it_is": "" if build.limit is None else cost(use, residency, own, base),
+            "status": build.why_not or build.remark or residency.status, "code": use.code,
+        }  # fmt: skip
+        if timed := next((each for each in times if each.build is same[id(build)]), None):
+            row |= {
+                "time_median": float(np.median(timed.values)) if timed.values else None,
+                "samples": len(timed.values),
+            }
+            if timed.why_not:
+                row["status"] = timed.why_not
+            elif timed is not times[0]:
+                against = change(timed, times[0], compared)
+                row |= {
+                    "time_ratio": against.ratio,
+                    "time_ratio_low": against.low,
+                    "time_ratio_high": against.high,
+                }
+        yield row
+
+
+COLUMNS = (
+    "kernel", "build", "registers_per_thread", "spill_bytes", "stack_bytes", "code_bytes", "blocks_per_sm",
+    "occupancy", "time_median", "samples", "time_ratio", "time_ratio_low", "time_ratio_high",
+    "against_as_it_is", "status",
+)  # fmt: skip
+
+
+def cells(row: dict[str, Any], timed: bool) -> list[str]:
+    if "occupancy" not in row:
+        return [row["build"], row["status"]]
+    found = [row["build"], *(f"{row[name]:,}" for name in COLUMNS[2:6]), f"{100 * row['occupancy']:.1f} %"]
+    if timed:
+        found.append(f"{row['time_median']:.4g}" if row.get("time_median") is not None else "-")
+        ratios = [row.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high")]
+        found.append("" if None in ratios else percent(Change(*ratios)))
+    return [*found, row["against_as_it_is"]]
+
+
+def folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Limits in a row that make the same code are one: 'cap 255 to 80', 'bounds 128, 2 to 6'."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        before = found[-1] if found else {}
+        kind, _, last = row["build"].rpartition(" ")
+        first = before.get("build", "").split(" to ")[0]
+        same = "code" in row and row["code"] == before.get("code")
+        if same and row["build"] != "as it is" and first.rpartition(" ")[0] == kind:
+            found[-1] = before | {"build": f"{first} to {last}"}
+        else:
+            found.append(row)
+    return found
+
+
+def table(rows: list[dict[str, Any]], timed: bool) -> list[str]:
+    head = ["build", "registers", "spilled B", "stack B", "code B", "occupancy"]
+    head += ["time", "against as it is"] if timed else []
+    head.append("what it costs and gains")
+    lines = [cells(row, timed) for row in folded(rows)]
+    whole = [line for line in lines if len(line) == len(head)]
+    widths = [max(len(line[n]) for line in [head, *whole]) for n in range(len(head))]
+    shown = []
+    for line in [head, *lines]:
+        if len(line) < len(head):
+            shown.append(f"  {line[0]:<{widths[0]}}   {line[1]}")
+            continue
+        middle = "   ".join(f"{cell:>{width}}" for cell, width in zip(line[1:-1], widths[1:-1], strict=True))
+        shown.append(f"  {line[0]:<{widths[0]}}   {middle}   {line[-1]}".rstrip())
+    return shown
+
+
+def show(
+    form: str,
+    program: Path,
+    device: str,
+    arch: str,
+    footprint: Footprints,
+    blocks: dict[str, int],
+    builds: list[Build],
+    times: list[Times],
+) -> None:
+    """Prints. Raises Refused where calc does not know the device."""
+    found = {kernel: list(rows_of(program, device, footprint, kernel, builds, times)) for kernel in blocks}
+    if form == "csv":
+        writer = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for rows in found.values():
+            writer.writerows(
+                {key: "" if value is None else value for key, value in row.items()} for row in rows
+            )
+        return
+    if form == "json":
+        said = verdict(times[0], times[1:]) if times else None
+        rows = [{name: row.get(name) for name in COLUMNS} for rows in found.values() for row in rows]
+        print(json.dumps({"device": device, "architecture": arch, "verdict": said, "builds": rows}, indent=2))
+        return
+    for kernel, rows in found.items():
+        print(printable(elided(demangled(kernel), NAME)))
+        print(f"  {arch} on {device}, blocks of {blocks[kernel]:,}\n")
+        print("\n".join(map(printable, table(rows, bool(times)))))
+        notes = sorted({row["status"] for row in rows if "occupancy" in row and row["status"] != "ok"})
+        print("".join(f"\n  {printable(note)}" for note in notes) + "\n" if notes else "")
+    if times:
+        print(verdict(times[0], times[1:]))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Occupancy of footprints, as `occbench calc --batch` has it, and the caps at which it steps."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from occbench_tools.caps.ptx import Limit
+from occbench_tools.command import Refused
+
+LEAST, MOST = 24, 255  # registers that ptxas gives a kernel of today's GPUs, and that a thread may have
+COLUMNS = (
+    "device",
+    "block_size",
+    "registers_per_thread",
+    "static_smem_bytes",
+    "dynamic_smem_bytes",
+    "barriers",
+)
+
+
+class Footprint(NamedTuple):
+    block_size: int
+    registers: int
+    static_smem_bytes: int = 0
+    dynamic_smem_bytes: int = 0
+    barriers: int = 1
+
+
+class Residency(NamedTuple):
+    blocks: int
+    occupancy: float
+    status: str
+
+
+def device_of(arch: str) -> str:
+    """'sm_90a' as calc names it: 'cc9.0'."""
+    digits = arch.removeprefix("sm_").rstrip("abcdefghijklmnopqrstuvwxyz")
+    return f"cc{digits[:-1]}.{digits[-1]}"
+
+
+def residencies(program: Path, device: str, footprints: list[Footprint]) -> list[Residency]:
+    """One call of calc for all. Raises Refused."""
+    rows = [",".join(map(str, (device, *footprint))) for footprint in footprints]
+    words = [str(program), "calc", "--batch", "-"]
+    try:
+        ran = subprocess.run(
+            words, input="\n".join([",".join(COLUMNS), *rows]), capture_output=True, text=True
+        )
+    except OSError as error:
+        raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
+    if ran.returncode:
+        raise Refused(ran.returncode, ran.stderr.strip().removeprefix("occbench: "))
+    answers = list(csv.DictReader(io.StringIO(ran.stdout)))
+    if bad := next((row["status"] for row in answers if row["status"].startswith("invalid")), None):
+        raise Refused(2, bad.removeprefix("invalid: "))
+    return [Residency(int(row["blocks_per_sm"]), float(row["occupancy"]), row["status"]) for row in answers]
+
+
+def caps(program: Path, device: str, footprint: Footprint) -> list[int]:
+    """The most registers at each number of resident blocks, most first, from 255 on."""
+    counts = range(MOST, LEAST - 1, -1)
+    found = residencies(program, device, [footprint._replace(registers=count) for count in counts])
+    steps, blocks = [], 0
+    for count, residency in zip(counts, found, strict=True):
+        if residency.blocks > blocks:
+            steps.append(count)
+            blocks = residency.blocks
+    return steps
+
+
+def bounds(program: Path, device: str, footprint: Footprint) -> list[Limit]:
+    """__launch_bounds__ of this block size, for each number of resident blocks that registers tell apart."""
+    found = residencies(
+        program, device, [footprint._replace(registers=count) for count in caps(program, device, footprint)]
+    )
+    return [Limit(block_size=footprint.block_size, blocks=each.blocks) for each in found if each.blocks]
