@@ -90,22 +90,6 @@ std::span<const Experiment> experiments() {
 
 AddExperiment::AddExperiment(Experiment experiment) { registry().push_back(std::move(experiment)); }
 
-nlohmann::json described(std::span<const std::string> names) {
-  constexpr std::string_view scales[] = {"rate", "best", "ceiling", "cycles"};
-  nlohmann::json all = nlohmann::json::object();
-  for (const Experiment& e : experiments()) {
-    if (!names.empty() && std::ranges::find(names, e.name) == names.end()) continue;
-    all[e.name] = {
-        {"question", e.question},
-        {"dial", e.dial},
-        {"parted_by", e.parted_by},
-        {"scale", scales[static_cast<std::size_t>(e.scale)]},
-        {"compares_kernels", e.compares_kernels},
-        {"outside_model", e.outside_model.empty() ? nlohmann::json() : nlohmann::json(e.outside_model)}};
-  }
-  return all;
-}
-
 void check_experiment_names(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (std::ranges::find(experiments(), name, &Experiment::name) != experiments().end()) continue;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,7 +75,8 @@ struct Experiment {
   Scale scale = Scale::rate;
   bool compares_kernels = false;   ///< one case of each is a finding: no curve is needed
   std::string outside_model = {};  ///< why no figure of the model is counted here; empty: it is
-  void (*define)(Sweep& sweep);    ///< adds the cases
+  bool ordinary_kernels = false;   ///< of their own grids, whose residents cannot always be counted
+  std::function<void(Sweep& sweep)> define = nullptr;  ///< adds the cases
 };
 
 /// Every experiment linked into this program, by name.
@@ -86,9 +86,6 @@ std::span<const Experiment> experiments();
 struct AddExperiment {
   explicit AddExperiment(Experiment experiment);
 };
-
-/// The named experiments (all when empty) as env.json has them: by name, what Experiment says of each.
-nlohmann::json described(std::span<const std::string> names);
 
 /// Throws UserError(Exit::usage) on the first name that is no experiment's.
 void check_experiment_names(std::span<const std::string> names);

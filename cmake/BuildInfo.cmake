@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run at every build (cmake -P): what is being built, from which commit. Touches the header only when it
+# Run at every build (cmake -P): what is being built, from which commit. Touches the file only when it
 # changes.
 execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE_DIR}"
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_git)
@@ -14,4 +14,4 @@ else()
     set(dirty true)
   endif()
 endif()
-configure_file("${SOURCE_DIR}/cmake/build_info.hpp.in" "${OUTPUT}" @ONLY)
+configure_file("${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in" "${OUTPUT}" @ONLY)

@@ -15,6 +15,34 @@ endif()
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)
 
+# The package: find_package(occbench). Below internal/ lies what the public headers are made of.
+include(CMakePackageConfigHelpers)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/occbench)
+set(internal ${CMAKE_INSTALL_INCLUDEDIR}/occbench/internal)
+install(TARGETS occbench_library EXPORT occbench-targets)
+install(EXPORT occbench-targets NAMESPACE occbench:: DESTINATION ${package})
+configure_package_config_file(cmake/occbenchConfig.cmake.in occbenchConfig.cmake
+  INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(occbenchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/occbenchConfig.cmake ${PROJECT_BINARY_DIR}/occbenchConfigVersion.cmake
+  cmake/AddBenchmark.cmake cmake/BuildInfo.cmake cmake/benchmark_main.cpp cmake/build_info.cpp.in
+  cmake/machine_code.cpp.in
+  DESTINATION ${package})
+install(DIRECTORY include/occbench include/facade/occbench ${PROJECT_BINARY_DIR}/include/occbench
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(header
+    benchmarks/sweep.hpp kernels/family.cuh
+    harness/device/arena.hpp harness/device/census.cuh harness/device/device.hpp
+    harness/device/instruments.hpp harness/device/kernel.hpp harness/device/kernel_code.hpp
+    harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh harness/device/resource.hpp
+    harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
+    harness/theory/catalogue.hpp harness/theory/flow.hpp harness/theory/model.hpp
+    harness/theory/occupancy.hpp harness/theory/parameters.hpp harness/theory/program.hpp)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${internal}/${folder})
+endforeach()
+
 set(CPACK_GENERATOR TGZ)
 find_program(OCCBENCH_DPKG_DEB dpkg-deb)
 if(OCCBENCH_DPKG_DEB)

@@ -28,6 +28,18 @@ INSTALLED = {
     "share/occbench/schema.json",
     *(("share/man/man1/occbench.1",) if HAS_MAN_PAGE else ()),
 }
+# The package for benchmarks outside this tree: tests/package_test.py uses it.
+PACKAGE = {
+    "lib/liboccbench.a",
+    *(f"lib/cmake/occbench/occbench{part}.cmake" for part in ("Config", "ConfigVersion", "-targets")),
+    *(f"lib/cmake/occbench/{name}" for name in ("AddBenchmark.cmake", "BuildInfo.cmake")),
+    *(f"lib/cmake/occbench/{name}.cpp" for name in ("benchmark_main",)),
+    *(f"lib/cmake/occbench/{name}.cpp.in" for name in ("build_info", "machine_code")),
+    *(f"include/occbench/{path.name}" for path in (ROOT / "include").rglob("*.*h*")),
+    "include/occbench/version.hpp",
+}
+INTERNAL = "include/occbench/internal/"
+QUOTED = re.compile(r'(?m)^#include "(.+)"')
 DEBIAN_CALLS = {
     "share/zsh/site-functions/_occbench": "share/zsh/vendor-completions/_occbench",
     "share/doc/occbench/CHANGELOG.md": "share/doc/occbench/changelog.gz",
@@ -45,7 +57,22 @@ def checked(*command: object, folder: Path | None = None, environment: dict[str,
 
 
 def files_under(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    """All, but for the folder of libraries as Debian calls it, and the file that CMake names by build."""
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    files = {re.sub(r"^lib/[\w-]+-linux-gnu/|^lib64/", "lib/", name) for name in files}
+    return {name for name in files if not re.search(r"/occbench-targets-\w+\.cmake$", name)}
+
+
+def reached(folder: Path) -> set[str]:
+    """The headers below internal/ that public headers, and what CMake compiles, are made of."""
+    found: set[str] = set()
+    sources = [*(folder / "include/occbench").glob("*.*h*"), *folder.glob("lib*/**/cmake/occbench/*.cpp*")]
+    while sources:
+        for name in QUOTED.findall(sources.pop().read_text()):
+            if name not in found:
+                found.add(name)
+                sources.append(folder / INTERNAL / name)
+    return {INTERNAL + name for name in found}
 
 
 class Installed(unittest.TestCase):
@@ -58,7 +85,7 @@ class Installed(unittest.TestCase):
         cls.version = checked(cls.program, "--version").split()[1]
 
     def test_these_files_and_no_others(self) -> None:
-        self.assertEqual(files_under(self.prefix), INSTALLED)
+        self.assertEqual(files_under(self.prefix), INSTALLED | PACKAGE | reached(self.prefix))
 
     def test_its_completions_are_its_own(self) -> None:
         places = {
@@ -73,7 +100,7 @@ class Installed(unittest.TestCase):
     def test_the_man_page_has_all_options(self) -> None:
         page = (self.prefix / "share/man/man1/occbench.1").read_text().replace("\\-", "-")
         self.assertIn(f'"occbench {self.version}"', page)
-        self.assertIn("compare: a case is slower.", page)  # the last words of an exit code
+        self.assertIn("compare: a case is slower", page)  # the last words of an exit code
         options = re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", checked(self.program, "--help-all"))
         self.assertGreater(len(options), 30)
         for option in options:
@@ -112,7 +139,7 @@ class Packages(unittest.TestCase):
         name = archive.name.removesuffix(".tar.gz")
         self.assertRegex(name, r"^occbench-\d+\.\d+\.\d+-linux-\w+$")
         checked("tar", "--extract", "--file", archive, folder=self.folder)
-        self.assertEqual(files_under(self.folder / name), INSTALLED)
+        self.assertEqual(files_under(self.folder / name), INSTALLED | PACKAGE | reached(self.folder / name))
         self.assertIn("occbench", checked(self.folder / name / "bin/occbench", "--version"))
 
     @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb here")
@@ -120,8 +147,9 @@ class Packages(unittest.TestCase):
         (package,) = self.folder.glob("*.deb")
         self.assertRegex(package.name, r"^occbench_\d+\.\d+\.\d+_\w+\.deb$")
         checked("dpkg-deb", "--extract", package, self.folder / "root")
-        expected = {DEBIAN_CALLS.get(name, name) for name in INSTALLED}
-        self.assertEqual(files_under(self.folder / "root/usr"), expected)
+        expected = {DEBIAN_CALLS.get(name, name) for name in INSTALLED | PACKAGE}
+        root = self.folder / "root/usr"
+        self.assertEqual(files_under(root), expected | reached(root))
         if shutil.which("dpkg-shlibdeps"):
             self.assertRegex(checked("dpkg-deb", "--field", package, "Depends"), r"\blibc6 \(>= ")
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/calibrate.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -7,7 +9,6 @@
 #include <map>
 
 #include "benchmarks/calibration.hpp"
-#include "benchmarks/commands/commands.hpp"
 #include "benchmarks/progress.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/io/files.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands but `calc`, which has a header of its own. Each adds itself to the program; its callback
-// throws UserError.
+// The subcommands but `calc` and `calibrate`, which have headers of their own. Each adds itself to the
+// program; its callback throws UserError.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,6 @@
 
 namespace occbench::commands {
 
-/// `exit_code` receives what the calibration has to say to scripts.
-void add_calibrate(CLI::App& app, int& exit_code);
 void add_devices(CLI::App& app);
 void add_list(CLI::App& app);
 /// `command_line` goes into env.json. `exit_code` receives what the run has to say to scripts.

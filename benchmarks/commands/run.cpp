@@ -9,17 +9,21 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 
 #include "benchmarks/benchmark_flags.hpp"
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/curves.hpp"
+#include "benchmarks/described.hpp"
+#include "benchmarks/going_on.hpp"
 #include "benchmarks/google_benchmark.hpp"
 #include "benchmarks/listing.hpp"
 #include "benchmarks/progress.hpp"
 #include "benchmarks/summary.hpp"
 #include "benchmarks/sweep.hpp"
+#include "benchmarks/watchdog.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
@@ -49,6 +53,7 @@ struct Options {
   std::uint64_t seed = 1;
   double stop_after_s = 0;   ///< 0: until it is done
   double precision = 0.005;  ///< half of the 95 % interval, relative
+  double timeout_s = 0;
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;
@@ -222,6 +227,19 @@ bool is_newest(const fs::path& folder) {
   return found;
 }
 
+/// The words with which a run goes on that lost its CUDA context; none where something else waits for its
+/// end.
+std::vector<std::string> words_to_go_on(const Options& o, const BenchmarkFlags& asked,
+                                        const fs::path& folder) {
+  if (asked.report_on_stdout || asked.writes_file) return {};
+  std::vector<std::string> words{"--resume", folder.string()};
+  if (!o.device.empty()) words.insert(words.end(), {"--device", o.device});
+  if (o.timeout_s > 0) words.insert(words.end(), {"--timeout", std::to_string(o.timeout_s)});
+  if (o.verbose) words.emplace_back("--verbose");
+  if (o.allow_debug) words.emplace_back("--allow-debug");
+  return words;
+}
+
 /// "MODEL of H200: nothing here was measured"
 std::string banner(const Device& model) {
   return "MODEL" + model.name.substr(std::string_view("model").size()) + ": nothing here was measured";
@@ -318,20 +336,45 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     recorder.append(samples);
     progress.visited(samples.front().case_id, samples.front().round);
   });
+  std::mutex finishing;
   const auto finish = [&](const CaseResult& result, std::span<const SampleRow>) {
+    const std::scoped_lock lock(finishing);
     if (result.repetition > 0) return;
     recorder.append(result);
     results.push_back(result);
     progress.advance(result.planned.id, result.has_time());
   };
-  run_benchmarks(*runner, cases,
-                 {.report_on_stdout = asked.report_on_stdout,
-                  .csv_on_stdout = asked.csv_on_stdout,
-                  .csv_in_file = asked.csv_in_file,
-                  .cases_per_group = device.is_model ? std::size_t{24} : cases.size(),
-                  .stop = &interrupted,
-                  .finished = finish,
-                  .selected = [&](std::size_t n) { progress.expect(n); }});
+  // A lost context is lost with its process: the rest is for another.
+  const auto give_up = [&](const std::string& line) {
+    progress.clear();
+    const auto words = words_to_go_on(o, asked, recorder.folder());
+    std::cerr << "occbench: " << line << (words.empty() ? "; --resume goes on with the rest" : "")
+              << std::endl;
+    if (!words.empty()) go_on(words, recorder.finished().size() + results.size());
+  };
+  Watchdog watchdog(o.timeout_s, [&](const Case& c) {
+    CaseResult hung{.planned = c};
+    hung.planned.status = Status::invalid;
+    hung.planned.reason =
+        "no end after " + std::to_string(static_cast<int>(o.timeout_s)) + " s" + " (--timeout)";
+    finish(hung, {});
+    give_up("case " + c.id + ": " + hung.planned.reason + "; its row says so");
+    std::_Exit(static_cast<int>(Exit::some_case_failed));
+  });
+  runner->set_watch([&](const Case* c) { watchdog.turn(c); });
+  try {
+    run_benchmarks(*runner, cases,
+                   {.report_on_stdout = asked.report_on_stdout,
+                    .csv_on_stdout = asked.csv_on_stdout,
+                    .csv_in_file = asked.csv_in_file,
+                    .cases_per_group = device.is_model ? std::size_t{24} : cases.size(),
+                    .stop = &interrupted,
+                    .finished = finish,
+                    .selected = [&](std::size_t n) { progress.expect(n); }});
+  } catch (const ContextLost& e) {
+    give_up(e.what());
+    return static_cast<int>(Exit::some_case_failed);
+  }
   progress.clear();
   if (!interrupted && !device.is_model) recorder.pack();
 
@@ -364,7 +407,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
     return ended_by == SIGALRM ? static_cast<int>(Exit::some_case_failed) : 128 + static_cast<int>(ended_by);
   const bool failed =
       std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });
-  return static_cast<int>(failed ? Exit::some_case_failed : Exit::ok);
+  return static_cast<int>(failed || goes_on_for_another() ? Exit::some_case_failed : Exit::ok);
 }
 
 }  // namespace
@@ -441,6 +484,12 @@ void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
                  "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
                  "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
       ->needs(these);
+  command
+      ->add_option("--timeout", o->timeout_s,
+                   "Gives a case up whose turn takes longer, seconds, and goes on with the others (default: "
+                   "never)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86400.0));
   command->add_flag("--verbose", o->verbose,
                     "Lists every experiment's peaks and cliffs at the end, and where the time went");
   command

@@ -51,9 +51,17 @@ std::span<const T> Arena::reference_input(std::size_t count) {
   return {host.data(), count};
 }
 
-void Arena::poison_output(std::size_t bytes) {
+void Arena::poison_output(std::size_t bytes, int pattern) {
   poisoned_ = std::min(bytes, sizes_.output_bytes);
-  check(cudaMemsetAsync(output_.data(), 0xFF, poisoned_, stream_->get()), "poisoning the output");
+  check(cudaMemsetAsync(output_.data(), pattern, poisoned_, stream_->get()), "poisoning the output");
+}
+
+void Arena::set_output(std::size_t first, const void* from, std::size_t bytes) {
+  std::byte* const to = output_.data() + first;
+  if (from == nullptr)
+    check(cudaMemsetAsync(to, 0, bytes, stream_->get()), "clearing the output");
+  else
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_->get()), "setting the output");
 }
 
 instruments::Digest Arena::digest_output(std::size_t bytes) {
@@ -69,9 +77,11 @@ instruments::Digest Arena::digest_output(std::size_t bytes) {
   return found;
 }
 
-const void* Arena::gather(std::size_t samples, std::size_t count, std::size_t element_bytes) {
+const void* Arena::gather(std::size_t first_byte, std::size_t samples, std::size_t count,
+                          std::size_t element_bytes) {
   if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
-  instruments::gather(staging_.data(), output_.data(), element_bytes, samples, count, stream_->get());
+  instruments::gather(staging_.data(), output_.data() + first_byte, element_bytes, samples, count,
+                      stream_->get());
   stream_->synchronize();
   return staging_.data();
 }

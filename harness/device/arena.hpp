@@ -78,8 +78,16 @@ class Arena {
   template <class T>
   std::span<const T> reference_input(std::size_t count);
 
-  /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type), in stream order.
-  void poison_output(std::size_t bytes);
+  /// The output's bytes [first, first + bytes), on the CPU until the next call. Not more than staging_bytes.
+  const void* download(std::size_t first, std::size_t bytes);
+  static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
+
+  /// Sets the first `bytes` of the output to 0xFF (a NaN in every floating type) or another pattern, in
+  /// stream order.
+  void poison_output(std::size_t bytes, int pattern = 0xFF);
+  /// Fills bytes [first, first + bytes) of the output from others on the device, or with zeros where `from`
+  /// is null, in stream order.
+  void set_output(std::size_t first, const void* from, std::size_t bytes);
 
   /// What the first `bytes` of the output hold, once the stream has come to its end; 0: all that was poisoned
   /// last.
@@ -91,11 +99,12 @@ class Arena {
 
   /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
   /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
-  /// passes. `expected` is called from several threads.
+  /// passes. `expected` is called from several threads. Element 0 lies at `first_byte` of the output.
   template <class T, class Expected>
-  std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected) {
+  std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected,
+                                            std::size_t first_byte = 0) {
     if (samples_ > 0 && samples_ < count) {
-      const T* const actual = static_cast<const T*>(gather(samples_, count, sizeof(T)));
+      const T* const actual = static_cast<const T*>(gather(first_byte, samples_, count, sizeof(T)));
       const std::size_t k = first_where(samples_, 64, [&](std::size_t i) {
         return is_wrong(actual[i], expected(sample_place(i, samples_, count)), tolerance);
       });
@@ -106,7 +115,7 @@ class Arena {
     constexpr std::size_t step = staging_bytes / sizeof(T);
     for (std::size_t first = 0; first < count; first += step) {
       const std::size_t n = std::min(step, count - first);
-      const T* const actual = static_cast<const T*>(download(first * sizeof(T), n * sizeof(T)));
+      const T* const actual = static_cast<const T*>(download(first_byte + first * sizeof(T), n * sizeof(T)));
       const std::size_t wrong = first_where(
           n, 1 << 16, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); });
       if (wrong < n)
@@ -130,18 +139,16 @@ class Arena {
     return reinterpret_cast<T*>(std::uintptr_t{1} << 40);
   }
 
-  static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
-
   /// Written so that a NaN on either side is wrong.
   template <class T>
   static bool is_wrong(T actual, double want, double tolerance) {
     return !(std::abs(static_cast<double>(actual) - want) <= tolerance * std::max(1.0, std::abs(want)));
   }
 
-  /// The output's bytes [first, first + bytes), on the CPU until the next call.
-  const void* download(std::size_t first, std::size_t bytes);
-  /// Of `count` elements those at sample_place(0 ... samples - 1), on the CPU until the next call.
-  const void* gather(std::size_t samples, std::size_t count, std::size_t element_bytes);
+  /// Of `count` elements from `first_byte` on, those at sample_place(0 ... samples - 1), on the CPU until the
+  /// next call.
+  const void* gather(std::size_t first_byte, std::size_t samples, std::size_t count,
+                     std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
 
   /// The least i < n for which `wrong(i)`, or n: searched by several threads, each with `worth` of them or

@@ -4,17 +4,9 @@
 // branch; the machine code, and so the footprint, is the same.
 #pragma once
 
-#include <cstdint>
+#include <occbench/census_record.cuh>
 
 namespace occbench {
-
-/// One block's stay: device global timer in ns (32 ns steps on Hopper), SM index.
-struct CensusRecord {
-  std::uint64_t begin_ns;
-  std::uint64_t end_ns;
-  std::uint32_t sm;
-  std::uint32_t pad;
-};
 
 /// Records for blockIdx.x 0 ... gridDim.x-1, or null when nobody counts.
 struct Census {
@@ -24,16 +16,6 @@ struct Census {
 #ifdef __CUDACC__
 namespace device {
 
-__device__ __forceinline__ std::uint64_t global_timer_ns() {
-  std::uint64_t t;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-  return t;
-}
-__device__ __forceinline__ std::uint32_t sm_index() {
-  std::uint32_t sm;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  return sm;
-}
 __device__ __forceinline__ void census_begin(const Census& census) {
   if (census.records == nullptr || threadIdx.x != 0) return;
   census.records[blockIdx.x].sm = sm_index();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <occbench/kinds.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "harness/device/arena.hpp"
+#include "harness/device/census.cuh"
 #include "harness/device/random.cuh"
 #include "harness/theory/flow.hpp"
 
@@ -79,6 +81,8 @@ struct Work {
   double operations = 0;  ///< anything else that is counted: dependent loads, barriers, hashes
 };
 
+struct Launch;  // harness/device/launch.hpp
+
 /// One launch made ready: its kernel argument, its work, and how to tell that it was done right.
 struct Problem {
   std::vector<std::byte> parameters;  ///< the kernel's first argument, by value
@@ -90,6 +94,12 @@ struct Problem {
   /// mismatch() reaches the passes of a timed launch within milliseconds when it looks at some outputs alone
   /// (Arena::look_at). Otherwise two launches of that many passes are held against each other.
   bool reference_reaches = false;
+  /// Launches a kernel of other arguments, in its own way and in stream order; empty: `parameters` and the
+  /// census are all that it takes.
+  std::function<void(const Launch&, Census, cudaStream_t)> launch = nullptr;
+  /// poison() leaves another pattern at each call: a word that nobody writes tells two launches apart, and
+  /// one of all ones may be a result.
+  bool poison_alternates = false;
   /// Of the output, from its beginning: what two launches must agree on, bit by bit. 0: all that poison()
   /// poisons.
   std::size_t repeatable_bytes = 0;
@@ -106,13 +116,6 @@ struct Problem {
   }
 };
 
-/// What the L2 holds as a timed launch begins. A launch that writes leaves its last lines there, unwritten,
-/// so it must find as many of somebody else's (dirty) for its declared bytes to be the bytes that DRAM moved.
-enum class L2 { warm, clean, dirty };
-
-/// The rate of the hardware that a variant's throughput is held against; `none` when its subject is a latency
-/// or a cost, which no rate bounds.
-enum class Ceiling { dram, l1, shared_memory, fp32, fp64, tensor_bf16, issue, none };
 std::string_view to_string(Ceiling ceiling);
 
 /// What is counted under a ceiling: bytes at dram, l1 and shared_memory; floating-point operations at fp32,
@@ -161,6 +164,11 @@ struct Variant {
   /// bound.
   std::function<std::int64_t(const Arena&, const Shape&)> max_iterations = nullptr;
   std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
+  /// An ordinary kernel: a launch does all of its work in one pass, on a grid that is its own.
+  bool ordinary = false;
+  /// Of an ordinary one: blocks of its grid at a block size; empty: as many waves as the case asks for.
+  std::function<int(int block_size)> grid_size = nullptr;
+  bool counts_blocks = true;    ///< its blocks note their stay when they are handed a census
   bool predicted = true;        ///< an experiment's: the model is told its machine code
   const void* entry = nullptr;  ///< host stub of the __global__ function
 };

@@ -13,10 +13,24 @@ namespace {
 // DRAM latency under load; only sizes the work, so a factor of 2 does no harm (idle it is half of this).
 constexpr double dram_latency_s = 0.8e-6;
 
+constexpr const char* too_large = "its data does not fit the device memory set aside for this run";
+
 Case& refuse(Case& c, Status status, std::string reason) {
   c.status = status;
   c.reason = std::move(reason);
   return c;
+}
+
+/// Why a register cap asks nothing of this kernel, or nothing.
+std::string idle_cap(const Variant& capped) {
+  const auto base = std::ranges::find_if(
+      variants(), [&](const Variant& v) { return v.family == capped.family && v.name == capped.baseline; });
+  if (base == variants().end()) return "";
+  const int need = entry_attributes(base->entry).registers_per_thread;
+  return need > capped.dials.register_cap
+             ? ""
+             : "its " + std::to_string(need) + " registers are within this cap: the code is " + base->name +
+                   "'s";
 }
 
 }  // namespace
@@ -124,7 +138,12 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
     return refuse(c, Status::impossible,
                   "its __launch_bounds__ asks for " + std::to_string(v.promised_threads) +
                       " threads on an SM that holds " + std::to_string(device.sm.max_threads_per_sm));
+  if (v.ordinary && device.is_model)
+    return refuse(c, Status::skipped,
+                  "the model knows kernels of described machine code, and not one with arguments of its own");
   try {
+    if (v.ordinary && v.dials.register_cap > 0)
+      if (std::string idle = idle_cap(v); !idle.empty()) return refuse(c, Status::skipped, std::move(idle));
     const std::optional<EntryAttributes> attributes =
         device.is_model ? described_attributes(v, cc) : std::optional(entry_attributes(v.entry));
     if (!attributes)
@@ -179,7 +198,15 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
       return refuse(c, Status::impossible,
                     "no cluster of " + std::to_string(spec.cluster_size) + " such blocks fits the device");
   }
-  c.launch.grid_size = spec.grid_size > 0 ? spec.grid_size : c.wave_blocks * spec.waves;
+  c.launch.grid_size = spec.grid_size > 0 ? spec.grid_size
+                       : v.grid_size      ? v.grid_size(c.spec.block_size)
+                                          : c.wave_blocks * spec.waves;
+  if (v.ordinary) {
+    c.iterations = 1;
+    if (v.max_iterations && v.max_iterations(arena, c.shape(1)) < 1)
+      return refuse(c, Status::skipped, too_large);
+    return c;
+  }
   const double block_s = spec.block_s > 0 ? spec.block_s : target_s / spec.waves;
   c.iterations = passes_for(v, c.attributes.local_bytes, device, c.occupancy.warps_per_sm, block_s);
   // The census launches two waves at half the passes, so it never needs more memory than the timed
@@ -187,8 +214,7 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
   const std::int64_t most = v.max_iterations ? v.max_iterations(arena, c.shape(0)) : c.iterations;
   const std::int64_t least =
       std::max<std::int64_t>(spec.block_s > 0 ? 1 : 4, v.max_iterations ? v.check_iterations : 0);
-  if (v.max_iterations && most < least)
-    return refuse(c, Status::skipped, "its data does not fit the device memory set aside for this run");
+  if (v.max_iterations && most < least) return refuse(c, Status::skipped, too_large);
   c.iterations = std::max<std::int64_t>(spec.block_s > 0 ? 1 : 4, std::min(c.iterations, most));
   return c;
 }

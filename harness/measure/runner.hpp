@@ -54,6 +54,10 @@ class Runner {
   /// Samples as they are taken.
   using Taken = std::function<void(std::span<const SampleRow>)>;
 
+  /// Told of each case whose turn begins, and of null as it ends.
+  using Watch = std::function<void(const Case*)>;
+  void set_watch(Watch watch) { watch_ = std::move(watch); }
+
   /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set
   /// it ends early, and unfinished cases are not reported.
   virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
@@ -78,6 +82,7 @@ class Runner {
 
   Device device_;
   Precision precision_;
+  Watch watch_ = [](const Case*) {};
 };
 
 }  // namespace occbench

@@ -79,6 +79,12 @@ std::string residency_doubt(const CaseResult& r) {
   return "";
 }
 
+/// Sets the entry up, and the data of a kernel with arguments of its own: another case may have had either.
+void make_ready(const Launch& launch, const Problem& problem) {
+  configure(launch);
+  if (problem.launch) problem.poison();
+}
+
 /// A case between its first launch and its row.
 struct Session::Course {
   CaseResult result;
@@ -133,7 +139,7 @@ bool Session::admit(Course& course) {
   }
 
   std::optional<Stopwatch> watch(std::in_place, spent_s_["a short launch against the reference"]);
-  Problem small = variant.prepare(arena_, c.shape(variant.check_iterations));
+  Problem small = variant.prepare(arena_, c.shape(variant.ordinary ? 1 : variant.check_iterations));
   small.poison();
   launch_kernel(c.launch, small, Census{}, stream_);
   stream_.synchronize();
@@ -156,6 +162,21 @@ bool Session::admit(Course& course) {
   }
 
   watch.emplace(spent_s_["census"]);
+  const std::string doubt = variant.ordinary ? census_of_ordinary(course) : census_of_waves(course);
+  if (!doubt.empty()) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = doubt + ": no time stands for a residency in doubt";
+    return false;
+  }
+
+  course.warm_up = std::move(small);
+  return true;
+}
+
+std::string Session::census_of_waves(Course& course) {
+  CaseResult& r = course.result;
+  const Case& c = r.planned;
+  const Variant& variant = *c.spec.variant;
   // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a
   // block so much that it ends before the last of the first wave has begun: a count that differs is taken
   // again with longer ones.
@@ -177,14 +198,35 @@ bool Session::admit(Course& course) {
     doubt = residency_doubt(r);
     if (doubt.empty()) break;
   }
-  if (!doubt.empty()) {
-    r.planned.status = Status::invalid;
-    r.planned.reason = doubt + ": no time stands for a residency in doubt";
-    return false;
-  }
+  return doubt;
+}
 
-  course.warm_up = std::move(small);
-  return true;
+std::string Session::census_of_ordinary(Course& course) {
+  constexpr std::int64_t lasting_ns = 50'000;  // five times what the ramp of a launch takes
+  CaseResult& r = course.result;
+  const Case& c = r.planned;
+  r.blocks_per_sm_resident = r.blocks_per_sm_api;  // until somebody has counted
+  const std::string doubt = residency_doubt(r);
+  r.blocks_per_sm_resident.reset();
+  if (!doubt.empty() || !c.spec.variant->counts_blocks || c.launch.grid_size < 2 * c.wave_blocks)
+    return doubt;
+  const auto launch = [&](Census census) { launch_kernel(c.launch, course.timed, census, stream_); };
+  const std::vector<CensusRecord> records = observe::census_of(c.launch.grid_size, launch, stream_);
+  std::vector<double> stays;
+  for (const CensusRecord& record : records) {
+    if (record.sm == ~0U)
+      return "a block of " + c.spec.variant->family +
+             " left no record: its kernel wants a BlockCensus in its "
+             "first line, or .counts_blocks = false";
+    stays.push_back(static_cast<double>(record.end_ns - record.begin_ns));
+  }
+  const observe::Residency seen = observe::residency_of(records, device_.sm.sm_count);
+  // Blocks that are over before their SM is full cannot tell how many it holds.
+  if (seen.blocks_per_sm <= c.occupancy.blocks_per_sm && statistics::quantile(stays, 0.1) < lasting_ns)
+    return "";
+  r.blocks_per_sm_resident = seen.blocks_per_sm;
+  r.idle_sms = seen.idle_sms;
+  return residency_doubt(r);
 }
 
 std::optional<std::string> Session::verify_timed(Course& course) {
@@ -196,6 +238,7 @@ std::optional<std::string> Session::verify_timed(Course& course) {
     stream_.synchronize();
   };
   const auto of_passes = [&](const std::string& what) {
+    if (c.spec.variant->ordinary) return what;
     return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
   };
   launch();
@@ -207,18 +250,20 @@ std::optional<std::string> Session::verify_timed(Course& course) {
   }
   course.result.verified = "repeat";
   const instruments::Digest once = arena_.digest_output(timed.repeatable_bytes);
-  if (once.poisoned > 0)
+  if (once.poisoned > 0 && !timed.poison_alternates)
     return of_passes("wrong result: " + std::to_string(once.poisoned) + " words were not written");
   launch();
   if (arena_.digest_output(timed.repeatable_bytes) != once)
-    return of_passes("wrong result: two launches do not agree bit by bit");
+    return of_passes(timed.poison_alternates
+                         ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
+                         : "wrong result: two launches do not agree bit by bit");
   return std::nullopt;
 }
 
 void Session::visit(Course& course) {
   const Stopwatch watch(spent_s_["timing"]);
   const Case& c = course.result.planned;
-  configure(c.launch);
+  make_ready(c.launch, course.timed);
   launch_kernel(c.launch, course.warm_up, Census{}, stream_);
   const auto launch = [&] {
     const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
@@ -280,8 +325,8 @@ std::optional<SlotTime> Session::slot_time_of(const Course& course) {
   constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
   const CaseResult& r = course.result;
   const Case& c = r.planned;
-  if (c.launch.grid_size > most_blocks) return {};
-  configure(c.launch);
+  if (!c.spec.variant->counts_blocks || c.launch.grid_size > most_blocks) return {};
+  make_ready(c.launch, course.timed);
   launch_kernel(c.launch, course.warm_up, Census{}, stream_);
   for (int i = 0; i < tries; ++i) {
     double time_s = 0;
@@ -336,6 +381,11 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       course.result.counts = {};
       close(course);
     };
+    struct Turn {
+      const Watch& watch;
+      ~Turn() { watch(nullptr); }
+    } turn{watch_};
+    watch_(&course.result.planned);
     try {
       action();
     } catch (const UserError&) {
@@ -343,9 +393,8 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
     } catch (const CudaError& e) {
       give_up(e);
       if (e.context_lost())
-        throw UserError(Exit::some_case_failed, "case " + course.result.planned.id +
-                                                    " cost the CUDA context: " + e.what() +
-                                                    "; its row says so, and --resume goes on with the rest");
+        throw ContextLost("case " + course.result.planned.id + " cost the CUDA context: " + e.what() +
+                          "; its row says so");
     } catch (const std::exception& e) {  // no host memory for its reference, say
       give_up(e);
     }
@@ -400,7 +449,7 @@ Counts Session::count(const Course& course) {
     stream_.synchronize();
   };
   try {
-    configure(c.launch);
+    make_ready(c.launch, course.timed);
     launch();  // where the L2 is to be warm, this warms it
     return counters_.count(
         [&] {
@@ -424,7 +473,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
   std::optional<double> last_j = counter.joules();
   if (!last_j) return {};
   const Case& c = course.result.planned;
-  configure(c.launch);
+  make_ready(c.launch, course.timed);
   const auto ahead =
       static_cast<std::size_t>(std::clamp(queued_s / course.result.time_s.median, 4.0, 1000.0));
   std::vector<Event> ends(ahead);  // of the launches in the queue, in turn
@@ -468,9 +517,12 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
 
 std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_for_tools) {
   const Variant& variant = *c.spec.variant;
-  configure(c.launch);
-  launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
+  if (!variant.ordinary) {
+    configure(c.launch);
+    launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
+  }
   const Problem problem = variant.prepare(arena_, c.shape(c.iterations));
+  make_ready(c.launch, problem);
   launch_kernel(c.launch, problem, Census{}, stream_);
   stream_.synchronize();
   std::vector<double> times;

@@ -15,6 +15,11 @@
 
 namespace occbench {
 
+/// A case took the CUDA context with it. Its row says so; nothing more can run in this process.
+struct ContextLost : UserError {
+  explicit ContextLost(const std::string& line) : UserError(Exit::some_case_failed, line) {}
+};
+
 /// Owns the device for the length of a run.
 class Session : public Runner {
  public:
@@ -27,10 +32,9 @@ class Session : public Runner {
 
   /// Goes through the group pass by pass, in a new random order each, and visits each case that is not
   /// precise yet: what changes over a minute is in its samples. The first visit prepares and verifies it. A
-  /// CUDA error makes its case invalid; when it cost the context, throws UserError(Exit::some_case_failed)
-  /// after that case's row. Stops between visits. Counters and energy are measured when all of the group is
-  /// timed, and rows wait for them; a case that `stop` kept from either has no row. Repetitions beyond 0
-  /// measure neither.
+  /// CUDA error makes its case invalid; when it cost the context, throws ContextLost after that case's row.
+  /// Stops between visits. Counters and energy are measured when all of the group is timed, and rows wait for
+  /// them; a case that `stop` kept from either has no row. Repetitions beyond 0 measure neither.
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 
@@ -48,6 +52,10 @@ class Session : public Runner {
   bool admit(Course& course);
   /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
   std::optional<std::string> verify_timed(Course& course);
+  /// Counts the resident blocks of two waves: why theory, API and census do not agree, or nothing.
+  std::string census_of_waves(Course& course);
+  /// The same on an ordinary kernel's own grid, where that can tell.
+  std::string census_of_ordinary(Course& course);
   void visit(Course& course);
   [[nodiscard]] bool finish_if_done(Course& course) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.

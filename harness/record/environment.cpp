@@ -12,10 +12,10 @@
 #include <iomanip>
 #include <sstream>
 
-#include "build_info.hpp"  // written by the build: commit, flags, compilers
 #include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/measure/timing.hpp"
+#include "harness/record/build.hpp"
 #include "harness/record/record.hpp"
 
 namespace occbench {
@@ -127,14 +127,14 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   nlohmann::json env{
       {"schema_version", schema_version},
       {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
-      {"occbench_version", build_info::version},
-      {"git_commit", build_info::commit},
-      {"git_dirty", build_info::dirty},
-      {"build_type", build_info::build_type},
-      {"cuda_toolkit", build_info::cuda_toolkit},
-      {"compiler", build_info::compiler},
-      {"compiler_flags", build_info::compiler_flags},
-      {"cuda_architectures", build_info::cuda_architectures},
+      {"occbench_version", build_info.version},
+      {"git_commit", build_info.commit},
+      {"git_dirty", build_info.dirty},
+      {"build_type", build_info.build_type},
+      {"cuda_toolkit", build_info.cuda_toolkit},
+      {"compiler", build_info.compiler},
+      {"compiler_flags", build_info.compiler_flags},
+      {"cuda_architectures", build_info.cuda_architectures},
       {"google_benchmark_version", run.google_benchmark_version},
       {"anonymous", run.anonymous},
       {"command_line", run.command_line},
@@ -174,14 +174,14 @@ bool is_uuid_of(std::string_view in_env, const Device& device) {
   return in_env == (in_env.starts_with(anonymous_prefix) ? anonymous_uuid(device.uuid) : device.uuid);
 }
 
-std::string build_commit() { return std::string(build_info::commit) + (build_info::dirty ? "-dirty" : ""); }
+std::string build_commit() { return std::string(build_info.commit) + (build_info.dirty ? "-dirty" : ""); }
 
-std::string cuda_toolkit() { return build_info::cuda_toolkit; }
+std::string cuda_toolkit() { return build_info.cuda_toolkit; }
 
 std::string cuda_architectures() {
   // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual PTX
   // alone.
-  std::istringstream list(build_info::cuda_architectures);
+  std::istringstream list(build_info.cuda_architectures);
   std::string all;
   for (std::string each; std::getline(list, each, ';');) {
     const std::string number = each.substr(0, each.find('-'));
@@ -191,7 +191,7 @@ std::string cuda_architectures() {
   return all;
 }
 
-std::string build_version() { return build_info::version; }
+std::string build_version() { return build_info.version; }
 
 bool is_debug_build() {
 #ifdef NDEBUG

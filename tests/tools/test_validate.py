@@ -133,6 +133,14 @@ def test_good_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: d
     assert validate.main([str(folder.write(tmp_path))]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("ordinary", "code"), [(True, 0), (False, 1)])
+def test_residents_of_ordinary_kernels_may_be_uncounted(tmp_path: Path, ordinary: bool, code: int) -> None:
+    folder = Folder()
+    folder.cases[0] |= dict(blocks_per_sm_resident="")
+    folder.env["experiments"] = {CASE["experiment"]: dict(ordinary_kernels=ordinary)}
+    assert validate.main([str(folder.write(tmp_path))]) == code
+
+
 def of_a_model() -> Folder:
     """A folder that a model wrote."""
     folder = Folder()
@@ -140,7 +148,7 @@ def of_a_model() -> Folder:
     for row in folder.cases:
         row["source"] = "model"
     columns = SCHEMA["files"]["cases.csv"]["columns"]
-    measured = [c["name"] for c in columns if c.get("required_when") == "measured"]
+    measured = [c["name"] for c in columns if c.get("required_when") in ("measured", "counted")]
     measured += [c["name"] for c in columns if c.get("since") == 4]
     folder.cases[0] |= dict.fromkeys(measured, "") | dict(samples="0", discarded="0", stop_reason="model")
     folder.cases[0] |= dict(throughput_predicted="4e13", bound_predicted="register port")

@@ -25,6 +25,7 @@ READ = (
 FILLED = {
     "valid": "in valid rows",
     "measured": "in valid, measured rows",
+    "counted": "in valid, measured rows of the suite's kernels",
     "not valid": "unless valid",
 }
 

@@ -16,7 +16,13 @@ SUFFIXES = {
 }
 NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
 PLAIN = dict(
-    question="", dial="warps_per_sm", parted_by=[], scale="rate", compares_kernels=False, outside_model=None
+    question="",
+    dial="warps_per_sm",
+    parted_by=[],
+    scale="rate",
+    compares_kernels=False,
+    ordinary_kernels=False,
+    outside_model=None,
 )
 
 

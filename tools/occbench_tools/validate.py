@@ -168,17 +168,28 @@ def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> 
     return math.isclose(a, b, rel_tol=relative, abs_tol=absolute)
 
 
-def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | None) -> Iterator[str]:
+@dataclass(frozen=True)
+class Said:
+    """What env.json says that rows are held against; None where it does not."""
+
+    max_warps: int | None = None
+    source: str | None = None
+    ordinary: frozenset[str] = frozenset()  # experiments on kernels whose residents cannot always be counted
+
+
+def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iterator[str]:
     """What holds between the cells of one row of cases.csv; each cell is already right by itself."""
     status = row["status"]
     valid = status == "valid"
     modelled = row.get("source") == "model"
-    required = {"valid": valid, "measured": valid and not modelled, "not valid": not valid}
+    measured = valid and not modelled
+    counted = measured and row["experiment"] not in said.ordinary
+    required = {"valid": valid, "measured": measured, "counted": counted, "not valid": not valid}
     for column in columns:
         name, when = column["name"], column.get("required_when")
         if when and not row[name] and required[when]:
             yield f"{name}: empty in a row with status {status}"
-        if modelled and when == "measured" and row[name]:
+        if modelled and when in ("measured", "counted") and row[name]:
             yield f"{name}: {row[name]}, and source is model"
     if valid and row["reason"]:
         yield "reason: must be empty in a valid row"
@@ -196,7 +207,7 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
         yield f"throughput: {got[0]:.9g} in a row of the model, which predicts {got[1]:.9g}"
     # Clusters are placed in whole GPCs: an SM may hold fewer blocks, the device's count is what must agree.
     in_clusters = bool(row["clusters_api"])
-    observed = [] if in_clusters else ["blocks_per_sm_resident"]
+    observed = [] if in_clusters or not row["blocks_per_sm_resident"] else ["blocks_per_sm_resident"]
     if (got := numbers("blocks_per_sm", "blocks_per_sm_api", *observed)) and len(set(got)) > 1:
         yield (
             f"blocks_per_sm: theory {row['blocks_per_sm']}, API {row['blocks_per_sm_api']} and "
@@ -205,10 +216,11 @@ def case_violations(row: Row, columns: list[dict[str, Any]], max_warps: int | No
     if in_clusters and row["clusters_resident"] != row["clusters_api"]:
         seen = row["clusters_resident"] or "empty"
         yield f"clusters_resident: {seen}, and the API says {row['clusters_api']}"
-    if max_warps and (got := numbers("occupancy_theoretical", "warps_per_sm")):
-        expected = got[1] / max_warps
+    if said.max_warps and (got := numbers("occupancy_theoretical", "warps_per_sm")):
+        expected = got[1] / said.max_warps
         if not close(got[0], expected, absolute=1e-4):
-            yield f"occupancy_theoretical: {got[0]:g}, but {got[1]:g} warps of {max_warps} are {expected:g}"
+            of = f"{got[1]:g} warps of {said.max_warps}"
+            yield f"occupancy_theoretical: {got[0]:g}, but {of} are {expected:g}"
     if modelled and row.get("occupancy_launch"):
         yield f"occupancy_launch: {row['occupancy_launch']}, and source is model"
     parts = [name for name in row if name == "occupancy_launch" or name.startswith("lost_to_")]
@@ -249,9 +261,7 @@ class Samples:
     discarded: int = 0
 
 
-def check_cases(
-    path: Path, rules: dict[str, Any], max_warps: int | None, source: str | None, report: Report
-) -> dict[str, tuple]:
+def check_cases(path: Path, rules: dict[str, Any], said: Said, report: Report) -> dict[str, tuple]:
     """Checks cases.csv. Returns (line, row or None unless valid and whole) by case_id."""
     found: dict[str, tuple[int, Row | None]] = {}
     columns = rules["files"]["cases.csv"]["columns"]
@@ -264,10 +274,10 @@ def check_cases(
             report.violation(path, line, f"case_id: {case} is already on line {found[case][0]}")
             continue
         if good:
-            for what in case_violations(row, columns, max_warps):
+            for what in case_violations(row, columns, said):
                 report.violation(path, line, what)
-            if source and row.get("source", "measured") != source:
-                report.violation(path, line, f"source: {row['source']}, and env.json says {source}")
+            if said.source and row.get("source", "measured") != said.source:
+                report.violation(path, line, f"source: {row['source']}, and env.json says {said.source}")
         found[case] = (line, row if good and row["status"] == "valid" else None)
     return found
 
@@ -341,8 +351,8 @@ def field_violations(
             yield from field_violations(value, rule["fields"], f"{prefix}{name}.")
 
 
-def check_env(path: Path, rules: dict[str, Any], report: Report) -> tuple[int | None, str | None]:
-    """Checks env.json. Returns the warp slots of an SM and the source of the rows, if it says so."""
+def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
+    """Checks env.json. Returns what it says of its rows."""
     text = read_sent(path).decode("utf-8")
     try:
         env = parse_json(text)
@@ -350,7 +360,7 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> tuple[int | 
             raise ValueError("not a JSON object")
     except ValueError as error:
         report.violation(path, getattr(error, "lineno", 1), f"not JSON: {error}")
-        return None, None
+        return Said()
     lines = text.splitlines()
 
     def line_of(name: str) -> int:
@@ -360,14 +370,17 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> tuple[int | 
     rules = of_version(rules, version)
     if version is not None and version != rules["schema_version"]:
         report.violation(path, line_of("schema_version"), other_version(version, rules))
-        return None, None
+        return Said()
     for name, what in field_violations(env, rules["files"]["env.json"]["fields"]):
         report.violation(path, line_of(name), what)
     try:
         max_warps = env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
     except (KeyError, TypeError, ZeroDivisionError):
         max_warps = None  # told above
-    return max_warps, env.get("source", "measured")
+    experiments = env.get("experiments")
+    its = experiments.items() if isinstance(experiments, dict) else ()
+    ordinary = frozenset(n for n, it in its if isinstance(it, dict) and it.get("ordinary_kernels") is True)
+    return Said(max_warps, env.get("source", "measured"), ordinary)
 
 
 @contextmanager
@@ -388,12 +401,12 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     if not folder.is_dir():
         report.missing(folder, "no such folder")
         return
-    max_warps, source, cases, samples = None, None, None, None
+    said, cases, samples = Said(), None, None
     with readable(path := folder / "env.json", report):
-        max_warps, source = check_env(path, rules, report)
+        said = check_env(path, rules, report)
     with readable(path := folder / "cases.csv", report):
         its = of_version(rules, version_of(read_sent(path, HEAD)))
-        cases = check_cases(path, its, max_warps, source, report)
+        cases = check_cases(path, its, said, report)
     with readable(path := written(folder / "samples.csv"), report):
         its = of_version(rules, version_of(read_sent(path, HEAD)))
         samples = check_samples(path, its, cases or {}, report)

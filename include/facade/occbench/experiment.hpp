@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment of one's own, on kernels of either form: docs/extending.md.
+#pragma once
+
+#include "benchmarks/sweep.hpp"

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The suite as a library: tests/outside against what `cmake --install` leaves, and as who adds the tree.
+
+CMAKE names the command, OCCBENCH_BUILD_DIR the build. Class OnDevice needs a GPU.
+"""
+
+import csv
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
+CMAKE = os.environ.get("CMAKE", "cmake")
+OUTSIDE = ROOT / "tests/outside"
+HAS_GPU = subprocess.run([BUILD / "benchmarks/occbench", "devices"], capture_output=True).returncode == 0
+SANITIZED = "OCCBENCH_SANITIZE:STRING=address" in (BUILD / "CMakeCache.txt").read_text()
+
+
+def ran(*words: object, **more: object) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([str(word) for word in words], text=True, capture_output=True, timeout=600, **more)
+
+
+def checked(*words: object, **more: object) -> str:
+    done = ran(*words, **more)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-6000:]
+        raise AssertionError(f"{' '.join(map(str, words))} ended with {done.returncode}\n{said}")
+    return done.stdout
+
+
+def cached(name: str) -> str:
+    found = re.search(rf"(?m)^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text())
+    return found[1] if found else ""
+
+
+@functools.cache
+def folder() -> Path:
+    kept = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(kept.cleanup)
+    return Path(kept.name)
+
+
+@functools.cache
+def prefix() -> Path:
+    checked(CMAKE, "--install", BUILD, "--prefix", folder() / "prefix")
+    return folder() / "prefix"
+
+
+def configured(name: str, *settings: str, cmake: object = CMAKE, source: Path = OUTSIDE) -> Path:
+    build = folder() / name
+    # One architecture: a GPU's own where there is one, otherwise that of the description beside axpy.cu.
+    architecture = cached("CMAKE_CUDA_ARCHITECTURES").split(";")[0] if HAS_GPU else "90-real"
+    base = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CUDA_ARCHITECTURES": architecture,
+        "CMAKE_CUDA_COMPILER": cached("CMAKE_CUDA_COMPILER"),
+        "CMAKE_CXX_COMPILER": cached("CMAKE_CXX_COMPILER"),
+        "CMAKE_MAKE_PROGRAM": cached("CMAKE_MAKE_PROGRAM"),
+    }
+    if launcher := shutil.which("ccache"):
+        base |= {"CMAKE_CXX_COMPILER_LAUNCHER": launcher, "CMAKE_CUDA_COMPILER_LAUNCHER": launcher}
+    words = [f"-D{key}={value}" for key, value in base.items() if value]
+    checked(cmake, "-S", source, "-B", build, "-G", "Ninja", *words, *settings)
+    return build
+
+
+def built(build: Path, *targets: str, cmake: object = CMAKE) -> Path:
+    environment = os.environ | {"CCACHE_BASEDIR": str(folder()), "CCACHE_NOHASHDIR": "1"}
+    checked(cmake, "--build", build, "--parallel", "3", "--target", *(targets or ("all",)), env=environment)
+    return build
+
+
+@functools.cache
+def outside() -> Path:
+    return built(configured("outside", f"-DCMAKE_PREFIX_PATH={prefix()}"))
+
+
+def tool(name: str, *words: object) -> str:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+    return checked(sys.executable, "-P", "-m", name, *words, env=environment)
+
+
+def rows(run: Path) -> list[dict[str, str]]:
+    with (run / "cases.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer's library wants its flags in every program")
+class Installed(unittest.TestCase):
+    def test_each_dial_of_each_kernel_is_an_experiment(self) -> None:
+        listed = json.loads(checked(outside() / "my_bench", "list", "--format", "json"))
+        names = {each["name"] for each in listed["experiments"]}
+        every = {
+            f"{kernel}_{dial}"
+            for kernel in ("saxpy", "stencil")
+            for dial in ("warps", "block_size", "carveout", "registers")
+        }
+        self.assertEqual(names, every | {"normalize_warps", "normalize_carveout", "normalize_registers"})
+        self.assertIn("saxpy_warps.saxpy.plain.b256.r4", {case["case_id"] for case in listed["cases"]})
+
+    def test_a_register_cap_has_code_of_its_own(self) -> None:
+        """Also of template instances, whose copies a linker would merge."""
+        variants = json.loads(checked(outside() / "my_bench", "list", "--variants", "--format", "json"))
+        of = {f"{v['family']}.{v['variant']}": v["entry_offset"] for v in variants["variants"]}
+        self.assertEqual(len(of), 12)
+        self.assertEqual(len(set(of.values())), 12, of)
+        self.assertIn("stencil.radius4-max24", of)
+
+    def test_it_has_the_words_of_the_suite_but_its_kernels(self) -> None:
+        bench = outside() / "my_bench"
+        self.assertIn("calc", checked(bench, "--help"))
+        self.assertNotIn("calibrate", checked(bench, "--help"))
+        self.assertIn(
+            "occupancy",
+            checked(bench, "calc", "--device", "h200", "--block-size", "256", "--registers", "40"),
+        )
+        self.assertNotIn("latency_hiding", checked(bench, "list"))
+        unknown = ran(bench, "run", "--experiment", "latency_hiding", "--device", "model:h200")
+        self.assertEqual((unknown.returncode, unknown.stdout), (2, ""))
+        self.assertEqual(unknown.stderr.count("\n"), 1)
+
+    def test_its_commit_is_that_of_its_project(self) -> None:
+        source = folder() / "project"
+        shutil.copytree(OUTSIDE, source, dirs_exist_ok=True)
+        git = ("git", "-C", source, "-c", "user.name=a", "-c", "user.email=a@b")
+        checked(*git, "init", "--quiet")
+        checked(*git, "add", ".")
+        checked(*git, "commit", "--quiet", "-m", "first")
+        commit = checked(*git, "rev-parse", "--short=12", "HEAD").strip()
+        build = configured("project-build", f"-DCMAKE_PREFIX_PATH={prefix()}", source=source)
+        built(build, "my_family")
+        self.assertIn(f"({commit})", checked(build / "my_family", "--version"))
+
+    def test_an_ordinary_kernel_on_a_model_says_why_not(self) -> None:
+        run = folder() / "ordinary"
+        said = checked(outside() / "my_bench", "run", "--device", "model:h200", "--output", run)
+        self.assertIn("skipped", said)
+        self.assertEqual({row["status"] for row in rows(run)}, {"skipped"})
+        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+
+    def test_a_described_family_is_modelled_and_read_by_every_tool(self) -> None:
+        run, again = folder() / "family", folder() / "again"
+        checked(outside() / "my_family", "run", "--device", "model:h200", "--output", run)
+        valid = [row for row in rows(run) if row["status"] == "valid"]
+        self.assertEqual(len(valid), 6)
+        shutil.copytree(run, again)
+        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        tool("occbench_tools.plot", run)
+        self.assertGreater((run / "axpy_occupancy.png").stat().st_size, 10_000)
+        self.assertRegex(tool("occbench_tools.explain", run), r"axpy")
+        tool("occbench_tools.report", run, "--output", folder() / "report.html")
+        self.assertIn("none differs", tool("occbench_tools.compare", run, again))
+
+    def test_a_wrong_call_is_one_line(self) -> None:
+        for words, line in (
+            (("empty",), "occbench_add_benchmark(empty): name a .cu file"),
+            (("host", "a.cpp"), "occbench_add_benchmark(host): name a .cu file"),
+        ):
+            source = folder() / f"wrong-{words[0]}"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.25)\nproject(wrong LANGUAGES CXX CUDA)\n"
+                f"find_package(occbench REQUIRED)\noccbench_add_benchmark({' '.join(words)})\n"
+            )
+            with self.assertRaises(AssertionError) as failed:
+                configured(f"wrong-{words[0]}-build", f"-DCMAKE_PREFIX_PATH={prefix()}", source=source)
+            self.assertIn(line, str(failed.exception))
+
+    def test_wrong_facts_are_one_line(self) -> None:
+        source = folder() / "facts"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(facts LANGUAGES CXX CUDA)\n"
+            "find_package(occbench REQUIRED)\noccbench_add_benchmark(facts facts.cu REGISTER_CAPS NONE)\n"
+        )
+        text = (OUTSIDE / "saxpy.cu").read_text()
+        (source / "facts.cu").write_text(text.replace(".threads = n, ", ""))
+        build = built(configured("facts-build", f"-DCMAKE_PREFIX_PATH={prefix()}", source=source))
+        done = ran(build / "facts", "list")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(
+            done.stderr,
+            "occbench: kernel 'saxpy': say how many blocks it is launched with: "
+            "one of .threads, .grid and .waves\n",
+        )
+
+    def test_another_minor_version_is_refused(self) -> None:
+        text = (OUTSIDE / "CMakeLists.txt").read_text()
+        source = folder() / "version"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(
+            text.replace("find_package(occbench 0.2", "find_package(occbench 0.1")
+        )
+        with self.assertRaisesRegex(AssertionError, r"(?s)occbench.*0\.1"):
+            configured("version-build", f"-DCMAKE_PREFIX_PATH={prefix()}", source=source)
+
+    def test_a_newer_cmake(self) -> None:
+        """That of tools/locks, from the PyPI."""
+        python = folder() / "cmake"
+        pip = ("-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--target")
+        if ran(sys.executable, *pip, python, "-r", ROOT / "tools/locks/cmake.txt").returncode:
+            self.skipTest("the wheel of cmake cannot be had")
+        cmake = python / "cmake/data/bin/cmake"
+        build = configured("newer", f"-DCMAKE_PREFIX_PATH={prefix()}", cmake=cmake)
+        built(build, "my_family", cmake=cmake)
+        self.assertIn("axpy.f32", checked(build / "my_family", "list", "--variants"))
+
+    def test_users_need_no_private_header(self) -> None:
+        for source in (*OUTSIDE.glob("*.cu"), *OUTSIDE.glob("*.cpp")):
+            includes = re.findall(r"#include ([<\"].*[>\"])", source.read_text())
+            self.assertTrue(
+                all(re.fullmatch(r"<(occbench/\w+\.(cuh|hpp)|\w+|\w+\.h)>", each) for each in includes),
+                f"{source.name}: {includes}",
+            )
+
+    def test_fifteen_lines_beyond_the_kernel(self) -> None:
+        text = (OUTSIDE / "saxpy.cu").read_text()
+        after = text[text.index("constexpr int n") :].splitlines()
+        self.assertLess(len(after), 15)
+
+
+@unittest.skipIf(SANITIZED, "as above")
+class Subdirectory(unittest.TestCase):
+    def test_who_adds_the_tree_builds_no_kernel_of_it(self) -> None:
+        settings = [f"-DSUITE={ROOT}"]
+        for source in BUILD.glob("_deps/*-src"):
+            settings.append(f"-DFETCHCONTENT_SOURCE_DIR_{source.name.removesuffix('-src').upper()}={source}")
+        build = built(configured("subdirectory", *settings))
+        self.assertIn("saxpy.plain-max24", checked(build / "my_bench", "list", "--variants"))
+        self.assertEqual(list(build.glob("_deps/occbench-build/kernels/**/*.o")), [])
+
+
+@unittest.skipUnless(HAS_GPU and not SANITIZED, "needs a GPU")
+class OnDevice(unittest.TestCase):
+    def test_ordinary_kernels_are_verified_counted_and_read(self) -> None:
+        run, again = folder() / "gpu", folder() / "gpu-again"
+        for output in (run, again):
+            checked(outside() / "my_bench", "run", "--preset", "quick", "--output", output)
+        found = rows(run)
+        self.assertLessEqual(
+            {row["status"] for row in found},
+            {"valid", "impossible", "skipped"},
+            [row["reason"] for row in found if row["status"] == "invalid"],
+        )
+        valid = [row for row in found if row["status"] == "valid"]
+        for kernel, how in (("saxpy", "reference"), ("stencil", "repeat"), ("normalize", "reference")):
+            of = [row for row in valid if row["family"] == kernel]
+            self.assertGreater(len(of), 3, kernel)
+            self.assertEqual({row["verified"] for row in of}, {how})
+        counted = [row for row in valid if row["blocks_per_sm_resident"]]
+        self.assertTrue(all(row["family"] == "stencil" for row in counted))
+        capped = {
+            row["variant"]: int(row["registers_per_thread"])
+            for row in valid
+            if row["experiment"] == "stencil_registers"
+        }
+        self.assertLessEqual(
+            max((n for v, n in capped.items() if v.endswith("max24")), default=24), 24, capped
+        )
+        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        tool("occbench_tools.plot", run)
+        tool("occbench_tools.explain", run)
+        tool("occbench_tools.report", run, "--output", folder() / "gpu.html")
+        tool("occbench_tools.compare", run, again)
+
+    def test_each_fault_is_one_line_and_the_others_are_answered(self) -> None:
+        run = folder() / "faults"
+        done = ran(
+            outside() / "my_faults",
+            "run",
+            "--preset",
+            "quick",
+            "--timeout",
+            "5",
+            "--output",
+            run,
+            "--benchmark_filter=carveout.*c25",
+        )
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        found = {}
+        for row in rows(run):
+            found.setdefault(row["family"], set()).add((row["status"], row["reason"]))
+        expected = {
+            "right": ("valid", ""),
+            "wrong": ("invalid", "wrong result: element 0 of"),
+            "unwritten": ("invalid", "two launches do not agree bit by bit, or leave words unwritten"),
+            "other": ("invalid", "two launches do not agree bit by bit, or leave words unwritten"),
+            "trap": ("invalid", "cudaErrorLaunchFailure"),
+            "hang": ("invalid", "no end after 5 s (--timeout)"),
+            "memory": ("valid", ""),
+            "too_large": ("skipped", "its data does not fit the device memory set aside for this run"),
+            "registers": ("impossible", ""),
+        }
+        self.assertEqual(found.keys(), expected.keys())
+        for kernel, (status, reason) in expected.items():
+            for each, said in found[kernel]:
+                self.assertEqual(each, status, f"{kernel}: {said}")
+                self.assertIn(reason, said)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, r"^occbench: case (trap|hang)_carveout\S+")
+        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+
+
+if __name__ == "__main__":
+    unittest.main()
