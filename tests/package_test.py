@@ -114,6 +114,25 @@ class Installed(unittest.TestCase):
         self.assertEqual(len(set(of.values())), 12, of)
         self.assertIn("stencil.radius4-max24", of)
 
+    def test_a_register_cap_holds_beside_launch_bounds(self) -> None:
+        """For stencil<4>, of 1,024 threads by __launch_bounds__, which -maxrregcount leaves as it is."""
+        script = (
+            "import sys; from pathlib import Path; from occbench_tools import describe, sass\n"
+            "try: found = describe.attributes(Path(sys.argv[1]), 'sm_90')\n"
+            "except sass.Skip as e: print(e); sys.exit(77)\n"
+            "print({name: each.registers for name, each in found.items()})"
+        )
+        found = {}
+        for target in ("my_bench", "my_bench_max24"):
+            file = outside() / f"CMakeFiles/{target}.dir/stencil.cu.o"
+            environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+            done = ran(sys.executable, "-P", "-c", script, file, env=environment)
+            if done.returncode == 77:
+                self.skipTest(done.stdout)
+            found[target] = int(re.search(r"stencilILi4E\w+': (\d+)", done.stdout)[1])
+        self.assertGreater(found["my_bench"], 24)
+        self.assertLessEqual(found["my_bench_max24"], 24)
+
     def test_it_has_the_words_of_the_suite_but_its_kernels(self) -> None:
         bench = outside() / "my_bench"
         self.assertIn("calc", checked(bench, "--help"))

@@ -3,6 +3,7 @@
 
 output COMMAND [| lines=1-12,20] [| exit=2]   the command and what it prints; {run}, {run@h100}: folders
 file docs/data/NAME.txt [| lines=1-12]        a committed capture, of what needs a GPU or shows seconds
+source PATH [| lines=1-12]                    a file of the tree, or some of its lines
 csv NAME.csv                                  a file of docs/data as a table
 table NAME                                    a table of tables.py
 explain EXPERIMENT[@GPU]...                   at most three sentences on what the run says of each
@@ -25,6 +26,7 @@ from occbench_docs.program import output
 from occbench_docs.runs import run_of
 from occbench_docs.tables import TABLES, rows_of
 
+LANGUAGES = {".cu": "cuda", ".cpp": "cpp", ".txt": "cmake"}
 OPTION = re.compile(r" \| (lines|exit)=(\S+)$")
 
 
@@ -77,6 +79,17 @@ def of_file(words: str) -> str:
     return console(first[2:], cut(text, options["lines"]) if "lines" in options else text)
 
 
+def of_source(words: str) -> str:
+    """A file as code. Lines are counted as in the file."""
+    options, name = options_of(words)
+    path = ROOT / name
+    if not path.is_file():
+        raise DocsError(f"there is no {name}")
+    text = path.read_text(encoding="utf-8")
+    shown = cut(text, options["lines"]) if "lines" in options else text.partition("\n")[2].strip("\n")
+    return f"```{LANGUAGES[path.suffix]}\n{shown}\n```"
+
+
 def of_csv(words: str) -> str:
     """A file of docs/data as a table, its header as it stands there."""
     head, *rows = rows_of(words)
@@ -116,6 +129,7 @@ def of_table(name: str) -> str:
 KINDS: dict[str, Callable[[str], str]] = {
     "output": of_output,
     "file": of_file,
+    "source": of_source,
     "csv": of_csv,
     "table": of_table,
     "explain": of_explain,
