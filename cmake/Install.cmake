@@ -61,7 +61,8 @@ or on a model of one. It computes exact occupancy for any kernel, counts the
 blocks that were really resident, and says how precise each figure is.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)  # occbench_0.2.0_amd64.deb
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, python3-venv")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+  "bash-completion, python3-venv, cmake, libbenchmark-dev, libre2-dev, zlib1g-dev")
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/Debian.cmake)
 find_program(OCCBENCH_DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(OCCBENCH_DPKG_SHLIBDEPS)

@@ -38,5 +38,8 @@ target_include_directories(occbench_library INTERFACE
 # g++ compiles experiments, whose headers name CUDA's types.
 target_include_directories(occbench_library SYSTEM INTERFACE
   $<BUILD_INTERFACE:${CUDAToolkit_INCLUDE_DIRS}>)
+if(OCCBENCH_SANITIZE)
+  target_link_options(occbench_library INTERFACE $<BUILD_INTERFACE:-fsanitize=${OCCBENCH_SANITIZE}>)
+endif()
 target_link_libraries(occbench_library INTERFACE
   ${in_tree} Threads::Threads ${CMAKE_DL_LIBS} rt)

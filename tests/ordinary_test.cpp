@@ -3,13 +3,16 @@
 #include "benchmarks/ordinary.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <occbench/kernel_facts.hpp>
 #include <thread>
 
+#include "benchmarks/going_on.hpp"
 #include "benchmarks/ordinary_data.hpp"
 #include "benchmarks/sweep.hpp"
 #include "benchmarks/watchdog.hpp"
@@ -122,6 +125,25 @@ TEST(OrdinaryDeathTest, WrongFactsAreOneLine) {
   said({.name = "a b", .threads = 1, .bytes = 1}, "its name has a character outside");
   said({.name = "", .threads = 1, .bytes = 1}, "it has no name");
   said({.name = "taken", .threads = 1, .bytes = 1}, "registered twice");
+}
+
+/// Becomes this test again, which then has no test to run.
+TEST(GoingOnDeathTest, AnotherProcessTakesOverWhileRowsAreAdded) {
+  setenv("GTEST_FILTER", "None.*", 1);
+  EXPECT_EXIT(
+      {
+        go_on({"--resume", "folder"}, 5);
+        _exit(7);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        setenv("OCCBENCH_ROWS_BEFORE", "5", 1);
+        go_on({"--resume", "folder"}, 5);
+        _exit(goes_on_for_another() ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+  unsetenv("GTEST_FILTER");
 }
 
 TEST(Watchdog, TellsOfATurnWithoutEnd) {

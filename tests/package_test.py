@@ -106,6 +106,10 @@ class Installed(unittest.TestCase):
         self.assertEqual(names, every | {"normalize_warps", "normalize_carveout", "normalize_registers"})
         self.assertIn("saxpy_warps.saxpy.plain.b256.r4", {case["case_id"] for case in listed["cases"]})
 
+    def test_the_page_shows_its_list(self) -> None:
+        shown = (ROOT / "docs/data/my_bench.txt").read_text(encoding="utf-8")
+        self.assertEqual(shown, "$ my_bench list\n" + checked(outside() / "my_bench", "list"))
+
     def test_a_register_cap_has_code_of_its_own(self) -> None:
         """Also of template instances, whose copies a linker would merge."""
         variants = json.loads(checked(outside() / "my_bench", "list", "--variants", "--format", "json"))

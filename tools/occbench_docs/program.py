@@ -27,9 +27,7 @@ def binary() -> Path:
 @lru_cache
 def output(command: str, status: int = 0) -> str:
     """What a command of the shell prints, both streams, from the repository's root, in 80 columns."""
-    # The program, and tests/outside's.
-    beside = [str(binary().parent), str(binary().parent.parent / "tests")]
-    folders = [*beside, sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
+    folders = [str(binary().parent), sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     environment = os.environ | {
         "PATH": os.pathsep.join([*folders, os.environ["PATH"]]),
         "PYTHONPATH": str(ROOT / "tools"),
