@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <optional>
 #include <string>
 
+#include "harness/theory/answer.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {
@@ -14,9 +14,7 @@ namespace occbench::commands {
 /// A device to calculate for, and what only a device that is here can answer.
 struct CalcDevice {
   theory::CatalogueEntry facts;
-  /// Clusters of so many such blocks that the device holds at once; nullopt when it gives no answer. Empty
-  /// offline: which SMs a GPC has is known to the device alone.
-  std::function<std::optional<int>(const theory::Footprint&, int cluster_size)> active_clusters = nullptr;
+  theory::ActiveClusters active_clusters = {};  ///< empty offline
 };
 
 /// Turns the user's word for a device (index, UUID, name, ccX.Y; empty for the default) into it.

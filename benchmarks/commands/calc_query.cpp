@@ -12,41 +12,8 @@ void set_numbers(Query& query, const NumberTexts& texts) {
       fields[i].set(query, parse_size(texts[i], fields[i].option, fields[i].least, fields[i].most));
 }
 
-namespace {
-
-/// How many clusters fit, as a status; asks the device.
-std::string cluster_status(const CalcDevice& device, const Query& query, Answer& a) {
-  const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
-  if (device.active_clusters) a.active_clusters = device.active_clusters(query.footprint, query.cluster_size);
-  if (!a.active_clusters)
-    return "ok per SM; how many " + clusters + " fit, only a device that is here can say" +
-           (device.active_clusters ? ", and it refuses" : ": name it by its index");
-  if (*a.active_clusters == 0) return "cannot launch: not one of the " + clusters + " fits the device";
-  return "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
-         " at once: " + std::to_string(*a.active_clusters * query.cluster_size) + " blocks, of " +
-         std::to_string(a.occupancy.blocks_per_sm * device.facts.sm.sm_count) + " without clusters";
-}
-
-}  // namespace
-
 Answer answer(const CalcDevice& device, const Query& query) {
-  const theory::SmLimits& sm = device.facts.sm;
-  Answer a{theory::occupancy(sm, query.footprint), "ok"};
-  if (a.occupancy.launchable() && query.cluster_size > 1 && sm.cc_major < 9) {
-    a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
-    a.occupancy.fraction = 0;
-    a.occupancy.limiters = theory::Limiter::none;
-    a.occupancy.unlaunchable = "clusters need compute capability 9.0 or newer";
-  }
-  if (!a.occupancy.launchable()) {
-    a.status = "cannot launch: " + a.occupancy.unlaunchable;
-    return a;
-  }
-  if (query.cluster_size > 1) a.status = cluster_status(device, query, a);
-  if (a.launches() && !query.has_run && theory::needs_opt_in(sm, query.footprint))
-    a.status += "; first cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, " +
-                std::to_string(query.footprint.dynamic_smem_bytes) + "), or the launch fails";
-  return a;
+  return theory::answer(device.facts.sm, query, device.active_clusters);
 }
 
 std::array<std::string, std::size(answer_columns)> cells(const Answer& a) {

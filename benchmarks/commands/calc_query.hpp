@@ -12,15 +12,13 @@
 #include "benchmarks/commands/calc.hpp"
 #include "benchmarks/commands/payoff.hpp"
 #include "benchmarks/words.hpp"
+#include "harness/theory/answer.hpp"
 #include "harness/theory/cliffs.hpp"
 
 namespace occbench::commands {
 
-struct Query {
-  theory::Footprint footprint;
-  int cluster_size = 1;
-  bool has_run = false;  ///< a profiler saw it, so it has opted in to what it needs
-};
+using theory::Answer;
+using theory::Query;
 
 /// One number of a query: its option on the command line and its column in a file.
 struct Field {
@@ -61,14 +59,6 @@ void set_numbers(Query& query, const NumberTexts& texts);
 
 inline constexpr const char* answer_columns[] = {"blocks_per_sm", "warps_per_sm", "occupancy", "limiters",
                                                  "status"};
-
-struct Answer {
-  theory::Occupancy occupancy;
-  std::string status;  ///< "ok", with a remark where one is due, or "cannot launch: why"
-  std::optional<int> active_clusters = {};
-
-  [[nodiscard]] bool launches() const { return occupancy.launchable() && active_clusters != 0; }
-};
 
 Answer answer(const CalcDevice& device, const Query& query);
 /// The answer's cells, in the order of `answer_columns`.

@@ -14,7 +14,11 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text()
 def test_citation_and_changelog_are_of_this_version() -> None:
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     newest = re.search(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
-    assert (cited[1], newest[1]) == (PROJECT["version"], PROJECT["version"])
+    package = tomllib.loads((ROOT / "python/pyproject.toml").read_text())["project"]
+    own = re.search(r'__version__ = "(.+)"', (ROOT / "python/occbench/__init__.py").read_text())
+    versions = {cited[1], newest[1], package["version"], own[1]}
+    assert versions == {PROJECT["version"]}
+    assert package["optional-dependencies"]["tools"] == [f"occbench-tools=={PROJECT['version']}"]
 
 
 def test_the_changelog_names_every_script_that_moved_and_what_serves_now() -> None:

@@ -30,7 +30,7 @@ def output(command: str, status: int = 0) -> str:
     folders = [str(binary().parent), sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     environment = os.environ | {
         "PATH": os.pathsep.join([*folders, os.environ["PATH"]]),
-        "PYTHONPATH": str(ROOT / "tools"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tools"), str(ROOT / "python")]),
         "CUDA_VISIBLE_DEVICES": "",
         "COLUMNS": "80",
         "NO_COLOR": "1",

@@ -117,7 +117,7 @@ def ended(number: int, _: FrameType | None) -> NoReturn:
 class Work:
     """The source's kernels, and all that is to be built."""
 
-    def __init__(self, options: argparse.Namespace, script: Script, program: Path) -> None:
+    def __init__(self, options: argparse.Namespace, script: Script, program: Path | None) -> None:
         archs = sorted({step.arch for step in script.ptxas}, key=lambda arch: (len(arch), arch))
         named = [arch for arch in archs if options.device == device_of(arch)]
         self.arch = (named or archs)[-1]
@@ -166,8 +166,6 @@ class Work:
 def run(options: argparse.Namespace, words: list[str], children: Children) -> int:
     """Builds, times, prints; returns the exit code. Raises Refused."""
     program = occbench()
-    if not program:
-        raise Refused(5, "no occbench to ask for occupancy: build it, or name it in OCCBENCH")
     compiler, output = compiler_words(words)
     call = program_words(options.run, output)
     if options.run and not call:

@@ -52,7 +52,12 @@ def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
 
 
 def rows_of(
-    program: Path, device: str, footprint: Footprints, kernel: str, builds: list[Build], times: list[Times]
+    program: Path | None,
+    device: str,
+    footprint: Footprints,
+    kernel: str,
+    builds: list[Build],
+    times: list[Times],
 ) -> Iterable[dict[str, Any]]:
     """One kernel, a row per build; a cap at which it is the same as one row before is left out."""
     there = [build for build in builds if kernel in build.uses or build.why_not]
@@ -152,7 +157,7 @@ def table(rows: list[dict[str, Any]], timed: bool) -> list[str]:
 
 def show(
     form: str,
-    program: Path,
+    program: Path | None,
     device: str,
     arch: str,
     footprint: Footprints,

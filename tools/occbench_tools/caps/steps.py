@@ -12,6 +12,7 @@ from typing import NamedTuple
 from occbench_tools.caps.ptx import Limit
 from occbench_tools.command import Refused
 
+NO_OCCBENCH = "no occbench to ask for occupancy: build it, name it in OCCBENCH, or pip install occbench"
 LEAST, MOST = 24, 255  # registers that ptxas gives a kernel of today's GPUs, and that a thread may have
 COLUMNS = (
     "device",
@@ -43,8 +44,33 @@ def device_of(arch: str) -> str:
     return f"cc{digits[:-1]}.{digits[-1]}"
 
 
-def residencies(program: Path, device: str, footprints: list[Footprint]) -> list[Residency]:
-    """One call of calc for all. Raises Refused."""
+def residencies(program: Path | None, device: str, footprints: list[Footprint]) -> list[Residency]:
+    """By the package occbench where it is there and knows the device, else by calc. Raises Refused."""
+    try:
+        return by_package(device, footprints)
+    except ImportError:
+        if not program:
+            raise Refused(5, NO_OCCBENCH) from None
+    except ValueError as error:  # a device of this machine, say
+        if not program:
+            raise Refused(2, str(error)) from None
+    return by_program(program, device, footprints)
+
+
+def by_package(device: str, footprints: list[Footprint]) -> list[Residency]:
+    """Raises ImportError or ValueError."""
+    from occbench import occupancy
+
+    if not footprints:
+        return []
+    threads, registers, static, dynamic, barriers = zip(*footprints, strict=True)
+    found = occupancy(device, threads, registers, static, dynamic, barriers)
+    parts = (found.blocks_per_sm, found.occupancy, found.status)
+    return [Residency(int(blocks), float(share), text) for blocks, share, text in zip(*parts, strict=True)]
+
+
+def by_program(program: Path, device: str, footprints: list[Footprint]) -> list[Residency]:
+    """Raises Refused."""
     rows = [",".join(map(str, (device, *footprint))) for footprint in footprints]
     words = [str(program), "calc", "--batch", "-"]
     try:
@@ -61,7 +87,7 @@ def residencies(program: Path, device: str, footprints: list[Footprint]) -> list
     return [Residency(int(row["blocks_per_sm"]), float(row["occupancy"]), row["status"]) for row in answers]
 
 
-def caps(program: Path, device: str, footprint: Footprint) -> list[int]:
+def caps(program: Path | None, device: str, footprint: Footprint) -> list[int]:
     """The most registers at each number of resident blocks, most first, from 255 on."""
     counts = range(MOST, LEAST - 1, -1)
     found = residencies(program, device, [footprint._replace(registers=count) for count in counts])
@@ -73,7 +99,7 @@ def caps(program: Path, device: str, footprint: Footprint) -> list[int]:
     return steps
 
 
-def bounds(program: Path, device: str, footprint: Footprint) -> list[Limit]:
+def bounds(program: Path | None, device: str, footprint: Footprint) -> list[Limit]:
     """__launch_bounds__ of this block size, for each number of resident blocks that registers tell apart."""
     found = residencies(
         program, device, [footprint._replace(registers=count) for count in caps(program, device, footprint)]

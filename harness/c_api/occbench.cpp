@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/c_api/occbench.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "harness/theory/answer.hpp"
+#include "harness/theory/catalogue.hpp"
+
+namespace {
+
+using namespace occbench::theory;
+
+int checked(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most)
+    throw std::invalid_argument(std::string(name) + " " + std::to_string(value) + " is not within " +
+                                std::to_string(least) + " and " + std::to_string(most));
+  return static_cast<int>(value);
+}
+
+std::size_t bytes(const char* name, std::int64_t value) {
+  if (value < 0)
+    throw std::invalid_argument(std::string(name) + " " + std::to_string(value) + " is negative");
+  return static_cast<std::size_t>(value);
+}
+
+Query query_of(const occbench_launch& l) {
+  return {.footprint = {.block_size = checked("block_size", l.block_size, 0, INT_MAX),
+                        .registers_per_thread = checked("registers", l.registers_per_thread, 0, INT_MAX),
+                        .static_smem_bytes = bytes("static_smem", l.static_smem_bytes),
+                        .dynamic_smem_bytes = bytes("dynamic_smem", l.dynamic_smem_bytes),
+                        .barriers = checked("barriers", l.barriers, 0, INT_MAX),
+                        .carveout_percent = checked("carveout", l.carveout_percent, -1, 100),
+                        .max_block_size = checked("max_block_size", l.max_block_size, 1, INT_MAX)},
+          .cluster_size = checked("cluster_size", l.cluster_size, 1, 16)};
+}
+
+void put(const std::string& text, char* message, std::size_t size) {
+  if (message == nullptr || size == 0) return;
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(message, text.data(), length);
+  message[length] = '\0';
+}
+
+/// Runs `work`; no exception leaves the library.
+template <typename Work>
+int guarded(char* message, std::size_t size, Work work) {
+  try {
+    work();
+    return 0;
+  } catch (const std::exception& error) {
+    put(error.what(), message, size);
+    return 1;
+  }
+}
+
+}  // namespace
+
+int occbench_abi(void) { return OCCBENCH_ABI; }
+
+int occbench_occupancy(const char* device, size_t count, const occbench_launch* launches,
+                       occbench_residency* answers, char* message, size_t size) {
+  return guarded(message, size, [&] {
+    const SmLimits sm = find_device(device).sm;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Answer a = answer(sm, query_of(launches[i]));
+      answers[i] = {.blocks_per_sm = a.occupancy.blocks_per_sm,
+                    .warps_per_sm = a.occupancy.warps_per_sm,
+                    .occupancy = a.occupancy.fraction,
+                    .limiters = static_cast<std::uint32_t>(a.occupancy.limiters),
+                    .has_remark = a.status != "ok"};
+    }
+  });
+}
+
+int occbench_status(const char* device, const occbench_launch* launch, char* message, size_t size) {
+  return guarded(message, size,
+                 [&] { put(answer(find_device(device).sm, query_of(*launch)).status, message, size); });
+}
+
+const char* occbench_devices(void) {
+  static const std::string names = [] {
+    std::string text;
+    for (const std::string& name : device_names()) text += (text.empty() ? "" : " ") + name;
+    return text;
+  }();
+  return names.c_str();
+}
