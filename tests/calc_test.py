@@ -59,6 +59,15 @@ class Cliffs(unittest.TestCase):
                     self.assertEqual(dial[side]["occupancy"] > said["occupancy"], better, dial)
 
 
+    def test_what_gains_together_where_nothing_does_alone(self) -> None:
+        words = (*H200, "--block-size", "256", "--registers", "33", "--dynamic-smem", "32K")
+        table = occbench(*words, gpu=False).stdout
+        self.assertIn("together 32 registers (-1) and 32,256 B (-512): 7 blocks, 87.5 %", table)
+        said = json.loads(occbench(*words, "--format", "json", gpu=False).stdout)["gains_together"]
+        self.assertEqual(said["registers_per_thread"]["value"], 32)
+        self.assertEqual(said["dynamic_smem_bytes"]["occupancy"], 0.875)
+
+
 class BlockSizes(unittest.TestCase):
     WORDS = (*H200, "--block-size", "all", "--registers", "40", "--dynamic-smem", "4K")
 

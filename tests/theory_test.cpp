@@ -355,6 +355,39 @@ TEST(Cliffs, AreStepsThatAPersonWouldTake) {
   EXPECT_GT(more.threads.gains->occupancy, 0.75);
 }
 
+TEST(Cliffs, NameWhatGainsTogetherWhereNothingGainsAlone) {
+  const SmLimits sm = sm_of("h200");
+  const Footprint both{.block_size = 256, .registers_per_thread = 33, .dynamic_smem_bytes = 32 * kib};
+  const auto joint = gains_together(sm, both);
+  ASSERT_TRUE(joint);
+  EXPECT_EQ(joint->registers.value, 32);
+  EXPECT_EQ(joint->dynamic_smem.value, 32256);  // (228 KiB / 7, in units of 128 B) - 1 KiB
+  EXPECT_EQ(joint->registers.blocks_per_sm, 7);
+  EXPECT_FALSE(gains_together(sm, {.block_size = 256, .registers_per_thread = 33}));  // 32 alone do
+  EXPECT_FALSE(gains_together(sm, {.block_size = 256, .registers_per_thread = 32}));  // all warps are there
+  EXPECT_FALSE(gains_together(sm, {.block_size = 2048, .registers_per_thread = 32}));
+}
+
+TEST_P(RandomFootprints, WhatGainsTogetherIsTheMostThatDoes) {
+  for (int trial = 0; trial < 3000; ++trial) {
+    const Footprint f = next();
+    const auto joint = gains_together(sm_, f);
+    if (!joint) continue;
+    const int own = occupancy(sm_, f).blocks_per_sm;
+    const auto at = [&](std::int64_t registers, std::int64_t smem_bytes) {
+      Footprint g = f;
+      g.registers_per_thread = static_cast<int>(registers);
+      g.dynamic_smem_bytes = static_cast<std::size_t>(smem_bytes);
+      return occupancy(sm_, g).blocks_per_sm;
+    };
+    const auto [registers, smem] = *joint;
+    EXPECT_EQ(at(registers.value, smem.value), registers.blocks_per_sm);
+    EXPECT_GT(registers.blocks_per_sm, own);
+    EXPECT_EQ(at(registers.value + 1, smem.value), own);
+    EXPECT_EQ(at(registers.value, smem.value + smem_step_bytes), own);
+  }
+}
+
 TEST(Cliffs, ShowTheWayBackToALaunch) {
   const AllCliffs c = cliffs(sm_of("h200"), {.block_size = 320, .registers_per_thread = 200});
   ASSERT_TRUE(c.registers.gains);

@@ -125,6 +125,11 @@ void print_table(std::ostream& out, const theory::CatalogueEntry& device, const 
     rows.push_back({dial.name, grouped(dial.own), cliff(dial.cliffs.loses), cliff(dial.cliffs.gains)});
   out << '\n';
   print_aligned(out, rows);
+  if (const auto joint = theory::gains_together(sm, f))
+    out << "  together " << grouped(joint->registers.value) << " registers (" << joint->registers.delta
+        << ") and " << grouped(joint->dynamic_smem.value) << " B (" << grouped(joint->dynamic_smem.delta)
+        << "): " << joint->registers.blocks_per_sm << " blocks, " << percent(joint->registers.occupancy)
+        << '\n';
 }
 
 void print_prediction(std::ostream& out, const theory::SmLimits& sm, const Answer& a, const Predicted& p) {
@@ -204,6 +209,10 @@ Json answer_json(const theory::CatalogueEntry& device, const Query& query, const
   };
   for (const Dial& dial : dials(sm, query.footprint))
     json["cliffs"][dial.name] = {{"loses", cliff(dial.cliffs.loses)}, {"gains", cliff(dial.cliffs.gains)}};
+  const auto joint = theory::gains_together(sm, query.footprint);
+  json["gains_together"] = joint ? Json{{"registers_per_thread", cliff(joint->registers)},
+                                        {"dynamic_smem_bytes", cliff(joint->dynamic_smem)}}
+                                 : Json(nullptr);
   return json;
 }
 

@@ -83,6 +83,34 @@ AllCliffs cliffs(const SmLimits& sm, const Footprint& f) {
   };
 }
 
+std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& footprint) {
+  const Occupancy own = occupancy(sm, footprint);
+  const AllCliffs alone = cliffs(sm, footprint);
+  if (!own.launchable() || alone.registers.gains || alone.dynamic_smem.gains) return std::nullopt;
+  Footprint f = footprint;
+  const auto has_room = [&] { return occupancy(sm, f).blocks_per_sm > own.blocks_per_sm; };
+  f.dynamic_smem_bytes = 0;
+  const int too_many = first_true(1, footprint.registers_per_thread + 1, [&](int registers) {
+    f.registers_per_thread = registers;
+    return !has_room();
+  });
+  if (too_many == 1) return std::nullopt;
+  f.registers_per_thread = too_many - 1;
+  const auto steps = static_cast<std::int64_t>(footprint.dynamic_smem_bytes) / smem_step_bytes;
+  const std::int64_t too_large = first_true(std::int64_t{1}, steps + 1, [&](std::int64_t n) {
+    f.dynamic_smem_bytes = static_cast<std::size_t>(n * smem_step_bytes);
+    return !has_room();
+  });
+  const std::int64_t smem_bytes = (too_large - 1) * smem_step_bytes;
+  f.dynamic_smem_bytes = static_cast<std::size_t>(smem_bytes);
+  const Occupancy there = occupancy(sm, f);
+  const auto cliff = [&](std::int64_t value, std::int64_t before) {
+    return Cliff{value, value - before, there.blocks_per_sm, there.fraction};
+  };
+  return JointGain{cliff(f.registers_per_thread, footprint.registers_per_thread),
+                   cliff(smem_bytes, static_cast<std::int64_t>(footprint.dynamic_smem_bytes))};
+}
+
 Slack slack(const SmLimits& sm, const Footprint& footprint) {
   const Occupancy o = occupancy(sm, footprint);
   const int blocks = o.blocks_per_sm;

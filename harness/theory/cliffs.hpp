@@ -36,6 +36,15 @@ struct AllCliffs {
 
 [[nodiscard]] AllCliffs cliffs(const SmLimits& sm, const Footprint& footprint);
 
+/// Registers and dynamic shared memory to give up together for one block more: the most of each that allows
+/// it.
+struct JointGain {
+  Cliff registers, dynamic_smem;
+};
+
+/// nullopt where one of the two alone gains, or both together do not: another resource binds.
+[[nodiscard]] std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& footprint);
+
 /// What one SM leaves unused at this residency.
 struct Slack {
   int warps = 0;
