@@ -302,7 +302,7 @@ class OnDevice(unittest.TestCase):
             "--preset",
             "quick",
             "--timeout",
-            "5",
+            "5s",
             "--output",
             run,
             "--benchmark_filter=carveout.*c25",

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +14,8 @@
 
 #include "benchmarks/benchmark_flags.hpp"
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/commands/run_options.hpp"
+#include "benchmarks/commands/run_target.hpp"
 #include "benchmarks/curves.hpp"
 #include "benchmarks/described.hpp"
 #include "benchmarks/going_on.hpp"
@@ -39,27 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
-  std::string preset = "standard";
-  std::vector<std::string> experiments;
-  std::string device;
-  std::string parameters;
-  std::string output;
-  std::string resume;
-  std::vector<std::string> counters;
-  std::vector<std::string> case_ids;
-  int launches = 1;
-  bool profile = false;
-  std::uint64_t seed = 1;
-  double stop_after_s = 0;   ///< 0: until it is done
-  double precision = 0.005;  ///< half of the 95 % interval, relative
-  double timeout_s = 0;
-  bool allow_debug = false;
-  bool verbose = false;
-  bool anonymous = false;
-  std::string benchmark_filter;
-};
-
 std::atomic<bool> interrupted{false};
 volatile std::sig_atomic_t ended_by = 0;  // the signal that did
 void on_signal(int number) {
@@ -78,85 +58,6 @@ Precision precision_of(Preset preset, double half_width) {
   return p;
 }
 
-/// "0.5%" becomes "0.005"; what is wrong with it, or nothing.
-std::string fraction_of_percent(std::string& asked) {
-  double percent = 0;
-  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), percent);
-  if (error != std::errc() || std::string_view(end) != "%" || percent < 0.01 || percent > 10)
-    return "'" + asked + "' is not from 0.01% to 10%";
-  asked = std::to_string(percent / 100);
-  return "";
-}
-
-/// The device of a run, and the parameters of its predictions.
-struct Target {
-  Device device;
-  std::optional<ParameterFile> parameters;
-};
-
-Target open_target(const Options& o) {
-  Target t;
-  t.parameters = model_of(o.device);
-  if (t.parameters) {
-    if (!o.parameters.empty())
-      throw UserError(Exit::usage,
-                      "--parameters goes with a GPU; a model's are --device model:" + o.parameters);
-    t.device = model_device(theory::find_device(t.parameters->catalogue_name));
-    return t;
-  }
-  if (!o.parameters.empty()) t.parameters = read_parameters(o.parameters);
-  t.device = open_device(o.device);
-  if (!t.parameters) t.parameters = parameters_of_gpu(t.device.name);
-  return t;
-}
-
-RunFolder claim_folder(const Options& o, const Device& device) {
-  RunFolder folder = !o.resume.empty()   ? RunFolder(o.resume)
-                     : !o.output.empty() ? RunFolder(o.output)
-                                         : RunFolder::fresh("results/" + default_run_folder(device));
-  if (!folder.is_locked())
-    std::cerr << "occbench: " << folder.path().string()
-              << ": no locks on this file system; see to it that no other run writes there\n";
-  return folder;
-}
-
-/// What --resume takes over from the run it continues: its device if that is a model, its parameters, its
-/// words. Throws UserError when this program or device is not its own.
-Target take_over(Options& o, const nlohmann::json& env) try {
-  const std::string where = o.resume + "/env.json";
-  Target t;
-  if (const auto found = env.find("parameters"); found != env.end() && !found->is_null())
-    t.parameters = ParameterFile::from_json(*found, where);
-  if (t.parameters && env.value("source", "") == "model") {
-    if (!o.device.empty())
-      throw UserError(Exit::usage,
-                      o.resume + " is a run of a model, and goes on with it; leave --device away");
-    t.device = model_device(theory::find_device(t.parameters->catalogue_name));
-  } else {
-    t.device = open_target(o).device;
-  }
-  const std::string uuid = env.value("/gpu/uuid"_json_pointer, "");
-  if (!is_uuid_of(uuid, t.device))
-    throw UserError(Exit::usage, o.resume + " was measured on another device (" +
-                                     env.value("/gpu/name"_json_pointer, "?") + " " + uuid + "), not on " +
-                                     t.device.uuid);
-  const std::string commit = env.value("git_commit", "") + (env.value("git_dirty", false) ? "-dirty" : "");
-  if (commit != build_commit())
-    throw UserError(Exit::usage, o.resume + " was begun by build " + commit + ", this one is " +
-                                     build_commit() + "; start a new folder");
-  o.preset = env.value("preset", o.preset);
-  o.experiments.clear();
-  for (const auto& [name, _] : env.at("experiments").get<std::map<std::string, nlohmann::json>>())
-    o.experiments.push_back(name);
-  o.seed = env.value("seed", o.seed);
-  o.precision = env.value("/method/ci95_half_width_target"_json_pointer, o.precision);
-  o.counters = env.value("counters", o.counters);
-  o.benchmark_filter = env.value("benchmark_filter", "");
-  return t;
-} catch (const nlohmann::json::exception&) {
-  throw UserError(Exit::file, o.resume + "/env.json: a field is not of its schema's type");
-}
-
 std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Runner& runner) {
   std::vector<Case> cases;
   for (const CaseSpec& spec : specs)
@@ -165,7 +66,7 @@ std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Runner& 
 }
 
 /// `--case ID,... --launches N`: nothing but these launches, for a profiler to look at.
-void launch_only(const Options& o, Runner& runner, const std::vector<CaseSpec>& specs) {
+void launch_only(const RunOptions& o, Runner& runner, const std::vector<CaseSpec>& specs) {
   std::vector<Case> cases;
   for (const std::string& id : o.case_ids) {
     const auto spec = std::ranges::find(specs, id, &CaseSpec::id);
@@ -192,7 +93,7 @@ void shuffle_within_experiments(std::vector<Case>& cases, std::uint64_t seed) {
   }
 }
 
-std::unique_ptr<Runner> open_runner(const Target& target, const Precision& precision, const Options& o,
+std::unique_ptr<Runner> open_runner(const Target& target, const Precision& precision, const RunOptions& o,
                                     const Predictor& predictor) {
   const CounterGroups counters = parse_counter_groups(o.counters);
   if (!target.device.is_model) return std::make_unique<Session>(target.device, precision, o.seed, counters);
@@ -229,12 +130,15 @@ bool is_newest(const fs::path& folder) {
 
 /// The words with which a run goes on that lost its CUDA context; none where something else waits for its
 /// end.
-std::vector<std::string> words_to_go_on(const Options& o, const BenchmarkFlags& asked,
-                                        const fs::path& folder) {
+std::vector<std::string> words_to_go_on(const RunOptions& o, const BenchmarkFlags& asked,
+                                        const fs::path& folder, double spent_s) {
   if (asked.report_on_stdout || asked.writes_file) return {};
   std::vector<std::string> words{"--resume", folder.string()};
   if (!o.device.empty()) words.insert(words.end(), {"--device", o.device});
-  if (o.timeout_s > 0) words.insert(words.end(), {"--timeout", std::to_string(o.timeout_s)});
+  if (o.timeout_s > 0) words.insert(words.end(), {"--timeout", std::to_string(o.timeout_s) + "s"});
+  if (o.stop_after_s > 0)
+    words.insert(words.end(),
+                 {"--stop-after", std::to_string(std::max(1.0, o.stop_after_s - spent_s)) + "s"});
   if (o.verbose) words.emplace_back("--verbose");
   if (o.allow_debug) words.emplace_back("--allow-debug");
   return words;
@@ -245,7 +149,7 @@ std::string banner(const Device& model) {
   return "MODEL" + model.name.substr(std::string_view("model").size()) + ": nothing here was measured";
 }
 
-int run(Options o, const std::vector<std::string>& flags, const std::string& command_line) {
+int run(RunOptions o, const std::vector<std::string>& flags, const std::string& command_line) {
   const BenchmarkFlags asked = parse_benchmark_flags(flags);
   if (!o.resume.empty() && !asked.filter.empty())
     throw UserError(Exit::usage, "--resume goes on with the run's own filter; leave --benchmark_filter away");
@@ -347,7 +251,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
   // A lost context is lost with its process: the rest is for another.
   const auto give_up = [&](const std::string& line) {
     progress.clear();
-    const auto words = words_to_go_on(o, asked, recorder.folder());
+    const auto words = words_to_go_on(o, asked, recorder.folder(), progress.elapsed_s());
     std::cerr << "occbench: " << line << (words.empty() ? "; --resume goes on with the rest" : "")
               << std::endl;
     if (!words.empty()) go_on(words, recorder.finished().size() + results.size());
@@ -415,98 +319,7 @@ int run(Options o, const std::vector<std::string>& flags, const std::string& com
 void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
   auto* command = app.add_subcommand("run", "Measures on a GPU, or models one, and writes a results folder");
   command->group("Measure");
-  auto o = std::make_shared<Options>();
-  const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
-  auto* preset = command->add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
-                     ->type_name("PRESET:{quick,standard,full}")
-                     ->capture_default_str();
-  auto* experiment =
-      command
-          ->add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
-          ->type_name("EXPERIMENT")
-          ->delimiter(',');
-  command
-      ->add_option("--device", o->device,
-                   "Index, UUID or part of the name (default: the most capable); model:h200 or "
-                   "model:FILE.json predicts instead, without a GPU")
-      ->type_name("DEVICE");
-  auto* parameters = command
-                         ->add_option("--parameters", o->parameters,
-                                      "What `occbench calibrate` wrote, for the predictions beside the "
-                                      "measurements (default: known GPUs' own)")
-                         ->type_name("FILE");
-  auto* output = command->add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)")
-                     ->type_name("FOLDER")
-                     ->check(not_empty);
-  auto* seed = command->add_option("--seed", o->seed, "Of the order in which cases take turns")
-                   ->type_name("N")
-                   ->check(CLI::Range(0, 1'000'000'000))
-                   ->capture_default_str();
-  auto* counters =
-      command
-          ->add_option(
-              "--counters", o->counters,
-              "Hardware counters of each case, after it is timed: occupancy, memory, stalls, separated "
-              "by commas, or none (default)")
-          ->type_name("GROUP:{occupancy,memory,stalls,none}")
-          ->delimiter(',');
-  auto* precision =
-      command
-          ->add_option(
-              "--precision", o->precision,
-              "Half the width of each median's 95 % interval, at which a case has been visited often "
-              "enough")
-          ->type_name("PERCENT")
-          ->transform(CLI::Validator(fraction_of_percent, ""))
-          ->default_str("0.5%");
-  auto* resume =
-      command->add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
-          ->type_name("FOLDER")
-          ->check(not_empty);
-  auto* anonymous =
-      command->add_flag("--anonymous", o->anonymous,
-                        "Leaves host, paths and the card's UUID out of the files, for results to send");
-  for (auto* option : {output, preset, experiment, seed, parameters, counters, precision, anonymous})
-    resume->excludes(option);
-  auto* these = command
-                    ->add_option("--case", o->case_ids,
-                                 "Launches only these, separated by commas, for a profiler: each in its NVTX "
-                                 "range, no checks, no rows")
-                    ->type_name("ID")
-                    ->delimiter(',')
-                    ->excludes(counters);
-  command->add_option("--launches", o->launches, "Launches of each of these cases (default 1)")
-      ->type_name("N")
-      ->needs(these)
-      ->check(CLI::Range(1, 1'000'000));
-  command
-      ->add_flag("--profile", o->profile,
-                 "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
-                 "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
-      ->needs(these);
-  command
-      ->add_option("--timeout", o->timeout_s,
-                   "Gives a case up whose turn takes longer, seconds, and goes on with the others (default: "
-                   "never)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 86400.0));
-  command->add_flag("--verbose", o->verbose,
-                    "Lists every experiment's peaks and cliffs at the end, and where the time went");
-  command
-      ->add_option("--stop-after", o->stop_after_s,
-                   "Ends the run after so long (90s, 15m, 2h) as Ctrl-C would; --resume goes on with it")
-      ->type_name("TIME")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
-                                        CLI::AsNumberWithUnit::UNIT_REQUIRED))
-      ->check(CLI::Range(1.0, 1e6));
-  command->add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
-  command->allow_extras();
-  command->footer(benchmark_flags_help() +
-                  "\n\n"
-                  "Example\n"
-                  "  occbench run --preset quick\n"
-                  "  occbench run --experiment registers,spilling --output my-run\n"
-                  "  occbench run --device model:h200");
+  const auto o = add_run_options(*command);
   command->callback([command, o, &command_line, &exit_code] {
     exit_code = run(*o, with_environment(command->remaining()), command_line);
   });

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `occbench run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace occbench::commands {
+
+/// The words of the call, as they are or by default; --resume takes most from the run it goes on with.
+struct RunOptions {
+  std::string preset = "standard";
+  std::vector<std::string> experiments;
+  std::string device;
+  std::string parameters;
+  std::string output;
+  std::string resume;
+  std::vector<std::string> counters;
+  std::vector<std::string> case_ids;
+  int launches = 1;
+  bool profile = false;
+  std::uint64_t seed = 1;
+  double stop_after_s = 0;   ///< 0: until it is done
+  double precision = 0.005;  ///< half of the 95 % interval, relative
+  double timeout_s = 0;      ///< of a case's turn; 0: for ever
+  bool allow_debug = false;
+  bool verbose = false;
+  bool anonymous = false;
+  std::string benchmark_filter;
+};
+
+/// Adds them to the command, which fills them in before its callback.
+std::shared_ptr<RunOptions> add_run_options(CLI::App& command);
+
+}  // namespace occbench::commands
