@@ -54,8 +54,19 @@ def prefix() -> Path:
     return folder() / "prefix"
 
 
-def configured(name: str, *settings: str, cmake: object = CMAKE, source: Path = OUTSIDE) -> Path:
-    build = folder() / name
+@functools.cache
+def beside() -> Path:
+    """A folder beside the build: from there the tree has the same relative paths, so that the compiler cache
+    has the library."""
+    kept = tempfile.TemporaryDirectory(prefix="outside-", dir=BUILD.parent)
+    unittest.addModuleCleanup(kept.cleanup)
+    return Path(kept.name)
+
+
+def configured(
+    name: str, *settings: str, cmake: object = CMAKE, source: Path = OUTSIDE, build: Path | None = None
+) -> Path:
+    build = build or folder() / name
     # One architecture: a GPU's own where there is one, otherwise that of the description beside axpy.cu.
     architecture = cached("CMAKE_CUDA_ARCHITECTURES").split(";")[0] if HAS_GPU else "90-real"
     base = {
@@ -73,7 +84,8 @@ def configured(name: str, *settings: str, cmake: object = CMAKE, source: Path = 
 
 
 def built(build: Path, *targets: str, cmake: object = CMAKE) -> Path:
-    environment = os.environ | {"CCACHE_BASEDIR": str(folder()), "CCACHE_NOHASHDIR": "1"}
+    base = ROOT if build.is_relative_to(ROOT) else folder()
+    environment = os.environ | {"CCACHE_BASEDIR": str(base), "CCACHE_NOHASHDIR": "1"}
     checked(cmake, "--build", build, "--parallel", "3", "--target", *(targets or ("all",)), env=environment)
     return build
 
@@ -253,10 +265,10 @@ class Installed(unittest.TestCase):
 @unittest.skipIf(SANITIZED, "as above")
 class Subdirectory(unittest.TestCase):
     def test_who_adds_the_tree_builds_no_kernel_of_it(self) -> None:
-        settings = [f"-DSUITE={ROOT}"]
+        settings = [f"-DSUITE={ROOT}", f"-DOCCBENCH_WERROR={cached('OCCBENCH_WERROR')}"]
         for source in BUILD.glob("_deps/*-src"):
             settings.append(f"-DFETCHCONTENT_SOURCE_DIR_{source.name.removesuffix('-src').upper()}={source}")
-        build = built(configured("subdirectory", *settings))
+        build = built(configured("subdirectory", *settings, build=beside()))
         self.assertIn("saxpy.plain-max24", checked(build / "my_bench", "list", "--variants"))
         self.assertEqual(list(build.glob("_deps/occbench-build/kernels/**/*.o")), [])
 
