@@ -188,6 +188,10 @@ class Installed(unittest.TestCase):
         self.assertEqual(len(valid), 6)
         shutil.copytree(run, again)
         self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        audit = ("-P", "-m", "occbench_tools.audit", "--arch", "sm_90", "--binary", outside() / "my_family")
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+        done = ran(sys.executable, *audit, "--described", OUTSIDE / "machine_code", env=environment)
+        self.assertIn(done.returncode, (0, 77), done.stdout + done.stderr)
         tool("occbench_tools.plot", run)
         self.assertGreater((run / "axpy_occupancy.png").stat().st_size, 10_000)
         self.assertRegex(tool("occbench_tools.explain", run), r"axpy")
@@ -339,7 +343,9 @@ class OnDevice(unittest.TestCase):
             for each, said in found[kernel]:
                 self.assertEqual(each, status, f"{kernel}: {said}")
                 self.assertIn(reason, said)
-        for line in done.stderr.splitlines():
+        told = [line for line in done.stderr.splitlines() if line.startswith("occbench: ")]
+        self.assertEqual(len(told), 2, done.stderr)
+        for line in told:
             self.assertRegex(line, r"^occbench: case (trap|hang)_carveout\S+")
         self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
 
