@@ -245,8 +245,24 @@ BAD = [
     ("--run ./other -- nvcc -o app k.cu", 2, "none of the words of --run is what nvcc makes, 'app'"),
     ("--run ./app -- nvcc -c -o app k.cu", 2, "--run needs a program, and nvcc is told to make none"),
     ("--run {} -- nvcc k.cu", 9, "{}, the source as it is: ended with 9"),
-    ("--run {} --value 3 -- nvcc k.cu", 9, "ended with 9"),
+    ("--timeout 1s --run {} --slow -- nvcc k.cu", 124, "{}, the source as it is: not done in 1 s"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--timeout soon", "'soon' is no time; 90s, 30m or 1h is one"),
+        ("--block-size 0", "is less than 1"),
+        ("--dynamic-smem 1.5", "'1.5' is not a whole number (write 256 or 48K)"),
+        ("--value (", "'(' is not a regular expression: "),
+        ("--format xml", "invalid choice: 'xml'"),
+    ],
+)
+def test_words_that_cannot_be_read(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        caps.main([*words.split(), "--", "nvcc", "k.cu"])
+    assert refused.value.code == 2 and sentence in capsys.readouterr().err
 
 
 @needs_occbench
@@ -258,7 +274,7 @@ def test_bad_input(
     toolchain,  # noqa: ANN001
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    temporary = toolchain(program="exit 9")
+    temporary = toolchain(program="[ $# = 0 ] || exec sleep 100; exit 9")
     (temporary.parent / "nvcc").touch()
     assert caps.main(words.split()) == code
     out, err = capsys.readouterr()

@@ -61,6 +61,14 @@ def from_one(text: str) -> int:
     return value
 
 
+def seconds(text: str) -> float:
+    """90s, 30m or 1h; a number alone is of seconds."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text)
+    if not found or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; 90s, 30m or 1h is one")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
 def regular_expression(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
@@ -90,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rounds", "N", "of timing (15)", type=from_one, default=15)
     by_value = "time by the last number in the program's output that this finds, not by the clock"
     add("--value", "REGEX", by_value, type=regular_expression)
-    add("--timeout", "S", "of one run of the program (600)", type=float, default=600)
+    add("--timeout", "TIME", "of one run of the program (10m)", type=seconds, default=600)
     add("--jobs", "N", "compilers at a time", type=from_one, default=os.cpu_count() or 1)
     made.add_argument(
         "--format", choices=["table", "csv", "json"], default="table", help="table, csv or json"

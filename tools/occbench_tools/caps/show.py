@@ -59,9 +59,8 @@ def rows_of(
     builds: list[Build],
     times: list[Times],
 ) -> Iterable[dict[str, Any]]:
-    """One kernel, a row per build; a cap at which it is the same as one row before is left out."""
+    """One kernel, a row per build; of equal code, the times of the one that was timed."""
     there = [build for build in builds if kernel in build.uses or build.why_not]
-    same = {id(build): next(each for each in builds if each.code() == build.code()) for build in builds}
     asked = [
         footprint(kernel, use.static_smem_bytes, use.registers, use.barriers)._replace(
             **({"block_size": build.limit.block_size} if build.limit and build.limit.block_size else {})
@@ -88,7 +87,8 @@ def rows_of(
             "against_as_it_is": "" if build.limit is None else cost(use, residency, own, base),
             "status": build.why_not or build.remark or residency.status, "code": use.code,
         }  # fmt: skip
-        if timed := next((each for each in times if each.build is same[id(build)]), None):
+        alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
+        if timed := next(alike, None):
             row |= {
                 "time_median": float(np.median(timed.values)) if timed.values else None,
                 "samples": len(timed.values),

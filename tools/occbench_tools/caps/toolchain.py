@@ -63,6 +63,8 @@ class Children:
             return subprocess.CompletedProcess(words, child.returncode, out)
         except BaseException:
             kill(child)
+            if child.stdout:
+                child.stdout.close()
             raise
         finally:
             with self.lock:

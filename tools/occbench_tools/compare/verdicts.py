@@ -2,8 +2,8 @@
 """SAME, FASTER, SLOWER or AMBIGUOUS: one case measured in two runs.
 
 What is compared is the cost of a unit of work, on a log scale: seconds, SM cycles, or the inverse of the
-share of the device's own ceiling. Launches of one visit follow one another within milliseconds and are as good
-as one, so that a visit's median counts once. Two runs differ by the Hodges-Lehmann estimate (the
+share of the device's own ceiling. Launches of one visit follow one another within milliseconds and are as
+good as one, so that a visit's median counts once. Two runs differ by the Hodges-Lehmann estimate (the
 median over all pairs of visits), with the 95 % interval that belongs to the Mann-Whitney test.
 
 That test alone would call nearly every rerun different, since each process places its data anew. It is
