@@ -221,8 +221,8 @@ std::string Session::census_of_ordinary(Course& course) {
     stays.push_back(static_cast<double>(record.end_ns - record.begin_ns));
   }
   const observe::Residency seen = observe::residency_of(records, device_.sm.sm_count);
-  // Blocks that are over before their SM is full cannot tell how many it holds.
-  if (seen.blocks_per_sm <= c.occupancy.blocks_per_sm && statistics::quantile(stays, 0.1) < lasting_ns)
+  // Blocks that are over before their SM is full cannot tell how many more it would hold.
+  if (seen.blocks_per_sm < c.occupancy.blocks_per_sm && statistics::quantile(stays, 0.1) < lasting_ns)
     return "";
   r.blocks_per_sm_resident = seen.blocks_per_sm;
   r.idle_sms = seen.idle_sms;
