@@ -87,7 +87,7 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
       const double lost =
           static_cast<double>(t.discarded) / std::max(1.0, static_cast<double>(t.samples + t.discarded));
       words += text(", %.0f %% to +-%.2g %%", 100 * precise, 100 * f.half_width);
-      if (lost >= disturbed)
+      if (lost >= disturbed && f.disturbance.empty())
         words += text(", disturbed: %.2g %% of samples discarded for a low clock", 100 * lost);
     }
   }
@@ -220,6 +220,7 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
     }
   }
   Lines warned = warnings(tally, facts);
+  if (!facts.disturbance.empty()) warned.insert(warned.begin(), facts.disturbance);
   if (const std::string words = of_predictions(results); !words.empty()) warned.push_back(words);
   for (std::size_t i = 0; i < warned.size(); ++i) {  // two lines each, while the others keep one
     const std::size_t taken = lines.size() + last.size() + (warned.size() - i - 1);

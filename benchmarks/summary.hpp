@@ -23,7 +23,8 @@ struct RunFacts {
   Planned next = {};  ///< what a larger preset has; empty where a filter or the user cut this run short
   std::size_t rows_before = 0;  ///< of a run that was resumed
   std::string folder = {};
-  bool is_newest = false;  ///< under ./results, so that the tools find it without being told
+  bool is_newest = false;        ///< under ./results, so that the tools find it without being told
+  std::string disturbance = {};  ///< as Runner has it
   bool interrupted = false;
   std::size_t expected = 0;  ///< cases that it would have had
 };

@@ -304,6 +304,7 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
                  .rows_before = recorder.finished().size(),
                  .folder = recorder.folder().string(),
                  .is_newest = is_newest(recorder.folder()),
+                 .disturbance = runner->disturbance(),
                  .interrupted = interrupted,
                  .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';

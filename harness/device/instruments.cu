@@ -60,6 +60,20 @@ __global__ void gather_kernel(T* out, const T* data, std::size_t samples, std::s
   if (k < samples) out[k] = data[sample_place(k, samples, count)];
 }
 
+__global__ void exercise_kernel(unsigned long long* cycles) {
+  constexpr int steps = 60'000;
+  __syncthreads();
+  const long long began = clock64();
+  float x = static_cast<float>(threadIdx.x) * 0x1p-12F;
+#pragma unroll 8
+  for (int step = 0; step < steps; ++step) x = fmaf(-x, x, 1.8F);
+  __syncthreads();
+  const auto took = static_cast<unsigned long long>(clock64() - began);
+  // Never: but the sum counts as used.
+  if (threadIdx.x == 0) cycles[blockIdx.x] = x == 77 ? 0 : took;
+  if (x == 77) cycles[blockIdx.x] = 0;
+}
+
 __global__ void nothing_kernel() {}
 
 __global__ void stay_kernel(std::uint64_t least_ns, Census census) {
@@ -108,6 +122,11 @@ void gather(void* out, const void* data, std::size_t element_bytes, std::size_t 
     gather_kernel<<<blocks, 256, 0, stream>>>(static_cast<std::uint64_t*>(out),
                                               static_cast<const std::uint64_t*>(data), samples, count);
   check(cudaGetLastError(), "gathering outputs");
+}
+
+void exercise(unsigned long long* cycles, int blocks, cudaStream_t stream) {
+  exercise_kernel<<<static_cast<unsigned>(blocks), 1024, 0, stream>>>(cycles);
+  check(cudaGetLastError(), "exercising the SMs");
 }
 
 void nothing(cudaStream_t stream) {

@@ -67,6 +67,8 @@ class Runner {
   virtual void tell_samples(Taken) {}
   /// Samples that an earlier process took of cases it did not finish: measure() goes on from them.
   virtual void take_up(std::vector<SampleRow>) {}
+  /// One line on what disturbed the run so far; empty: nothing did.
+  [[nodiscard]] virtual std::string disturbance() const { return ""; }
   /// What the time went to so far, s, in words, largest first; empty where nothing is measured.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> spent() const { return {}; }
 

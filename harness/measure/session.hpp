@@ -3,12 +3,15 @@
 // many passes over all cases.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <set>
 
 #include "harness/measure/counters.hpp"
+#include "harness/measure/lookout.hpp"
 #include "harness/measure/runner.hpp"
 #include "harness/measure/timing.hpp"
 #include "harness/statistics/stopping.hpp"
@@ -41,6 +44,7 @@ class Session : public Runner {
   void tell_samples(Taken taken) override { taken_ = std::move(taken); }
   void take_up(std::vector<SampleRow> samples) override;
   [[nodiscard]] std::vector<std::pair<std::string, double>> spent() const override;
+  [[nodiscard]] std::string disturbance() const override;
 
   /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts
   /// the L2 into the state of a timed launch go before. No delay kernel, so a time may be some us high.
@@ -57,6 +61,10 @@ class Session : public Runner {
   /// The same on an ordinary kernel's own grid, where that can tell.
   std::string census_of_ordinary(Course& course);
   void visit(Course& course);
+  /// Ends a spell of visits by a look at the GPU, and decides on the samples of the spell before: they count
+  /// when the looks before them, behind them and one later found it quiet. `last`: also on those of this one.
+  /// Returns the courses of which no sample is open any more.
+  std::vector<Course*> end_spell(bool last);
   [[nodiscard]] bool finish_if_done(Course& course) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.
   Counts count(const Course& course);
@@ -82,8 +90,20 @@ class Session : public Runner {
   Dispatch dispatch_;  ///< of blocks that compete for nothing
   Taken taken_;
   std::map<std::string, std::vector<SampleRow>> earlier_;  ///< by case_id
-  std::set<const Variant*> verified_;                      ///< at all outputs of a launch
-  std::map<std::string, double> spent_s_;                  ///< by what for
+  Lookout lookout_;
+  struct Undecided {
+    Course* course;
+    std::size_t sample;
+    int spell;
+  };
+  std::vector<Undecided> undecided_;                ///< in the order in which they were taken
+  std::array<bool, 3> quiet_ = {true, true, true};  ///< by the last three looks, the latest first
+  int spell_ = 0;
+  std::chrono::steady_clock::time_point spell_began_;
+  std::size_t taken_samples_ = 0;
+  std::size_t disturbed_samples_ = 0;
+  std::set<const Variant*> verified_;      ///< at all outputs of a launch
+  std::map<std::string, double> spent_s_;  ///< by what for
 };
 
 }  // namespace occbench

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a case must show before it is timed: right results, and the residency that theory says.
+#include <algorithm>
+
+#include "harness/measure/course.hpp"
+#include "harness/measure/observe.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// As long as it lives, references look at some outputs, spread over all: 1,024, of large grids one of each
+/// block, 8,192 at most.
+class Sampling {
+ public:
+  Sampling(Arena& arena, int grid_size) : arena_(arena) {
+    arena.look_at(static_cast<std::size_t>(std::clamp(grid_size, 1024, 8192)));
+  }
+  ~Sampling() { arena_.look_at(0); }
+  Sampling(const Sampling&) = delete;
+  Sampling& operator=(const Sampling&) = delete;
+
+ private:
+  Arena& arena_;
+};
+
+/// Why theory, API and census do not agree, or nothing. Clusters are placed in whole GPCs: there the API and
+/// the census speak of the device, and an SM may hold fewer blocks than theory allows one alone.
+std::string residency_doubt(const CaseResult& r) {
+  const int theory = r.planned.occupancy.blocks_per_sm;
+  if (*r.blocks_per_sm_api != theory || (!r.clusters_resident && *r.blocks_per_sm_resident != theory))
+    return "theory says " + std::to_string(theory) + " blocks per SM, the driver's API " +
+           std::to_string(*r.blocks_per_sm_api) + ", and " + std::to_string(*r.blocks_per_sm_resident) +
+           " were counted";
+  if (r.clusters_resident && *r.clusters_resident != r.planned.active_clusters)
+    return "the driver's API says " + std::to_string(r.planned.active_clusters) + " clusters, and " +
+           std::to_string(*r.clusters_resident) + " were counted";
+  return "";
+}
+
+}  // namespace
+
+bool Session::admit(Course& course) {
+  CaseResult& r = course.result;
+  const Case& c = r.planned;
+  const Variant& variant = *c.spec.variant;
+  {
+    const Stopwatch watch(spent_s_["preparing"]);
+    course.timed = variant.prepare(arena_, c.shape(c.iterations));
+    r.work = course.timed.work;
+    configure(c.launch);
+    r.blocks_per_sm_api = api_blocks_per_sm(c.launch);
+    r.block_size_api = api_block_size(c.launch.entry, variant.dynamic_smem_bytes);
+  }
+
+  std::optional<Stopwatch> watch(std::in_place, spent_s_["a short launch against the reference"]);
+  Problem small = variant.prepare(arena_, c.shape(variant.ordinary ? 1 : variant.check_iterations));
+  small.poison();
+  launch_kernel(c.launch, small, Census{}, stream_);
+  stream_.synchronize();
+  // The same code has been right at every output, in another shape: some outputs of each block will do.
+  std::optional<Sampling> sampling;
+  if (verified_.contains(&variant)) sampling.emplace(arena_, c.launch.grid_size);
+  if (const auto wrong = small.mismatch()) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = *wrong;
+    return false;
+  }
+
+  sampling.reset();
+  verified_.insert(&variant);
+  watch.emplace(spent_s_["a launch as timed, checked"]);
+  if (const auto wrong = verify_timed(course)) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = *wrong;
+    return false;
+  }
+
+  watch.emplace(spent_s_["census"]);
+  const std::string doubt = variant.ordinary ? census_of_ordinary(course) : census_of_waves(course);
+  if (!doubt.empty()) {
+    r.planned.status = Status::invalid;
+    r.planned.reason = doubt + ": no time stands for a residency in doubt";
+    return false;
+  }
+
+  course.warm_up = std::move(small);
+  return true;
+}
+
+std::string Session::census_of_waves(Course& course) {
+  CaseResult& r = course.result;
+  const Case& c = r.planned;
+  const Variant& variant = *c.spec.variant;
+  // Two waves, so that the SM and not the grid decides how many are resident. The scheduler may favour a
+  // block so much that it ends before the last of the first wave has begun: a count that differs is taken
+  // again with longer ones.
+  Launch crowded = c.launch;
+  crowded.grid_size = 2 * c.wave_blocks;
+  std::string doubt;
+  for (const double part : {0.25, 1.0}) {
+    Shape crowd{crowded.grid_size, crowded.block_size, 0, crowded.cluster_size};
+    crowd.iterations =
+        std::max<std::int64_t>(2, passes_for(variant, c.attributes.local_bytes, device_,
+                                             c.occupancy.warps_per_sm, part * precision_.launch_s));
+    if (variant.max_iterations)
+      crowd.iterations = std::min(crowd.iterations, variant.max_iterations(arena_, crowd));
+    const auto seen =
+        observe::residency(crowded, variant.prepare(arena_, crowd), device_.sm.sm_count, stream_);
+    r.blocks_per_sm_resident = seen.blocks_per_sm;
+    r.idle_sms = seen.idle_sms;
+    if (c.active_clusters > 0) r.clusters_resident = seen.blocks / c.spec.cluster_size;
+    doubt = residency_doubt(r);
+    if (doubt.empty()) break;
+  }
+  return doubt;
+}
+
+std::string Session::census_of_ordinary(Course& course) {
+  constexpr std::int64_t lasting_ns = 50'000;  // five times what the ramp of a launch takes
+  CaseResult& r = course.result;
+  const Case& c = r.planned;
+  r.blocks_per_sm_resident = r.blocks_per_sm_api;  // until somebody has counted
+  const std::string doubt = residency_doubt(r);
+  r.blocks_per_sm_resident.reset();
+  if (!doubt.empty() || !c.spec.variant->counts_blocks || c.launch.grid_size < 2 * c.wave_blocks)
+    return doubt;
+  const auto launch = [&](Census census) { launch_kernel(c.launch, course.timed, census, stream_); };
+  const std::vector<CensusRecord> records = observe::census_of(c.launch.grid_size, launch, stream_);
+  std::vector<double> stays;
+  for (const CensusRecord& record : records) {
+    if (record.sm == ~0U)
+      return "a block of " + c.spec.variant->family +
+             " left no record: its kernel wants a BlockCensus in its "
+             "first line, or .counts_blocks = false";
+    stays.push_back(static_cast<double>(record.end_ns - record.begin_ns));
+  }
+  const observe::Residency seen = observe::residency_of(records, device_.sm.sm_count);
+  // Blocks that are over before their SM is full cannot tell how many more it would hold.
+  if (seen.blocks_per_sm < c.occupancy.blocks_per_sm && statistics::quantile(stays, 0.1) < lasting_ns)
+    return "";
+  r.blocks_per_sm_resident = seen.blocks_per_sm;
+  r.idle_sms = seen.idle_sms;
+  return residency_doubt(r);
+}
+
+std::optional<std::string> Session::verify_timed(Course& course) {
+  const Case& c = course.result.planned;
+  const Problem& timed = course.timed;
+  const auto launch = [&] {
+    timed.poison();
+    launch_kernel(c.launch, timed, Census{}, stream_);
+    stream_.synchronize();
+  };
+  const auto of_passes = [&](const std::string& what) {
+    if (c.spec.variant->ordinary) return what;
+    return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
+  };
+  launch();
+  if (timed.reference_reaches) {
+    course.result.verified = "reference";
+    const Sampling sampling(arena_, c.launch.grid_size);
+    const auto wrong = timed.mismatch();
+    return wrong ? std::optional(of_passes(*wrong)) : std::nullopt;
+  }
+  course.result.verified = "repeat";
+  const instruments::Digest once = arena_.digest_output(timed.repeatable_bytes);
+  if (once.poisoned > 0 && !timed.poison_alternates)
+    return of_passes("wrong result: " + std::to_string(once.poisoned) + " words were not written");
+  launch();
+  if (arena_.digest_output(timed.repeatable_bytes) != once)
+    return of_passes(timed.poison_alternates
+                         ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
+                         : "wrong result: two launches do not agree bit by bit");
+  return std::nullopt;
+}
+
+}  // namespace occbench
