@@ -10,9 +10,9 @@
 namespace occbench {
 
 /// Repeats a copy and arithmetic on all SMs and holds them against the fastest of a run's beginning. Lists of
-/// processes are hidden in many a container, and a process that holds the GPU need not use it: these are signs
-/// of use. Sees another's time slices and what shares SMs or DRAM under MPS; not what was there all the time
-/// and shares evenly.
+/// processes are hidden in many a container, and a process that holds the GPU need not use it: these are
+/// signs of use. Sees another's time slices and what shares SMs or DRAM under MPS; not what was there all the
+/// time and shares evenly.
 class Lookout {
  public:
   Lookout(Arena& arena, const Stream& stream, int sm_count);
