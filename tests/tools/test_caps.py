@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
@@ -219,13 +220,18 @@ def test_nothing_is_left_when_it_is_ended(toolchain, where: str, number: int, co
     temporary = toolchain(more=sleep if where == "ptxas" else "", program=sleep if where == "run" else "")
     words = [sys.executable, "-m", "occbench_tools.caps", "--run", "./app", "--", "nvcc", "-o", "app", "k.cu"]
     tools = os.environ | {"PYTHONPATH": str(REPOSITORY / "tools")}
-    with subprocess.Popen(words, env=tools, text=True, stderr=subprocess.PIPE) as child:
+    # A shell's background job ignores SIGINT, and so would a child of tests that run in one.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(words, env=tools, text=True, stderr=subprocess.PIPE, preexec_fn=heard) as child:
         for _ in range(200):
             if (temporary.parent / "begun").exists():
                 break
             time.sleep(0.05)
         child.send_signal(number)
-        assert child.wait(20) == code
+        try:
+            assert child.wait(20) == code
+        finally:
+            child.kill()
     assert list(temporary.iterdir()) == []
     left = subprocess.run(["pgrep", "-f", str(temporary)], capture_output=True, text=True)
     assert left.stdout == ""
