@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from occbench_tools.analysis import best, many
 from occbench_tools.explain.phrases import cost, span, speed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
@@ -45,25 +41,3 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
             f"a dependent load of a neighbour's takes {span(cycles)} cycles in the mean of the SMs, "
             f"{span(events)} in the slowest"
         )
-
-
-def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
-    """Rates of shared memory over the cluster's size, one block per SM; a load's latency; idle SMs."""
-    figure, (rates, latency, idle), _ = plot.sheet(3)
-    lone = rows[rows["blocks_per_sm"] == 1]
-    names = {"smem-read": "own", "dsmem-read": "the next block's", "dsmem-spread": "all in turn, own too"}
-    shared = lone[lone["form"].isin(names)]
-    if plot.panel(rates, shared, "Reads of shared memory", ""):
-        plot.curves(rates, shared, "form", "cluster_size", "rate", names=names, log=True)
-    chase = rows[rows["form"] == "dsmem-latency"]
-    if plot.panel(latency, chase, "Latency of a dependent load", "", "SM cycles per load"):
-        loads = chase["operations_per_launch"] / chase["grid_size"] / chase["iterations"]
-        clocks = {"own_cycles_per_pass": "mean of the SMs", "cycles_per_pass": "the slowest SM"}
-        both = pd.concat([chase.assign(by=name, cycles_=chase[c] / loads) for c, name in clocks.items()])
-        plot.curves(latency, both, "by", "cluster_size", "cycles_", log=True)
-    sms = lone.groupby("cluster_size", as_index=False).first()
-    if plot.panel(idle, sms.dropna(subset="idle_sms"), "SMs that get no cluster", "", "Idle SMs"):
-        idle.bar(range(len(sms)), sms["idle_sms"], 0.5, color=plot.BLUE)
-        idle.set_xticks(range(len(sms)), [f"{size:g}" for size in sms["cluster_size"]])
-        idle.set_xlabel("Blocks per cluster")
-    return figure
