@@ -110,6 +110,19 @@ def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
     assert judged(whole, other, "cycles").loc[case, "verdict"] == verdicts.SAME
 
 
+def test_a_clock_that_stood_lower_is_no_change_of_the_code(whole: Folder) -> None:
+    """0.75 % lower in all cases: seconds follow it but for DRAM's; at one SM clock nothing changed."""
+    clocked = whole.valid.loc[whole.valid["ceiling_kind"] != "dram", "case_id"]
+    other = scaled(whole, pd.Series(1.0075, clocked))
+    other.samples["sm_clock_hz"] /= 1.0075
+    other.cases["sm_clock_hz"] /= 1.0075
+    slower = {by: set(found.index[found["verdict"] == verdicts.SLOWER])
+              for by in ("reference", "time") for found in [judged(whole, other, by)]}  # fmt: skip
+    assert slower["reference"] == set() and slower["time"] <= set(clocked)
+    assert len(slower["time"]) > 0.8 * len(clocked) > 100
+    assert (judged(whole, other, "reference")["change"].abs() < 1e-9).all()
+
+
 def test_few_visits(whole: Folder) -> None:
     """Three visits, as preset quick makes, still show what is large; one has no interval."""
 
@@ -232,7 +245,8 @@ def test_environments(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     }  # fmt: skip
     assert fields["gpu.power_limit_w"]["base"] == "700" and fields["gpu.power_limit_w"]["candidate"] == "500"
     assert "registers" in fields["cuda_toolkit"]["means"]
-    assert any("the SM clock differs by 9 %: seconds compare clocks" in said for said in found["warnings"])
+    clocks = "the SM clock differs by 9 %: seconds (--by time) compare clocks"
+    assert any(clocks in said for said in found["warnings"])
     times, cycles = zip(*((row["time_change"], row["cycles_change"]) for row in found["cases"]), strict=True)
     assert np.allclose(times, 0) and np.allclose(cycles, -0.09, atol=1e-3)
 

@@ -36,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
     words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
     words.add_argument(
-        "--by", choices=MEASURES, help="what decides (default: time; between different devices: ceiling)"
+        "--by", choices=MEASURES,
+        help="what decides (default: reference, time at one SM clock; between different devices: ceiling)",
     )
     words.add_argument(
         "--threshold", metavar="PERCENT", type=float,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison on one screen: a verdict in one sentence, a table, and the cases that changed most.
 
-Figures are changes of what decides: of the time or the SM cycles of a unit of work (+ costs more), or of the
-share of a device's own ceiling (+ is nearer to it; of work per SM cycle where no ceiling is shared).
+Figures are changes of what decides: of the time (at one SM clock, unless asked otherwise) or the SM cycles of
+a unit of work (+ costs more), or of the share of a device's own ceiling (+ is nearer to it; of work per SM
+cycle where no ceiling is shared).
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrappe
 CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
 NAME = 32  # columns of a run's name in a sentence
 # What FASTER and SLOWER are in each quantity, and what a figure is a change of.
-WORDS = {"time": ("faster", "slower"), "cycles": ("fewer", "more"), "ceiling": ("nearer", "further")}
+WORDS = {
+    "reference": ("faster", "slower"),
+    "time": ("faster", "slower"),
+    "cycles": ("fewer", "more"),
+    "ceiling": ("nearer", "further"),
+}
 MIXED = ("better", "worse")  # of several quantities
 LEGEND = {
+    "reference": "Changes are of the time of a unit of work at one SM clock: + takes longer.",
     "time": "Changes are of the time of a unit of work: + takes longer.",
     "cycles": "Changes are of the SM cycles of a unit of work: + takes more.",
     "ceiling": "Changes are of the share of the device's own ceiling: + is nearer to it.",
@@ -61,7 +68,7 @@ def words_of(one: Comparison) -> tuple[str, str]:
 def quantity(one: Comparison) -> str:
     """What is compared, in the verdict."""
     if one.by != "ceiling":
-        return {"time": "time", "cycles": "SM cycles"}[one.by]
+        return {"reference": "time", "time": "time", "cycles": "SM cycles"}[one.by]
     return "share of their own ceiling" + (" or in SM cycles" if without_ceiling(one) else "")
 
 

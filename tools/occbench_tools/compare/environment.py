@@ -101,7 +101,7 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
     warnings = []
     if abs(change) >= CLOCK_MATTERS:
         what = f"the SM clock differs by {100 * abs(change):.2g} %: "
-        what += "seconds compare clocks, not code: read cycles (--by cycles)"
+        what += "seconds (--by time) compare clocks, not code"
         rows.insert(
             0, ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", what)
         )

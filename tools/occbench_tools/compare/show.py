@@ -20,7 +20,12 @@ from occbench_tools.escape import markdown as plain
 
 MOST = {SLOWER: 20, FASTER: 20, AMBIGUOUS: 10}  # lines of the table of cases, unless all are asked for
 COLOURS = {SLOWER: "red", FASTER: "green", AMBIGUOUS: "yellow", "GONE": "red", "NEW": "red", "MOVED": "red"}
-BY = {"time": "seconds", "cycles": "SM cycles", "ceiling": "share of the device's own ceiling"}
+BY = {
+    "reference": "seconds at one SM clock",
+    "time": "seconds",
+    "cycles": "SM cycles",
+    "ceiling": "share of the device's own ceiling",
+}
 STYLE = """
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto; padding: 0 1em }
