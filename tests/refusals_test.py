@@ -61,6 +61,8 @@ REFUSALS = [
     Refusal("run --device model:cc9.0", 2, "there is no model of 'cc9.0'; name model:"),
     Refusal("run --device model:p100", 2, "there is no model of 'p100'; name model:"),
     Refusal("run --device model:h200 --case nope", 2, "no case 'nope' in preset standard; "),
+    Refusal("run --device model:h200 --require-quiet", 2, "a model has its device to itself; leave --re"),
+    Refusal("run --device model:h200 --wait-quiet 10", 2, "--wait-quiet: "),
     Refusal("run --device model:", 2, "there is no model of ''; name model:"),
     Refusal(f"run --device model:{PARAMETERS} --parameters p.json", 2, "--parameters goes with a GPU"),
     Refusal("run --resume run --parameters p.json", 2, "--parameters excludes --resume"),

@@ -197,8 +197,16 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     return 0;
   }
   // Before the device is touched: a run that may not write must not disturb the one that does.
+  insist_on_quiet(o, device);
   RunFolder folder = claim_folder(o, device);
   const std::unique_ptr<Runner> runner = open();
+
+  if (const auto references = runner->references(); references && (o.require_quiet || o.wait_quiet_s > 0) &&
+                                                    !references->copies_alone(device.dram_bytes_per_s))
+    throw UserError(Exit::no_device,
+                    device.name + " is not quiet: cudaMemcpy comes to " +
+                        text("%.0f %%", 100 * references->memcpy_bytes_per_s / device.dram_bytes_per_s) +
+                        " of the DRAM's peak");
 
   const RunDescription description{.command_line = command_line,
                                    .preset = o.preset,

@@ -108,6 +108,14 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
       ->type_name("TIME")
       ->transform(in_seconds)
       ->check(CLI::Range(1.0, 1e6));
+  command.add_flag("--require-quiet", o->require_quiet,
+                   "Begins only where no other process holds the GPU, as far as the driver tells");
+  command
+      .add_option("--wait-quiet", o->wait_quiet_s,
+                  "The same, and waits so long for it (30s, 10m, 2h) before it gives up")
+      ->type_name("TIME")
+      ->transform(in_seconds)
+      ->check(CLI::Range(1.0, 1e6));
   command.add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command.allow_extras();
   command.footer(benchmark_flags_help() +

@@ -26,6 +26,8 @@ struct RunOptions {
   double stop_after_s = 0;   ///< 0: until it is done
   double precision = 0.005;  ///< half of the 95 % interval, relative
   double timeout_s = 0;      ///< of a case's turn; 0: for ever
+  bool require_quiet = false;
+  double wait_quiet_s = 0;  ///< for that; 0: not at all
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;

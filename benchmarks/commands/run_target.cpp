@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/run_target.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <string>
+#include <thread>
 
+#include "harness/measure/neighbours.hpp"
 #include "harness/record/environment.hpp"
 #include "harness/theory/catalogue.hpp"
 
@@ -24,6 +28,24 @@ Target open_target(const RunOptions& o) {
   t.device = open_device(o.device);
   if (!t.parameters) t.parameters = parameters_of_gpu(t.device.name);
   return t;
+}
+
+void insist_on_quiet(const RunOptions& o, const Device& device) {
+  if (!o.require_quiet && o.wait_quiet_s == 0) return;
+  if (device.is_model)
+    throw UserError(Exit::usage,
+                    "a model has its device to itself; leave --require-quiet and --wait-quiet away");
+  const nvml::Monitor monitor(device.uuid);
+  bool told = false;
+  const std::string why = wait_for_quiet(
+      [&] { return company(monitor); }, std::chrono::duration<double>(o.wait_quiet_s),
+      [&](const std::string& now) {
+        if (!told)
+          std::cerr << "occbench: " << device.name << " is not quiet (" << now << "); waiting" << std::endl;
+        told = true;
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(1.0, o.wait_quiet_s)));
+      });
+  if (!why.empty()) throw UserError(Exit::no_device, device.name + " is not quiet: " + why);
 }
 
 RunFolder claim_folder(const RunOptions& o, const Device& device) {

@@ -25,6 +25,10 @@ Target open_target(const RunOptions& o);
 /// words. Throws UserError when this program or device is not its own.
 Target take_over(RunOptions& o, const nlohmann::json& env);
 
+/// --require-quiet and --wait-quiet, before the device is touched: throws UserError(Exit::no_device) where
+/// somebody else has it and keeps it.
+void insist_on_quiet(const RunOptions& o, const Device& device);
+
 /// The folder of the run, locked where the file system can.
 RunFolder claim_folder(const RunOptions& o, const Device& device);
 

@@ -2,8 +2,11 @@
 #include "harness/device/nvml.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace occbench::nvml {
@@ -55,7 +58,106 @@ const Library& nvml() {
   return library;
 }
 
+std::vector<std::string> names_of(unsigned long long bits) {
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : reasons)
+    if ((bits & bit) != 0) names.emplace_back(name);
+  return names;
+}
+
+struct ProcessInfo {  // nvmlProcessInfo_t, as the _v3 calls fill it
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+struct EventData {  // nvmlEventData_t
+  Handle device;
+  unsigned long long type, data;
+  unsigned gpu_instance, compute_instance;
+};
+
+constexpr unsigned long long xid_event = 0x8;  // nvmlEventTypeXidCriticalError
+
+std::string name_of(unsigned pid) {
+  std::array<char, 256> path{};
+  if (!nvml().call("nvmlSystemGetProcessName", pid, path.data(), static_cast<unsigned>(path.size() - 1)))
+    return "";
+  const std::string whole = path.data();
+  const std::string program = whole.substr(0, whole.find(' '));
+  return program.substr(program.find_last_of('/') + 1);  // npos + 1 is 0
+}
+
 }  // namespace
+
+Monitor::Monitor(const std::string& uuid) {
+  const Library& library = nvml();
+  if (!library.call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device_)) {
+    device_ = nullptr;
+    return;
+  }
+  if (!library.call("nvmlEventSetCreate", &events_))
+    events_ = nullptr;
+  else
+    library.call("nvmlDeviceRegisterEvents", device_, xid_event, events_);
+}
+
+Monitor::~Monitor() {
+  if (events_ != nullptr) nvml().call("nvmlEventSetFree", events_);
+}
+
+std::vector<Process> Monitor::others() const {
+  std::vector<Process> found;
+  if (device_ == nullptr) return found;
+  for (const char* list :
+       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3",
+        "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
+    std::array<ProcessInfo, 256> infos{};
+    auto count = static_cast<unsigned>(infos.size());
+    if (!nvml().call(list, device_, &count, infos.data())) continue;
+    for (const ProcessInfo& info : std::span(infos).first(std::min<std::size_t>(count, infos.size()))) {
+      // Where NVML may not say how much memory, it says -1.
+      const std::size_t bytes = info.used_memory == ~0ULL ? 0 : info.used_memory;
+      Process each{.pid = info.pid, .name = name_of(info.pid), .memory_bytes = bytes};
+      const bool known = info.pid == static_cast<unsigned>(getpid()) || std::ranges::count(found, each) > 0;
+      if (!known && !each.name.starts_with("nvidia-cuda-mps")) found.push_back(std::move(each));
+    }
+  }
+  return found;
+}
+
+std::optional<unsigned> Monitor::busy_percent() const {
+  struct {
+    unsigned gpu, memory;
+  } rates{};
+  using Rates = decltype(rates);
+  if (device_ == nullptr || !nvml().call<Handle, Rates*>("nvmlDeviceGetUtilizationRates", device_, &rates))
+    return {};
+  return rates.gpu;
+}
+
+std::vector<std::string> Monitor::slowed() const {
+  unsigned long long bits = 0;
+  if (device_ == nullptr || !nvml().call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits))
+    return {};
+  return names_of(bits);
+}
+
+std::optional<unsigned long long> Monitor::uncorrected_errors() const {
+  unsigned long long count = 0;
+  constexpr int uncorrected = 1;  // NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+  constexpr int since_load = 0;   // NVML_VOLATILE_ECC
+  if (device_ == nullptr ||
+      !nvml().call("nvmlDeviceGetTotalEccErrors", device_, uncorrected, since_load, &count))
+    return {};
+  return count;
+}
+
+std::optional<unsigned long long> Monitor::xid() {
+  EventData event{};
+  if (events_ == nullptr || !nvml().call("nvmlEventSetWait_v2", events_, &event, 0U)) return {};
+  return event.type == xid_event ? std::optional(event.data) : std::nullopt;
+}
 
 EnergyCounter::EnergyCounter(const std::string& uuid) {
   if (nvml().call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device_))
@@ -86,8 +188,7 @@ Facts facts(const std::string& uuid) {
   unsigned long long bits = 0;
   if (library.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &bits)) {
     std::string names;
-    for (const auto& [bit, name] : reasons)
-      if ((bits & bit) != 0) names += (names.empty() ? "" : "+") + std::string(name);
+    for (const std::string& name : names_of(bits)) names += (names.empty() ? "" : "+") + name;
     out.throttle_reasons = names.empty() ? "none" : names;
   }
   return out;

@@ -3,8 +3,10 @@
 // nothing else.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace occbench::nvml {
 
@@ -29,6 +31,39 @@ class EnergyCounter {
  private:
   void* device_ = nullptr;
   int (*read_)(void* device, unsigned long long* millijoules) = nullptr;
+};
+
+/// Another process with a context on a device, for compute or for graphics.
+struct Process {
+  unsigned pid = 0;
+  std::string name;  ///< as the system has it; empty where it may not be known
+  std::size_t memory_bytes = 0;
+  friend bool operator==(const Process& a, const Process& b) { return a.pid == b.pid; }
+};
+
+/// A device as NVML sees it from moment to moment (NVML API Reference, 'Device Queries', 'Event Handling').
+/// What it does not tell, as in many a container, is absent. Nothing here throws.
+class Monitor {
+ public:
+  explicit Monitor(const std::string& uuid);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  /// Those of others, under MPS too; not the MPS server.
+  [[nodiscard]] std::vector<Process> others() const;
+  /// The part of the last second or so in which any kernel ran, percent.
+  [[nodiscard]] std::optional<unsigned> busy_percent() const;
+  /// Why the clock is lower than asked, now: "power_cap", "sw_thermal". Empty: it is not.
+  [[nodiscard]] std::vector<std::string> slowed() const;
+  /// Memory errors that ECC could not correct, since the driver was loaded.
+  [[nodiscard]] std::optional<unsigned long long> uncorrected_errors() const;
+  /// The number of an Xid error since the last call; nullopt: there was none.
+  std::optional<unsigned long long> xid();
+
+ private:
+  void* device_ = nullptr;
+  void* events_ = nullptr;
 };
 
 }  // namespace occbench::nvml

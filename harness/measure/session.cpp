@@ -37,7 +37,8 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
       arena_(stream_, sizes_for_free_memory()),
       timer_(device, stream_),
       counters_(counters),
-      lookout_(arena_, stream_, device.sm.sm_count) {
+      lookout_(arena_, stream_, device.sm.sm_count),
+      neighbours_(device.uuid) {
   timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
@@ -92,6 +93,7 @@ void Session::visit(Course& course) {
 std::vector<Session::Course*> Session::end_spell(bool last) {
   const Stopwatch stopwatch(spent_s_["looking whether the GPU is quiet"]);
   quiet_ = {lookout_.is_quiet(last ? 6 : 2), quiet_[0], quiet_[1]};
+  neighbours_.look();
   std::vector<Course*> decided;
   const auto keep =
       std::ranges::find_if(undecided_, [&](const Undecided& each) { return !last && each.spell == spell_; });
@@ -111,13 +113,26 @@ std::vector<Session::Course*> Session::end_spell(bool last) {
 }
 
 std::string Session::disturbance() const {
-  if (disturbed_samples_ == 0) return "";
+  std::string words;
   char line[160];
-  std::snprintf(line, sizeof line,
-                "something else used the GPU in %zu of %zu looks: %.2g %% of all launches were discarded",
-                lookout_.disturbed(), lookout_.looks(),
-                100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
-  return line;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) words += (words.empty() ? "" : "; ") + more;
+  };
+  if (disturbed_samples_ > 0) {
+    std::snprintf(line, sizeof line,
+                  "something else used the GPU in %zu of %zu looks: %.2g %% of all launches were discarded",
+                  lookout_.disturbed(), lookout_.looks(),
+                  100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
+    add(line);
+  }
+  if (!references_.copies_alone(device_.dram_bytes_per_s)) {
+    std::snprintf(line, sizeof line,
+                  "cudaMemcpy comes to %.0f %% of the DRAM's peak at the start: was it alone?",
+                  100 * references_.memcpy_bytes_per_s / device_.dram_bytes_per_s);
+    add(line);
+  }
+  add(neighbours_.seen());
+  return words;
 }
 
 void Session::take_up(std::vector<SampleRow> samples) {

@@ -12,6 +12,7 @@
 
 #include "harness/measure/counters.hpp"
 #include "harness/measure/lookout.hpp"
+#include "harness/measure/neighbours.hpp"
 #include "harness/measure/runner.hpp"
 #include "harness/measure/timing.hpp"
 #include "harness/statistics/stopping.hpp"
@@ -91,6 +92,7 @@ class Session : public Runner {
   Taken taken_;
   std::map<std::string, std::vector<SampleRow>> earlier_;  ///< by case_id
   Lookout lookout_;
+  Neighbours neighbours_;
   struct Undecided {
     Course* course;
     std::size_t sample;
