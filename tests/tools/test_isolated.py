@@ -24,6 +24,7 @@ from planted import ENTRIES, marker
 CALLS = {
     "audit": ["--binary", "program"], "caps": ["--", "nvcc", "-arch=sm_90", "no.cu"], "cliffs": ["."],
     "compare": [".", "."], "explain": ["."],
+    "fleet": ["check", "."],
     "import-ncu": [".", "counted.ncu-rep"], "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],
     "teach": ["."], "validate": ["."],

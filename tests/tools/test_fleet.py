@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench fleet check: what is planted is found and named, good fleets pass, and bad folders are said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("polars")
+
+import fleets
+from occbench_tools import fleet
+from occbench_tools.fleet import judge, spread
+from pages import H200
+
+CARDS = 24
+SLOW = 5  # of them
+SLOW_NAME = f"{fleets.host(SLOW)}/{fleets.uuid(SLOW)}"
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fleets.write(fleets.made(CARDS, 1), tmp_path_factory.mktemp("good") / "fleet")
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One card has 3 % less of DRAM."""
+    made = fleets.made(CARDS, 1, {SLOW: ("DRAM", 0.03)})
+    return fleets.write(made, tmp_path_factory.mktemp("slow") / "fleet")
+
+
+@pytest.fixture
+def own(good: Path, tmp_path: Path) -> Path:
+    """Eight good cards, to spoil."""
+    for place in range(8):
+        folder = Path(fleets.host(place)) / fleets.uuid(place)
+        shutil.copytree(good / folder, tmp_path / "fleet" / folder)
+    return tmp_path / "fleet"
+
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    def check(*words: object) -> tuple[int, str, str]:
+        code = fleet.main(["check", *map(str, words)])
+        return code, *capsys.readouterr()
+
+    return check
+
+
+def test_a_good_fleet_passes(good: Path, call: Call) -> None:
+    code, out, error = call(good)
+    assert (code, error) == (0, "")
+    assert out.startswith(f"PASS: {CARDS} of {CARDS} cards judged, none is odd\n")
+
+
+def test_the_slow_card_is_named(slow: Path, call: Call) -> None:
+    code, out, _ = call(slow, "--format", "json")
+    (odd,) = json.loads(out)["odd"]
+    assert (code, odd["name"], odd["resource"]) == (1, SLOW_NAME, "DRAM")
+    assert odd["change"] == pytest.approx(0.03, abs=0.004)
+    assert odd["folder"] == str(slow / SLOW_NAME)
+    code, out, _ = call(slow, "--width", "120")
+    assert f"{SLOW_NAME}  DRAM  3." in out and " % slower" in out
+    assert call(slow, "--threshold", "4")[0] == 0
+
+
+def test_each_resource_is_told_from_the_others() -> None:
+    for place, resource in enumerate(fleets.ODD):
+        found = fleets.found_in(fleets.made(60, place, {7: (resource, 0.05)}))
+        assert set(found["resource"]) == {resource}, found
+        assert set(found[found["kind"] == "card"]["card"]) == {7}
+
+
+def test_for_a_ci_server(slow: Path, call: Call) -> None:
+    code, out, _ = call(slow, "--format", "junit")
+    suite = ElementTree.fromstring(out.partition("\n")[2])
+    assert (code, suite.get("tests"), suite.get("failures")) == (1, str(CARDS), "1")
+    (failed,) = (case for case in suite if case.find("failure") is not None)
+    assert failed.get("name") == SLOW_NAME
+
+
+def test_for_prometheus(slow: Path, call: Call) -> None:
+    _, out, _ = call(slow, "--format", "prometheus")
+    values = dict(line.rsplit(" ", 1) for line in out.splitlines() if not line.startswith("#"))
+    assert values["occbench_fleet_passed"] == "0" and values["occbench_fleet_cards"] == str(CARDS)
+    odd = [
+        name for name, value in values.items() if name.startswith("occbench_fleet_card_odd") and value == "1"
+    ]
+    where = f'host="{fleets.host(SLOW)}",uuid="{fleets.uuid(SLOW)}",resource="DRAM"'
+    assert odd == [f"occbench_fleet_card_odd{{{where}}}"]
+    assert float(values[f"occbench_fleet_card_change{{{where}}}"]) == pytest.approx(0.03, abs=0.004)
+
+
+def test_against_a_reference(slow: Path, good: Path, call: Call) -> None:
+    reference = good / fleets.host(20) / fleets.uuid(20)
+    code, out, _ = call(slow / SLOW_NAME, "--reference", reference)
+    assert code == 1 and "DRAM" in out
+    other = good / fleets.host(1) / fleets.uuid(1)
+    assert call(other, "--reference", reference)[0] == 0
+    code, out, _ = call(other, "--reference", H200)
+    assert code == 1 and "not judged: preset burn-in, and not standard" in " ".join(out.split())
+    code, _, error = call(good, "--reference", good)
+    assert code == 4 and error.startswith("occbench fleet: ") and error.count("\n") == 1
+
+
+def test_an_odd_rack(tmp_path: Path, call: Call) -> None:
+    warm = {place: ("clock", 0.02) for place in range(8, 16)}
+    top = fleets.write(fleets.made(48, 3, warm), tmp_path / "fleet")
+    racks = "host,rack\n" + "".join(f"{fleets.host(8 * n)},r{n}\n" for n in range(6))
+    (tmp_path / "racks.csv").write_text(racks + "n0999,r9\n")
+    code, out, _ = call(top, "--labels", tmp_path / "racks.csv", "--format", "json")
+    told = json.loads(out)
+    assert code == 1 and told["failed"] == ["n0999: no folder"]
+    groups = {
+        (each["kind"], each["name"], each["resource"]) for each in told["odd"] if each["kind"] != "card"
+    }
+    assert groups == {("rack", "r1", "clock"), ("host", "n0001", "clock")}
+
+
+def env_of(folder: Path, change: Callable[[dict], object]) -> None:
+    env = json.loads((folder / "env.json").read_text())
+    change(env)
+    (folder / "env.json").write_text(json.dumps(env))
+
+
+def first(top: Path) -> Path:
+    return top / fleets.host(0) / fleets.uuid(0)
+
+
+def cut(top: Path, at: float) -> None:
+    content = (first(top) / "cases.csv").read_bytes()
+    (first(top) / "cases.csv").write_bytes(content[: int(at * len(content))])
+
+
+def replaced(top: Path, what: str, by: str) -> None:
+    path = first(top) / "cases.csv"
+    content = path.read_text()
+    assert what in content
+    path.write_text(content.replace(what, by))
+
+
+def a_cell(top: Path, column: str, value: str) -> None:
+    path = first(top) / "cases.csv"
+    header, row, *rows = path.read_text().splitlines(keepends=True)
+    cells = row.split(",")
+    assert '"' not in row
+    cells[header.rstrip().split(",").index(column)] = value
+    path.write_text("".join([header, ",".join(cells), *rows]))
+
+
+def twice(top: Path) -> None:
+    header, row, *rows = (first(top) / "cases.csv").read_text().splitlines(keepends=True)
+    (first(top) / "cases.csv").write_text("".join([header, row, row, *rows]))
+
+
+def again(top: Path) -> None:
+    shutil.copytree(first(top), first(top).parent / "again")
+    env_of(first(top), lambda env: env.update(created_utc="2030-01-01T00:00:00Z"))
+
+
+def elsewhere(top: Path) -> None:
+    shutil.copytree(first(top), top / "n0777" / fleets.uuid(0))
+
+
+def pipe(top: Path) -> None:
+    (first(top) / "cases.csv").unlink()
+    os.mkfifo(first(top) / "cases.csv")
+
+
+# What is done to one of eight cards; how many are judged, whether the fleet passes, and what is said.
+SPOILED: dict[str, tuple[Callable[[Path], object], int, bool, str]] = {
+    "nothing": (lambda top: None, 8, True, "PASS: 8 of 8 cards judged"),
+    "another preset": (
+        lambda top: env_of(first(top), lambda env: env.update(preset="quick")), 7, False,
+        "not judged: preset quick, and not burn-in"),
+    "another commit": (
+        lambda top: env_of(first(top), lambda env: env.update(git_commit="abc")), 7, False,
+        "not judged: git_commit abc, and not "),
+    "another clock by design": (
+        lambda top: env_of(first(top), lambda env: env["gpu"].update(sm_clock_max_hz=1.2e9)), 7, False,
+        "not judged: gpu.sm_clock_max_hz 1200000000.0, and not 1980000000.0"),
+    "three of another preset": (
+        lambda top: [env_of(top / fleets.host(n) / fleets.uuid(n), lambda env: env.update(preset="x"))
+                     for n in range(3)], 8, True, "3 cards (n0000/GPU-00000000-"),
+    "another schema": (
+        lambda top: env_of(first(top), lambda env: env.update(schema_version=99)), 7, False,
+        "env.json has schema_version 99, and this tool reads"),
+    "no env.json": (lambda top: (first(top) / "env.json").unlink(), 7, False, "No such file or directory"),
+    "env.json cut off": (
+        lambda top: (first(top) / "env.json").write_text("{"), 7, False, "env.json: not JSON"),
+    "no cases.csv": (lambda top: (first(top) / "cases.csv").unlink(), 7, False, "No such file or directory"),
+    "no row": (lambda top: cut(top, 0), 7, False, "cases.csv holds no row"),
+    "the node died": (lambda top: cut(top, 0.6), 8, False, "of 80 cases; `occbench run --resume "),
+    "the node died early": (lambda top: cut(top, 0.04), 7, False, "of 80 cases; `occbench run --resume "),
+    "text for a number": (
+        lambda top: a_cell(top, "time_median_s", "fast"), 7, False, "time_median_s: fast is not a number"),
+    "no time": (lambda top: a_cell(top, "time_median_s", ""), 7, False, "is not above zero"),
+    "not a number": (lambda top: a_cell(top, "sm_clock_hz", "inf"), 7, False, "is not a finite number"),
+    "other columns": (lambda top: replaced(top, "case_id,", "case,"), 7, False, "cases.csv: header "),
+    "a case twice": (twice, 7, False, "stands there twice"),
+    "an invalid case": (
+        lambda top: [a_cell(top, "status", "invalid"), a_cell(top, "reason", "wrong sum")], 8, False,
+        "1 invalid case, "),
+    "a byte that is no UTF-8": (
+        lambda top: (first(top) / "cases.csv").write_bytes(
+            (first(top) / "cases.csv").read_bytes().replace(b"warps", b"w\xffrps", 1)), 7, False, ""),
+    "a pipe": (pipe, 7, False, "is no regular file"),
+    "the same card twice": (again, 8, True, "2 runs of this card; GPU-00000000-0000-4000-8000-"),
+    "one UUID twice": (elsewhere, 9, True, "the UUID of 2 cards, on n0000 and n0777"),
+    "a folder called like a pattern": (
+        lambda top: first(top).rename(first(top).parent / "GPU-[0-9]*?"), 8, True, "PASS: 8 of 8"),
+    "a link to a folder above": (lambda top: (top / "loop").symlink_to(top), 8, True, "PASS: 8 of 8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_what_can_be_judged_is_judged(what: str, own: Path, call: Call) -> None:
+    spoil, judged, passes, words = SPOILED[what]
+    spoil(own)
+    code, out, error = call(own, "--width", "400")
+    assert error == "" and code == (not passes)
+    assert f"{judged} of " in out.splitlines()[0]
+    assert words in out, out
+    complaints = out.partition("\ncomplaints\n")[2].partition("\n\n")[0]
+    assert complaints.count("\n") == 0, "one line"
+
+
+def test_no_one_and_two_folders(own: Path, tmp_path: Path, call: Call) -> None:
+    (tmp_path / "empty").mkdir()
+    code, out, error = call(tmp_path / "empty")
+    assert (code, out) == (4, "") and "holds no folder of results" in error and error.count("\n") == 1
+    code, out, error = call(tmp_path / "nowhere")
+    assert code == 4 and "nowhere: No such file or directory" in error and error.count("\n") == 1
+    code, out, _ = call(first(own), "--width", "400")
+    assert code == 1 and "nothing to hold it against; name --reference RUN" in out
+    for place in range(2, 8):
+        shutil.rmtree(own / fleets.host(place) / fleets.uuid(place))
+    code, out, _ = call(own, "--width", "400")
+    assert code == 1 and "which of two is odd, nobody knows; name --reference RUN" in out
+
+
+@pytest.mark.parametrize("content", ["", "rack\nr1\n", "host,rack\na\n", "host,host\na,b\n", 'host\n"a\n'])
+def test_labels_that_are_none(content: str, own: Path, tmp_path: Path, call: Call) -> None:
+    (tmp_path / "racks.csv").write_text(content)
+    code, out, error = call(own, "--labels", tmp_path / "racks.csv")
+    assert (code, out) == (4, "") and "racks.csv" in error and error.count("\n") == 1
+
+
+def test_few_false_alarms_and_every_large_one() -> None:
+    """`python tests/tools/fleets.py` asks the same of 10,000 cards."""
+    told, with_odd, without = fleets.detection(fleets=4, cards=300, odd=12)
+    assert (with_odd, without) == (0, 0)
+    assert told[told["size"] >= 0.03]["found"].all()
+
+
+def test_holm() -> None:
+    found = judge.holm(np.array([0.01, 0.04, 0.03, 0.005]))
+    assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_the_family_wise_error_is_the_level() -> None:
+    """Cards of a fleet of a few, whose spread must be learnt from them, are no more often called odd."""
+    chance = np.random.default_rng(5)
+    known = {"DRAM": dict(cards=0.002)}
+    for cards in (4, 16, 200):
+        alarms = 0
+        for _ in range(200):
+            effects = pd.DataFrame(dict(card=range(cards), grp=0, resource="DRAM", cases=10))
+            effects["effect"] = chance.normal(0, 0.002, cards)
+            tests, _ = judge.tested(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
+            alarms += bool((tests["p_holm"] <= judge.LEVEL).any())
+        assert alarms <= 200 * judge.LEVEL + 3 * np.sqrt(200 * 0.05), (cards, alarms)
+
+
+def test_spread_says_whose_it_is() -> None:
+    known = spread.spread()
+    assert len(known["cards"]) >= 4 and set(known["resources"]) >= set(fleets.ODD)
+    assert sum(map(len, known["steady"].values())) <= 100
+    for told in known["resources"].values():
+        assert told["cases"] == sorted(told["cases"]) and len(told["cases"]) == len(spread.QUANTILES)

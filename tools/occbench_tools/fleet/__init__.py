@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench fleet check DIR: which cards, hosts or racks of a cluster are odd, in what, and by how much?
+
+DIR holds folders of results at any depth, best as DIR/HOST/UUID. judge.py says how it decides.
+Exit 0 every folder was judged and nothing is odd, 1 something is, or could not be judged, 2 the words of the
+call, 4 a file or folder could not be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from occbench_tools.command import entry, parser_of
+from occbench_tools.lines import complain, reason
+from occbench_tools.screen import columns
+
+FORMATS = ("text", "json", "junit", "prometheus")
+
+
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(
+        "fleet", "Find the odd cards of a cluster among many folders of results.",
+        "occbench fleet check burn-in --labels racks.csv",
+    )  # fmt: skip
+    words.add_argument("action", metavar="check", choices=("check",), help="the only one so far")
+    words.add_argument("folder", metavar="DIR", type=Path, help="holds one folder per card, at any depth")
+    words.add_argument(
+        "--reference", metavar="RUN", type=Path, help="a good card's run: hold each card against it"
+    )
+    words.add_argument(
+        "--labels", metavar="CSV", type=Path,
+        help="columns host or uuid, and rack, row, ...: groups to judge, hosts to miss",
+    )  # fmt: skip
+    words.add_argument(
+        "--threshold", metavar="PERCENT", type=float, default=1.0,
+        help="least change that is odd (default: 1)",
+    )  # fmt: skip
+    words.add_argument("--format", choices=FORMATS, default="text")
+    words.add_argument("--width", metavar="N", type=int, help="columns of the text (default: the terminal's)")
+    return words
+
+
+@entry("occbench fleet")
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    words = parser()
+    options = words.parse_args(arguments)
+    if not 0 < options.threshold < 100:
+        words.error("argument --threshold: a percentage above 0 and below 100")
+    from occbench_tools.fleet.check import check  # what reads much is loaded when it is needed
+    from occbench_tools.fleet.labels import read_labels
+    from occbench_tools.fleet.show import shown
+
+    try:
+        rows = read_labels(options.labels) if options.labels else []
+        found = check(options.folder, options.reference, rows, options.threshold / 100)
+    except OSError as error:
+        complain("occbench fleet", reason(options.folder, error))
+        return 4
+    except ValueError as error:
+        complain("occbench fleet", error)
+        return 4
+    if not found.folders:
+        complain("occbench fleet", f"{options.folder}: holds no folder of results; make them: occbench run")
+        return 4
+    sys.stdout.write(shown(found, options.format, columns(options.width)))
+    return int(not found.passed)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the folders of a fleet to what is odd about it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from occbench_tools.fleet import judge, labels, scan
+from occbench_tools.fleet.scan import Card
+from occbench_tools.fleet.spread import spread
+from occbench_tools.fleet.store import Store
+
+
+@dataclass
+class Finding:
+    """An odd card, host, or group of a label. `change` is relative, above zero where it is worse."""
+
+    kind: str
+    name: str
+    resource: str
+    change: float
+    z: float
+    p_value: float  # Holm's
+    count: int  # cases of a card, cards of a group
+    card: Card | None = None
+
+
+@dataclass
+class Checked:
+    """What check() found. `failed` are lines about cards that cannot pass, `said` lines of news only."""
+
+    folders: int
+    cards: list[Card]
+    judged: set[int] = field(default_factory=set)  # places in cards
+    odd: list[Finding] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    effects: pd.DataFrame = field(default_factory=pd.DataFrame)  # card, resource, effect
+    spreads: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def passed(self) -> bool:
+        return not self.odd and not self.failed and bool(self.judged)
+
+
+def check(top: Path, reference: Path | None, rows: list[dict[str, str]], threshold: float) -> Checked:
+    """Raises OSError where `top` cannot be read, ValueError where `reference` cannot."""
+    folders = scan.folders_below(top)
+    cards, lines = scan.cards_of(top, folders)
+    cards, again = scan.newest_of_each(cards)
+    found = Checked(len(folders), cards, failed=lines, said=again)
+    found.failed += labels.label(cards, rows)
+    if not cards:
+        return found
+    with tempfile.TemporaryDirectory(prefix="occbench-fleet-", ignore_cleanup_errors=True) as room:
+        judge_all(found, Store(Path(room)), reference, threshold)
+    return found
+
+
+def reference_of(path: Path) -> Card:
+    """Raises ValueError."""
+    told, lines = scan.cards_of(path, [path])
+    if lines:
+        raise ValueError(lines[0])
+    return told[0]
+
+
+def judge_all(found: Checked, store: Store, reference: Path | None, threshold: float) -> None:
+    cards = found.cards
+    against = None if reference is None else reference_of(reference)
+    wrong = store.read([*cards, against] if against else cards)
+    if len(cards) in wrong:
+        raise ValueError(wrong[len(cards)])
+    found.failed += wrong.values()
+    readable = [place for place in range(len(cards)) if place not in wrong]
+    counts = store.counts()
+    lacking = incomplete(cards, readable, counts)
+    found.failed += lacking.values()
+    groups = grouped(found, readable, against)
+    if not groups:
+        return
+    effects = store.effects(groups, len(cards) if against else None)
+    names = sorted({name for card in cards for name in card.labels})
+    told = pd.DataFrame(
+        [{"host": card.host, **card.labels} for card in cards], columns=["host", *names], dtype=object
+    )
+    tests, found.spreads = judge.tested(effects, told, spread()["resources"], against is not None)
+    found.effects = tests[tests["kind"] == "card"][["card", "resource", "effect", "z", "p_holm"]]
+    found.judged = set(found.effects["card"])
+    for place in sorted(groups.keys() - found.judged - lacking.keys()):
+        found.failed.append(f"{cards[place].called}: not judged: too few valid cases")
+    found.odd = [
+        Finding(
+            kind=row.kind,
+            name=cards[row.card].called if row.kind == "card" else row.name,
+            resource=row.resource, change=row.effect, z=row.z, p_value=row.p_holm, count=row.cases,
+            card=cards[row.card] if row.kind == "card" else None,
+        )
+        for row in judge.odd(tests, threshold).itertuples()
+    ]  # fmt: skip
+
+
+def incomplete(
+    cards: list[Card], readable: list[int], counts: dict[int, tuple[int, int, str]]
+) -> dict[int, str]:
+    """A line for each card that lacks cases which others of its settings have, or has invalid ones."""
+    lines = {}
+    most: Counter[tuple[str, ...]] = Counter()
+    for place in readable:
+        key = cards[place].settings
+        most[key] = max(most[key], counts[place][0])
+    for place in readable:
+        card, (rows, invalid, one) = cards[place], counts[place]
+        whole = most[card.settings]
+        if rows < whole:
+            lines[place] = (
+                f"{card.called}: {rows} of {whole} cases; `occbench run --resume {card.folder}` goes on"
+            )
+        elif invalid:
+            cases = "1 invalid case," if invalid == 1 else f"{invalid} invalid cases, one of them"
+            lines[place] = f"{card.called}: {cases} {one}"
+    return lines
+
+
+def grouped(found: Checked, readable: list[int], against: Card | None) -> dict[int, int]:
+    """Place of a card to the number of its settings, for those that can be judged; says of the others why."""
+    groups: dict[int, int] = {}
+    place_of = {id(found.cards[place]): place for place in readable}
+    several = scan.by_settings([found.cards[place] for place in readable])
+    main = against.settings if against else several[0][0].settings if several else ()
+    for number, mine in enumerate(several):
+        settings = mine[0].settings
+        who = mine[0].called if len(mine) == 1 else f"{len(mine)} cards ({mine[0].called} for one)"
+        what = scan.differing(settings, main)
+        if against and what:
+            found.failed.append(f"{who}: not judged: {what} as the reference has")
+        elif not against and len(mine) < judge.LEAST_CARDS:
+            few = "nothing to hold it against" if len(mine) == 1 else "which of two is odd, nobody knows"
+            found.failed.append(f"{who}: not judged: {what or few + '; name --reference RUN'}")
+        else:
+            if what:
+                found.said.append(f"{who}: {what}: judged apart")
+            groups |= {place_of[id(card)]: 0 if against else number for card in mine}
+    return groups

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cards and groups of cards are odd, so that a whole fleet without an odd one is rarely told of one.
+
+A card's effect in a resource is held against how far the fleet's cards lie apart in it: the median absolute
+deviation, which odd cards do not stretch. A few cards say little of that, so it is moderated as limma does
+(Smyth 2004): the variance of the four cards that spread.json was made of counts as PRIOR observations more,
+and the law of the ratio is Student's. The p-values of all cards, groups and resources are put through Holm:
+a fleet without an odd card has one reported with probability LEVEL. Nothing below the threshold is odd,
+however sure it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEVEL = 0.05  # of the whole fleet
+THRESHOLD = 0.01
+LEAST_CARDS = 3  # of two nobody knows which is odd
+LEAST_CASES = 3  # by which a resource is judged
+LEAST_GROUPS = 3
+PRIOR = 2.0  # degrees of freedom of spread.json: two pairs of cards
+OF_MAD = 0.37  # efficiency of the MAD: so many observations it makes of one
+OF_MEDIAN = np.pi / 2  # variance of a median beside a mean's
+LEAST_SPREAD = 0.0005  # of a resource that spread.json lacks, and that no card is steadier than
+
+
+def moderated(own: float, cards: int, known: float) -> tuple[float, float]:
+    """A standard deviation and its degrees of freedom, of the fleet's own and the known one."""
+    freedom = OF_MAD * max(cards - 1, 0)
+    known = max(known, LEAST_SPREAD)
+    if cards < LEAST_CARDS:
+        return known, PRIOR
+    variance = (PRIOR * known**2 + freedom * own**2) / (PRIOR + freedom)
+    return float(np.sqrt(variance)), PRIOR + freedom
+
+
+def mad(values: np.ndarray) -> float:
+    return float(stats.median_abs_deviation(values, scale="normal"))
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjusted p-values that keep the family-wise error."""
+    order = np.argsort(p_values)
+    steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    found = np.empty(len(p_values))
+    found[order] = np.minimum(steps, 1)
+    return found
+
+
+def tested(
+    effects: pd.DataFrame, labels: pd.DataFrame, known: dict[str, Any], reference: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tests of all cards and groups, and the spread by group of settings and resource.
+
+    effects: of Store.effects. labels: by card, a column for each kind of group (host, rack); an empty cell is
+    no group. known: spread.json's resources. reference: whether the effects are against a reference, whose
+    own distance from other cards then counts, too. Columns of the tests: grp, kind ('card' or a label),
+    card or name, resource, effect, cases or cards, z, p_value.
+    """
+    rows: list[pd.DataFrame] = []
+    spreads: list[dict[str, Any]] = []
+    for (grp, resource), mine in effects[effects["cases"] >= LEAST_CASES].groupby(["grp", "resource"]):
+        values = mine["effect"].to_numpy()
+        if len(values) < LEAST_CARDS and not reference:
+            continue
+        before = max(known.get(resource, {}).get("cards", 0.0), LEAST_SPREAD)
+        scale, freedom = moderated(mad(values), len(values), before)
+        middle = 0.0 if reference else float(np.median(values))
+        off = np.hypot(scale, before) if reference else scale
+        spreads.append(dict(grp=grp, resource=resource, cards=len(values), spread=scale))
+        z = (values - middle) / off
+        rows.append(
+            mine[["grp", "card", "resource", "cases"]].assign(
+                kind="card", name="", effect=values - middle, z=z, p_value=2 * stats.t.sf(np.abs(z), freedom)
+            )
+        )
+        for kind in labels:
+            named = mine.assign(name=mine["card"].map(labels[kind]), effect=mine["effect"] - middle)
+            rows += of_groups(named[named["name"].fillna("") != ""], kind, scale, freedom)
+    if not rows:
+        empty = ["grp", "card", "resource", "cases", "kind", "name", "effect", "z", "p_value", "p_holm"]
+        return pd.DataFrame(columns=empty), pd.DataFrame(spreads)
+    tests = pd.concat(rows, ignore_index=True)
+    return tests.assign(p_holm=holm(tests["p_value"].to_numpy())), pd.DataFrame(spreads)
+
+
+def of_groups(named: pd.DataFrame, kind: str, scale: float, freedom: float) -> Iterable[pd.DataFrame]:
+    """Tests of the medians of groups, of two cards and more.
+
+    Their spread is that of independent cards, or what the groups themselves show, whichever is more: cards
+    of a rack share its air.
+    """
+    told = named.groupby("name").agg(
+        grp=("grp", "first"), resource=("resource", "first"), effect=("effect", "median"),
+        cards=("card", "size"),
+    )  # fmt: skip
+    told = told[told["cards"] >= 2]
+    if len(told) < LEAST_GROUPS:
+        return []
+    u = told["effect"] * np.sqrt(told["cards"] / OF_MEDIAN)
+    center = float(np.median(u))
+    z = (u - center) / max(scale, mad(u.to_numpy()))
+    return [
+        told.reset_index().assign(
+            kind=kind, card=-1, cases=told["cards"].to_numpy(), z=z.to_numpy(),
+            p_value=2 * stats.t.sf(np.abs(z.to_numpy()), freedom),
+        ).drop(columns="cards")
+    ]  # fmt: skip
+
+
+def odd(tests: pd.DataFrame, threshold: float = THRESHOLD, level: float = LEVEL) -> pd.DataFrame:
+    """The tests that name an odd card or group, largest effect first."""
+    found = tests[(tests["p_holm"] <= level) & (tests["effect"].abs() >= threshold)]
+    return found.sort_values("effect", key=np.abs, ascending=False, ignore_index=True)

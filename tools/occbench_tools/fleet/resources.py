@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a card is judged: its resources, and which of them a case is bound by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Resource:
+    """`measure` is the column of a row that tells of it, on a log scale and larger for the worse card.
+
+    seconds where the memory's own clocks decide, cycles where the SM's does: a low SM clock is then odd by
+    itself and not in every resource. `worse` and `better` are words for people.
+    """
+
+    name: str
+    measure: str
+    worse: str = "slower"
+    better: str = "faster"
+
+
+RESOURCES = (
+    Resource("DRAM", "seconds"),
+    Resource("L2", "seconds"),
+    Resource("memory latency", "seconds", "longer", "shorter"),
+    Resource("L1", "cycles"),
+    Resource("SM", "cycles"),
+    Resource("clock", "clock", "lower", "higher"),
+    Resource("power", "power", "higher", "lower"),
+)
+BY_NAME = {resource.name: resource for resource in RESOURCES}
+OF_BOUND = {
+    "DRAM": "DRAM", "L2": "L2", "L1": "L1", "shared memory": "L1", "pipe": "SM", "issue": "SM",
+    "register port": "SM",
+}  # fmt: skip
+OF_CEILING = {"dram": "DRAM", "l1": "L1", "shared_memory": "L1", "fp32": "SM", "issue": "SM"}
+OF_CEILING |= {"tensor_bf16": "SM"}
+NEAR = 70.0  # percent of a ceiling, from which on a case without a prediction counts as bound by it
+
+
+def resource_of(bound: str | None, ceiling: str | None, percent: float | None) -> str | None:
+    """The resource by whose name the model says a case is bound, or whose ceiling it comes near to.
+
+    None: by no one resource (the tail of a launch), or nobody knows. A chain of arithmetic waits for the SM,
+    one of loads for the memory.
+    """
+    if bound == "latency":
+        return "memory latency" if ceiling == "dram" else "L1" if ceiling in ("l1", "shared_memory") else "SM"
+    if bound:
+        return OF_BOUND.get(bound)
+    if ceiling in OF_CEILING and percent is not None and percent >= NEAR:
+        return OF_CEILING[ceiling]
+    return None

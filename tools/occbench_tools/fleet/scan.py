@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders of a fleet: where they lie, whose they are, and which of them may be held against each other.
+
+Of every folder env.json is read, and the first line and last byte of cases.csv; the rows are store.py's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from occbench_tools.folder import read_env
+from occbench_tools.lines import reason
+from occbench_tools.schema import schema
+from occbench_tools.sent import read_sent
+
+# Of env.json: runs that differ in one of these are no measurements of the same thing.
+SETTINGS = ("schema_version", "source", "preset", "benchmark_filter", "git_commit", "git_dirty")
+OF_GPU = (
+    "name", "sm_count", "sm_clock_max_hz", "memory_clock_hz", "memory_bytes", "power_limit_w", "ecc", "mig",
+)  # fmt: skip
+FIRST = 1 << 14  # bytes that hold the header
+
+
+@dataclass
+class Card:
+    """One folder. `settings` are the values of SETTINGS and OF_GPU as text, and the experiments."""
+
+    folder: Path
+    host: str
+    uuid: str
+    name: str
+    created: str
+    settings: tuple[str, ...]
+    plain: bool  # its cases.csv is of this schema and whole: may be read in bulk
+    labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        return f"{self.host}/{self.uuid or self.folder.name}"
+
+
+SETTING_NAMES = (*SETTINGS, *(f"gpu.{name}" for name in OF_GPU), "experiments")
+
+
+def folders_below(top: Path) -> list[Path]:
+    """Every folder that holds env.json or cases.csv, in order; links to folders are not followed.
+
+    Raises OSError where `top` cannot be read.
+    """
+    os.scandir(top).close()
+    return [
+        Path(where)
+        for where, folders, files in os.walk(top)
+        if not folders.sort() and ("env.json" in files or "cases.csv" in files)
+    ]
+
+
+def text(value: object) -> str:
+    """A field of env.json that should be a plain value."""
+    return "" if value is None else str(value)[:200]
+
+
+def card(top: Path, folder: Path, header: bytes) -> Card | str:
+    """The card of a folder, or one line that says why there is none."""
+    try:
+        env = read_env(folder / "env.json")
+        first = read_sent(folder / "cases.csv", FIRST)
+        with (folder / "cases.csv").open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            whole = file.read(1) == b"\n"
+    except (OSError, ValueError) as error:
+        return reason(folder, error)
+    gpu: dict[str, Any] = env["gpu"]
+    experiments = env.get("experiments")
+    names = sorted(experiments) if isinstance(experiments, dict | list) else []
+    parts = folder.relative_to(top).parts if folder.is_relative_to(top) else ()
+    return Card(
+        folder=folder,
+        # A path DIR/HOST/UUID knows better than a machine that several nodes share.
+        host=parts[-2] if len(parts) >= 2 else text(env.get("host")) or "?",
+        uuid=text(gpu.get("uuid")),
+        name=text(gpu.get("name")),
+        created=text(env.get("created_utc")),
+        settings=(
+            *(text(env.get(name)) for name in SETTINGS), *(text(gpu.get(name)) for name in OF_GPU),
+            ",".join(map(str, names)),
+        ),
+        plain=whole and first.startswith(header),
+    )  # fmt: skip
+
+
+def cards_of(top: Path, folders: list[Path]) -> tuple[list[Card], list[str]]:
+    """The cards in the order of their folders, and a line for each folder that has none."""
+    header = ",".join(column["name"] for column in schema()["files"]["cases.csv"]["columns"]).encode() + b"\n"
+    found = [card(top, folder, header) for folder in folders]
+    return [c for c in found if isinstance(c, Card)], [line for line in found if isinstance(line, str)]
+
+
+def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:
+    """Of several runs of one card on one host the newest; one UUID on two hosts is said, and both stay."""
+    lines: list[str] = []
+    newest: dict[tuple[str, str], Card] = {}
+    runs: Counter[tuple[str, str]] = Counter()
+    for each in cards:
+        key = (each.host, each.uuid or str(each.folder))
+        runs[key] += 1
+        if key not in newest or each.created >= newest[key].created:
+            newest[key] = each
+    for key, count in runs.items():
+        if count > 1:
+            lines.append(f"{newest[key].called}: {count} runs of this card; {newest[key].folder.name} counts")
+    hosts: dict[str, list[str]] = {}
+    for host, uuid in newest:
+        hosts.setdefault(uuid, []).append(host)
+    for uuid, several in hosts.items():
+        if len(several) > 1:
+            lines.append(f"{uuid}: the UUID of {len(several)} cards, on {' and '.join(several[:4])}")
+    return list(newest.values()), lines
+
+
+def by_settings(cards: list[Card]) -> list[list[Card]]:
+    """The cards that may be held against each other, most first."""
+    groups: dict[tuple[str, ...], list[Card]] = {}
+    for each in cards:
+        groups.setdefault(each.settings, []).append(each)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def differing(settings: tuple[str, ...], others: tuple[str, ...]) -> str:
+    """'preset quick, and not standard'"""
+    found = [
+        f"{name} {mine or 'unknown'}, and not {theirs or 'unknown'}"
+        for name, mine, theirs in zip(SETTING_NAMES, settings, others, strict=True)
+        if mine != theirs
+    ]
+    more = f", and {len(found) - 2} more" if len(found) > 2 else ""
+    return "; ".join(found[:2]) + more

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check found: for people, CI servers (JUnit), Prometheus' textfile collector, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from occbench_tools.escape import as_json, printable
+from occbench_tools.fleet.check import Checked, Finding
+from occbench_tools.fleet.resources import BY_NAME
+from occbench_tools.screen import aligned, wrapped
+
+MOST = 40  # odd cards, and lines, that people are shown
+
+
+def count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def change(finding: Finding) -> str:
+    """'3.1 % slower'"""
+    resource = BY_NAME[finding.resource]
+    words = resource.worse if finding.change > 0 else resource.better
+    # A clock that is 5 % lower takes 5.3 % more time.
+    share = np.expm1(-finding.change) if resource.name == "clock" else np.expm1(finding.change)
+    return f"{100 * abs(share):.1f} % {words}"
+
+
+def verdict(found: Checked) -> str:
+    """One sentence."""
+    judged = f"{len(found.judged):,} of {count(len(found.cards), 'card')} judged"
+    odd = len({f.name for f in found.odd if f.kind == "card"})
+    groups = len({(f.kind, f.name) for f in found.odd if f.kind != "card"})
+    words = [judged, f"{odd} odd" if odd else "none is odd"] if found.judged else [judged]
+    if groups:
+        words.append(f"{count(groups, 'group')} of cards odd")
+    if found.failed:
+        words.append(f"{count(len(found.failed), 'complaint')}")
+    return f"{'PASS' if found.passed else 'FAIL'}: {', '.join(words)}"
+
+
+def as_text(found: Checked, width: int) -> list[str]:
+    lines = wrapped(verdict(found), width)
+    table = [[f.kind, printable(f.name), f.resource, change(f), f"{f.z:+.1f}"] for f in found.odd[:MOST]]
+    if table:
+        head = ["odd", "which", "in", "by", "z"]
+        lines += ["", *aligned([head, *table], width, names=1, left=(0, 2))]
+    if len(found.odd) > MOST:
+        lines.append(f"and {len(found.odd) - MOST:,} more: --format json has all")
+    for title, told in (("complaints", found.failed), ("notes", found.said)):
+        if told:
+            lines += ["", title]
+            for each in told[:MOST]:
+                first, *more = wrapped(each, width - 2)
+                lines += [f"  {first}", *(f"    {line}" for line in more)]
+        if len(told) > MOST:
+            lines.append(f"  and {len(told) - MOST:,} more")
+    if len(found.spreads):
+        told = found.spreads[found.spreads["grp"] == 0]
+        spread = ", ".join(f"{row.resource} {100 * row.spread:.2f} %" for row in told.itertuples())
+        lines += ["", *wrapped(f"good cards lie apart by (standard deviation): {spread}", width)]
+    return lines
+
+
+def as_dict(found: Checked) -> dict[str, Any]:
+    effects: dict[int, dict[str, Any]] = {}
+    for row in found.effects.itertuples():
+        effects.setdefault(int(row.card), {})[row.resource] = dict(change=float(row.effect), z=float(row.z))
+    return dict(
+        passed=found.passed,
+        folders=found.folders,
+        judged=len(found.judged),
+        odd=[
+            dict(
+                kind=f.kind, name=f.name, resource=f.resource, change=float(f.change), z=float(f.z),
+                p_value=float(f.p_value), **({"folder": str(f.card.folder)} if f.card else {}),
+            )
+            for f in found.odd
+        ],
+        failed=found.failed,
+        notes=found.said,
+        spread=[
+            dict(group=int(row.grp), resource=row.resource, cards=int(row.cards), spread=float(row.spread))
+            for row in found.spreads.itertuples()
+        ],
+        cards=[
+            dict(
+                host=card.host, uuid=card.uuid, folder=str(card.folder), **card.labels,
+                resources=effects.get(place, {}),
+            )
+            for place, card in enumerate(found.cards)
+        ],
+    )  # fmt: skip
+
+
+def as_junit(found: Checked) -> str:
+    """A case for each card, and one for each complaint and odd group."""
+    suite = ElementTree.Element("testsuite", name="occbench fleet check")
+    by_card: dict[int, list[Finding]] = {}
+    for f in found.odd:
+        if f.card:
+            by_card.setdefault(id(f.card), []).append(f)
+    failures = 0
+
+    def case(name: str, place: str, said: str) -> None:
+        nonlocal failures
+        told = ElementTree.SubElement(suite, "testcase", classname=printable(place), name=printable(name))
+        if said:
+            failures += 1
+            ElementTree.SubElement(told, "failure", message=printable(said))
+
+    for place, card in enumerate(found.cards):
+        if place in found.judged:
+            odd = by_card.get(id(card), [])
+            case(card.called, card.host, "; ".join(f"{f.resource} {change(f)}" for f in odd))
+    for f in found.odd:
+        if not f.card:
+            case(f"{f.kind} {f.name}", "group", f"{f.resource} {change(f)}")
+    for number, line in enumerate(found.failed, 1):
+        case(f"complaint {number}", "folders", line)
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failures))
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def label(value: str) -> str:
+    """A label's value in Prometheus' text format."""
+    return printable(value).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def as_prometheus(found: Checked) -> str:
+    """For node_exporter's textfile collector."""
+    odd = {(id(f.card), f.resource) for f in found.odd if f.card}
+    lines = [
+        "# HELP occbench_fleet_passed 1 if every card was judged and none is odd.",
+        "# TYPE occbench_fleet_passed gauge",
+        f"occbench_fleet_passed {int(found.passed)}",
+        "# HELP occbench_fleet_cards Cards that were judged.",
+        "# TYPE occbench_fleet_cards gauge",
+        f"occbench_fleet_cards {len(found.judged)}",
+        "# HELP occbench_fleet_complaints Folders and cards that could not pass.",
+        "# TYPE occbench_fleet_complaints gauge",
+        f"occbench_fleet_complaints {len(found.failed)}",
+    ]
+    told = {
+        "change": "What a card takes more than the fleet's middle, as a ratio of 1; above zero is worse.",
+        "odd": "1 if that is odd.",
+    }
+    for name, help_text in told.items():
+        lines += [
+            f"# HELP occbench_fleet_card_{name} {help_text}",
+            f"# TYPE occbench_fleet_card_{name} gauge",
+        ]
+        for row in found.effects.itertuples():
+            card = found.cards[row.card]
+            value = f"{row.effect:.6g}" if name == "change" else int((id(card), row.resource) in odd)
+            where = f'host="{label(card.host)}",uuid="{label(card.uuid)}",resource="{row.resource}"'
+            lines.append(f"occbench_fleet_card_{name}{{{where}}} {value}")
+    return "\n".join(lines) + "\n"
+
+
+def shown(found: Checked, how: str, width: int) -> str:
+    if how == "json":
+        return as_json(as_dict(found))
+    if how == "junit":
+        return as_junit(found)
+    if how == "prometheus":
+        return as_prometheus(found)
+    return "".join(f"{line}\n" for line in as_text(found, width))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of all folders, in lots on disk, and what they say of each card; Polars reads and groups them.
+
+cases.csv files of this schema are read in bulk. A file that breaks a promise there, one of an older schema
+and one cut off while it was written are read by folder.py, which says what is wrong. Of all rows those of
+one resource are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+
+from occbench_tools import older
+from occbench_tools.fleet.resources import BY_NAME, resource_of
+from occbench_tools.fleet.scan import Card
+from occbench_tools.folder import check_rows, read_csv
+from occbench_tools.lines import reason
+from occbench_tools.schema import schema
+
+FILES = 1000  # read at once
+NUMBERS = ("time_median_s", "sm_clock_hz", "power_w", "percent_of_ceiling")
+WORDS = ("case_id", "status", "bound_predicted", "ceiling_kind")
+TYPES = dict.fromkeys(WORDS, pl.String) | dict.fromkeys(NUMBERS, pl.Float64) | {"card": pl.Int32}
+
+
+def log(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) > 0).then(pl.col(name).log())
+
+
+# What a row says of each resource's measure; larger is worse.
+SECONDS, CLOCK = log("time_median_s"), log("sm_clock_hz")
+MEASURES = {"seconds": SECONDS, "cycles": SECONDS + CLOCK, "clock": -CLOCK, "power": log("power_w")}
+
+
+class Store:
+    """Rows of cards, each known by a number; their files lie in `folder`, which is to be empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lots = 0
+
+    def read(self, cards: list[Card]) -> dict[int, str]:
+        """Reads the rows of all cards, by their place; what is wrong with those that cannot be read."""
+        plain = [place for place, card in enumerate(cards) if card.plain]
+        careful = [place for place, card in enumerate(cards) if not card.plain]
+        for start in range(0, len(plain), FILES):
+            careful += self._bulk({place: cards[place].folder for place in plain[start : start + FILES]})
+        wrong: dict[int, str] = {}
+        for place in sorted(careful):
+            try:
+                self._one(place, cards[place].folder)
+            except (OSError, ValueError) as error:
+                wrong[place] = reason(cards[place].folder, error)
+        return wrong
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Columns as TYPES has them."""
+        rows.write_parquet(self.folder / f"{self.lots:06}.parquet")
+        self.lots += 1
+
+    def _bulk(self, folders: dict[int, Path]) -> list[int]:
+        """Reads these files, and returns the places of those that a careful reader must look at."""
+        paths = {str(path.absolute() / "cases.csv"): place for place, path in folders.items()}
+        columns = {column["name"]: pl.String for column in schema()["files"]["cases.csv"]["columns"]}
+        card = pl.col("path").replace_strict(paths, return_dtype=pl.Int32)
+        try:
+            told = (
+                pl.scan_csv(list(paths), schema=columns, glob=False, include_file_paths="path")
+                .select(card.alias("card"), *WORDS, *NUMBERS)
+                .collect()
+            )
+        except (pl.exceptions.PolarsError, OSError):  # in one of them
+            if len(folders) == 1:
+                return list(folders)
+            places = list(folders)
+            halves = places[: len(places) // 2], places[len(places) // 2 :]
+            return [each for half in halves for each in self._bulk({place: folders[place] for place in half})]
+        rows = told.with_columns(pl.col(name).cast(pl.Float64, strict=False) for name in NUMBERS)
+        no_number = pl.any_horizontal(
+            (rows[name].is_null() & told[name].is_not_null()) | ~rows[name].is_finite() for name in NUMBERS
+        )
+        valid = pl.col("status") == "valid"
+        wrong = (
+            no_number.fill_null(False)
+            | pl.any_horizontal(pl.col("case_id", "status").is_null())
+            | (valid & ~(pl.col("time_median_s") > 0)).fill_null(True)
+            | pl.struct("card", "case_id").is_duplicated()
+        )
+        bad = set(rows.filter(wrong)["card"]) | set(folders) - set(rows["card"])
+        self.add(rows.filter(~pl.col("card").is_in(list(bad))))
+        return sorted(bad)
+
+    def _one(self, place: int, folder: Path) -> None:
+        """Raises OSError and ValueError."""
+        cases = older.upgraded(read_csv(folder / "cases.csv", schema(), [], strict=True))
+        check_rows(cases)
+        told = cases.reindex(columns=[*WORDS, *NUMBERS])
+        columns = {name: [None if pd.isna(cell) else cell for cell in told[name]] for name in told}
+        rows = pl.DataFrame(columns | {"card": [place] * len(told)}, schema=TYPES)
+        self.add(rows.select("card", *WORDS, *NUMBERS))
+
+    def rows(self) -> pl.LazyFrame:
+        if not self.lots:
+            return pl.LazyFrame(schema=TYPES)
+        return pl.scan_parquet(sorted(self.folder.glob("*.parquet")))
+
+    def counts(self) -> dict[int, tuple[int, int, str]]:
+        """By card: how many rows, how many invalid ones, and the id of one of these."""
+        invalid = pl.col("status") == "invalid"
+        told = self.rows().group_by("card").agg(
+            pl.len(), invalid.sum().alias("invalid"), pl.col("case_id").filter(invalid).min().alias("one")
+        )  # fmt: skip
+        return {card: (rows, count, one or "") for card, rows, count, one in told.collect().iter_rows()}
+
+    def effects(self, groups: dict[int, int], reference: int | None = None) -> pd.DataFrame:
+        """card, grp, resource, effect, cases: what a card takes more than the middle of its group.
+
+        groups: place of a card to the number of its group. reference: place of the card that stands for the
+        middle of all. The effect is the median over the cases that the resource bounds, on a log scale; of
+        the clock the mean, since a card may be slow under its heaviest loads alone.
+        """
+        told = pl.LazyFrame(
+            {"card": list(groups), "grp": list(groups.values())}, schema={"card": pl.Int32, "grp": pl.Int32}
+        )
+        valid = self.rows().filter(pl.col("status") == "valid")
+        mine = valid.join(told, on="card")
+        middles = mine
+        if reference is not None:
+            middles = valid.filter(pl.col("card") == reference).with_columns(grp=pl.lit(0, pl.Int32))
+        cases = mine.group_by("grp", "case_id").agg(
+            pl.col("bound_predicted", "ceiling_kind").drop_nulls().mode().sort().first(),
+            pl.col("percent_of_ceiling").median(),
+        ).collect()  # fmt: skip
+        said = cases.select("bound_predicted", "ceiling_kind", "percent_of_ceiling").iter_rows()
+        cases = cases.with_columns(pl.Series("resource", [resource_of(*each) for each in said], pl.String))
+        found = []
+        for resource in BY_NAME.values():
+            its = cases.lazy().select("grp", "case_id")
+            if resource.measure in ("seconds", "cycles"):
+                its = cases.lazy().filter(pl.col("resource") == resource.name).select("grp", "case_id")
+            of_case = middles.join(its, on=["grp", "case_id"]).group_by("grp", "case_id").agg(
+                MEASURES[resource.measure].median().alias("middle")
+            )  # fmt: skip
+            off = MEASURES[resource.measure] - pl.col("middle")
+            effect = off.mean() if resource.measure == "clock" else off.median()
+            found.append(
+                mine.join(of_case, on=["grp", "case_id"])
+                .group_by("card", "grp")
+                .agg(effect.alias("effect"), off.count().alias("cases"))
+                .drop_nulls("effect")
+                .sort("card")
+                .with_columns(resource=pl.lit(resource.name))
+                .collect()
+            )
+        return pd.DataFrame(pl.concat(found).to_dict(as_series=False))
