@@ -25,6 +25,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"explain", "Read results", "What a run found, in words"},
     {"plot", "Read results", "A picture per experiment"},
     {"compare", "Read results", "What differs between runs, builds or GPUs"},
+    {"fleet", "Read results", "Which cards of a cluster are odd, from their folders"},
     {"cliffs", "Read results", "Each step of each sweep, expected or not"},
     {"predictions", "Read results", "The model's errors against what was measured"},
     {"validate", "Read results", "Does a folder keep the promises of its schema?"},

@@ -28,6 +28,7 @@ def text_of(page: str) -> str:
 def sentences(text: str) -> list[str]:
     """Those of the running text, and those of each cell of its tables. Code and comments are none."""
     text = COMMENT.sub(" ", FENCE.sub(" ", text))
+    text = re.sub(r"^#+ [^\n]*[^\n.!?:]$", r"\g<0>.", text, flags=re.MULTILINE)  # headings end
     rows = re.findall(r"^\|[^\n]*$", text, re.MULTILINE)
     running = re.sub(r"^\|[^\n]*$", " ", text, flags=re.MULTILINE)
     parts = [running, *(cell for row in rows for cell in row.strip("|").split("|"))]
