@@ -6,21 +6,34 @@
 #include <stdexcept>
 #include <thread>
 
+#include "harness/device/arena.hpp"
 #include "harness/device/machine_code.hpp"
 
 namespace occbench {
 
 namespace {
 
-theory::LoopFacts facts_of(const Variant& v) {
+/// Bytes that each thread stores once, behind its loop, by the work that the launch declares: what is beyond
+/// its passes' own.
+double once_bytes(const Case& c, Arena& arena) {
+  const Variant& v = *c.spec.variant;
+  if (v.pass.dram_bytes == 0 || v.ceiling != Ceiling::dram) return 0;
+  const double passes = v.pass.dram_bytes * static_cast<double>(c.iterations);
+  const Shape shape = c.shape(c.iterations);
+  const double declared = v.prepare(arena, shape).work.bytes / static_cast<double>(shape.threads());
+  return std::max(0.0, declared - passes);
+}
+
+theory::LoopFacts facts_of(const Variant& v, double once) {
   return {.dram_bytes = v.pass.dram_bytes,
+          .once_bytes = once,
           .working_set_bytes = v.flow.set_bytes > 0 ? v.flow.set_bytes : v.dials.working_set_bytes,
           .stages = v.dials.stages,
           .uneven = std::ranges::any_of(v.loop_trips, [](double trips) { return trips < 0; }),
           .flow = v.flow};
 }
 
-Forecast predict_one(const Case& c, const Device& device, const theory::Parameters& parameters) {
+Forecast predict_one(const Case& c, double once, const Device& device, const theory::Parameters& parameters) {
   const Variant& v = *c.spec.variant;
   if (v.in_clusters) return {.why_not = "the network between the SMs of a cluster is outside the model"};
   const theory::Program* const program = machine_code(v, device.cc());
@@ -41,7 +54,7 @@ Forecast predict_one(const Case& c, const Device& device, const theory::Paramete
                           .l2_bytes = device.l2_bytes,
                           .dram_bytes_per_s = device.dram_bytes_per_s};
   try {
-    return {.prediction = theory::predict(*program, facts_of(v), shape, chip, parameters),
+    return {.prediction = theory::predict(*program, facts_of(v, once), shape, chip, parameters),
             .code_cc = described_cc(v, device.cc())};
   } catch (const std::invalid_argument& e) {
     return {.why_not = e.what()};
@@ -53,10 +66,14 @@ Forecast predict_one(const Case& c, const Device& device, const theory::Paramete
 std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
                               const theory::Parameters& parameters) {
   std::vector<Forecast> forecasts(cases.size());
+  Arena arena(arena_sizes(device.memory_bytes));  // no memory: works are read off it
+  std::vector<double> once(cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    if (cases[i].status == Status::valid) once[i] = once_bytes(cases[i], arena);
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++)
-      if (cases[i].status == Status::valid) forecasts[i] = predict_one(cases[i], device, parameters);
+      if (cases[i].status == Status::valid) forecasts[i] = predict_one(cases[i], once[i], device, parameters);
   };
   std::vector<std::jthread> others;
   for (unsigned n = 1; n < std::thread::hardware_concurrency(); ++n) others.emplace_back(work);

@@ -43,7 +43,11 @@ Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& sh
   const double stored = program.bytes(Pipe::global_store) / program.passes;
   const double to_dram = std::min(stored, facts.dram_bytes);
   const double from_dram = std::min(loaded, facts.dram_bytes - to_dram);
-  d.dram.written = facts.dram_bytes > 0 ? to_dram / facts.dram_bytes : 0;
+  if (facts.dram_bytes > 0) {
+    d.traffic.once_bytes = facts.once_bytes;
+    const double once = facts.once_bytes / static_cast<double>(std::max<std::int64_t>(shape.passes, 1));
+    d.dram.written = (to_dram + once) / (facts.dram_bytes + once);
+  }
   d.traffic.store_dram = stored > 0 ? to_dram / stored : 0;
   d.traffic.load_dram = loaded > 0 ? from_dram / loaded : 0;
   d.traffic.load_l2 = loaded > 0 ? std::min(1 - d.traffic.load_dram, flow.l2_bytes / loaded) : 0;

@@ -48,6 +48,8 @@ class Dram {
   /// Keeps any one channel from reading for so many lines' time.
   void disturb(double t, double lines) { occupy(random_(), t, lines); }
 
+  /// When the bandwidth has taken all of the lines.
+  [[nodiscard]] double drained() const { return free_; }
   /// Cycles of its bandwidth that were asked for.
   [[nodiscard]] double asked() const { return asked_; }
 

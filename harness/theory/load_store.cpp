@@ -74,6 +74,19 @@ double LoadStore::global_load(Warp& w, const Instruction& i, double t, double by
   return there;
 }
 
+double LoadStore::store(double t, double bytes, double dram_share) {
+  const double busy = std::max(1.0, bytes / m_.port_bytes);
+  const double done = take_in(std::max(t, memory_.takes_stores()), busy);
+  l1_busy_ += busy;
+  lines_.streamed(bytes);
+  memory_.store(done, bytes, dram_share);
+  return done;
+}
+
+double LoadStore::store_once(double t) {
+  return t_.once_bytes > 0 ? store(t, t_.once_bytes * fact("warp_lanes"), 1) : t;
+}
+
 void LoadStore::access(Warp& w, const Instruction& i, double t) {
   const double bytes = static_cast<double>(i.bytes) * t_.layout.lanes;
   switch (i.pipe) {
@@ -107,12 +120,7 @@ void LoadStore::access(Warp& w, const Instruction& i, double t) {
       return;
     }
     case Pipe::global_store: {
-      const double busy = std::max(1.0, bytes / m_.port_bytes);
-      const double done = take_in(std::max(t, memory_.takes_stores()), busy);
-      l1_busy_ += busy;
-      w.hold(i.read, done);
-      lines_.streamed(bytes);
-      memory_.store(done, bytes);
+      w.hold(i.read, store(t, bytes, t_.store_dram));
       return;
     }
     default: {

@@ -38,13 +38,18 @@ class LoadStore {
   double copy(double t) { return memory_.copy(t); }
   /// The unit takes an instruction in that keeps it busy for so long; returns when it has.
   double take_in(double t, double cycles);
+  /// A warp stores what it does once, behind its loop; returns when the unit has taken it in.
+  double store_once(double t);
   /// When it has taken in all of them.
   [[nodiscard]] double free() const { return free_; }
+  /// When memory has taken all that was stored.
+  [[nodiscard]] double drained() const { return memory_.drained(); }
 
   /// Adds what was used.
   void count(Usage& usage) const;
 
  private:
+  double store(double t, double bytes, double dram_share);
   double load(const Warp& w, double t, double bytes, double dram_share, double l2_share, double lines = 1);
   std::size_t next_of_set(Warp& w, std::size_t bytes);
   double look_up(const Warp& w, double t, std::size_t first, std::size_t count);

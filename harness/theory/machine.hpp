@@ -64,6 +64,7 @@ struct Traffic {
   double l2_bytes =
       0;  ///< that each SM may stream before the L2 loses a line that all leave alone; 0: no limit
 
+  double once_bytes = 0;  ///< per lane, stored to DRAM once, behind the loop
   double bulk_bytes = 0;  ///< of one bulk copy
   int copies_ahead = 0;   ///< copies or groups of them under way as the loop begins
 };

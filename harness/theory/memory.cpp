@@ -54,17 +54,17 @@ void Memory::write_through(double t, double bytes, double bytes_per_cycle) {
   write_busy_ += bytes / bytes_per_cycle;
 }
 
-void Memory::store(double t, double bytes) {
+void Memory::store(double t, double bytes, double dram_share) {
   write_through(t, bytes, m_.port_bytes);
-  if (t_.store_dram > 0) {
-    under_way_.push({dram_.take(t, bytes * t_.store_dram) + m_.dram_latency, bytes});
+  if (dram_share > 0) {
+    under_way_.push({dram_.take(t, bytes * dram_share) + m_.dram_latency, bytes});
     for (bytes_under_way_ += bytes; bytes_under_way_ > fact("stores_under_way"); under_way_.pop()) {
       takes_stores_ = under_way_.front().until;
       bytes_under_way_ -= under_way_.front().bytes;
     }
   }
   for (double left = bytes; left > 0; left -= line_bytes)
-    if (random_.uniform() < t_.store_dram * std::min(1.0, left / line_bytes)) dram_.write(t);
+    if (random_.uniform() < dram_share * std::min(1.0, left / line_bytes)) dram_.write(t);
 }
 
 void Memory::store_spilled(double t, double bytes) {

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <queue>
 
@@ -36,11 +37,13 @@ class Memory {
   /// for the bandwidth alone.
   double copy(double t) { return dram_.copy(t, t_.bulk_bytes) + m_.dram_latency + m_.bulk_extra; }
 
-  void store(double t, double bytes);
+  void store(double t, double bytes, double dram_share);
   void store_spilled(double t, double bytes);
   /// Before this no more stores leave the SM: so many are under way.
   [[nodiscard]] double takes_stores() const { return takes_stores_; }
   [[nodiscard]] double takes_spilled() const;
+  /// When all that was stored has left the SM and had its share of DRAM's bandwidth: no launch ends before.
+  [[nodiscard]] double drained() const { return std::max(write_, dram_.drained()); }
 
   /// Adds what was used.
   void count(Usage& usage) const;

@@ -10,13 +10,14 @@
 #include "harness/theory/demand.hpp"
 #include "harness/theory/needs.hpp"
 #include "harness/theory/simulate.hpp"
+#include "harness/theory/steady.hpp"
 
 namespace occbench::theory {
 
 namespace {
 
 constexpr double schedulers = fact("schedulers");
-// A simulation's length, in instructions: what is longer goes on at the pace of its second half.
+// A simulation's length at first, in instructions: what is longer goes on at the pace that has become steady.
 constexpr double short_run = 96000;
 // Where queues of the memory system decide, chance needs longer to even out.
 constexpr double memory_run = 100000;
@@ -24,8 +25,11 @@ constexpr double memory_run = 100000;
 // worth.
 constexpr double memory_turns = 16;
 constexpr double memory_turns_run = 400000;
-// Launches of more blocks per SM than this are taken to go on at the pace of the second half of as many.
-constexpr int rounds_simulated = 16;
+// Of launches of more blocks than twice this many times those that are resident, so many are simulated at
+// first.
+constexpr int first_rounds = 8;
+// What has not become steady is simulated for longer, up to about so many instructions.
+constexpr double longest_run = 4e6;
 // Where blocks' own sets overflow the L1, which of them it serves is decided in the course of the launch, and
 // differently on each SM. So many instructions of it are simulated, on several SMs: the slowest is the
 // launch's end. They differ by chance and in their distance from the L2.
@@ -89,54 +93,65 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
   const double run = facts.dram_bytes > 0 ? memory_run : short_run;
   const double fewest = facts.dram_bytes > 0 ? memory_turns : 1;
   Usage usage;
-  const auto cycles_at = [&](double clock) {
-    Machine machine = machine_of(demand, chip, p, clock, active_sms);
-    if (demand.traffic.set_bytes > 0) {
-      crew.total_blocks = blocks_here;
-      const double instructions = static_cast<double>(program.loop.size()) * working * blocks_here;
-      const double some = std::clamp(std::round(turns), 1.0, std::ceil(sweep_run / instructions));
-      const double l2_latency = machine.l2_latency;
-      for (const double distance : hardware::l2_distances) {
-        machine.l2_latency = distance * l2_latency;
-        const Usage of_this =
-            simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(some));
-        if (of_this.cycles > usage.cycles) usage = of_this;
-        ++crew.sm;
-      }
-      return usage.cycles * turns / some;
+  const auto simulated = [&](const Machine& machine, double turns_of_it) {
+    usage = simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(turns_of_it));
+    return usage.cycles;
+  };
+  /// Of so many blocks of one SM.
+  const auto of_blocks = [&](const Machine& machine, double blocks) {
+    crew.total_blocks = static_cast<int>(blocks);
+    const double instructions = static_cast<double>(program.loop.size()) * working * blocks;
+    const double affordable = std::clamp(std::floor(memory_turns_run / instructions), 1.0, fewest);
+    const double some = std::max(affordable, std::ceil(run / instructions));
+    return steady(
+        [&](double n) {
+          const double whole = std::max(1.0, std::round(n));
+          return simulated(machine, whole) * std::max(1.0, n) / whole;
+        },
+        some, turns, std::max(2 * some, std::floor(longest_run / instructions)));
+  };
+  /// Of blocks that each sweep a set of their own, on the slowest of several SMs.
+  const auto of_sweeps = [&](Machine machine) {
+    crew.total_blocks = blocks_here;
+    const double instructions = static_cast<double>(program.loop.size()) * working * blocks_here;
+    const double some = std::clamp(std::round(turns), 1.0, std::ceil(sweep_run / instructions));
+    const double l2_latency = machine.l2_latency;
+    Usage slowest;
+    for (const double distance : hardware::l2_distances) {
+      machine.l2_latency = distance * l2_latency;
+      if (simulated(machine, some) > slowest.cycles) slowest = usage;
+      ++crew.sm;
     }
-    /// Cycles of so many rounds of blocks, linear in the turns beyond what is simulated.
-    const auto rounds = [&](int total) {
-      crew.total_blocks = total;
-      const double instructions = static_cast<double>(program.loop.size()) * working * total;
-      const double affordable = std::clamp(std::floor(memory_turns_run / instructions), 1.0, fewest);
-      const double some = std::max(affordable, std::ceil(run / instructions));
-      if (turns <= 2 * some) {
-        const double whole = std::max(1.0, std::round(turns));
-        usage = simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(whole));
-        return usage.cycles * turns / whole;
-      }
-      const double first =
-          simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(some)).cycles;
-      usage = simulate(program, machine, demand.traffic, crew, static_cast<std::int64_t>(2 * some));
-      return usage.cycles + (usage.cycles - first) / some * (turns - 2 * some);
-    };
-    const int most = rounds_simulated * crew.blocks;
-    if (blocks_here <= most) return rounds(blocks_here);
-    const double half = rounds(most / 2);
-    const double all = rounds(most);
-    return all + (all - half) / (most - most / 2) * (blocks_here - most);
+    usage = slowest;
+    return slowest.cycles * turns / some;
+  };
+  double unsure = 0;  // cycles
+  const auto cycles_at = [&](double clock) {
+    const Machine machine = machine_of(demand, chip, p, clock, active_sms);
+    if (demand.traffic.set_bytes > 0) return of_sweeps(machine);
+    const double instructions = static_cast<double>(program.loop.size()) * working;
+    double of_turns = 0;
+    const Steady launch = steady(
+        [&](double blocks) {
+          const Steady these = of_blocks(machine, blocks);
+          of_turns = these.error / these.cycles;
+          return these.cycles;
+        },
+        first_rounds * crew.blocks, blocks_here, longest_run / instructions);
+    unsure = launch.error + of_turns * launch.cycles;
+    return launch.cycles;
   };
 
   Prediction prediction;
   prediction.sm_clock_hz = p.sm_clock_hz;
-  double cycles = cycles_at(prediction.sm_clock_hz);
+  const double cycles = cycles_at(prediction.sm_clock_hz);
   if (tensor && p.tensor_clock_hz > 0) {
     // The power limit pulls the clock down in proportion to how busy the tensor cores are.
     const double busy = std::min(1.0, usage.tensor / (schedulers * usage.cycles));
     prediction.sm_clock_hz = p.sm_clock_hz + busy * (p.tensor_clock_hz - p.sm_clock_hz);
   }
   prediction.time_s = p.launch_s + cycles / prediction.sm_clock_hz;
+  prediction.time_error_s = unsure / prediction.sm_clock_hz;
 
   // The baseline: one warp alone, and every resource alone, each as if the other did not exist.
   const Machine machine = machine_of(demand, chip, p, p.sm_clock_hz, active_sms);

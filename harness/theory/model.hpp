@@ -33,6 +33,7 @@ struct Chip {
 /// What the model is told of a loop beside its machine code.
 struct LoopFacts {
   double dram_bytes = 0;              ///< loaded or stored, per thread and pass
+  double once_bytes = 0;              ///< stored per thread of a launch, behind its loop
   std::size_t working_set_bytes = 0;  ///< that the flow's `set_of` says whose it is
   int stages = 0;                     ///< bulk copies under way, per warp
   bool uneven = false;                ///< the warps come to a barrier from different turns of its loop
@@ -54,7 +55,9 @@ struct Shape {
 struct Prediction {
   double time_s = 0;  ///< between two events around the launch
   Bound bound = Bound::latency;
-  double sm_clock_hz = 0;      ///< that it will run at
+  double sm_clock_hz = 0;  ///< that it will run at
+  /// That stopping the simulation early may have cost, by its last two paces: 0 where all was simulated.
+  double time_error_s = 0;
   double baseline_time_s = 0;  ///< by the largest of latency bound and throughput bounds alone
 };
 

@@ -28,6 +28,8 @@ struct Group {
   double release_cycles = 0;  ///< of the barrier unit
 };
 struct Block {
+  std::size_t first_warp = 0;  ///< of those that work, one after the other
+  std::size_t warps = 0;
   std::vector<Group> groups;
   int alive = 0;
 };
@@ -55,7 +57,7 @@ class Sm {
       issue(first);
       schedulers_[first].choose(warps_);
     }
-    Usage usage{.cycles = end_,
+    Usage usage{.cycles = std::max(end_, load_store_.drained()),
                 .issued = issued_.instructions,
                 .fma = issued_.fma,
                 .alu = issued_.alu,
@@ -74,6 +76,7 @@ class Sm {
     --waiting_;
     const int number = static_cast<int>(blocks_.size());
     blocks_.emplace_back().groups.resize(static_cast<std::size_t>(t_.barrier_groups));
+    blocks_.back().first_warp = warps_.size();
     std::size_t set_line = 0;
     if (t_.set_bytes > 0) {  // blocks are dealt to the SMs a wave at a time, in whatever order
       const auto sms = static_cast<std::size_t>(crew_.sm_count);
@@ -101,6 +104,7 @@ class Sm {
       warp.update(program_);
       warps_.push_back(std::move(warp));
       ++blocks_.back().alive;
+      ++blocks_.back().warps;
     }
     for (Scheduler& s : schedulers_) s.choose(warps_);
     if (blocks_.back().alive == 0) {  // all of its warps went past the work
@@ -162,15 +166,16 @@ class Sm {
   }
 
   void release(int number, std::size_t which, double t) {
-    Group& group = blocks_[static_cast<std::size_t>(number)].groups[which];
+    Block& block = blocks_[static_cast<std::size_t>(number)];
+    Group& group = block.groups[which];
     if (group.waiting < group.alive || group.waiting == 0) return;
     group.waiting = 0;
     barrier_ = std::max(barrier_, t) + group.release_cycles;
     barrier_busy_ += group.release_cycles;
     load_store_.take_in(t, fact("barrier_passes"));
     const double open = std::max(t + m_.barrier_cycles, barrier_);
-    for (Warp& other : warps_)
-      if (other.block == number && other.group == which && other.waits) {
+    for (std::size_t i = block.first_warp; i < block.first_warp + block.warps; ++i)
+      if (Warp& other = warps_[i]; other.group == which && other.waits) {
         other.waits = false;
         other.ready = std::max(other.ready, open);
         other.update(program_);
@@ -181,6 +186,7 @@ class Sm {
   void leave(const Warp& w, double t) {
     double end = std::max(w.ready, t + 1);
     for (const double free : w.free) end = std::max(end, free);
+    end = std::max(end, load_store_.store_once(t));
     end_ = std::max(end_, end);
     const int number = w.block;
     Block& block = blocks_[static_cast<std::size_t>(number)];

@@ -116,9 +116,11 @@ std::optional<std::string> mismatch(Arena& arena, const Shape& shape, std::size_
 
 template <int block, int points>
 void add(const void* entry, int register_cap = 0) {
-  // of each point as if it were its thread's only one: what coarsening saves counts as speed, not as work
-  // left out
-  constexpr double flop_per_pass = double{atoms} * (flop_per_atom + flop_per_pair) * points;
+  // Throughput is in pairs of an atom and a point: what coarsening saves counts as speed, not as work left
+  // out. No peak in FLOP/s bounds it: by the count of a point that is its thread's only one, eight points per
+  // thread pass the peak of an SM with 64 lanes.
+  constexpr double pairs_per_pass = double{atoms} * points;
+  constexpr double flop_per_pass = (flop_per_atom + flop_per_pair) * pairs_per_pass;
   // a scheduler issues an instruction a cycle and a square root every eight
   constexpr double issue_cycles = atoms * std::max(6.0 + 4.0 * points, 8.0 * points);
   const std::string series = "block" + std::to_string(block) + "-points" + std::to_string(points);
@@ -134,7 +136,7 @@ void add(const void* entry, int register_cap = 0) {
                 .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
                 .register_cap = register_cap,
                 .tile_width = atoms},
-      .ceiling = Ceiling::fp32,
+      .ceiling = Ceiling::none,
       // a turn's dependent chain behind the warp's own instructions
       .pass = {.dram_bytes = double{sizeof(float)} * points,
                .flop = flop_per_pass,
@@ -161,9 +163,10 @@ void add(const void* entry, int register_cap = 0) {
                                               .potential = arena.output<float>(),
                                               .planes = static_cast<int>(shape.iterations)});
             const std::size_t bytes = output_bytes(shape);
+            const auto passes = static_cast<double>(shape.threads() * shape.iterations);
             problem.work = {.bytes = static_cast<double>(bytes),
-                            .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_pass};
+                            .flop = passes * flop_per_pass,
+                            .operations = passes * pairs_per_pass};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
             problem.mismatch = [=, &arena] { return mismatch(arena, shape, std::size_t{block} * points); };
             return problem;
