@@ -16,8 +16,8 @@ struct Steady {
   double error = 0;  ///< cycles by which the last two paces differ, over what is not simulated
 };
 
-/// What `total` units take. `simulated(n)` says what n take, from the first start to the last end. It is asked
-/// for `first` and twice as many, and then for twice as many again, until the pace is steady, all are
+/// What `total` units take. `simulated(n)` says what n take, from the first start to the last end. It is
+/// asked for `first` and twice as many, and then for twice as many again, until the pace is steady, all are
 /// simulated, or more than `most` would have to be. Its last call is the longest.
 Steady steady(const std::function<double(double)>& simulated, double first, double total, double most);
 
