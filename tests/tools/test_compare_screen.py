@@ -55,14 +55,16 @@ def test_a_screen_of_whole_runs(
         lines = fits(capsys.readouterr().out, width)
         verdict = words(" ".join(lines[: lines.index("")]))
         if candidates == 1:
-            told = f"{changed[0]:,}" if changed[0] else "none"
-            assert f"of {len(ids):,} cases, {told} " in verdict
+            assert verdict.startswith("NVIDIA H200 against NVIDIA H100 80GB HBM3: ")
+            assert f"times as fast (90 % of {len(ids):,} cases)" in verdict
+            counts = found[0]["verdicts"]
+            assert f"{counts['FASTER']:,} FASTER, {counts['SLOWER']:,} SLOWER" in verdict
             assert "more than chance (" in verdict
         else:
-            assert verdict.startswith(f"{sum(n > 0 for n in changed) or 'None'} of 2 runs ")
+            assert verdict.startswith("3 runs: most is bought by NVIDIA H200, ")
         rows = [re.split(" {2,}", line) for line in lines]
         listed = [row[-1] for row in rows if row[0] in LISTED]
-        assert (len(listed) > 0) == (max(changed) > 0)
+        assert candidates == 1 or (len(listed) > 0) == (max(changed) > 0)
         for name in listed:
             head, dots, tail = name.partition("...")
             assert any(ids.str.startswith(head) & ids.str.endswith(tail) & (bool(dots) | (ids == head)))
@@ -90,9 +92,12 @@ def test_the_verdict_says_what_is_true(
     card = lay(tmp_path / "card", slower=1.05, env=dict(gpu=dict(uuid="GPU-2")))
     assert said(base, card).startswith(f"card against base, another NVIDIA H200: of {CASES} cases, ")
     assert "more than chance (3 % between two cards)" in said(base, card)
-    # Of another device the share of the ceiling decides, and the seconds are said beside it.
+    # Of another device what was bought comes first, in seconds; the share of the ceiling on request.
     device = lay(tmp_path / "device", slower=1.25, env=dict(gpu=dict(name="NVIDIA H100", uuid="GPU-3")))
     text = said(base, device)
+    assert text.startswith(f"NVIDIA H100 against NVIDIA H200: 0.80 to 0.80 times as fast (90 % of {CASES} ")
+    assert f"median 0.80. 0 FASTER, {CASES} SLOWER, 0 SAME, 0 AMBIGUOUS: in seconds" in text
+    text = said(base, device, "--by", "ceiling")
     assert text.startswith(f"NVIDIA H100 (device) against NVIDIA H200 (base): of {CASES} cases, ")
     assert "share of their own ceiling" in text and "up to 20 % (" in text
     assert "faster" not in text.split("In ")[0]
@@ -127,7 +132,9 @@ def test_models_are_called_models(
         fits(out, 80)
         return out
 
-    assert said(model, other).startswith("other (model of H200) against model (model of NVIDIA H200): of")
+    assert said(model, other).startswith("model of H200 against model of NVIDIA H200: 1.00 to 1.00 times as")
+    by = words(said(model, other, "--by", "ceiling"))
+    assert by.startswith("other (model of H200) against model (model of NVIDIA H200): of")
     text = words(said(base, other))
     assert text.startswith("other (model of H200) against base (NVIDIA H200, measured): of")
     assert "the 3 % that the model leaves to chance" in text and "source" not in text
@@ -145,8 +152,10 @@ def test_many_differences_and_long_names_fit(
                memory_clock_hz=1e9, name=f"NVIDIA {'y' * 90}")  # fmt: skip
     env = dict(gpu=gpu, cuda_toolkit="1" * 90, git_commit="f" * 90, build_type="Debug", git_dirty=True)
     other = lay(deep / ("z" * 100), env=env, slower=1.2)
-    compare.main([str(base), str(other)])
-    lines = fits(capsys.readouterr().out, 80)
-    assert any(line.startswith("! gpu.") for line in lines) and any("see --verbose" in line for line in lines)
-    compare.main([str(base), *[str(base), str(other)] * 6])
-    fits(capsys.readouterr().out, 80)
+    for by in ([], ["--by", "ceiling"]):
+        compare.main([str(base), str(other), *by])
+        lines = fits(capsys.readouterr().out, 80)
+        assert any(line.startswith("! gpu.") for line in lines)
+        assert any("see --verbose" in line for line in lines)
+        compare.main([str(base), *[str(base), str(other)] * 6, *by])
+        fits(capsys.readouterr().out, 80)

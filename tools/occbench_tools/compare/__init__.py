@@ -4,7 +4,8 @@
 Each is a folder of results. Says on one screen how many of the cases that both have are SAME, FASTER, SLOWER
 or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists what differs beside the
 measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
-Several candidates are each held against BASE; cards of one kind also get a table over all.
+Several candidates are each held against BASE; cards of one kind also get a table over all. Between different
+devices it says first what was bought: how many times as fast, by what a case used of the old device.
 Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
 against a measured one without --allow-model), 4 a file could not be read or written.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.command import entry, parser_of
-from occbench_tools.compare import digest, export, show
+from occbench_tools.compare import bought, digest, export, show
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.summary import across_devices
@@ -36,8 +37,9 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
     words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
     words.add_argument(
-        "--by", choices=MEASURES,
-        help="what decides (default: reference, time at one SM clock; between different devices: ceiling)",
+        "--by",
+        choices=MEASURES,
+        help="what decides (default: reference, time at one SM clock; between different devices: time)",
     )
     words.add_argument(
         "--threshold", metavar="PERCENT", type=float,
@@ -120,12 +122,22 @@ def run(options: argparse.Namespace) -> int:
         text = show.as_json(found, cards)
     elif options.format == "table" and not (options.verbose or options.all):
         width = columns(options.width)
-        one_or_many = digest.several(found, cards[1] if cards else [], width) if found[1:] else None
-        text = painted(one_or_many or digest.pair(found[0], width), digest.style)
+        purchases = any(map(bought.is_purchase, found))
+        if len(found) > 1:
+            outliers = cards[1] if cards else []
+            lines = bought.several(found, width) if purchases else digest.several(found, outliers, width)
+        else:
+            lines = (bought.screen if purchases else digest.pair)(found[0], width)
+        text = painted(lines, digest.style)
     else:
-        parts = [part for one in found for part in show.sections(one, options.all)]
+        parts = [
+            part for one in found
+            for part in (bought if bought.is_purchase(one) else show).sections(one, options.all)
+        ]  # fmt: skip
         if cards:
             parts.insert(0, show.device_section(*cards))
+        elif len(found) > 1 and any(map(bought.is_purchase, found)):
+            parts.insert(0, bought.matrix([base, *(one.candidate for one in found)]))
         if options.format == "table":
             text = show.terminal(parts, options.width)
         else:

@@ -63,7 +63,8 @@ def compare(
 ) -> Comparison:
     """Compares two folders read with their samples. LookupError where they have no case in common.
 
-    by: one of MEASURES; None: ceiling for different devices, else reference. threshold: a fraction; None:
+    by: one of MEASURES; None: seconds for different devices (ceiling where one of them is a model), else
+    reference. threshold: a fraction; None:
     what the relation of the devices allows to be told apart. known_cliffs: of base's cases; what is lacking
     is added. Where one run did not measure, no cliff is gone or new: those of the cases that both have count.
     Only of different devices asked alike all do, since their edges lie at other values.
@@ -72,7 +73,8 @@ def compare(
     pairs, alone = align(base.valid, candidate.valid, relation != DIFFERENT)
     if pairs.empty:
         raise LookupError(f"{base.path} and {candidate.path} have no case in common")
-    by = by or ("ceiling" if relation == DIFFERENT else "reference")
+    between = "time" if base.modelled == candidate.modelled else "ceiling"
+    by = by or (between if relation == DIFFERENT else "reference")
     if threshold is None:
         threshold = default_threshold(relation, base.modelled or candidate.modelled)
     environment, warnings = differences(base, candidate, pairs)
