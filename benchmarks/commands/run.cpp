@@ -16,6 +16,7 @@
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/commands/run_options.hpp"
 #include "benchmarks/commands/run_target.hpp"
+#include "benchmarks/commands/task.hpp"
 #include "benchmarks/curves.hpp"
 #include "benchmarks/described.hpp"
 #include "benchmarks/going_on.hpp"
@@ -160,6 +161,7 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
   static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
+  if (!o.task_device.empty()) take_task_device(o);
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
   if (resumed_environment)

@@ -41,6 +41,14 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
                   "Index, UUID or part of the name (default: the most capable); model:h200 or "
                   "model:FILE.json predicts instead, without a GPU")
       ->type_name("DEVICE");
+  auto* task_device =
+      command
+          .add_option(
+              "--task-device", o->task_device,
+              "The GPU of this task of srun, mpirun or torchrun; writes FOLDER/NODE/UUID, and goes on "
+              "with what is there (default FOLDER: results/fleet)")
+          ->type_name("WHICH:{auto}")
+          ->check(CLI::IsMember({"auto"}).description(""));
   auto* parameters = command
                          .add_option("--parameters", o->parameters,
                                      "What `occbench calibrate` wrote, for the predictions beside the "
@@ -76,7 +84,8 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
   auto* anonymous =
       command.add_flag("--anonymous", o->anonymous,
                        "Leaves host, paths and the card's UUID out of the files, for results to send");
-  for (auto* option : {output, preset, experiment, seed, parameters, counters, precision, anonymous})
+  for (auto* option :
+       {task_device, output, preset, experiment, seed, parameters, counters, precision, anonymous})
     resume->excludes(option);
   auto* these = command
                     .add_option("--case", o->case_ids,
@@ -123,7 +132,8 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
                  "Example\n"
                  "  occbench run --preset quick\n"
                  "  occbench run --experiment registers,spilling --output my-run\n"
-                 "  occbench run --device model:h200");
+                 "  occbench run --device model:h200\n"
+                 "  srun --ntasks-per-node=8 occbench run --task-device auto --output burn-in");
   return o;
 }
 

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string preset = "standard";
   std::vector<std::string> experiments;
   std::string device;
+  std::string task_device;  ///< "auto": the GPU of this task of a launcher
   std::string parameters;
   std::string output;
   std::string resume;

@@ -202,8 +202,8 @@ SPOILED: dict[str, tuple[Callable[[Path], object], int, bool, str]] = {
         lambda top: (first(top) / "env.json").write_text("{"), 7, False, "env.json: not JSON"),
     "no cases.csv": (lambda top: (first(top) / "cases.csv").unlink(), 7, False, "No such file or directory"),
     "no row": (lambda top: cut(top, 0), 7, False, "cases.csv holds no row"),
-    "the node died": (lambda top: cut(top, 0.6), 8, False, "of 80 cases; `occbench run --resume "),
-    "the node died early": (lambda top: cut(top, 0.04), 7, False, "of 80 cases; `occbench run --resume "),
+    "the node died": (lambda top: cut(top, 0.6), 8, False, "of 90 cases; `occbench run --resume "),
+    "the node died early": (lambda top: cut(top, 0.04), 7, False, "of 90 cases; `occbench run --resume "),
     "text for a number": (
         lambda top: a_cell(top, "time_median_s", "fast"), 7, False, "time_median_s: fast is not a number"),
     "no time": (lambda top: a_cell(top, "time_median_s", ""), 7, False, "is not above zero"),

@@ -4,9 +4,10 @@
 A card's effect in a resource is held against how far the fleet's cards lie apart in it: the median absolute
 deviation, which odd cards do not stretch. A few cards say little of that, so it is moderated as limma does
 (Smyth 2004): the variance of the four cards that spread.json was made of counts as PRIOR observations more,
-and the law of the ratio is Student's. The p-values of all cards, groups and resources are put through Holm:
-a fleet without an odd card has one reported with probability LEVEL. Nothing below the threshold is odd,
-however sure it is.
+and the law of the ratio is Student's. It stays Student's in large fleets: cases have heavier tails than a
+normal law, and so have medians of some of them. The p-values of all cards, groups and resources are put
+through Holm: a fleet without an odd card has one reported with probability LEVEL. Nothing below the threshold
+is odd, however sure it is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ LEAST_CARDS = 3  # of two nobody knows which is odd
 LEAST_CASES = 3  # by which a resource is judged
 LEAST_GROUPS = 3
 PRIOR = 2.0  # degrees of freedom of spread.json: two pairs of cards
+MOST_FREEDOM = 30.0  # of that law, in whatever fleet
 OF_MAD = 0.37  # efficiency of the MAD: so many observations it makes of one
 OF_MEDIAN = np.pi / 2  # variance of a median beside a mean's
 LEAST_SPREAD = 0.0005  # of a resource that spread.json lacks, and that no card is steadier than
@@ -36,7 +38,7 @@ def moderated(own: float, cards: int, known: float) -> tuple[float, float]:
     if cards < LEAST_CARDS:
         return known, PRIOR
     variance = (PRIOR * known**2 + freedom * own**2) / (PRIOR + freedom)
-    return float(np.sqrt(variance)), PRIOR + freedom
+    return float(np.sqrt(variance)), min(PRIOR + freedom, MOST_FREEDOM)
 
 
 def mad(values: np.ndarray) -> float:

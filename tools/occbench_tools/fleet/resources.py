@@ -10,8 +10,9 @@ from dataclasses import dataclass
 class Resource:
     """`measure` is the column of a row that tells of it, on a log scale and larger for the worse card.
 
-    seconds where the memory's own clocks decide, cycles where the SM's does: a low SM clock is then odd by
-    itself and not in every resource. `worse` and `better` are words for people.
+    seconds where the memory's clock decides, cycles elsewhere: a low SM clock is then odd by itself, and not
+    in every resource. The L2's clock follows the SMs', and so does most of a load's latency: good cards lie
+    closer together in cycles. `worse` and `better` are words for people.
     """
 
     name: str
@@ -22,8 +23,8 @@ class Resource:
 
 RESOURCES = (
     Resource("DRAM", "seconds"),
-    Resource("L2", "seconds"),
-    Resource("memory latency", "seconds", "longer", "shorter"),
+    Resource("L2", "cycles"),
+    Resource("memory latency", "cycles", "longer", "shorter"),
     Resource("L1", "cycles"),
     Resource("SM", "cycles"),
     Resource("clock", "clock", "lower", "higher"),

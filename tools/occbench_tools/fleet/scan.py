@@ -83,7 +83,8 @@ def card(top: Path, folder: Path, header: bytes) -> Card | str:
         folder=folder,
         # A path DIR/HOST/UUID knows better than a machine that several nodes share.
         host=parts[-2] if len(parts) >= 2 else text(env.get("host")) or "?",
-        uuid=text(gpu.get("uuid")),
+        # Of a model there is no card: a task's folder is called by its rank.
+        uuid=folder.name if env["source"] == "model" else text(gpu.get("uuid")),
         name=text(gpu.get("name")),
         created=text(env.get("created_utc")),
         settings=(

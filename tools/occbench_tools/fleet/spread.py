@@ -4,8 +4,9 @@
 Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes spread.json's content:
   cards         name and UUID of each
   resources     by resource: `cards`, standard deviation of a whole resource from card to card; `reruns`, the
-                same from run to run; `cases`, quantiles of what a case has besides its resource (log scale)
-  steady        by resource: the cases that move least by themselves, which tell an odd card best
+                same from run to run; `cases`, quantiles of what a case has besides its resource (log scale).
+                Of the cases that are steadiest on cards of the other kinds.
+  steady        by resource: the cases that are so on all cards, which tell an odd card best
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from occbench_tools.fleet.resources import RESOURCES, resource_of
 from occbench_tools.folder import Folder, read_folder
 
 QUANTILES = np.linspace(0, 1, 41)
-STEADY = 16  # cases of a resource
+STEADY = 18  # cases of a resource
 FEWEST = 6  # cases from which a resource is told
 FILE = Path(__file__).with_name("spread.json")
 
@@ -60,38 +62,65 @@ def differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, pd.Seri
         yield resource.name, (mine[f"{resource.measure}_b"] - mine[f"{resource.measure}_a"]).dropna()
 
 
-def of_runs(runs: list[Folder]) -> dict[str, Any]:
-    """Raises ValueError where no two runs are of two cards of one kind."""
+@dataclass
+class Pair:
+    """Two runs of one kind of GPU, of one card or of two: by resource, what the second has more, by case."""
+
+    kind: str
+    reruns: bool
+    more: dict[str, pd.Series]
+
+
+def pairs_of(runs: list[Folder]) -> list[Pair]:
     told = [(run.env["gpu"]["name"], run.env["gpu"]["uuid"], measures(run)) for run in runs]
-    within: dict[str, list[pd.Series]] = {}
-    between: dict[str, list[pd.Series]] = {}
-    for (name, uuid, a), (other, its, b) in itertools.combinations(told, 2):
-        if name == other:
-            for resource, more in differences(a, b):
-                (within if uuid == its else between).setdefault(resource, []).append(more)
-    if not between:
-        raise ValueError("no two runs are of two cards of one kind")
+    return [
+        Pair(name, uuid == its, dict(differences(a, b)))
+        for (name, uuid, a), (other, its, b) in itertools.combinations(told, 2)
+        if name == other
+    ]
+
+
+def steadiest(pairs: list[Pair], resource: str) -> list[str]:
+    """The cases that move least besides their resource, of those that are in each pair."""
+    moved = [(pair.more[resource] - pair.more[resource].median()) ** 2 for pair in pairs]
+    return sorted(pd.concat(moved, axis=1, join="inner").mean(axis=1).nsmallest(STEADY).index)
+
+
+def of_runs(runs: list[Folder]) -> dict[str, Any]:
+    """Raises ValueError where no two runs are of two cards of one kind, for two kinds."""
+    pairs = pairs_of(runs)
+    if len({pair.kind for pair in pairs if not pair.reruns}) < 2:
+        raise ValueError("two cards each of two kinds are needed: the cases are chosen on the other kind")
     resources: dict[str, Any] = {}
     steady: dict[str, list[str]] = {}
     for resource in RESOURCES:
-        pairs = [more for more in between.get(resource.name, []) if len(more) >= FEWEST]
-        if not pairs:
-            continue
-        # A difference of two cards has twice the variance of one.
-        apart = np.sqrt(np.mean([more.median() ** 2 / 2 for more in pairs]))
-        again = np.sqrt(np.mean([more.median() ** 2 / 2 for more in within[resource.name]]))
-        rest = pd.concat([(more - more.median()) / np.sqrt(2) for more in pairs])
-        resources[resource.name] = dict(
-            cards=float(f"{apart:.3g}"), reruns=float(f"{again:.3g}"),
-            cases=[float(f"{value:.3g}") for value in rest.quantile(QUANTILES)],
-        )  # fmt: skip
-        if resource.measure in ("seconds", "cycles"):
-            squares = pd.concat([rest, *(more / np.sqrt(2) for more in within[resource.name])]) ** 2
-            moved = squares.groupby(level=0).agg(["mean", "size"])
-            everywhere = moved[moved["size"] == moved["size"].max()]
-            steady[resource.name] = sorted(everywhere["mean"].nsmallest(STEADY).index)
-    cards = sorted({f"{name} {uuid}" for name, uuid, _ in told})
+        its = [pair for pair in pairs if len(pair.more[resource.name]) >= FEWEST]
+        chosen = resource.measure in ("seconds", "cycles")
+        if chosen:
+            steady[resource.name] = steadiest(its, resource.name)
+        medians: dict[bool, list[float]] = {True: [], False: []}
+        rest = []
+        for pair in its:
+            more = pair.more[resource.name]
+            if chosen:  # by cards other than these, or they would seem steadier than they are
+                known = more.index.intersection(
+                    steadiest([other for other in its if other.kind != pair.kind], resource.name)
+                )
+                more = more[known]
+            medians[pair.reruns].append(float(more.median()) / np.sqrt(2))  # of one of the two
+            if not pair.reruns:
+                rest.append((more - more.median()) / np.sqrt(2))
+        resources[resource.name] = {
+            "cards": shortened(np.sqrt(np.mean(np.square(medians[False])))),
+            "reruns": shortened(np.sqrt(np.mean(np.square(medians[True])))),
+            "cases": [shortened(value) for value in pd.concat(rest).quantile(QUANTILES)],
+        }
+    cards = sorted({f"{run.env['gpu']['name']} {run.env['gpu']['uuid']}" for run in runs})
     return dict(cards=cards, resources=resources, steady=steady)
+
+
+def shortened(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def main() -> int:
