@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/local_memory.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace occbench::binary {
+namespace {
+
+constexpr std::size_t instruction_bytes = 16;
+constexpr unsigned stack_pointer = 1;  // R1, by the ABI
+
+/// One instruction's encoding.
+struct Instruction {
+  std::uint64_t low, high;
+
+  [[nodiscard]] unsigned opcode() const { return low & 0xfff; }
+  [[nodiscard]] bool never_runs() const { return ((low >> 12) & 0xf) == 0xf; }  // @!PT
+  [[nodiscard]] unsigned destination() const { return (low >> 16) & 0xff; }
+  [[nodiscard]] unsigned a() const { return (low >> 24) & 0xff; }
+  [[nodiscard]] unsigned b() const { return (low >> 32) & 0xff; }
+  [[nodiscard]] unsigned c() const { return high & 0xff; }
+  /// Of a load or store, by its three bits: U8, S8, U16, S16, 32, 64, 128.
+  [[nodiscard]] unsigned width_bytes() const {
+    constexpr std::array<unsigned, 8> widths = {1, 1, 2, 2, 4, 8, 16, 16};
+    return widths[(high >> 9) & 7];
+  }
+};
+
+constexpr unsigned load_local = 0x983, store_local = 0x387;
+constexpr unsigned barrier_of_register = 0x51d, barrier_of_registers = 0x31d;  // its id, and its threads too
+
+/// Whether it takes the stack's address for more than an access or a frame: it reads R1 as one of its three
+/// operands. The second is a register in one form of an instruction; in the others an immediate, a constant
+/// or a uniform register lies in its place.
+bool takes_address(const Instruction& i) {
+  const unsigned form = i.opcode() >> 9, base = i.opcode() & 0x1ff;
+  const bool is_control =
+      base >= 0x140 && base < 0x160;   // BRA, BMOV, ...: their fields name no such registers
+  const bool is_move = base == 0x002;  // has no first operand
+  if (is_control || i.destination() == stack_pointer) return false;
+  return (i.a() == stack_pointer && !is_move) || (form == 1 && i.b() == stack_pointer) ||
+         i.c() == stack_pointer;
+}
+
+}  // namespace
+
+LocalMemory read_local_memory(Bytes code) {
+  LocalMemory found{.spill_bytes = 0};
+  bool computes = false;
+  for (std::size_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
+    Instruction i{};
+    std::memcpy(&i, code.data() + at, instruction_bytes);
+    if (i.never_runs()) continue;
+    if (i.opcode() == load_local || i.opcode() == store_local) {
+      if (i.a() == stack_pointer)
+        *found.spill_bytes += i.width_bytes();
+      else
+        computes = true;
+    } else if (i.opcode() == barrier_of_register || i.opcode() == barrier_of_registers) {
+      found.barrier_id_at_run_time = true;
+    } else if (takes_address(i)) {
+      computes = true;
+    }
+  }
+  // What looks like an address is none where nothing lies on the stack.
+  if (computes) found.spill_bytes.reset();
+  return found;
+}
+
+}  // namespace occbench::binary

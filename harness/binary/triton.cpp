@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/triton.hpp"
+
+#include <filesystem>
+
+#include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
+#include "harness/io/json.hpp"
+
+namespace occbench::binary {
+
+void TritonLaunch::add_to(CompiledKernel& kernel) const {
+  if (!kernel.use.block_size) kernel.use.block_size = block_size;
+  if (!kernel.use.dynamic_smem_bytes) kernel.use.dynamic_smem_bytes = dynamic_smem_bytes;
+}
+
+TritonLaunch triton_launch(const std::string& cubin) {
+  TritonLaunch launch;
+  std::filesystem::path beside = cubin;
+  std::error_code error;
+  if (beside.extension() != ".cubin") return launch;
+  beside.replace_extension(".json");
+  if (!std::filesystem::is_regular_file(beside, error)) return launch;
+  try {
+    const nlohmann::json said = parse_json(read_file(beside, environment_limit));
+    const auto number = [&](const char* key, std::int64_t most) -> std::optional<std::int64_t> {
+      const auto found = said.find(key);
+      if (found == said.end() || !found->is_number_integer()) return std::nullopt;
+      const auto value = found->get<std::int64_t>();
+      return value >= 0 && value <= most ? std::optional(value) : std::nullopt;
+    };
+    constexpr int most_warps = 32, warp = 32;
+    if (const auto warps = number("num_warps", most_warps))
+      launch.block_size = static_cast<int>(*warps) * warp;
+    if (const auto bytes = number("shared", 1 << 20))
+      launch.dynamic_smem_bytes = static_cast<std::size_t>(*bytes);
+  } catch (const std::invalid_argument&) {  // some other JSON: the kernel is read without it
+  } catch (const UserError&) {
+  }
+  return launch;
+}
+
+}  // namespace occbench::binary
