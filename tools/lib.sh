@@ -96,6 +96,9 @@ git git fetch
 /usr/include/nlohmann/json.hpp nlohmann-json3-dev fetch
 /usr/include/re2/re2.h libre2-dev fetch
 /usr/include/zlib.h zlib1g-dev fetch
+/usr/include/libelf.h libelf-dev go-on
+/usr/include/lz4.h liblz4-dev go-on
+/usr/include/zstd.h libzstd-dev go-on
 END_OF_LIST
     ((!$#)) || printf '%s %s %s\n' "$@"
   )
