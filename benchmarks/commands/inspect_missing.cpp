@@ -7,7 +7,7 @@ namespace occbench::commands {
 
 void add_inspect(CLI::App& app, int&, DeviceResolver) {
   app.add_subcommand("inspect", "Registers, spills and occupancy of every kernel in a binary")
-      ->group("Look")
+      ->group("Your kernel")
       ->allow_extras()
       ->callback([] {
         throw UserError(
