@@ -12,7 +12,7 @@
 # shellcheck source-path=SCRIPTDIR source=../../tools/lib.sh
 source "$(dirname "$0")/../../tools/lib.sh"
 
-mapfile -t known < <(sed -n 's/^occbench_fuzz(\([a-z_]*\) .*/\1/p' tests/fuzz/CMakeLists.txt)
+mapfile -t known < <(sed -n 's/^ *occbench_fuzz(\([a-z_]*\) .*/\1/p' tests/fuzz/CMakeLists.txt)
 limit=-runs=100000 jobs=1 seed=$((RANDOM * 32768 + RANDOM + 1)) targets=()
 while (($#)); do
   case $1 in

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cubins, fatbins, archives, objects and programs: refused as a file, or read into kernels that can be.
+#include "harness/binary/binaries.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
+#include "tests/fuzz/target.hpp"
+
+using namespace occbench;
+
+namespace {
+
+void check(const binary::CompiledKernel& kernel) {
+  fuzz::expect(kernel.architecture.starts_with("sm_"), "machine code is for an architecture");
+  fuzz::expect(kernel.use.registers_per_thread >= 0, "registers are counted");
+  fuzz::expect(kernel.use.block_size.value_or(1) >= 0, "a block is no negative number of threads");
+  fuzz::expect(kernel.launch_bound.value_or(1) >= 0, "a bound is no negative number of threads");
+  fuzz::expect(kernel.use.cluster_size.value_or(1) >= 0, "a cluster is no negative number of blocks");
+  fuzz::expect(kernel.use.barriers.value_or(0) >= 0, "barriers are counted");
+  fuzz::expect(binary::short_name(kernel.use.name, 40).size() <= 40, "a name fits its room");
+}
+
+/// A file in memory; its name goes with it.
+struct Written {
+  Descriptor file{memfd_create("binary", MFD_CLOEXEC)};
+  std::string name = "/proc/self/fd/" + std::to_string(file.get());
+
+  Written(const std::uint8_t* data, std::size_t size) {
+    fuzz::expect(file.get() >= 0, "there is memory for a file");
+    fuzz::expect(write(file.get(), data, size) == static_cast<ssize_t>(size), "a file in memory takes it");
+  }
+};
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Written file(data, size);
+  try {
+    const binary::Contents contents = binary::read_binaries(file.name);
+    for (const binary::CompiledKernel& kernel : contents.kernels) check(kernel);
+    fuzz::expect(contents.files == 1, "one file is one file");
+    for (const std::string& complaint : contents.complaints)
+      fuzz::expect(complaint.starts_with("'" + file.name), "a complaint names its file");
+  } catch (const UserError& refused) {
+    fuzz::expect(refused.code() == Exit::file, "a file is refused as a file");
+    fuzz::expect(std::strstr(refused.what(), file.name.c_str()) != nullptr, "a refusal names its file");
+  }
+  return 0;
+}
