@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts liboccbench.so into the wheel: that of OCCBENCH_LIBRARY, or one that CMake builds for it."""
+"""Puts liboccbench.so into the wheel, and liboccbench_inspect.so where there is one: those at and beside
+OCCBENCH_LIBRARY, or what CMake builds for it."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NAME = "liboccbench.so"
+INSPECT = "liboccbench_inspect.so"  # not built without libelf, liblz4 and libzstd
 
 
 class Hook(BuildHookInterface):
@@ -27,3 +29,6 @@ class Hook(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
         build_data["force_include"][library] = f"occbench/{NAME}"
+        beside = Path(library).with_name(INSPECT)
+        if beside.exists():
+            build_data["force_include"][str(beside)] = f"occbench/{INSPECT}"

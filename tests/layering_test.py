@@ -28,7 +28,7 @@ RULES = {
     "harness/statistics/": (rf'{STANDARD}|"harness/statistics/.*"', ""),
     "harness/io/": ("", rf'"(?!harness/io/).*"|{ABOVE_HARNESS}'),
     "harness/binary/": ("", rf'"(?!harness/(io|theory|binary)/).*"|<cuda\w*\.h(pp)?>|{ABOVE_HARNESS}'),
-    "harness/c_api/": (rf'{STANDARD}|"harness/(theory|c_api)/.*"', ""),
+    "harness/c_api/": (rf'{STANDARD}|<nlohmann/json\.hpp>|"harness/(theory|binary|c_api)/.*"', ""),
     "harness/device/": ("", rf'"(?!harness/(io|theory|device)/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
     "harness/measure/": ("", rf'"(?!harness/(io|theory|statistics|device|measure)/).*"|{ABOVE_HARNESS}'),
     "harness/record/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),

@@ -8,8 +8,9 @@ Occupancy(blocks_per_sm=6, warps_per_sm=48, occupancy=0.75, limiters='registers'
 Every argument may be an array; then so is every part of the answer. Needs no GPU and no CUDA.
 """
 
+from occbench.binaries import Kernel, inspect
 from occbench.library import Occupancy, devices, occupancy
 from occbench.results import read
 
-__all__ = ["Occupancy", "devices", "occupancy", "read"]
+__all__ = ["Kernel", "Occupancy", "devices", "inspect", "occupancy", "read"]
 __version__ = "0.2.0"

@@ -36,17 +36,18 @@ ANSWER = np.dtype(
 )
 
 
-def path_of_library() -> Path:
-    """Beside this file, in a wheel; else OCCBENCH_LIBRARY, or what was built in this source tree last."""
-    beside = Path(__file__).with_name(NAME)
+def path_of_library(name: str = NAME, target: str = "occbench_c") -> Path:
+    """Beside this file, in a wheel; else beside or at OCCBENCH_LIBRARY, or what was built in this source tree
+    last."""
+    beside = Path(__file__).with_name(name)
     if beside.exists():
         return beside
     if named := os.environ.get("OCCBENCH_LIBRARY"):
-        return Path(named)
-    built = Path(__file__).resolve().parents[2].glob(f"build/*/harness/c_api/{NAME}")
+        return Path(named) if name == NAME else Path(named).with_name(name)
+    built = Path(__file__).resolve().parents[2].glob(f"build/*/harness/c_api/{name}")
     found = max(built, key=lambda path: path.stat().st_mtime, default=None)
     if found is None:
-        raise ImportError(f"no {NAME}: install the wheel, or build the target occbench_c")
+        raise ImportError(f"no {name}: install the wheel, or build the target {target}")
     return found
 
 

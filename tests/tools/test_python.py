@@ -34,6 +34,7 @@ except ImportError:
 pytestmark = pytest.mark.skipif(not LIBRARY, reason="no liboccbench.so is built")
 
 COUNT = 100_000
+CUBIN = REPOSITORY / "tests/samples/inspect.cubin"
 COLUMNS = (
     "block_size", "registers_per_thread", "static_smem_bytes", "dynamic_smem_bytes", "barriers",
     "cluster_size", "carveout_percent", "max_block_size",
@@ -147,10 +148,12 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     assert re.fullmatch(r"occbench-[\d.]+-py3-none-linux_\w+\.whl", wheel.name)
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    has_inspect = LIBRARY.with_name("liboccbench_inspect.so").exists()  # not without libelf
     code = (
         "import sys; sys.modules['occbench_tools'] = None\n"
         "import occbench\n"
         "print(occbench.__file__, occbench.occupancy('h200', 256, 33).occupancy)\n"
+        f"print(len(occbench.inspect({str(CUBIN)!r})) if {has_inspect} else 9)\n"
         "try: occbench.read('.')\n"
         "except ImportError as error: print(error)\n"
     )
@@ -159,5 +162,6 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         f"{tmp_path}/site/occbench/__init__.py 0.75",
+        "9",
         "occbench.read needs occbench-tools: pip install 'occbench[tools]'",
     ]

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `occbench inspect` reads binaries with. elfutils cannot be built by CMake, so nothing is fetched: a
+# program without them says so.
+set(OCCBENCH_READS_BINARIES ON)
+foreach(name elf lz4 zstd)
+  set(header ${name}.h)
+  if(name STREQUAL elf)
+    set(header libelf.h)
+  endif()
+  find_path(OCCBENCH_${name}_INCLUDE ${header})
+  find_library(OCCBENCH_${name}_LIBRARY ${name})
+  if(OCCBENCH_${name}_INCLUDE AND OCCBENCH_${name}_LIBRARY)
+    add_library(occbench_${name} INTERFACE)
+    target_include_directories(occbench_${name} SYSTEM INTERFACE ${OCCBENCH_${name}_INCLUDE})
+    target_link_libraries(occbench_${name} INTERFACE ${OCCBENCH_${name}_LIBRARY})
+  else()
+    set(OCCBENCH_READS_BINARIES OFF)
+    message(STATUS "No ${header} (Debian's package lib${name}-dev): inspect will say so")
+  endif()
+endforeach()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of binaries, by liboccbench_inspect.so: what `occbench inspect` reads."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+from occbench.library import path_of_library
+
+ABI = 1
+NAME = "liboccbench_inspect.so"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel for one architecture, as its machine code has it; None is not known. Bytes and threads."""
+
+    name: str  # demangled
+    mangled: str
+    file: str  # and its member, of an archive: "libx.a(y.o)"
+    architecture: str  # "sm_90a"
+    registers: int | None
+    static_smem: int | None  # None before the device linker ran
+    dynamic_smem: int | None  # where a file beside the binary says so (Triton)
+    stack: int | None
+    spill_bytes: int | None  # None beside arrays in local memory
+    has_local_array: bool | None
+    barriers: int | None
+    barrier_id_at_run_time: bool
+    block_size: int | None  # of a kernel that has but one
+    launch_bound: int | None  # largest block of `__launch_bounds__`
+    cluster_size: int | None
+    code_bytes: int
+    constant_bytes: dict[str, int]  # by the number of the bank
+
+    @property
+    def device(self) -> str:
+        """For `occupancy()`: "cc9.0" of "sm_90a"."""
+        digits = self.architecture.removeprefix("sm_").rstrip("af")
+        return f"cc{digits[:-1]}.{digits[-1:]}"
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    path = path_of_library(NAME, "occbench_c_inspect")
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"occbench.inspect needs libelf, liblz4 and libzstd: {error}") from None
+    if loaded.occbench_inspect_abi() != ABI:
+        raise ImportError(f"{path} is of another version (ABI {loaded.occbench_inspect_abi()}, not {ABI})")
+    loaded.occbench_inspect.argtypes = [ctypes.c_char_p]
+    loaded.occbench_inspect.restype = ctypes.c_void_p
+    loaded.occbench_inspect_free.argtypes = [ctypes.c_void_p]
+    return loaded
+
+
+def inspect(path: str | os.PathLike[str]) -> list[Kernel]:
+    """Every kernel in a program, library, object, archive, cubin, fatbin, or folder of them; needs no GPU.
+
+    `pandas.DataFrame(occbench.inspect(path))` is a table of them. What of the file cannot be read is warned
+    of, and the rest is answered. OSError where the file cannot be opened, ValueError where no kernel can be
+    read of it, ImportError where this package was built without libelf.
+    """
+    os.stat(path)
+    pointer = library().occbench_inspect(os.fsencode(path))
+    if not pointer:
+        raise MemoryError(f"{os.fspath(path)} has more kernels than there is memory for")
+    try:
+        answer = json.loads(ctypes.string_at(pointer))
+    finally:
+        library().occbench_inspect_free(pointer)
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    if not answer["kernels"]:
+        raise ValueError(reason(os.fspath(path), answer))
+    for complaint in answer["complaints"]:
+        warnings.warn(complaint, stacklevel=2)
+    return [Kernel(**kernel) for kernel in answer["kernels"]]
+
+
+def reason(path: str, answer: dict[str, list[str]]) -> str:
+    """Why there is no kernel."""
+    if answer["complaints"]:
+        return answer["complaints"][0]
+    if answer["ptx"]:
+        return f"'{path}' holds PTX for {', '.join(answer['ptx'])} and no machine code"
+    if answer["link_time_code"]:
+        return f"'{path}' holds code for the device linker alone; name what it was linked to"
+    return f"'{path}' holds no kernel"
