@@ -7,17 +7,32 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from occbench_tools import plot
+from occbench_tools.compare.align import align
+from occbench_tools.devices.bought import pairs_of
+from occbench_tools.folder import read_folder
+from occbench_tools.plot.devices import devices
 
 from occbench_docs import DOCS
 from occbench_docs.runs import runs
 
 FOLDER = DOCS / "images"
+DEVICES = "devices"  # a picture of two runs, not of an experiment
+
+
+def bought() -> Figure:
+    """What the device of the first run buys over that of the second."""
+    new, old = (read_folder(run.folder, samples=False) for run in runs()[:2])
+    pairs, _ = align(old.valid, new.valid, False)
+    return devices(pairs_of(old.valid, new.valid, pairs), old.env, new.env)
 
 
 def drawn(name: str) -> tuple[Path, bytes]:
     """One picture: where it belongs, and its SVG, which is light or dark as the reader's screen is."""
     run = runs()[0]
+    if name == DEVICES:
+        return FOLDER / f"{name}.svg", plot.svg(bought())
     whole = plot.OF_ALL.get(name)
     rows = run.of(name)
     figure = whole(run.cases, run.env) if whole else plot.draw(name, rows, run.env)
@@ -26,7 +41,7 @@ def drawn(name: str) -> tuple[Path, bytes]:
 
 def stale() -> Iterator[tuple[Path, bytes | None]]:
     """The pictures that are not as the run draws them; None for one that it does not draw."""
-    names = plot.drawable(runs()[0].cases)
+    names = [*plot.drawable(runs()[0].cases), *[DEVICES] * (len(runs()) > 1)]
     with ProcessPoolExecutor() as pool:
         for path, svg in pool.map(drawn, names):
             if not path.is_file() or path.read_bytes() != svg:

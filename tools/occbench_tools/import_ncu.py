@@ -128,8 +128,8 @@ def find_ncu() -> str | None:
     return shutil.which("ncu") or (str(toolkit) if os.access(toolkit, os.X_OK) else None)
 
 
-def report_launches(path: Path) -> list[Launch]:
-    """The launches of an .ncu-rep, as ncu itself prints them. Raises NotNcu.
+def report_text(path: Path) -> str:
+    """An .ncu-rep as the CSV that ncu itself prints. Raises NotNcu.
 
     NVIDIA's Python module ncu_report, which comes with ncu, is not used: version 2025.3 ends the program
     (segmentation fault) where it is asked for the unit of a metric that has none.
@@ -147,7 +147,7 @@ def report_launches(path: Path) -> list[Launch]:
         raise NotNcu(
             f"ncu cannot read it: {(said or ['it said nothing'])[0].removeprefix('==ERROR== ').strip()}"
         )
-    return csv_launches(ran.stdout.splitlines())
+    return ran.stdout
 
 
 def read_launches(path: Path) -> list[Launch]:
@@ -155,7 +155,7 @@ def read_launches(path: Path) -> list[Launch]:
     try:
         if path.suffix == ".ncu-rep":
             with path.open("rb"):  # a missing file is a missing file, with or without ncu
-                return report_launches(path)
+                return csv_launches(report_text(path).splitlines())
         text = read_sent(path).decode("utf-8", "replace")
         if not text.strip():
             raise NotNcu("is empty")

@@ -6,8 +6,10 @@ or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists wha
 measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
 Several candidates are each held against BASE; cards of one kind also get a table over all. Between different
 devices it says first what was bought: how many times as fast, by what a case used of the old device.
+--predict-for foretells what each kernel of a profile would gain.
 Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
-against a measured one without --allow-model), 4 a file could not be read or written.
+against a measured one without --allow-model), 4 a file could not be read or written,
+5 a tool or a package is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from occbench_tools.command import entry, parser_of
+from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.compare import bought, digest, export, show
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
@@ -57,6 +59,11 @@ def parser() -> argparse.ArgumentParser:
         "--allow-model", action="store_true", help="hold a model's run against a measured one, marked as such"
     )
     words.add_argument(
+        "--predict-for", metavar="PROFILE", type=Path,
+        help="what each kernel of a profile that was taken on BASE's device would gain on CANDIDATE's: "
+        "CSV of ncu, .ncu-rep, or a CSV with kernel, time_s and dram_percent",
+    )  # fmt: skip
+    words.add_argument(
         "--export-benchmark", metavar="FILE",
         type=Path, help="Google Benchmark JSON: FILE-base.json, FILE-1.json, ... for its tools/compare.py",
     )  # fmt: skip
@@ -70,12 +77,24 @@ class Unreadable(Exception):
     """One line that says which folder cannot be read, and why."""
 
 
-def read(path: Path) -> Folder:
+def read(path: Path, samples: bool = True) -> Folder:
     """Raises Unreadable."""
     try:
-        return read_folder(path)
+        return read_folder(path, samples=samples)
     except (OSError, ValueError) as error:
         raise Unreadable(reason(path, error)) from error
+
+
+def predict(options: argparse.Namespace) -> int:
+    """--predict-for. Raises Refused, Unreadable, OSError."""
+    if len(options.candidates) > 1 or options.format not in ("table", "csv", "json"):
+        raise Refused(2, "--predict-for takes one CANDIDATE, and the formats table, csv and json")
+    from occbench_tools.compare import predicted
+
+    runs = [read(path, samples=False) for path in (options.base, *options.candidates)]
+    width = columns(options.width)
+    sys.stdout.write(predicted.text(*runs, options.predict_for, options.format, width))
+    return 0
 
 
 def run(options: argparse.Namespace) -> int:
@@ -155,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
         words.error("argument --threshold: a percentage above 0 and below 100")
     gc.disable()  # what is read lives to the end, and looking for cycles in it takes a twentieth of the time
     try:
-        return run(options)
+        return predict(options) if options.predict_for else run(options)
     except Unreadable as error:
         complain("occbench compare", error)
         return 4

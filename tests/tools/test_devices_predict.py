@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels would gain on another device: of experiments left out, and of profiles good and bad."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("rich")
+
+import made_up
+import numpy as np
+import pandas as pd
+from occbench_tools import compare
+from occbench_tools.compare.align import align
+from occbench_tools.devices import bought, features, predict, profiles
+from occbench_tools.folder import read_folder
+
+OLD, NEW = (made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200"))
+RAW = Path(__file__).with_name("ncu_raw.csv")  # of an H200
+PLAIN = "kernel,time_s,dram_percent,occupancy_theoretical,registers_per_thread,launches\n"
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough of them to tell; `python -m occbench_tools.devices OLD NEW` grows all."""
+    monkeypatch.setattr(predict, "TREES", 20)
+
+
+@pytest.fixture(scope="module")
+def cases() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The pairs of both runs, and their features."""
+    old, new = (read_folder(run, samples=False) for run in (OLD, NEW))
+    pairs, _ = align(old.valid, new.valid, False)
+    rows = bought.pairs_of(old.valid, new.valid, pairs)
+    return rows, features.of_rows(rows, old.env["gpu"])
+
+
+def test_experiments_left_out(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    """Groups of experiments unseen: the median error, how many are near, and what the intervals hold."""
+    rows, known = cases
+    groups = pd.Series(predict.folds(rows["experiment"])).astype(str)
+    assert groups.groupby(rows["experiment"]).nunique().max() == 1 and groups.nunique() == predict.FOLDS
+    found = predict.errors(known, rows["speedup"], groups)
+    assert found["error"].median() <= 0.008
+    assert (found["error"] <= 0.05).mean() >= 0.85
+    assert 0.85 <= found["covered"].mean() <= 0.95
+    alone = predict.errors(known[["dram"]], rows["speedup"], groups)
+    assert (found["error"] <= 0.05).mean() > (alone["error"] <= 0.05).mean()
+
+
+def test_what_the_suite_has_nothing_like(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    rows, known = cases
+    shared = known[list(features.SHARED)]
+    far = shared.iloc[:2].copy()
+    far.iloc[1] = shared.max() * 20
+    found = predict.predict(shared, rows["speedup"], rows["experiment"], far)
+    assert list(found["known"]) == [True, False]
+    assert (found["low"] <= found["speedup"]).all() and (found["speedup"] <= found["high"]).all()
+
+
+def test_a_profile_of_three_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The more of DRAM, the more is gained; the whole is their times together, without what is unknown."""
+    file = tmp_path / "plain.csv"
+    rows = "gemm,0.5,12,0.25,128,100\ncopy,0.3,91,1,16,50\nodd,0.2,,1,32,1\n"
+    file.write_text(PLAIN + rows)
+    compare.main([str(OLD), str(NEW), "--predict-for", str(file), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    gemm, copy, odd = found["kernels"]
+    assert gemm["low"] < gemm["speedup"] < 1.15 < 1.3 < copy["speedup"] < copy["high"]
+    assert odd["speedup"] is None and not odd["known"]
+    assert found["known_share_of_time"] == pytest.approx(0.8)
+    new = 0.5 / gemm["speedup"] + 0.3 / copy["speedup"]
+    assert found["speedup"] == pytest.approx(0.8 / new)
+    compare.main([str(OLD), str(NEW), "--predict-for", str(file), "--width", "80"])
+    out = capsys.readouterr().out
+    assert out.startswith("On NVIDIA H200 instead of NVIDIA H100 80GB HBM3: 1.")
+    assert "of the 80 % of the time that is known" in " ".join(out.split()) and "unknown" in out
+
+
+def test_a_profile_of_ncu(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its DRAM share follows from the bytes and the time where ncu does not say it."""
+    gpu = read_folder(NEW, samples=False).env["gpu"]
+    kernels = profiles.kernels_of(RAW, gpu)
+    assert len(kernels) == 1 and kernels.at[0, "launches"] == 3
+    share = (1011395072 + 2826240) / 491.2e-6 / gpu["dram_bytes_per_s_theoretical"]
+    assert kernels.at[0, "dram"] == pytest.approx(share, rel=0.05)
+    assert kernels.at[0, "registers"] == 33 and kernels.at[0, "grid"] == 1
+    assert kernels.at[0, "occupancy"] == pytest.approx(0.75)
+    assert compare.main([str(NEW), str(OLD), "--predict-for", str(RAW), "--format", "csv"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head == "kernel,launches,time_s,dram,speedup,low,high,known" and row.endswith("True")
+
+
+BAD = {
+    "": "is neither ncu's CSV",
+    "kernel,time_s\na,1\n": "lacks dram_percent",
+    PLAIN: "has no duration",
+    PLAIN + "a,1,x,1,1,1\n": "column dram: x is no number",
+    PLAIN + "a,-1,5,1,1,1\n": "column time_s: -1",
+    PLAIN + "a,1,,1,1,1\n": "no kernel's share of DRAM",
+    '"ID","Kernel Name"\n': "holds no launch",
+    '"ID","Kernel Name","CC","Metric Name","Metric Value","Metric Unit"\n'
+    '"0","k","8.0","Duration","5","us"\n': "of compute capability 8.0",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_profiles(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line that says what is wrong, and exit code 4."""
+    file = tmp_path / "profile.csv"
+    file.write_text(text)
+    assert compare.main([str(OLD), str(NEW), "--predict-for", str(file)]) == 4
+    said = capsys.readouterr()
+    assert said.out == "" and BAD[text] in said.err and said.err.count("\n") == 1
+
+
+def test_words_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(OLD), str(NEW)]
+    assert compare.main([*runs, str(NEW), "--predict-for", str(RAW)]) == 2
+    assert compare.main([*runs, "--format", "html", "--predict-for", str(RAW)]) == 2
+    assert compare.main([*runs, "--predict-for", str(tmp_path / "none")]) == 4
+    assert capsys.readouterr().err.count("\n") == 3
+
+
+def test_intervals_are_as_wide_as_errors_were() -> None:
+    told = predict.Told(np.zeros(100), np.full(100, 0.01), np.zeros(100))
+    errors = np.linspace(0.0001, 0.01, 100)
+    assert predict.reach(told, errors) == pytest.approx(0.91, abs=0.01)

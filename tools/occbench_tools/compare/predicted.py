@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench compare OLD NEW --predict-for PROFILE: what each kernel of it would gain on the new device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.command import Refused
+from occbench_tools.compare.align import align
+from occbench_tools.compare.bought import times
+from occbench_tools.compare.digest import counted, gpu
+from occbench_tools.devices import bought, features, predict, profiles
+from occbench_tools.escape import as_json, csv
+from occbench_tools.folder import Folder
+from occbench_tools.import_ncu import NotNcu
+from occbench_tools.screen import aligned, digits, wrapped
+
+ROWS = 30  # kernels of the table: those that take longest
+
+
+def table_of(old: Folder, new: Folder, profile: Path) -> pd.DataFrame:
+    """A row per kernel, longest first: kernel, launches, time_s, dram, speedup, low, high, known.
+
+    Raises Refused, and OSError where the profile cannot be read.
+    """
+    pairs, _ = align(old.valid, new.valid, False)
+    cases = bought.pairs_of(old.valid, new.valid, pairs)
+    if cases.empty:
+        raise Refused(2, f"{old.path} and {new.path} have no case in common")
+    try:
+        kernels = profiles.kernels_of(profile, old.env["gpu"])
+    except NotNcu as error:
+        raise Refused(4, str(error)) from None
+    told = kernels["dram"].notna()
+    if not told.any():
+        raise Refused(4, f"{profile}: no kernel's share of DRAM; ncu's metric is dram__throughput")
+    # The trees see what all kernels tell, and no more: what one of them lacks is not to be guessed.
+    columns = [name for name in features.SHARED if kernels.loc[told, name].notna().all()]
+    known = features.of_rows(cases, old.env["gpu"])[columns]
+    try:
+        found = predict.predict(known, cases["speedup"], cases["experiment"], kernels.loc[told, columns])
+    except ImportError:
+        raise Refused(5, "--predict-for needs scikit-learn: pip install scikit-learn") from None
+    except ValueError as error:
+        raise Refused(2, str(error)) from None
+    table = kernels[["kernel", "launches", "time_s", "dram"]].join(found)
+    table["known"] = table["known"].eq(True)
+    return table.assign(**{name: table[name].where(table["known"]) for name in ("speedup", "low", "high")})
+
+
+def whole(table: pd.DataFrame) -> tuple[float, float, float, float]:
+    """Speed-up of the kernels that are known, its low and high, and the share of the time they take.
+
+    The ends suppose that all kernels err the same way: a bound, since they do not.
+    """
+    known = table[table["known"]]
+    if known.empty:
+        return np.nan, np.nan, np.nan, 0.0
+    time = known["time_s"]
+    middle, low, high = (float(time.sum() / (time / known[c]).sum()) for c in ("speedup", "low", "high"))
+    return middle, low, high, float(time.sum() / table["time_s"].sum())
+
+
+def screen(old: Folder, new: Folder, table: pd.DataFrame, width: int) -> list[str]:
+    """One sentence on the whole, then a row per kernel."""
+    middle, low, high, share = whole(table)
+    head = f"On {gpu(new)} instead of {gpu(old)}: "
+    if share == 0:
+        head += f"unknown; the suite has nothing like these {counted(len(table), 'kernel')}."
+    else:
+        head += f"{times(middle)} times as fast ({times(low)} to {times(high)})"
+        head += "." if share == 1 else f", of the {digits(share)} of the time that is known."
+    rows = [["kernel", "launches", "time", "DRAM", "speed-up", "90 %"]]
+    total = table["time_s"].sum()
+    for row in table.head(ROWS).itertuples():
+        dram = "" if pd.isna(row.dram) else digits(row.dram)
+        gain = [times(row.speedup), f"{times(row.low)}-{times(row.high)}"] if row.known else ["unknown", ""]
+        rows.append([row.kernel, f"{row.launches:,.0f}", digits(row.time_s / total), dram, *gain])
+    lines = [*wrapped(head, width), "", *aligned(rows, width, 0)]
+    if len(table) > ROWS:
+        lines.append(f"{counted(len(table) - ROWS, 'more kernel')}: --format csv")
+    if not table["known"].all():
+        lines += wrapped("unknown: no DRAM share was measured, or the suite has nothing like it.", width)
+    return lines
+
+
+def text(old: Folder, new: Folder, profile: Path, form: str, width: int) -> str:
+    """In a format of the command: table, csv or json. Raises Refused, OSError."""
+    table = table_of(old, new, profile)
+    if form == "csv":
+        return csv(table)
+    if form == "json":
+        middle, low, high, share = (value if np.isfinite(value) else None for value in whole(table))
+        kernels = table.astype(object).where(table.notna(), None).to_dict("records")
+        return as_json(dict(speedup=middle, low=low, high=high, known_share_of_time=share, kernels=kernels))
+    return "\n".join(screen(old, new, table, width)) + "\n"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The speed-up of kernels that only the old device has run, learnt from the cases that both have.
+
+Extremely randomized trees (Geurts, Ernst and Wehenkel 2006; scikit-learn's) over what features.py says.
+Intervals are conformal: as wide as the errors were on experiments that the trees had not seen, in units of
+how far the trees disagree. A kernel further from all cases than nearly all such cases are from the others is
+unknown: the suite has nothing like it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.spatial import cKDTree
+
+TREES = 100
+LEVEL = 0.9  # of the intervals
+FOLDS = 8  # parts of the experiments, each left out once, that the intervals are calibrated on
+NEIGHBOURS = 5  # cases that a kernel must lie near to be known
+FURTHEST = 0.99  # of the cases left out lie nearer to the others than what is unknown
+FLOOR = 0.005  # least disagreement that counts: reruns of a case differ by as much
+
+
+@dataclass
+class Told:
+    """Of each kernel log speed-up, disagreement of the trees, and distance to the nearest cases."""
+
+    log_speedup: np.ndarray
+    disagreement: np.ndarray
+    distance: np.ndarray
+
+
+class Trees:
+    """Fitted to cases; says of others what it makes of them."""
+
+    def __init__(self, features: pd.DataFrame, log_speedup: np.ndarray) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor  # takes a second
+
+        self.trees = ExtraTreesRegressor(TREES, random_state=0, n_jobs=4)
+        self.trees.fit(features.to_numpy(), log_speedup)
+        spread = features.std().to_numpy()
+        self.scale = np.where(spread > 0, spread, 1)
+        self.cases = cKDTree(features.to_numpy() / self.scale)
+
+    def of(self, features: pd.DataFrame) -> Told:
+        values = features.to_numpy()
+        each = np.stack([tree.predict(values.astype(np.float32)) for tree in self.trees.estimators_])
+        near = min(NEIGHBOURS, self.cases.n)
+        distance, _ = self.cases.query(values / self.scale, [near])
+        return Told(each.mean(axis=0), each.std(axis=0) + FLOOR, distance[:, 0])
+
+
+def left_out(features: pd.DataFrame, log_speedup: np.ndarray, groups: np.ndarray) -> Told:
+    """Each group's cases as trees see them that were grown without it."""
+    told = Told(*(np.zeros(len(features)) for _ in range(3)))
+    for group in np.unique(groups):
+        here = groups == group
+        found = Trees(features[~here], log_speedup[~here]).of(features[here])
+        told.log_speedup[here], told.disagreement[here] = found.log_speedup, found.disagreement
+        told.distance[here] = found.distance
+    return told
+
+
+def reach(told: Told, log_speedup: np.ndarray) -> float:
+    """How many disagreements hold LEVEL of the errors."""
+    errors = np.abs(log_speedup - told.log_speedup) / told.disagreement
+    return float(np.quantile(errors, min(1, LEVEL * (1 + 1 / len(errors)))))
+
+
+def folds(experiments: pd.Series) -> np.ndarray:
+    """Whole experiments dealt to FOLDS groups, the largest first and each to the smallest group."""
+    sizes = np.zeros(FOLDS)
+    group = {}
+    for name, count in experiments.value_counts().sort_index().sort_values(ascending=False).items():
+        group[name] = int(sizes.argmin())
+        sizes[group[name]] += count
+    return experiments.map(group).to_numpy()
+
+
+def predict(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series, kernels: pd.DataFrame
+            ) -> pd.DataFrame:  # fmt: skip
+    """A row per kernel: speedup, low, high (LEVEL of kernels lie between), known.
+
+    cases and kernels: the same columns of features. ValueError where the cases are of one experiment alone.
+    """
+    groups = folds(experiments)
+    if len(np.unique(groups)) < 2:
+        raise ValueError("a prediction needs cases of several experiments that both devices ran")
+    logs = np.log(speedup.to_numpy())
+    before = left_out(cases, logs, groups)
+    told = Trees(cases, logs).of(kernels)
+    wide = reach(before, logs) * told.disagreement
+    return pd.DataFrame(
+        dict(
+            speedup=np.exp(told.log_speedup), low=np.exp(told.log_speedup - wide),
+            high=np.exp(told.log_speedup + wide),
+            known=told.distance <= np.quantile(before.distance, FURTHEST),
+        ),
+        index=kernels.index,
+    )  # fmt: skip
+
+
+def errors(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series) -> pd.DataFrame:
+    """Each experiment left out once: a row per case with `error` (fraction), `covered` and `known`.
+
+    Its interval is as wide as the errors of the other experiments say.
+    """
+    logs, names = np.log(speedup.to_numpy()), experiments.to_numpy()
+    told = left_out(cases, logs, names)
+    off = np.abs(logs - told.log_speedup)
+    covered, known = np.zeros(len(cases), bool), np.zeros(len(cases), bool)
+    for name in np.unique(names):
+        here = names == name
+        others = Told(*(values[~here] for values in (told.log_speedup, told.disagreement, told.distance)))
+        covered[here] = off[here] <= reach(others, logs[~here]) * told.disagreement[here]
+        known[here] = told.distance[here] <= np.quantile(others.distance, FURTHEST)
+    error = np.abs(np.expm1(told.log_speedup - logs))
+    return pd.DataFrame(dict(experiment=names, error=error, covered=covered, known=known), index=cases.index)
