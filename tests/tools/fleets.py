@@ -29,6 +29,7 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).parent))
 from made_up import newest_run
 from million import timed
+from occbench_tools import fleet
 from occbench_tools.fleet import judge
 from occbench_tools.fleet.resources import BY_NAME
 from occbench_tools.fleet.spread import QUANTILES, spread
@@ -90,46 +91,46 @@ def uuid(place: int) -> str:
     return f"GPU-{place:08x}-0000-4000-8000-000000000000"
 
 
-def write(fleet: Fleet, top: Path) -> Path:
+def write(made_up: Fleet, top: Path) -> Path:
     """DIR/HOST/UUID for each card, and racks.csv beside DIR."""
     env = json.loads((newest_run("nvidia-h200") / "env.json").read_text())
-    names = set(fleet.rows["experiment"])
+    names = set(made_up.rows["experiment"])
     env |= dict(preset="burn-in", experiments={name: env["experiments"][name] for name in names})
     text = json.dumps(env)
     assert env["gpu"]["uuid"] in text
-    columns = list(fleet.rows)
+    columns = list(made_up.rows)
     changed = [columns.index(name) for name in (*TIMES, *RATES, "sm_clock_hz", "cycles_per_pass")]
-    numbers = fleet.rows.iloc[:, changed].apply(pd.to_numeric).to_numpy(float)
+    numbers = made_up.rows.iloc[:, changed].apply(pd.to_numeric).to_numpy(float)
     power = np.array([*(1 for _ in TIMES), *(-1 for _ in RATES), 0, 1])  # of the factor of seconds
     clocks = np.array([0] * (len(changed) - 2) + [1, 1])
     template = io.StringIO()
-    marked = fleet.rows.astype(object)
+    marked = made_up.rows.astype(object)
     marked.iloc[:, changed] = "\x00"
     csv.writer(template, lineterminator="\n").writerows([columns, *marked.to_numpy().tolist()])
     pieces = template.getvalue().split("\x00")
     order = np.argsort(changed)
-    for place in range(len(fleet.seconds)):
+    for place in range(len(made_up.seconds)):
         folder = top / host(place) / uuid(place)
         folder.mkdir(parents=True)
-        factors = np.exp(fleet.seconds[place][:, None] * power + fleet.clock[place][:, None] * clocks)
+        factors = np.exp(made_up.seconds[place][:, None] * power + made_up.clock[place][:, None] * clocks)
         cells = (numbers * factors)[:, order].ravel().tolist()
         whole = [part for piece, cell in zip(pieces, cells, strict=False) for part in (piece, f"{cell:.9g}")]
         (folder / "cases.csv").write_text("".join([*whole, pieces[-1]]).replace("nan", ""))
         (folder / "env.json").write_text(text.replace(env["gpu"]["uuid"], uuid(place)))
-    hosts = sorted({host(place) for place in range(len(fleet.seconds))})
+    hosts = sorted({host(place) for place in range(len(made_up.seconds))})
     labels = "".join(f"{name},r{number // HOSTS:03}\n" for number, name in enumerate(hosts))
     (top.parent / f"{top.name}-racks.csv").write_text("host,rack\n" + labels)
     return top
 
 
-def found_in(fleet: Fleet) -> pd.DataFrame:
+def found_in(made_up: Fleet) -> pd.DataFrame:
     """What is odd about a fleet, without its files."""
-    cards, cases = fleet.seconds.shape
+    cards, cases = made_up.seconds.shape
     words = ("case_id", "status", "bound_predicted", "ceiling_kind")
-    columns = {name: fleet.rows[name].tolist() * cards for name in words}
-    columns |= dict(card=np.repeat(np.arange(cards), cases), time_median_s=np.exp(fleet.seconds).ravel())
-    columns |= dict(sm_clock_hz=np.exp(fleet.clock).ravel(), power_w=np.full(cards * cases, np.nan))
-    percent = pd.to_numeric(fleet.rows["percent_of_ceiling"]).to_numpy()
+    columns = {name: made_up.rows[name].tolist() * cards for name in words}
+    columns |= dict(card=np.repeat(np.arange(cards), cases), time_median_s=np.exp(made_up.seconds).ravel())
+    columns |= dict(sm_clock_hz=np.exp(made_up.clock).ravel(), power_w=np.full(cards * cases, np.nan))
+    percent = pd.to_numeric(made_up.rows["percent_of_ceiling"]).to_numpy()
     with tempfile.TemporaryDirectory() as room:
         store = Store(Path(room))
         columns |= dict(percent_of_ceiling=np.tile(percent, cards))
@@ -145,24 +146,37 @@ def detection(fleets: int, cards: int, odd: int) -> tuple[pd.DataFrame, int, int
     """size, resource and found of the planted; fleets with a false alarm, with odd cards and without."""
     told, alarms = [], [0, 0]
     for seed in range(fleets):
-        fleet = made(cards, seed, odd)
-        found = found_in(fleet)
+        one = made(cards, seed, odd)
+        found = found_in(one)
         named = set(zip(found["card"], found["resource"], strict=True))
-        told += [(size, r, (place, r) in named) for place, (r, size) in fleet.odd.items()]
-        planted_ones = {(place, r) for place, (r, _) in fleet.odd.items()}
+        told += [(size, r, (place, r) in named) for place, (r, size) in one.odd.items()]
+        planted_ones = {(place, r) for place, (r, _) in one.odd.items()}
         alarms[0] += bool({each for each in named if each[0] >= 0} - planted_ones)
         alarms[1] += len(found_in(made(cards, 1000 + seed))) > 0
     return pd.DataFrame(told, columns=["size", "resource", "found"]), *alarms
 
 
+def example() -> int:
+    """A rack whose clock is 2 % lower, and a card with 3 % less of DRAM."""
+    warm = {place: ("clock", 0.02) for place in range(64, 128)}
+    with tempfile.TemporaryDirectory() as room:
+        top = write(made(256, 1, {5: ("DRAM", 0.03)} | warm), Path(room) / "burn-in")
+        return fleet.main(["check", str(top), "--labels", f"{top}-racks.csv"])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Seconds, memory and finds of `occbench fleet check`.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=Path, nargs="?", help="for gigabytes of made-up folders"
+    )
+    parser.add_argument("--example", action="store_true", help="what it says of 64 cards, one of them odd")
     parser.add_argument("--cards", type=int, nargs="+", default=[1000, 3000, 10_000])
     parser.add_argument("--fleets", type=int, default=20)
     parser.add_argument("--odd", type=int, default=20)
     options = parser.parse_args()
-    print(f"spread of {len(spread()['cards'])} cards: {'; '.join(spread()['cards'])}")
+    if options.example or not options.folder:
+        return example()
+    print(f"spread of {len(spread()['cards'])} cards:", *spread()["cards"], sep="\n  ")
     for cards in options.cards:
         top = options.folder / f"fleet-{cards}"
         write(made(cards, cards, options.odd), top)

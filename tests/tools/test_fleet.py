@@ -72,7 +72,7 @@ def test_the_slow_card_is_named(slow: Path, call: Call) -> None:
     assert odd["change"] == pytest.approx(0.03, abs=0.004)
     assert odd["folder"] == str(slow / SLOW_NAME)
     code, out, _ = call(slow, "--width", "120")
-    assert f"{SLOW_NAME}  DRAM  3." in out and " % slower" in out
+    assert f"{SLOW_NAME}      1  DRAM  3." in out and " % slower" in out
     assert call(slow, "--threshold", "4")[0] == 0
 
 
@@ -127,6 +127,7 @@ def test_an_odd_rack(tmp_path: Path, call: Call) -> None:
         (each["kind"], each["name"], each["resource"]) for each in told["odd"] if each["kind"] != "card"
     }
     assert groups == {("rack", "r1", "clock"), ("host", "n0001", "clock")}
+    assert {each["within"] for each in told["odd"] if each["kind"] == "card"} == {"host n0001"}
 
 
 def env_of(folder: Path, change: Callable[[dict], object]) -> None:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable
 
+from occbench_tools.fleet.spread import spread
 from occbench_tools.predictions import errors_of, read_predictions
 
 from occbench_docs import DOCS, DocsError
@@ -61,11 +63,26 @@ def of_probes() -> str:
     return table(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
 
 
+def of_fleet_spread() -> str:
+    """What `fleet check` knows of good cards before it has seen a fleet."""
+    known = spread()
+    steady = known["steady"]
+    rows = [
+        [name, *(f"{100 * told[one]:.2f} %" for one in ("cards", "reruns")), str(len(steady.get(name, [])))]
+        for name, told in known["resources"].items()
+    ]
+    cards = Counter(card.rpartition(" ")[0] for card in known["cards"])
+    of = " and ".join(f"{count} {name}" for name, count in cards.items())
+    head = ["resource", f"from card to card, {of}", "from run to run", "cases"]
+    return table(head, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "env.json": fields,
     "example": example,
     "experiments": index,
+    "fleet-spread": of_fleet_spread,
     "frozen": of_frozen,
     "probes": of_probes,
     "runs": of_runs,

@@ -26,8 +26,9 @@ class Finding:
     change: float
     z: float
     p_value: float  # Holm's
-    count: int  # cases of a card, cards of a group
+    cards: frozenset[int]  # their places
     card: Card | None = None
+    within: str = ""  # the larger odd group that accounts for it: 'rack r7'
 
 
 @dataclass
@@ -94,15 +95,32 @@ def judge_all(found: Checked, store: Store, reference: Path | None, threshold: f
     found.judged = set(found.effects["card"])
     for place in sorted(groups.keys() - found.judged - lacking.keys()):
         found.failed.append(f"{cards[place].called}: not judged: too few valid cases")
+    members: dict[tuple[str, str], list[int]] = {}
+    for place in sorted(found.judged):
+        for kind, name in told.iloc[place].items():
+            members.setdefault((str(kind), name), []).append(place)
     found.odd = [
         Finding(
             kind=row.kind,
             name=cards[row.card].called if row.kind == "card" else row.name,
-            resource=row.resource, change=row.effect, z=row.z, p_value=row.p_holm, count=row.cases,
+            resource=row.resource, change=row.effect, z=row.z, p_value=row.p_holm,
+            cards=frozenset([row.card] if row.kind == "card" else members[row.kind, row.name]),
             card=cards[row.card] if row.kind == "card" else None,
         )
         for row in judge.odd(tests, threshold).itertuples()
     ]  # fmt: skip
+    account(found.odd, threshold)
+
+
+def account(odd: list[Finding], threshold: float) -> None:
+    """Says of each finding which larger group accounts for it: as odd as the group, in the same resource."""
+    groups = sorted((f for f in odd if f.card is None), key=lambda f: -len(f.cards))
+    for one in odd:
+        for group in groups:
+            larger = one.cards < group.cards and one.resource == group.resource
+            if larger and abs(one.change - group.change) < threshold:
+                one.within = f"{group.kind} {group.name}"
+                break
 
 
 def incomplete(

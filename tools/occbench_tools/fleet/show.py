@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from xml.etree import ElementTree
 
@@ -32,11 +33,10 @@ def change(finding: Finding) -> str:
 def verdict(found: Checked) -> str:
     """One sentence."""
     judged = f"{len(found.judged):,} of {count(len(found.cards), 'card')} judged"
-    odd = len({f.name for f in found.odd if f.kind == "card"})
-    groups = len({(f.kind, f.name) for f in found.odd if f.kind != "card"})
-    words = [judged, f"{odd} odd" if odd else "none is odd"] if found.judged else [judged]
-    if groups:
-        words.append(f"{count(groups, 'group')} of cards odd")
+    odd = Counter({f.kind: 0 for f in found.odd})
+    odd.update({(f.kind, f.name): f.kind for f in found.odd if not f.within}.values())
+    said = ", ".join(f"{count(number, kind)}" for kind, number in odd.items() if number)
+    words = [judged, f"odd: {said}" if said else "none is odd"] if found.judged else [judged]
     if found.failed:
         words.append(f"{count(len(found.failed), 'complaint')}")
     return f"{'PASS' if found.passed else 'FAIL'}: {', '.join(words)}"
@@ -44,12 +44,18 @@ def verdict(found: Checked) -> str:
 
 def as_text(found: Checked, width: int) -> list[str]:
     lines = wrapped(verdict(found), width)
-    table = [[f.kind, printable(f.name), f.resource, change(f), f"{f.z:+.1f}"] for f in found.odd[:MOST]]
+    own = [f for f in found.odd if not f.within]
+    table = [
+        [f.kind, printable(f.name), str(len(f.cards)), f.resource, change(f), f"{f.z:+.1f}"]
+        for f in own[:MOST]
+    ]
     if table:
-        head = ["odd", "which", "in", "by", "z"]
-        lines += ["", *aligned([head, *table], width, names=1, left=(0, 2))]
-    if len(found.odd) > MOST:
-        lines.append(f"and {len(found.odd) - MOST:,} more: --format json has all")
+        head = ["odd", "which", "cards", "in", "by", "z"]
+        lines += ["", *aligned([head, *table], width, names=1, left=(0, 3))]
+    if len(own) > MOST:
+        lines.append(f"and {len(own) - MOST:,} more: --format json has all")
+    if within := len(found.odd) - len(own):
+        lines += wrapped(f"{within:,} more are as odd as the group above that they belong to", width)
     for title, told in (("complaints", found.failed), ("notes", found.said)):
         if told:
             lines += ["", title]
@@ -76,7 +82,8 @@ def as_dict(found: Checked) -> dict[str, Any]:
         odd=[
             dict(
                 kind=f.kind, name=f.name, resource=f.resource, change=float(f.change), z=float(f.z),
-                p_value=float(f.p_value), **({"folder": str(f.card.folder)} if f.card else {}),
+                p_value=float(f.p_value), within=f.within,
+                **({"folder": str(f.card.folder)} if f.card else {}),
             )
             for f in found.odd
         ],
