@@ -20,7 +20,7 @@ GZIP = 16 + zlib.MAX_WBITS  # a gzip header
 LIMIT = 256 * MIB  # of any other: cases.csv, counters.csv, what ncu printed
 
 # A string whole, so that its brackets do not count, or one bracket.
-BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
+BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[][{}]', re.DOTALL)
 
 
 class NotRegular(OSError):
