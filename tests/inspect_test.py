@@ -71,6 +71,11 @@ def resources(file: Path) -> Counter[tuple[str, ...]]:
     return found
 
 
+def nested(depth: int) -> bytes:
+    """How an archive begins that holds an archive that holds ..., `depth` deep: the first member's header."""
+    return b"%-48s%-10d`\n!<arch>\n" % (b"a.a/", 68 * depth - 60)
+
+
 def ours(rows: list[dict[str, str]]) -> Counter[tuple[str, ...]]:
     names = ("registers_per_thread", "stack_bytes", "static_smem_bytes")
     return Counter((row["architecture"].rstrip("af"), *(row[name] for name in names)) for row in rows)
@@ -283,6 +288,50 @@ class Inspect(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(sentence, done.stderr)
+
+    def damaged(self) -> Iterator[tuple[str, str]]:
+        """Containers that somebody damaged, and what is said of them."""
+        corpus = ROOT / "tests/fuzz/corpus/binaries"
+        zstd, lz4, plain = (
+            (corpus / name).read_bytes() for name in ("packed_zstd", "packed_lz4", "plain_fatbin")
+        )
+        # Of the first part: the header at 16, its unpacked length at 72, its content at 80.
+        for name, content, sentence in (
+            ("claims", zstd[:72] + (1 << 40).to_bytes(8, "little") + zstd[80:], "has an impossible length"),
+            ("zstd", zstd[:90] + bytes(40) + zstd[130:], "is damaged: it cannot be unpacked"),
+            ("lz4", lz4[:80] + bytes(200) + lz4[280:], "is damaged: it cannot be unpacked"),
+            ("encrypted", plain[:80] + bytes(byte ^ 0x5A for byte in plain[80:]), "is encrypted, or packed"),
+            ("cut", plain[:2000], "has a fatbin that is cut off"),
+            (
+                "nested",
+                b"!<arch>\n" + b"".join(nested(depth) for depth in range(50_000, 0, -1)),
+                "inside an archive",
+            ),
+            ("cut.a", (corpus / "archive").read_bytes()[:9_000], "is cut off"),
+        ):
+            (self.folder / name).write_bytes(content)
+            yield name, sentence
+        thin = self.folder / "thin.a"
+        subprocess.run(["ar", "rcsT", thin, self.folder / "all.o"], check=True)
+        yield "thin.a", "is a thin archive; name its objects"
+
+    def test_damaged_containers(self) -> None:
+        for name, sentence in self.damaged():
+            with self.subTest(name):
+                done = occbench("inspect", str(self.folder / name), gpu=False)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(sentence, done.stderr)
+
+    def test_an_architecture_that_nobody_knows(self) -> None:
+        content = bytearray((self.folder / "new.cubin").read_bytes())
+        content[48:52] = (int.from_bytes(content[48:52], "little") & 0xFF0000FF | 250 << 8).to_bytes(
+            4, "little"
+        )
+        (self.folder / "unknown.cubin").write_bytes(content)
+        rows = said(self.folder / "unknown.cubin")
+        self.assertEqual({row["status"] for row in rows}, {"no occupancy: nothing is known of sm_250"})
+        self.assertEqual({row["occupancy"] for row in rows}, {""})
 
     def test_the_others_are_answered(self) -> None:
         """A file that cannot be read, beside one that can."""
