@@ -23,7 +23,7 @@ import pytest
 from pages import built
 
 CLUSTER = made_up.REPOSITORY / "tools" / "cluster"
-FEW = "--experiment shared_memory,latency_hiding"
+FEW = "--preset quick --experiment shared_memory,latency_hiding"
 SLURM = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol", "squeue")
 SOON_S = 60
 # Node n3 stops when its first rows are there, once: the test then ends it.
@@ -112,7 +112,7 @@ MPI_WORDS = {"mpirun.openmpi": ["--oversubscribe", "--allow-run-as-root"], "mpir
 def test_mpi(mpirun: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs(mpirun)
     monkeypatch.setenv("SLOW", "2")
-    words = ["run", "--preset", "quick", *FEW.split(), "--task-device", "auto", "--output", "fleet"]
+    words = ["run", *FEW.split(), "--task-device", "auto", "--output", "fleet"]
     call(mpirun, *MPI_WORDS[mpirun], "-n", "4", home / "occbench", *words, cwd=home)
     found = checked(home / "fleet")
     assert found["judged"] == 4

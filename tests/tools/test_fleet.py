@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,7 +20,7 @@ pytest.importorskip("polars")
 import fleets
 from occbench_tools import fleet
 from occbench_tools.fleet import judge, spread
-from pages import H200
+from pages import H200, built
 
 CARDS = 24
 SLOW = 5  # of them
@@ -283,6 +284,25 @@ def test_the_family_wise_error_is_the_level() -> None:
             tests, _ = judge.tested(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
             alarms += bool((tests["p_holm"] <= judge.LEVEL).any())
         assert alarms <= 200 * judge.LEVEL + 3 * np.sqrt(200 * 0.05), (cards, alarms)
+
+
+def test_the_cases_of_a_burn_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program has each of them, and runs no other."""
+    assert fleet.main(["cases"]) == 0
+    printed = capsys.readouterr().out.strip()
+    if not (program := built()):
+        pytest.skip("no occbench is built here")
+    words = [
+        program,
+        "run",
+        "--device",
+        "model:h200",
+        f"--benchmark_filter={printed}",
+        "--benchmark_list_tests",
+    ]
+    listed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+    steady = [case for cases in spread.spread()["steady"].values() for case in cases]
+    assert sorted(listed) == sorted(steady)
 
 
 def test_spread_says_whose_it_is() -> None:

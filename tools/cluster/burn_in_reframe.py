@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Burn-in as a ReFrame test: reframe -c tools/cluster/burn_in_reframe.py -r -S FleetBurnIn.num_tasks=8
 
-Each task measures its own GPU by preset quick, then `occbench fleet check` judges all of them. The test fails
+Each task measures its own GPU, then `occbench fleet check` judges all of them. The test fails
 where a card was not judged, or where the odd one among them is farther off than the reference allows.
-A site sets by -S: num_tasks, num_tasks_per_node, words (more words of `occbench run`) and against (the
+A site sets by -S: num_tasks, num_tasks_per_node, words (of `occbench run`) and against (the
 folder of a good card's run, to hold each against). $OCCBENCH names the program, if it is not on the PATH.
 """
 
@@ -22,7 +22,7 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
     valid_prog_environs: ClassVar = ["*"]
     descr = "Which GPU is odd"
     num_tasks = 4
-    words = variable(str, value="")
+    words = variable(str, value="--preset quick")
     against = variable(str, value="")
     # At most 1 % from the fleet's middle, which counts as nothing: `fleet check` tells no less.
     reference: ClassVar = {"*": {"largest_change": (0, None, 0.01, "ratio")}}
@@ -31,7 +31,7 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
     def tasks_then_check(self) -> None:
         program = os.environ.get("OCCBENCH", "occbench")
         self.executable = program
-        self.executable_opts = ["run", "--preset quick", "--task-device auto", "--output fleet", self.words]
+        self.executable_opts = ["run", "--task-device auto", "--output fleet", self.words]
         held = f"--reference {self.against}" if self.against else ""
         self.postrun_cmds = [f"{program} fleet check fleet {held} --format json > fleet.json"]
 
