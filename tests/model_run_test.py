@@ -176,7 +176,9 @@ class Speed(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(f"parameters: {name}.json (built in){borrowed}\n", done.stdout + done.stderr)
                 environment = json.loads(Path(name, "env.json").read_text())
-                self.assertEqual(environment["machine_code"], {"architecture": own, "described": described})
+                code = environment["machine_code"]
+                self.assertEqual((code["architecture"], code["described"]), (own, described))
+                self.assertTrue(all(0 < each["share"] <= 0.02 for each in code["guessed"]), code["guessed"])
 
     def test_standard_takes_less_than_a_minute(self) -> None:
         with working_folder():

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "benchmarks/sweep.hpp"
+#include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/measure/model_session.hpp"
 #include "harness/measure/predict.hpp"
@@ -161,6 +162,14 @@ TEST(Predict, SaysWhichParameterAKernelLacks) {
   EXPECT_EQ(said(computes, &P::sm_clock_hz),
             "the device's parameters lack 'sm_clock', which this kernel needs");
   EXPECT_EQ(said(loads, &P::dram_spread_s), "") << "a refinement";
+}
+
+TEST(ModelSession, KnowsWhatTheSuitesLoopsAreMadeOf) {
+  for (const int cc : {80, 89, 90, 100})
+    for (const Variant& v : variants())
+      if (const theory::Program* const program = runs_on(v, cc) ? machine_code(v, cc) : nullptr) {
+        EXPECT_LE(program->guessed_share(), theory::most_guessed) << cc << ' ' << v.family << '.' << v.name;
+      }
 }
 
 TEST(ModelSession, StopsBetweenCases) {

@@ -202,5 +202,22 @@ TEST(Model, NamesTheParameterItLacks) {
   }
 }
 
+TEST(Model, RefusesALoopOfOpcodesThatItDoesNotKnow) {
+  const auto said = [](int fmas) {
+    const std::string text =
+        "f v 16 0 0 0 1\n" + std::to_string(fmas) + "*FFMA 4 - - 00 00 00\nREDG.E 4 - - 00 00 00\n";
+    try {
+      predict(parse_programs(text).at({"f", "v"}), {},
+              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .passes = 4}, {.sm_count = 1},
+              quiet_parameters());
+      return std::string("predicted");
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(said(99), "predicted");
+  EXPECT_EQ(said(9), "the model does not know REDG, 10 % of its loop");
+}
+
 }  // namespace
 }  // namespace occbench::theory

@@ -61,6 +61,18 @@ TEST(Programs, SayWhichLineIsWrong) {
   EXPECT_EQ(complaint("f v 16 0 0 0 1\n65535*{\n}\n"), "none");
 }
 
+TEST(Programs, CountOpcodesThatTheModelDoesNotKnow) {
+  const Programs programs = parse_programs(
+      "f v 16 0 0 0 1\nf w 16 0 0 0 1\n6*FFMA 4 - - 00 11 11\nLOP3 4 - - 00 11 11\nS2R 4 0 - 00 00 00\n"
+      "LDSM.16 4 0 - 00 00 00\nREDG.E 4 - - 01 00 00\nf x 16 0 0 0 1\nFADD 4 - - 00 11 11\n");
+  for (const char* name : {"v", "w"}) {
+    EXPECT_EQ(programs.at({"f", name}).guessed, (std::vector<std::string>{"LDSM", "REDG"}));
+    EXPECT_DOUBLE_EQ(programs.at({"f", name}).guessed_share(), 0.2);
+  }
+  EXPECT_EQ(programs.at({"f", "x"}).guessed.size(), 0);
+  EXPECT_EQ(programs.at({"f", "x"}).guessed_share(), 0);
+}
+
 TEST(Programs, RepeatBlocksAndShareALoop) {
   const std::string add = "FADD 4 - - 00 11 11\n";
   const std::string fma = "FFMA 4 - - 00 11 11\n";

@@ -96,11 +96,19 @@ nlohmann::json method(const Runner& runner) {
   return all;
 }
 
-/// Whose machine code the model is told of.
+/// Whose machine code the model is told of, and of which variants' loops it does not know every opcode.
 nlohmann::json predicted_from(int cc) {
   nlohmann::json used = nlohmann::json::array();
   for (const int each : described_ccs(cc)) used.push_back(architecture(each));
-  return {{"architecture", architecture(cc)}, {"described", used}};
+  nlohmann::json guessed = nlohmann::json::array();
+  for (const Variant& v : variants()) {
+    const theory::Program* const program = runs_on(v, cc) ? machine_code(v, cc) : nullptr;
+    if (program != nullptr && !program->guessed.empty())
+      guessed.push_back({{"variant", v.family + "." + v.name},
+                         {"opcodes", program->guessed},
+                         {"share", program->guessed_share()}});
+  }
+  return {{"architecture", architecture(cc)}, {"described", used}, {"guessed", guessed}};
 }
 
 constexpr std::string_view anonymous_prefix = "anonymous-";

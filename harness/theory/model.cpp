@@ -79,6 +79,12 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
   if (const auto name = lacking(p, program); !name.empty())
     throw std::invalid_argument("the device's parameters lack '" + std::string(name) +
                                 "', which this kernel needs");
+  if (const double share = program.guessed_share(); share > most_guessed) {
+    std::string opcodes;
+    for (const std::string& opcode : program.guessed) opcodes += (opcodes.empty() ? "" : ", ") + opcode;
+    throw std::invalid_argument("the model does not know " + opcodes + ", " +
+                                std::to_string(std::lround(100 * share)) + " % of its loop");
+  }
   const Demand demand = demand_of(program, facts, shape, chip, p);
   const int active_sms = std::min(chip.sm_count, shape.grid_size);
   const int blocks_here = (shape.grid_size + active_sms - 1) / active_sms;  // of the SM that has most
@@ -111,21 +117,33 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
         some, turns, std::max(2 * some, std::floor(longest_run / instructions)));
   };
   /// Of blocks that each sweep a set of their own, on the slowest of several SMs.
+  double unsure = 0;  // cycles
   const auto of_sweeps = [&](Machine machine) {
     crew.total_blocks = blocks_here;
     const double instructions = static_cast<double>(program.loop.size()) * working * blocks_here;
     const double some = std::clamp(std::round(turns), 1.0, std::ceil(sweep_run / instructions));
     const double l2_latency = machine.l2_latency;
     Usage slowest;
+    int which = 0;
+    double distance_of_it = 1;
     for (const double distance : hardware::l2_distances) {
       machine.l2_latency = distance * l2_latency;
-      if (simulated(machine, some) > slowest.cycles) slowest = usage;
+      if (simulated(machine, some) > slowest.cycles) {
+        slowest = usage;
+        which = crew.sm;
+        distance_of_it = distance;
+      }
       ++crew.sm;
+    }
+    if (const double half = std::floor(some / 2); half > 0 && turns > some) {
+      crew.sm = which;
+      machine.l2_latency = distance_of_it * l2_latency;
+      const double later = (slowest.cycles - simulated(machine, half)) / (some - half);
+      unsure = std::abs(later - slowest.cycles / some) * (turns - some);
     }
     usage = slowest;
     return slowest.cycles * turns / some;
   };
-  double unsure = 0;  // cycles
   const auto cycles_at = [&](double clock) {
     const Machine machine = machine_of(demand, chip, p, clock, active_sms);
     if (demand.traffic.set_bytes > 0) return of_sweeps(machine);

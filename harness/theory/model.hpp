@@ -61,7 +61,8 @@ struct Prediction {
   double baseline_time_s = 0;  ///< by the largest of latency bound and throughput bounds alone
 };
 
-/// Throws std::invalid_argument naming a parameter that this program needs and the device lacks.
+/// Throws std::invalid_argument naming a parameter that this program needs and the device lacks, or opcodes
+/// of which it has too many that the model does not know.
 Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
                    const Parameters& parameters);
 

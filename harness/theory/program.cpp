@@ -18,9 +18,11 @@ struct Opcode {
   Pipe pipe;
 };
 
-// What is not here goes to `other` when it holds a scoreboard for its result, and to the ALU when it does
-// not. On an H200 what computes was timed in all warps of a block: I2F, F2I and counts of bits take the
-// special functions' pipe. Not timed: conversions to and from 64 bits, products of halves.
+// What is not here goes to `other` when it holds a scoreboard for its result, to the uniform unit when it
+// begins with a U, and to the ALU otherwise. `as_the_rule_has_it` lists those of which that is known; of the
+// rest it is a guess, which the program counts. On an H200 what computes was timed in all warps of a block:
+// I2F, F2I and counts of bits take the special functions' pipe. Not timed: conversions to and from 64 bits,
+// products of halves.
 // clang-format off
 constexpr Opcode opcodes[] = {
     {"FFMA", Pipe::fma},
@@ -69,6 +71,18 @@ constexpr Opcode opcodes[] = {
     {"WARPSYNC", Pipe::none},
     {"LDGDEPBAR", Pipe::commit_copies},
     {"EXIT", Pipe::none},
+};
+// clang-format on
+
+// clang-format off
+constexpr std::string_view as_the_rule_has_it[] = {
+    "SHF", "LOP3", "IADD3", "MOV", "ISETP", "LEA", "VIADD", "FMNMX", "FSETP", "FSEL", "PLOP3", "SEL", "PRMT",
+    "FMNMX3", "VOTE", "IABS", "IMNMX", "VIMNMX", "VIMNMX3", "VIADDMNMX", "SGXT", "BMSK", "LOP", "FCHK", "P2R",
+    "R2P", "VABSDIFF", "VABSDIFF4", "IADD", "HSETP2", "HMNMX2", "FSET",
+    "LDC", "CS2R", "S2R", "S2UR",
+    "UIADD3", "UISETP", "ULDC", "LDCU", "UMOV", "USHF", "ULOP3", "UIMAD", "ULEA", "R2UR", "UPRMT", "USEL",
+    "VOTEU", "UPLOP3", "UFLO", "UPOPC", "UBREV", "UP2UR", "UR2UP", "USGXT", "UBMSK", "UIABS", "UVIADD",
+    "UIMNMX", "UVIMNMX", "ELECT",
 };
 // clang-format on
 
@@ -147,6 +161,8 @@ Instruction instruction(std::string_view name, const Words& w) {
     i.pipe = Pipe::uniform;
   else
     i.pipe = i.write >= 0 ? Pipe::other : Pipe::alu;
+  i.guessed = known == std::end(opcodes) &&
+              std::ranges::find(as_the_rule_has_it, base) == std::end(as_the_rule_has_it);
   switch (i.pipe) {
     case Pipe::global_load:
     case Pipe::global_store:
@@ -214,6 +230,12 @@ int Program::places() const {
       loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.next; }));
 }
 
+double Program::guessed_share() const {
+  if (loop.empty()) return 0;
+  return static_cast<double>(std::ranges::count(loop, true, &Instruction::guessed)) /
+         static_cast<double>(loop.size());
+}
+
 double Program::bytes(Pipe pipe) const {
   double sum = 0;
   for (const Instruction& i : loop)
@@ -237,6 +259,7 @@ double Program::same_bytes() const {
 Programs parse_programs(std::string_view text) {
   Programs programs;
   std::vector<Program*> sharing;  // of the same loop: the variants whose lines came last
+  std::set<std::string> guessed;  // opcodes of it
   std::vector<Instruction> loop;
   struct Block {
     std::size_t copies, begin;
@@ -251,7 +274,11 @@ Programs parse_programs(std::string_view text) {
     if (!open.empty()) throw std::invalid_argument("a block lacks its }");
     place(loop);
     if (sharing.size() > 1) take(loop.size() * (sharing.size() - 1));
-    for (Program* program : sharing) program->loop = loop;
+    for (Program* program : sharing) {
+      program->loop = loop;
+      program->guessed = {guessed.begin(), guessed.end()};
+    }
+    guessed.clear();
     sharing.clear();
     loop.clear();
   };
@@ -302,6 +329,7 @@ Programs parse_programs(std::string_view text) {
       } else {
         take(copies);
         loop.insert(loop.end(), copies, instruction(name, w));
+        if (copies > 0 && loop.back().guessed) guessed.emplace(name.substr(0, name.find('.')));
       }
     }
     finish();

@@ -48,6 +48,7 @@ struct Instruction {
   bool wide = false;         ///< an integer multiply-add with the high half of its product, too
   bool in_register = false;  ///< a barrier's id or number of threads
   bool next = false;         ///< an access to global memory that begins where the warp's last one ended
+  bool guessed = false;      ///< nobody knows what executes it, nor for how long
   bool same = false;         ///< a load that every turn makes of the same address
   std::uint8_t stall = 1;    ///< cycles before the warp's next may issue
   std::int8_t write = -1;    ///< held until the result is there
@@ -72,7 +73,10 @@ struct Program {
   int block_limit = 0;  ///< threads, by __launch_bounds__; 0: none
   double passes = 1;    ///< that one turn of the loop makes
   std::vector<Instruction> loop;
+  std::vector<std::string> guessed;  ///< opcodes in it that the model does not know, ascending
 
+  /// Of the loop's instructions, those that it does not know.
+  [[nodiscard]] double guessed_share() const;
   [[nodiscard]] int count(Pipe pipe) const;
   /// Places apart that a warp stores to in global memory.
   [[nodiscard]] int places() const;
@@ -83,6 +87,9 @@ struct Program {
   /// Bytes per lane of the loads that every turn makes of the same addresses.
   [[nodiscard]] double same_bytes() const;
 };
+
+/// A loop with more than this share of opcodes that the model does not know is not predicted.
+constexpr double most_guessed = 0.02;
 
 /// By family and variant.
 using Programs = std::map<std::pair<std::string, std::string>, Program>;

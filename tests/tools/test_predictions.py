@@ -54,6 +54,11 @@ def test_another_model(known: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     (model / "env.json").write_text(json.dumps(made_up.ENV | dict(source="model")), encoding="utf-8")
     lines = printed(capsys, known, "--model", model)
     assert any(line.startswith("| waves | 4 | 50.0 % | 50.0 % | +50.0 % |") for line in lines)
+    (model / "cases.csv").write_text(
+        (model / "cases.csv").read_text(encoding="utf-8").replace("byte/s", "operation/s"), encoding="utf-8"
+    )
+    assert predictions.main([str(known), "--model", str(model)]) == 1
+    assert "no valid case has a prediction" in capsys.readouterr().err, "of another unit"
     assert predictions.main([str(known), "--model", str(known)]) == 4
     assert "not a run of the model" in capsys.readouterr().err
 
@@ -69,8 +74,10 @@ def test_table(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.startswith("| all of these | 6 | 8.0 % |") and "| 16.7 % |" in whole
     assert whole.endswith("| `waves.stream.read.b128.r3` |")
     assert outside.startswith("| clusters | 1 | 200.0 % |")
+    assert lines[9].startswith("| all, with those outside | 7 | 40.0 % |"), "the mean of six known errors"
+    assert lines[9].endswith("| `clusters.stream.read.b128.r0` |")
     assert lines[-3:] == [
-        "Outside the model, and in no total:",
+        "Outside the model, and in the second total alone:",
         "",
         f"- clusters: {described.WHY}.",
     ]
@@ -83,7 +90,7 @@ def test_table(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_plain(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, known, "--plain")
     assert "|" not in "".join(lines) and "`" not in "".join(lines)
-    assert [set(line) == {"-"} for line in lines[:8]] == [i in (1, 4, 6) for i in range(8)]
+    assert [set(line) == {"-"} for line in lines[:10]] == [i in (1, 4, 6, 8) for i in range(10)]
     heads, waves = lines[0], lines[3]
     assert heads.index("mean") + len("mean") == waves.index("9.0 %") + len("9.0 %")
 

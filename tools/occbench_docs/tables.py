@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -77,11 +78,35 @@ def of_fleet_spread() -> str:
     return table(head, rows)
 
 
+FACT = re.compile(r'^ *{"(\w+)", ([0-9.]+), "([^"]*)",', re.MULTILINE)
+
+
+def of_facts() -> str:
+    """What probes found, beside what the model holds for true."""
+    held = {
+        name: (value, unit)
+        for name, value, unit in FACT.findall(
+            (DOCS.parent / "harness/theory/hardware.hpp").read_text(encoding="utf-8")
+        )
+    }
+    _, *rows = rows_of("facts.csv")
+    found = {(name, gpu): f"{value} ({low} to {high})" for name, gpu, _, value, low, high in rows}
+    gpus = list(dict.fromkeys(row[1] for row in rows))
+    return table(
+        ["fact", "unit", "held", *(f"found on one {gpu}" for gpu in gpus)],
+        [
+            [f"`{name}`", held[name][1], held[name][0], *(found.get((name, gpu), "") for gpu in gpus)]
+            for name in dict.fromkeys(row[0] for row in rows)
+        ],
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "env.json": fields,
     "example": example,
     "experiments": index,
+    "facts": of_facts,
     "fleet-spread": of_fleet_spread,
     "frozen": of_frozen,
     "probes": of_probes,

@@ -4,7 +4,8 @@
 A Markdown table from cases.csv alone, as the README has it: per experiment and in all, the error
 predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % within: its 90th percentile;
 worst: with its sign, the case last in the line; bias: the signed median; the same for the baseline,
-min(latency bound, throughput bounds). Experiments that say they are outside the model follow below the total.
+min(latency bound, throughput bounds). Experiments that say they are outside the model follow below the total,
+and a second total has them in it.
 --model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
 place of what was said before the run: today's model against an older measurement.
 --bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
@@ -53,6 +54,8 @@ def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
             raise ValueError(f"--model {model}: measured, not a run of the model")
         said = said.set_index("case_id")
         cases = cases.assign(**{name: cases["case_id"].map(said[name]) for name in COLUMNS[1:]})
+        other_unit = cases["case_id"].map(said["throughput_unit"]) != cases["throughput_unit"]
+        cases.loc[other_unit, ["throughput_predicted", "throughput_baseline"]] = float("nan")
     errors = {
         name: cases[column].where(cases[column] > 0) / cases["throughput"] - 1
         for name, column in (("error", "throughput_predicted"), ("baseline_error", "throughput_baseline"))
@@ -93,14 +96,15 @@ def line(name: str, rows: pd.DataFrame) -> list[str]:
     return [*cells, f"{100 * rows['error'].isna().mean():.3g} %", worst]
 
 
-def lines(rows: pd.DataFrame) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
-    """The table's lines: the model's experiments, all of these, and the experiments outside of it."""
+def lines(rows: pd.DataFrame) -> list[list[list[str]]]:
+    """The table's lines: the model's experiments, all of these, the experiments outside of it, and all."""
     outside = rows["outside_model"].notna()
     each, apart = (
         [line(name, some) for name, some in part.groupby("experiment")]
         for part in (rows[~outside], rows[outside])
     )
-    return each, [line("all of these", rows[~outside])], apart
+    whole = [line("all, with those outside", rows)] if apart else []
+    return [each, [line("all of these", rows[~outside])], apart, whole]
 
 
 def verdict(rows: pd.DataFrame) -> str:
@@ -118,7 +122,7 @@ def verdict(rows: pd.DataFrame) -> str:
     apart = rows.dropna(subset="outside_model").groupby("experiment")["outside_model"].first()
     if len(apart):
         reasons = "".join(f"\n- {name}: {prose(why)}." for name, why in apart.items())
-        return f"{said}.\n\nOutside the model, and in no total:\n{reasons}"
+        return f"{said}.\n\nOutside the model, and in the second total alone:\n{reasons}"
     return f"{said}."
 
 
