@@ -14,6 +14,7 @@
 
 #include "benchmarks/benchmark_flags.hpp"
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/commands/node.hpp"
 #include "benchmarks/commands/run_options.hpp"
 #include "benchmarks/commands/run_target.hpp"
 #include "benchmarks/commands/task.hpp"
@@ -161,6 +162,11 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   Preset preset = parse_preset(o.preset);
   check_experiment_names(o.experiments);
   static_cast<void>(parse_counter_groups(o.counters));  // a wrong word is told before any device is asked for
+  if (asks_for_several(o.device)) {
+    if (asked.writes_file)
+      throw UserError(Exit::usage, "--benchmark_out is one file, and --device asks for several runs");
+    return run_on_each(o);
+  }
   if (!o.task_device.empty()) take_task_device(o);
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));

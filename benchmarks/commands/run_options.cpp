@@ -38,7 +38,8 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
           ->delimiter(',');
   command
       .add_option("--device", o->device,
-                  "Index, UUID or part of the name (default: the most capable); model:h200 or "
+                  "Index, UUID or part of the name (default: the most capable); all, or several with commas "
+                  "(0,2): a process for each at the same time, below --output a folder each; model:h200 or "
                   "model:FILE.json predicts instead, without a GPU")
       ->type_name("DEVICE");
   auto* task_device =
@@ -133,6 +134,7 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
                  "  occbench run --preset quick\n"
                  "  occbench run --experiment registers,spilling --output my-run\n"
                  "  occbench run --device model:h200\n"
+                 "  occbench run --device all --output node7\n"
                  "  srun --ntasks-per-node=8 occbench run --task-device auto --output burn-in");
   return o;
 }

@@ -178,3 +178,18 @@ def test_pictures(run: Path, tmp_path: Path) -> None:
         report.main([str(write(run, rows)), "--output", str(tmp_path / "p.html"), "--png", str(target)]) == 0
     )
     assert sorted(p.name for p in target.iterdir()) == ["shared_memory.png", "waves.png"]
+
+
+def test_different_devices_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two kinds a section with picture and tables; of one device, or a model beside it, none."""
+    old, new = (made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200"))
+    page = tmp_path / "page.html"
+    assert report.main([str(old), str(new), "--output", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    head = text[text.index("<main") : text.index("</main>")]
+    assert "NVIDIA H200 against NVIDIA H100 80GB HBM3: " in head
+    assert 'src="data:image/svg+xml;base64,' in head and "90-100 %" in head and "<td>FP32</td>" in head
+    runs = [report.Run(folder) for folder in (old, new, old)]
+    assert report.devices.section([runs[0], runs[2]]) == ""
+    runs[1].is_model = True
+    assert report.devices.section(runs) == ""

@@ -2,7 +2,8 @@
 """occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
 
 Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
-occupancy that suffices; several devices over each other. From cases.csv and env.json alone.
+occupancy that suffices; several devices over each other,
+after what each buys over the first. From cases.csv and env.json alone.
 Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 the words of the call, 4 a file
 could not be read or written.
 """
@@ -16,6 +17,7 @@ from typing import Any
 from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.escape import file_name, printable
 from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.report import devices
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
 
@@ -107,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--png", metavar="DIR", type=Path, help="occbench plot's pictures as well, into DIR")
     options = parser.parse_args(arguments)
     runs = read_runs(folders_of(options, "occbench report"), options.allow_model)
-    write(options, runs, "report.html", render(checked(runs), title_of(runs)))
+    write(options, runs, "report.html", render(checked(runs), title_of(runs), devices.section(runs)))
     if options.png:
         pictures(runs, options.png)
     return warn("occbench report", runs)

@@ -20,12 +20,16 @@ def script_json(document: dict[str, Any]) -> str:
     return re.sub("[<>&\x7f-\x9f\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def render(document: dict[str, Any], title: str) -> str:
-    """The page. document: payload.document()'s, and `sections` and `title` if it is to teach."""
+def render(document: dict[str, Any], title: str, first: str = "") -> str:
+    """The page. document: payload.document()'s, and `sections` and `title` if it is to teach.
+
+    first: HTML that stands before all sections.
+    """
     from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
 
     parts = {
         "TITLE": html(title),
+        "FIRST": first,
         "STYLE": (HERE / "report.css").read_text(encoding="utf-8"),
         "DATA": script_json(document),
         "PLOTLY": get_plotlyjs().replace("</script", "<\\/script"),

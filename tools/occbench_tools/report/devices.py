@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's first section where runs are of different devices: what each buys over the first."""
+
+from __future__ import annotations
+
+import base64
+
+import pandas as pd
+
+from occbench_tools.compare.align import align
+from occbench_tools.compare.bought import bound_rows, law_rows
+from occbench_tools.compare.environment import DIFFERENT, device_relation
+from occbench_tools.devices.bought import pairs_of, spread
+from occbench_tools.escape import html, pictured
+from occbench_tools.report.payload import Run
+
+
+def section(runs: list[Run]) -> str:
+    """HTML; nothing where all runs are of one kind of device, or have no case in common."""
+    old = runs[0]
+    parts = []
+    for new in runs[1:]:
+        if device_relation(old.env["gpu"], new.env["gpu"]) != DIFFERENT or old.is_model != new.is_model:
+            continue
+        pairs, _ = align(old.cases, new.cases, False)
+        rows = pairs_of(old.cases, new.cases, pairs)
+        if len(rows):
+            parts.append(bought(rows, old, new))
+    if not parts:
+        return ""
+    return f'<div id="devices"><h2>What another device buys</h2>{"".join(parts)}</div>'
+
+
+def bought(rows: pd.DataFrame, old: Run, new: Run) -> str:
+    """One pair: a sentence, the picture and the tables behind it."""
+    from occbench_tools import plot  # matplotlib takes a second
+    from occbench_tools.plot.devices import devices
+
+    _, median, low, high = spread(rows["speedup"])
+    said = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
+    svg = base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env))).decode()
+    picture = f'<img class="devices" alt="{html(said)}" src="data:image/svg+xml;base64,{svg}">'
+    return f'<p class="lead">{html(said)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
+
+
+def table(rows: list[list[str]]) -> str:
+    """The first row is the head."""
+    if not rows:
+        return ""
+    head, *body = rows
+    lines = "".join("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    cells = "".join(f'<th scope="col">{html(cell)}</th>' for cell in head)
+    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table></div>'
