@@ -111,8 +111,9 @@ std::string outcome(int code) {
 }  // namespace
 
 bool asks_for_several(const std::string& device) {
-  if (device.starts_with(model) && std::filesystem::exists(device.substr(model.size()))) return false;
-  return device == "all" || device.find(',') != std::string::npos;
+  if (device.find(',') == std::string::npos) return device == "all";
+  std::error_code error;  // a name that is too long is no file's
+  return !device.starts_with(model) || !std::filesystem::exists(device.substr(model.size()), error);
 }
 
 std::vector<Place> places_of(const std::string& device, const std::vector<Device>& here) {
