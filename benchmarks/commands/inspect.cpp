@@ -199,11 +199,12 @@ Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& o
 void add_inspect(CLI::App& app, int& exit_code, DeviceResolver resolve) {
   CLI::App* inspect = app.add_subcommand(
       "inspect", "Registers, spills and occupancy of every kernel in a binary; needs no GPU");
-  inspect->group("Your kernel")->footer(
-      "Example\n"
-      "  occbench inspect build/app --block-size 256\n"
-      "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
-      "  occbench inspect --diff old.cubin new.cubin --fail-on 'occupancy<old_occupancy'");
+  inspect->group("Your kernel")
+      ->footer(
+          "Example\n"
+          "  occbench inspect build/app --block-size 256\n"
+          "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
+          "  occbench inspect --diff old.cubin new.cubin --fail-on 'occupancy<old_occupancy'");
   const auto o = std::make_shared<InspectOptions>();
   inspect
       ->add_option("FILE", o->files,
