@@ -4,6 +4,7 @@
 include(GNUInstallDirs)
 
 install(TARGETS occbench)
+install(TARGETS occbench_attach_library DESTINATION lib/occbench)  # where `occbench attach` looks for it
 install(FILES ${OCCBENCH_DOCUMENTS}/occbench.bash RENAME occbench
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${OCCBENCH_DOCUMENTS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

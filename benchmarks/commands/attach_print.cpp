@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/attach_print.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "benchmarks/commands/calc_print.hpp"
+#include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/words.hpp"
+#include "harness/binary/kernel_use.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+using namespace attach;
+
+constexpr std::size_t rows_shown = 20, name_room = 40;
+
+std::string part(double share) { return text("%.1f %%", 100 * share); }
+
+std::string signed_part(double change) { return text("%+.1f %%", 100 * change); }
+
+std::string time_of(double us) {
+  if (us < 1e3) return text("%.1f us", us);
+  return us < 1e6 ? text("%.2f ms", us * 1e-3) : text("%.2f s", us * 1e-6);
+}
+
+std::string shape(const unsigned (&n)[3]) {
+  std::string words = std::to_string(n[0]);
+  if (n[1] > 1 || n[2] > 1) words += 'x' + std::to_string(n[1]);
+  if (n[2] > 1) words += 'x' + std::to_string(n[2]);
+  return words;
+}
+
+std::string share_name(double share) {
+  for (const int whole : {2, 3, 4, 8})
+    if (const double n = share * whole; std::abs(n - std::round(n)) < 1e-9)
+      return text("%.0f/%d warps", n, whole);
+  return text("%.0f %% warps", 100 * share);
+}
+
+/// What the level nearest to `share` changed. Another share of warps than asked for is said.
+std::string level_cell(const Kernel& k, const Verdict& v, double share, std::vector<int>& shown) {
+  const int target =
+      std::clamp(static_cast<int>(std::lround(share * k.blocks_per_sm)), 1, std::max(1, k.blocks_per_sm - 1));
+  const auto found = std::ranges::find(v.levels, target, &LevelFound::blocks_per_sm);
+  if (found == v.levels.end() || std::ranges::find(shown, target) != shown.end()) return "";
+  shown.push_back(target);
+  constexpr double near = 0.05;
+  const std::string said =
+      signed_part(found->change.value) + text(" ±%.1f", 50 * (found->change.high - found->change.low));
+  return std::abs(found->warps - share) < near ? said : said + text(" @%.0f %%", 100 * found->warps);
+}
+
+std::string verdict_cell(const Kernel& k, const Verdict& v, const theory::SmLimits& sm) {
+  std::string said = words_of(v.finding);
+  if (v.finding == Finding::saturated && v.saturated_to) said += text(" to %.0f %%", 100 * *v.saturated_to);
+  if (v.finding == Finding::needs_l1) said += " (" + signed_part(v.l1->value) + " without)";
+  if (v.finding == Finding::faster_lower) {
+    const auto best = std::ranges::min_element(
+        v.levels, {}, [](const LevelFound& level) { return level.from_untouched.value; });
+    said += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
+  }
+  if (v.finding == Finding::waves) said += text(" (%.1f)", k.waves(sm, k.blocks_per_sm));
+  if (!v.why.empty()) said += ": " + v.why;
+  return said;
+}
+
+std::string next_cell(const Verdict& v) {
+  if (v.next.needs.empty()) return "none";
+  if (!v.gain) return v.next.needs;
+  if (v.gain->value < no_change) return v.next.needs + ": not worth it";
+  return v.next.needs +
+         text(": -%.1f %% (%.1f to %.1f)", 100 * v.gain->value, 100 * v.gain->low, 100 * v.gain->high);
+}
+
+void print_left_alone(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
+  std::map<std::string, double> reasons;
+  for (std::size_t i = 0; i < verdicts.size(); ++i)
+    if (verdicts[i].finding == Finding::left_alone) reasons[verdicts[i].why] += all.kernels[i].total_us();
+  const double total = all.total_us();
+  std::string said;
+  for (const auto& [reason, us] : reasons)
+    said += (said.empty() ? "" : ", ") + reason + " " + part(total > 0 ? us / total : 0);
+  if (!said.empty()) out << "Left alone, of GPU time: " << said << ".\n";
+}
+
+}  // namespace
+
+void print_attached(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
+                    const std::vector<double>& levels, bool is_observed) {
+  std::uint64_t launches = 0, captured = 0;
+  for (const Kernel& k : all.kernels) {
+    launches += k.launches;
+    captured += k.captured;
+  }
+  const double total = all.total_us();
+  out << "\noccbench attach: " << grouped(launches) << " launches of "
+      << count_of(all.kernels.size(), "kernel") << " in " << grouped(all.processes.size())
+      << (all.processes.size() == 1 ? " process, " : " processes, ") << duration(total * 1e-6)
+      << " of GPU time";
+  for (const AttachedDevice& device : all.devices) out << ", " << printable(device.name);
+  out << "\n\n";
+  std::vector<csv::Row> table = {{"kernel", "grid", "block", "launches", "time", "mean"}};
+  if (is_observed) {
+    table[0].insert(table[0].end(), {"regs", "shared B", "waves"});
+  }
+  table[0].insert(table[0].end(), {"occupancy", "limited by"});
+  if (!is_observed)
+    for (const double share : levels) table[0].push_back(share_name(share));
+  if (!is_observed) table[0].push_back("verdict");
+  table[0].push_back("next step");
+  for (std::size_t i = 0; i < std::min(all.kernels.size(), rows_shown); ++i) {
+    const Kernel& k = all.kernels[i];
+    const Verdict& v = verdicts[i];
+    static const theory::SmLimits none;
+    const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
+    csv::Row row = {printable(binary::short_name(k.name, name_room)),
+                    shape(k.grid),
+                    shape(k.block),
+                    grouped(k.launches),
+                    part(total > 0 ? k.total_us() / total : 0),
+                    k.untouched_timed == 0 ? "-" : time_of(k.mean_us())};
+    if (is_observed)
+      row.insert(row.end(), {grouped(k.footprint.registers_per_thread),
+                             grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
+                             k.blocks_per_sm > 0 ? text("%.1f", k.waves(sm, k.blocks_per_sm)) : "-"});
+    row.push_back(k.blocks_per_sm > 0 ? part(v.occupancy) : "-");
+    row.push_back(v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters));
+    std::vector<int> shown;
+    if (!is_observed)
+      for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
+    if (!is_observed) row.push_back(verdict_cell(k, v, sm));
+    row.push_back(next_cell(v));
+    table.push_back(std::move(row));
+  }
+  print_aligned(out, table);
+  if (all.kernels.size() > rows_shown)
+    out << "and " << grouped(all.kernels.size() - rows_shown) << " more in kernels.csv\n";
+  out << '\n';
+  if (captured > 0)
+    out << grouped(captured) << " launches were captured into CUDA graphs: counted, not timed one by one.\n";
+  if (is_observed) return;
+  print_left_alone(out, all, verdicts);
+  out << sentence(all, verdicts) << '\n';
+}
+
+}  // namespace occbench::commands

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/attach_program.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "harness/io/check.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+constexpr int signal_exit = 128, not_runnable = 126, not_found = 127;
+
+volatile std::sig_atomic_t child = 0;
+
+void pass_on(int number) {
+  if (child > 0) kill(child, number);
+}
+
+/// What this process does about signals while the program runs; as before at the end.
+class Signals {
+ public:
+  Signals() {
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      struct sigaction action {};
+      action.sa_handler = kinds[i].second;
+      action.sa_flags = SA_RESTART;
+      sigaction(kinds[i].first, &action, &before_[i]);
+    }
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() { restore(); }
+  void restore() const {
+    for (std::size_t i = 0; i < kinds.size(); ++i) sigaction(kinds[i].first, &before_[i], nullptr);
+  }
+
+ private:
+  // A terminal sends the first two to both.
+  inline static const std::array<std::pair<int, void (*)(int)>, 4> kinds{
+      {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTERM, pass_on}, {SIGHUP, pass_on}}};
+  std::array<struct sigaction, 4> before_{};
+};
+
+}  // namespace
+
+std::string attach_library() {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const char* const name = "liboccbench_attach.so";
+  for (const char* place : {"../lib/occbench", "../harness", "."}) {
+    const std::filesystem::path path = std::filesystem::weakly_canonical(here / place / name, error);
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    if (path.string().find_first_of(" :") != std::string::npos)
+      throw UserError(Exit::tool_missing,
+                      "'" + path.string() + "' holds a blank or colon, which LD_PRELOAD cannot name");
+    return path.string();
+  }
+  throw UserError(Exit::tool_missing, std::string(name) + " is not beside this program; install both");
+}
+
+int run_attached(const std::vector<std::string>& program, const std::string& library,
+                 const std::vector<std::pair<std::string, std::string>>& variables, std::string& why) {
+  std::vector<char*> words;
+  words.reserve(program.size() + 1);
+  for (const std::string& word : program) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const char* const before = std::getenv("LD_PRELOAD");
+  const std::string preload = before == nullptr || *before == '\0' ? library : before + (':' + library);
+
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw UserError(Exit::file, "no pipe: " + std::string(strerror(errno)));
+  const Signals signals;
+  const pid_t id = fork();
+  if (id == 0) {
+    signals.restore();
+    setenv("LD_PRELOAD", preload.c_str(), 1);
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    execvp(words[0], words.data());
+    const int error = errno;
+    static_cast<void>(!write(ends[1], &error, sizeof error));
+    _exit(not_found);
+  }
+  close(ends[1]);
+  if (id < 0) {
+    close(ends[0]);
+    throw UserError(Exit::file, "no process: " + std::string(strerror(errno)));
+  }
+  child = id;
+  int error = 0;
+  const bool has_failed = read(ends[0], &error, sizeof error) == sizeof error;  // the end of a pipe: it runs
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  if (has_failed) {
+    why = "'" + program[0] + "': " + strerror(error);
+    return error == ENOENT ? not_found : not_runnable;
+  }
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  why = "'" + program[0] + "' was ended by signal " + std::to_string(WTERMSIG(status)) + ", " +
+        strsignal(WTERMSIG(status));
+  return signal_exit + WTERMSIG(status);
+}
+
+}  // namespace occbench::commands

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/collect.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <sstream>
+#include <tuple>
+
+#include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::size_t text_limit = std::size_t{64} << 20;
+
+using Fields = std::vector<std::string>;
+
+/// Throws std::invalid_argument.
+std::int64_t number(const Fields& fields, std::size_t at) {
+  if (at >= fields.size()) throw std::invalid_argument("a line is too short");
+  const std::string& text = fields[at];
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < -1)
+    throw std::invalid_argument("'" + text.substr(0, 40) + "' is no number");
+  return value;
+}
+int whole(const Fields& fields, std::size_t at) { return static_cast<int>(number(fields, at)); }
+unsigned natural(const Fields& fields, std::size_t at) { return static_cast<unsigned>(number(fields, at)); }
+
+struct Function {
+  std::size_t device = 0;
+  int registers = 0, static_smem = 0, local = 0, largest_block = 0;
+  std::string name;
+};
+
+using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, int>;
+
+/// All processes, kernel by kernel.
+class Reader {
+ public:
+  void read(const std::filesystem::path& base) {
+    ++process_;
+    numbers_.clear();
+    functions_.clear();
+    devices_.clear();
+    all_.processes.push_back({.id = base.filename().string()});
+    read_text(base.string() + ".txt");
+    read_counts(base.string() + ".counts");
+    read_launches(base.string() + ".launches");
+  }
+
+  Collected take() {
+    std::vector<std::uint32_t> order(all_.kernels.size()), place(order.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](std::uint32_t k) { return all_.kernels[k].total_us(); });
+    std::vector<Kernel> sorted;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      sorted.push_back(std::move(all_.kernels[order[i]]));
+      place[order[i]] = static_cast<std::uint32_t>(i);
+    }
+    all_.kernels = std::move(sorted);
+    for (TimedLaunch& launch : all_.launches) launch.kernel = place[launch.kernel];
+    return std::move(all_);
+  }
+
+  void complain(const std::string& line) { all_.complaints.push_back(line); }
+
+ private:
+  void read_text(const std::filesystem::path& path) {
+    const std::string content = read_file(path, text_limit);
+    for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) {
+      Fields fields{""};
+      for (const char c : content.substr(at, end - at))
+        if (c == '\t')
+          fields.emplace_back();
+        else
+          fields.back() += c;
+      try {
+        take_line(fields);
+      } catch (const std::exception& error) {
+        complain(path.filename().string() + ": " + error.what());
+        return;
+      }
+    }
+  }
+
+  void take_line(const Fields& f) {
+    if (f[0] == "process") {
+      if (number(f, 1) != protocol_version) throw std::invalid_argument("is of another version of occbench");
+      if (f.size() > 5) all_.processes.back().command = f[5];
+    } else if (f[0] == "device") {
+      take_device(f);
+    } else if (f[0] == "function") {
+      if (f.size() < 9) throw std::invalid_argument("a line is too short");
+      const auto device = devices_.find(whole(f, 2));
+      functions_[whole(f, 1)] = {.device = device == devices_.end() ? 0 : device->second,
+                                 .registers = whole(f, 3),
+                                 .static_smem = whole(f, 4),
+                                 .local = whole(f, 5),
+                                 .largest_block = whole(f, 6),
+                                 .name = f[8]};
+    } else if (f[0] == "signature") {
+      take_signature(f);
+    } else if (f[0] == "level") {
+      const int arm = whole(f, 2);
+      if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
+      Arm& level = kernel(number(f, 1)).arms[arm];
+      level.added_smem_bytes = natural(f, 3);
+      level.blocks_per_sm = whole(f, 4);
+    } else if (f[0] == "note" || f[0] == "full") {
+      complain(all_.processes.back().id + ": " +
+               (f[0] == "note" ? f.at(1)
+                               : "times of later launches are missing: the " + f.at(1) + " was reached"));
+    }
+  }
+
+  void take_device(const Fields& f) {
+    if (f.size() < 17) throw std::invalid_argument("a line is too short");
+    AttachedDevice d{.name = f[2], .uuid = f[3]};
+    d.sm = {.cc_major = whole(f, 4),
+            .cc_minor = whole(f, 5),
+            .sm_count = whole(f, 6),
+            .warp_size = whole(f, 7),
+            .max_threads_per_block = whole(f, 8),
+            .max_threads_per_sm = whole(f, 9),
+            .max_blocks_per_sm = whole(f, 10),
+            .registers_per_block = whole(f, 11),
+            .registers_per_sm = whole(f, 12),
+            .smem_per_block_bytes = natural(f, 13),
+            .smem_per_block_optin_bytes = natural(f, 14),
+            .smem_per_sm_bytes = natural(f, 15),
+            .smem_reserved_per_block_bytes = natural(f, 16)};
+    const auto known = std::ranges::find(all_.devices, d.uuid, &AttachedDevice::uuid);
+    devices_[whole(f, 1)] = static_cast<std::size_t>(known - all_.devices.begin());
+    if (known == all_.devices.end()) all_.devices.push_back(std::move(d));
+  }
+
+  void take_signature(const Fields& f) {
+    if (f.size() < 13) throw std::invalid_argument("a line is too short");
+    Kernel k{.name = "(more kernels than can be told apart)"};
+    if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
+      k.name = function->second.name;
+      k.device = function->second.device;
+      k.local_bytes = function->second.local;
+      k.footprint.registers_per_thread = function->second.registers;
+      k.footprint.static_smem_bytes = static_cast<std::size_t>(function->second.static_smem);
+      if (function->second.largest_block > 0) k.footprint.max_block_size = function->second.largest_block;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      k.grid[i] = natural(f, 3 + i);
+      k.block[i] = natural(f, 6 + i);
+    }
+    k.footprint.block_size = static_cast<int>(k.block[0] * k.block[1] * k.block[2]);
+    k.footprint.dynamic_smem_bytes = natural(f, 9);
+    k.blocks_per_sm = whole(f, 10);
+    k.arguments = f[11];
+    const int alone = whole(f, 12);
+    if (alone < 0 || alone >= static_cast<int>(Alone::end))
+      throw std::invalid_argument("a reason is not known");
+    k.alone = static_cast<Alone>(alone);
+    std::ostringstream shape;
+    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9}) shape << f[at] << ',';
+    const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread, alone};
+    const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());
+    if (is_new) all_.kernels.push_back(std::move(k));
+    numbers_[static_cast<std::size_t>(number(f, 1))] = place->second;
+  }
+
+  Kernel& kernel(std::int64_t signature) {
+    const auto found = numbers_.find(static_cast<std::size_t>(signature));
+    if (found == numbers_.end()) throw std::invalid_argument("a signature is not known");
+    return all_.kernels[found->second];
+  }
+
+  void read_counts(const std::filesystem::path& path) {
+    const std::string content = read_file(path, most_signatures * sizeof(Count));
+    for (const auto& [number, place] : numbers_) {
+      if ((number + 1) * sizeof(Count) > content.size()) continue;
+      Count count;
+      std::memcpy(&count, content.data() + number * sizeof count, sizeof count);
+      all_.kernels[place].launches += count.launches;
+      all_.kernels[place].captured += std::min(count.captured, count.launches);
+    }
+  }
+
+  void read_launches(const std::filesystem::path& path) {
+    const std::string content = read_file(path, samples_limit);
+    for (std::size_t at = 0; at + sizeof(Launch) <= content.size(); at += sizeof(Launch)) {
+      Launch launch;
+      std::memcpy(&launch, content.data() + at, sizeof launch);
+      if (launch.signature == 0) break;
+      const auto found = numbers_.find(launch.signature - 1);
+      if (found == numbers_.end() || launch.arm >= most_arms || !std::isfinite(launch.time_us) ||
+          launch.time_us < 0) {
+        complain(path.filename().string() + ": is damaged; later launches are left out");
+        return;
+      }
+      Kernel& k = all_.kernels[found->second];
+      ++k.timed;
+      if ((launch.flags & overlapped) != 0) ++k.overlapping;
+      if (launch.arm == untouched && ((launch.flags & warm_up) == 0)) {
+        k.untouched_us += static_cast<double>(launch.time_us);
+        ++k.untouched_timed;
+      }
+      if ((launch.flags & (drawn | overlapped)) == drawn) {
+        Arm& arm = k.arms[launch.arm];
+        if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
+        arm.times_us.push_back(static_cast<double>(launch.time_us));
+      }
+      all_.launches.push_back(
+          {.process = process_ - 1, .kernel = static_cast<std::uint32_t>(found->second), .launch = launch});
+    }
+    for (Kernel& k : all_.kernels)  // of a few launches alone
+      if (k.untouched_timed == 0 && k.timed > 0)
+        for (const TimedLaunch& l : all_.launches)
+          if (&all_.kernels[l.kernel] == &k && l.launch.arm == untouched) {
+            k.untouched_us += static_cast<double>(l.launch.time_us);
+            ++k.untouched_timed;
+          }
+  }
+
+  Collected all_;
+  std::uint32_t process_ = 0;
+  std::map<Key, std::size_t> places_;
+  std::map<std::size_t, std::size_t> numbers_;  // of the process's signatures: places in all_.kernels
+  std::map<int, Function> functions_;
+  std::map<int, std::size_t> devices_;
+};
+
+}  // namespace
+
+double Collected::total_us() const {
+  double sum = 0;
+  for (const Kernel& k : kernels) sum += k.total_us();
+  return sum;
+}
+
+Collected collect(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".txt") texts.push_back(entry.path());
+  std::ranges::sort(texts);
+  Reader reader;
+  for (std::filesystem::path& text : texts) try {
+      reader.read(text.replace_extension());
+    } catch (const UserError& error) {
+      reader.complain(error.what());
+    }
+  return reader.take();
+}
+
+}  // namespace occbench::attach

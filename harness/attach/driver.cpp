@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/driver.hpp"
+
+#include <dlfcn.h>
+
+#include <initializer_list>
+
+namespace occbench::attach {
+
+namespace {
+
+template <class Function>
+void find(Function& function, const char* name, const char* older = nullptr) {
+  void* found = libcuda_symbol(name);
+  if (found == nullptr && older != nullptr) found = libcuda_symbol(older);
+  function = reinterpret_cast<Function>(found);
+}
+
+}  // namespace
+
+Dlsym original_dlsym() {
+  static const auto original = [] {
+    void* found = nullptr;
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
+      if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", version);
+    return reinterpret_cast<Dlsym>(found);
+  }();
+  return original;
+}
+
+void* libcuda_symbol(const char* name) {
+  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr || original_dlsym() == nullptr) return nullptr;
+  void* const found = original_dlsym()(library, name);
+  dlclose(library);  // one reference less: the program's own stay
+  return found;
+}
+
+bool Driver::is_complete() const {
+  return ctx_get_current != nullptr && ctx_get_device != nullptr && device_get_attribute != nullptr &&
+         device_get_name != nullptr && event_create != nullptr && event_record != nullptr &&
+         event_elapsed_time != nullptr && event_destroy != nullptr && func_get_attribute != nullptr &&
+         func_set_attribute != nullptr && occupancy != nullptr && stream_is_capturing != nullptr;
+}
+
+Driver find_driver() {
+  Driver d;
+  find(d.ctx_get_current, "cuCtxGetCurrent");
+  find(d.ctx_get_device, "cuCtxGetDevice");
+  find(d.device_get_attribute, "cuDeviceGetAttribute");
+  find(d.device_get_name, "cuDeviceGetName");
+  find(d.device_get_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
+  find(d.driver_get_version, "cuDriverGetVersion");
+  find(d.event_create, "cuEventCreate");
+  find(d.event_record, "cuEventRecord");
+  find(d.event_elapsed_time, "cuEventElapsedTime_v2", "cuEventElapsedTime");
+  find(d.event_destroy, "cuEventDestroy_v2", "cuEventDestroy");
+  find(d.func_get_attribute, "cuFuncGetAttribute");
+  find(d.func_set_attribute, "cuFuncSetAttribute");
+  find(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  find(d.launch_ex, "cuLaunchKernelEx");
+  find(d.launch_ex_ptsz, "cuLaunchKernelEx_ptsz");
+  find(d.stream_is_capturing, "cuStreamIsCapturing");
+  find(d.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  find(d.func_get_name, "cuFuncGetName");
+  find(d.func_get_param_info, "cuFuncGetParamInfo");
+  find(d.kernel_get_function, "cuKernelGetFunction");
+  return d;
+}
+
+}  // namespace occbench::attach

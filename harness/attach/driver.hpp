@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's functions that the library itself calls, found at run time in the libcuda.so.1 that the
+// program has loaded: never linked, never loaded by the library.
+#pragma once
+
+#include <cuda.h>
+
+namespace occbench::attach {
+
+/// dlsym of libc (or of whoever comes next), as the library's own name stands before it.
+using Dlsym = void* (*)(void*, const char*);
+[[nodiscard]] Dlsym original_dlsym();
+
+/// A function of libcuda.so.1 by its exported name; null where it has none, or is not loaded.
+[[nodiscard]] void* libcuda_symbol(const char* name);
+
+struct Driver {
+  CUresult (*ctx_get_current)(CUcontext*) = nullptr;
+  CUresult (*ctx_get_device)(CUdevice*) = nullptr;
+  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
+  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;
+  CUresult (*device_get_uuid)(CUuuid*, CUdevice) = nullptr;
+  CUresult (*driver_get_version)(int*) = nullptr;
+  CUresult (*event_create)(CUevent*, unsigned) = nullptr;
+  CUresult (*event_record)(CUevent, CUstream) = nullptr;
+  CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
+  CUresult (*event_destroy)(CUevent) = nullptr;
+  CUresult (*func_get_attribute)(int*, CUfunction_attribute, CUfunction) = nullptr;
+  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;
+  CUresult (*occupancy)(int*, CUfunction, int, size_t) = nullptr;
+  CUresult (*launch_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
+  CUresult (*launch_ex_ptsz)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
+  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  // Of newer drivers: null where they are not there.
+  CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
+  CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
+  CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
+  CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
+
+  /// Whether all that must be there is.
+  [[nodiscard]] bool is_complete() const;
+};
+
+[[nodiscard]] Driver find_driver();
+
+/// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).
+class Relaxed {
+ public:
+  explicit Relaxed(const Driver& driver) : exchange_(driver.exchange_capture_mode) {
+    if (exchange_ != nullptr) exchange_(&mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+  ~Relaxed() {
+    if (exchange_ != nullptr) exchange_(&mode_);
+  }
+
+ private:
+  CUresult (*exchange_)(CUstreamCaptureMode*);
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+}  // namespace occbench::attach

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// The preloaded library's border: the driver's names that programs ask for, and the ways by which they ask:
+// linked, by dlsym, and by cuGetProcAddress at both levels. Everything else passes through untouched.
+//
+// A name may stand for several functions (versions, default streams), so that each original has a slot of its
+// own and a function of ours that calls it and no other.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "harness/attach/launches.hpp"
+
+#define OCCBENCH_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace occbench::attach {
+namespace {
+
+std::atomic<Launches*> state{nullptr};
+std::atomic<bool> is_inert{false};
+pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+void at_exit() {
+  if (Launches* const launches = state.load()) launches->drain();
+}
+
+/// A fork's child begins anew: what stands in the parent's files is the parent's.
+void in_child() {
+  pthread_mutex_init(&making, nullptr);
+  state.store(nullptr);
+}
+
+Launches* attached() noexcept {
+  Launches* launches = state.load(std::memory_order_acquire);
+  if (launches != nullptr || is_inert.load(std::memory_order_relaxed)) return launches;
+  pthread_mutex_lock(&making);
+  launches = state.load();
+  if (launches == nullptr && !is_inert.load()) try {
+      if (auto options = options_from_environment()) {
+        launches = new Launches(std::move(*options));
+        static std::atomic<bool> is_first{true};
+        if (is_first.exchange(false)) {
+          pthread_atfork(nullptr, nullptr, in_child);
+          std::atexit(at_exit);
+        }
+        state.store(launches, std::memory_order_release);
+      } else {
+        is_inert.store(true);
+      }
+    } catch (...) {
+      is_inert.store(true);
+    }
+  pthread_mutex_unlock(&making);
+  return launches;
+}
+
+/// Whether a hooked function is on this thread's way already: what the driver calls of itself is no launch of
+/// the program's.
+thread_local bool is_within = false;
+class Within {
+ public:
+  Within() { is_within = true; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  ~Within() { is_within = false; }
+};
+
+template <class Call>
+CUresult pass(const Request& request, const Call& original) noexcept {
+  Launches* const launches = is_within ? nullptr : attached();
+  if (launches == nullptr) return original();
+  const Within within;
+  Ticket ticket = launches->before(request);
+  if (ticket.draw.arm != untouched) {
+    const CUresult result = launches->launch_changed(request, ticket);
+    if (result == CUDA_SUCCESS) {
+      launches->after(ticket, result);
+      return result;
+    }
+    launches->refuse(ticket);
+  }
+  const CUresult result = original();
+  launches->after(ticket, result);
+  return result;
+}
+
+enum Name : int {
+  launch_kernel,
+  launch_ex,
+  launch_cooperative,
+  graph_launch,
+  get_proc_address,
+  get_proc_address_v2,
+  context_ends,
+  module_ends,
+  names
+};
+constexpr int slots = 4;
+
+struct Slot {
+  std::atomic<void*> original{nullptr};
+  bool is_per_thread = false;
+};
+Slot table[names][slots];
+
+template <class Function>
+Function original_of(Name name, int slot) {
+  return reinterpret_cast<Function>(table[name][slot].original.load(std::memory_order_acquire));
+}
+
+using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                  unsigned, CUstream, void**, void**);
+using LaunchCooperative = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                       unsigned, CUstream, void**);
+using LaunchEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+using GraphLaunch = CUresult (*)(CUgraphExec, CUstream);
+using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
+using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+using Ends = CUresult (*)(void*);
+
+template <int slot>
+CUresult on_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz, unsigned smem, CUstream stream, void** parameters, void** extra) {
+  const auto original = original_of<LaunchKernel>(launch_kernel, slot);
+  const Request request{.function = f,
+                        .config = {gx, gy, gz, bx, by, bz, smem, stream, nullptr, 0},
+                        .parameters = parameters,
+                        .extra = extra,
+                        .is_per_thread = table[launch_kernel][slot].is_per_thread};
+  return pass(request, [&] { return original(f, gx, gy, gz, bx, by, bz, smem, stream, parameters, extra); });
+}
+
+template <int slot>
+CUresult on_launch_ex(const CUlaunchConfig* config, CUfunction f, void** parameters, void** extra) {
+  const auto original = original_of<LaunchEx>(launch_ex, slot);
+  if (config == nullptr) return original(config, f, parameters, extra);
+  const Request request{.function = f,
+                        .config = *config,
+                        .parameters = parameters,
+                        .extra = extra,
+                        .is_per_thread = table[launch_ex][slot].is_per_thread};
+  return pass(request, [&] { return original(config, f, parameters, extra); });
+}
+
+template <int slot>
+CUresult on_launch_cooperative(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned smem, CUstream stream, void** parameters) {
+  const auto original = original_of<LaunchCooperative>(launch_cooperative, slot);
+  const Request request{.function = f,
+                        .config = {gx, gy, gz, bx, by, bz, smem, stream, nullptr, 0},
+                        .parameters = parameters,
+                        .is_per_thread = table[launch_cooperative][slot].is_per_thread,
+                        .kind = Alone::cooperative};
+  return pass(request, [&] { return original(f, gx, gy, gz, bx, by, bz, smem, stream, parameters); });
+}
+
+template <int slot>
+CUresult on_graph_launch(CUgraphExec graph, CUstream stream) {
+  const auto original = original_of<GraphLaunch>(graph_launch, slot);
+  Request request{.is_per_thread = table[graph_launch][slot].is_per_thread, .kind = Alone::graph};
+  request.config.hStream = stream;
+  return pass(request, [&] { return original(graph, stream); });
+}
+
+template <int slot>
+CUresult on_context_ends(void* which) {  // a CUdevice is passed on in the same register
+  if (Launches* const launches = state.load()) launches->forget(true);
+  return original_of<Ends>(context_ends, slot)(which);
+}
+
+template <int slot>
+CUresult on_module_ends(void* which) {
+  if (Launches* const launches = state.load()) launches->forget(false);
+  return original_of<Ends>(module_ends, slot)(which);
+}
+
+void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
+
+template <int slot>
+CUresult on_get_proc_address(const char* name, void** found, int version, cuuint64_t flags) {
+  const CUresult result = original_of<GetProcAddress>(get_proc_address, slot)(name, found, version, flags);
+  if (result == CUDA_SUCCESS && name != nullptr && found != nullptr && *found != nullptr)
+    *found = ours_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  return result;
+}
+
+template <int slot>
+CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuuint64_t flags,
+                                CUdriverProcAddressQueryResult* status) {
+  const CUresult result =
+      original_of<GetProcAddressV2>(get_proc_address_v2, slot)(name, found, version, flags, status);
+  if (result == CUDA_SUCCESS && name != nullptr && found != nullptr && *found != nullptr) {
+    // By this name a caller of version 12 or newer is given the newer function.
+    constexpr int has_five_arguments = 12'000;
+    if (std::strcmp(name, "cuGetProcAddress") == 0 && version >= has_five_arguments)
+      name = "cuGetProcAddress_v2";
+    *found = ours_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  }
+  return result;
+}
+
+#define OCCBENCH_SLOTS(function)                                                     \
+  {                                                                                  \
+    reinterpret_cast<void*>(&function<0>), reinterpret_cast<void*>(&function<1>),    \
+        reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
+  }
+void* const ours[names][slots] = {
+    OCCBENCH_SLOTS(on_launch_kernel),      OCCBENCH_SLOTS(on_launch_ex),
+    OCCBENCH_SLOTS(on_launch_cooperative), OCCBENCH_SLOTS(on_graph_launch),
+    OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
+    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_module_ends)};
+
+struct Hooked {
+  const char* name;
+  Name kind;
+  bool is_per_thread;
+};
+constexpr Hooked hooked[] = {
+    {"cuLaunchKernel", launch_kernel, false},
+    {"cuLaunchKernel_ptsz", launch_kernel, true},
+    {"cuLaunchKernelEx", launch_ex, false},
+    {"cuLaunchKernelEx_ptsz", launch_ex, true},
+    {"cuLaunchCooperativeKernel", launch_cooperative, false},
+    {"cuLaunchCooperativeKernel_ptsz", launch_cooperative, true},
+    {"cuGraphLaunch", graph_launch, false},
+    {"cuGraphLaunch_ptsz", graph_launch, true},
+    {"cuGetProcAddress", get_proc_address, false},
+    {"cuGetProcAddress_v2", get_proc_address_v2, false},
+    {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},
+    {"cuCtxDestroy", context_ends, false},
+    {"cuCtxDestroy_v2", context_ends, false},
+    {"cuDevicePrimaryCtxReset", context_ends, false},
+    {"cuDevicePrimaryCtxReset_v2", context_ends, false},
+    {"cuDevicePrimaryCtxRelease", context_ends, false},
+    {"cuDevicePrimaryCtxRelease_v2", context_ends, false},
+    {"cuModuleUnload", module_ends, false},
+    {"cuLibraryUnload", module_ends, false},
+};
+
+const Hooked* find(const char* name) {
+  if (name[0] != 'c' || name[1] != 'u') return nullptr;
+  for (const Hooked& h : hooked)
+    if (std::strcmp(h.name, name) == 0) return &h;
+  return nullptr;
+}
+
+/// Our function for this original; the original itself where it is none that is hooked, ours already, or all
+/// slots are taken.
+void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
+  const Hooked* const h = find(name);
+  if (h == nullptr) return original;
+  for (int slot = 0; slot < slots; ++slot)
+    if (ours[h->kind][slot] == original) return original;
+  static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&taking);
+  void* result = original;
+  for (int slot = 0; slot < slots; ++slot) {
+    Slot& s = table[h->kind][slot];
+    if (s.original.load() == nullptr) {
+      s.is_per_thread = is_per_thread || h->is_per_thread;
+      s.original.store(original, std::memory_order_release);
+    }
+    if (s.original.load() == original) {
+      result = ours[h->kind][slot];
+      break;
+    }
+  }
+  pthread_mutex_unlock(&taking);
+  static_cast<void>(attached());  // a process that asks for these uses the driver, whatever it launches
+  return result;
+}
+
+/// For a program that is linked to the driver: the original by its name, and then ours for it.
+template <class Function>
+Function linked(const char* name) {
+  void* const original = libcuda_symbol(name);
+  return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
+}
+
+}  // namespace
+}  // namespace occbench::attach
+
+using namespace occbench::attach;
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) void* occbench_attach_dlsym = nullptr;
+
+/// Our function for what dlsym is asked for; null where the original is to answer.
+__attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* handle, const char* name) {
+  const auto original = original_dlsym();
+  occbench_attach_dlsym = reinterpret_cast<void*>(original);
+  if (name == nullptr || original == nullptr || find(name) == nullptr) return nullptr;
+  void* found = libcuda_symbol(name);
+  if (found == nullptr) return nullptr;
+  // A handle that has no such name is answered by the original, with its error.
+  if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && original(handle, name) == nullptr) return nullptr;
+  return ours_for(name, found, false);
+}
+}
+
+// dlsym looks at its return address (RTLD_NEXT), so the original is jumped to and not called.
+#if defined(__x86_64__)
+__asm__(
+    ".text\n.globl dlsym\n.type dlsym,@function\n"
+    "dlsym:\n"
+    "  push %rdi\n"
+    "  push %rsi\n"
+    "  sub $8, %rsp\n"
+    "  call occbench_attach_find\n"
+    "  add $8, %rsp\n"
+    "  pop %rsi\n"
+    "  pop %rdi\n"
+    "  test %rax, %rax\n"
+    "  jz 1f\n"
+    "  ret\n"
+    "1: mov occbench_attach_dlsym(%rip), %rax\n"
+    "  jmp *%rax\n"
+    ".size dlsym, .-dlsym\n");
+#elif defined(__aarch64__)
+__asm__(
+    ".text\n.globl dlsym\n.type dlsym,%function\n"
+    "dlsym:\n"
+    "  stp x29, x30, [sp, #-32]!\n"
+    "  mov x29, sp\n"
+    "  stp x0, x1, [sp, #16]\n"
+    "  bl occbench_attach_find\n"
+    "  mov x16, x0\n"
+    "  ldp x0, x1, [sp, #16]\n"
+    "  ldp x29, x30, [sp], #32\n"
+    "  cbz x16, 1f\n"
+    "  mov x0, x16\n"
+    "  ret\n"
+    "1: adrp x16, occbench_attach_dlsym\n"
+    "  ldr x16, [x16, #:lo12:occbench_attach_dlsym]\n"
+    "  br x16\n"
+    ".size dlsym, .-dlsym\n");
+#else
+#error "no dlsym for this architecture"
+#endif
+
+// For programs that are linked to libcuda.so.1. The names are given to the assembler: cuda.h has macros of
+// them.
+#define OCCBENCH_LINKED(type, symbol, parameters, arguments)              \
+  OCCBENCH_EXPORT CUresult occbench_##symbol parameters __asm__(#symbol); \
+  CUresult occbench_##symbol parameters {                                 \
+    static const auto ours = linked<type>(#symbol);                       \
+    return ours == nullptr ? CUDA_ERROR_NOT_INITIALIZED : ours arguments; \
+  }
+#define OCCBENCH_SHAPE                                                                                       \
+  CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned smem, \
+      CUstream stream
+OCCBENCH_LINKED(LaunchKernel, cuLaunchKernel, (OCCBENCH_SHAPE, void** p, void** e),
+                (f, gx, gy, gz, bx, by, bz, smem, stream, p, e))
+OCCBENCH_LINKED(LaunchKernel, cuLaunchKernel_ptsz, (OCCBENCH_SHAPE, void** p, void** e),
+                (f, gx, gy, gz, bx, by, bz, smem, stream, p, e))
+OCCBENCH_LINKED(LaunchCooperative, cuLaunchCooperativeKernel, (OCCBENCH_SHAPE, void** p),
+                (f, gx, gy, gz, bx, by, bz, smem, stream, p))
+OCCBENCH_LINKED(LaunchCooperative, cuLaunchCooperativeKernel_ptsz, (OCCBENCH_SHAPE, void** p),
+                (f, gx, gy, gz, bx, by, bz, smem, stream, p))
+OCCBENCH_LINKED(LaunchEx, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void** p, void** e),
+                (c, f, p, e))
+OCCBENCH_LINKED(LaunchEx, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e),
+                (c, f, p, e))
+OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch, (CUgraphExec g, CUstream s), (g, s))
+OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch_ptsz, (CUgraphExec g, CUstream s), (g, s))
+OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int v, cuuint64_t flags),
+                (n, f, v, flags))
+OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,
+                (const char* n, void** f, int v, cuuint64_t flags, CUdriverProcAddressQueryResult* s),
+                (n, f, v, flags, s))
+OCCBENCH_LINKED(Ends, cuCtxDestroy_v2, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxReset_v2, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuModuleUnload, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
+
+// Ends that run no handlers: Python's child processes leave so.
+#define OCCBENCH_LEAVE(symbol)                                                                          \
+  extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int);                         \
+  void symbol(int status) {                                                                             \
+    if (Launches* const launches = state.load()) launches->drain();                                     \
+    static const auto original = reinterpret_cast<void (*)(int)>(original_dlsym()(RTLD_NEXT, #symbol)); \
+    original(status);                                                                                   \
+    std::abort();                                                                                       \
+  }
+OCCBENCH_LEAVE(_exit)
+OCCBENCH_LEAVE(_Exit)

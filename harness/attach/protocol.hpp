@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the preloaded library and the command that reads its files agree on.
+//
+// Each process has three files in the folder: NAME.txt, lines of fields between tabs; NAME.counts, a Count
+// for each signature; and NAME.launches, a Launch for each that was timed. The last two are mapped, so that
+// they are whole however the process ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace occbench::attach {
+
+constexpr int protocol_version = 1;
+
+// The environment of the program.
+constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
+constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
+
+/// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
+/// resident blocks, levels from the third on.
+constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
+
+constexpr std::size_t most_signatures = 65'536;
+
+struct Count {
+  std::uint64_t launches = 0;
+  std::uint64_t captured = 0;  ///< of them, into a graph: no launch that could be timed
+};
+
+/// Of one timed launch. Written last to first: `signature` is 0 until all else stands.
+struct Launch {
+  std::uint32_t signature = 0;  ///< its number plus 1
+  std::uint8_t arm = untouched;
+  std::uint8_t flags = 0;
+  std::uint16_t thread = 0;
+  float time_us = 0;
+  std::uint32_t sequence = 0;  ///< of the process's launches
+};
+static_assert(sizeof(Launch) == 16);
+
+enum Flag : std::uint8_t {
+  warm_up = 1,     ///< among the first of its signature
+  overlapped = 2,  ///< another stream had work that was not known to be done
+  drawn = 4,       ///< of a permuted block; others are only counted with the time
+};
+
+/// Why the launches of a signature are never changed; the words are those of kernels.csv.
+enum class Alone : int {
+  no = 0,
+  cooperative,
+  cluster,
+  one_residency,
+  one_block,
+  nccl,
+  graph,
+  dependent,
+  own_carveout,
+  attribute,
+  not_asked,
+  no_answer,
+  too_many,
+  no_level,
+  end,
+};
+constexpr const char* words_of_alone[] = {
+    "",
+    "cooperative launch",
+    "cluster launch",
+    "grid within one residency",
+    "one block per SM",
+    "NCCL",
+    "CUDA graph",
+    "programmatic dependent launch",
+    "sets its own carve-out",
+    "launch attribute that is not known",
+    "not asked for",
+    "no answer from the driver",
+    "too many signatures",
+    "no level within the shared memory limit",
+};
+static_assert(sizeof words_of_alone / sizeof *words_of_alone == static_cast<int>(Alone::end));
+
+}  // namespace occbench::attach

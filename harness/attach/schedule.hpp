@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which arm the next launch of a signature is: seeded permuted blocks, until each arm is known well enough,
+// within a budget. Knows no driver.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "harness/attach/protocol.hpp"
+
+namespace occbench::attach {
+
+struct Plan {
+  std::uint64_t seed = 1;
+  double precision = 0.005;  ///< of an arm's median, half the width of its interval, relative
+  int warm_up = 3;           ///< launches of a signature that count for nothing
+  std::size_t most_samples = 256;
+};
+
+/// What throttling has cost the program so far, and may cost.
+class Budget {
+ public:
+  explicit Budget(double share) : share_(share) {}
+  void ran(double natural_us) { total_us_ += natural_us; }
+  /// Reserves what a launch will probably cost; false where that is more than is left.
+  bool reserve(double extra_us) {
+    if (extra_us > 0 && reserved_us_ + spent_us_ + extra_us > share_ * total_us_) return false;
+    reserved_us_ += extra_us;
+    return true;
+  }
+  void spend(double reserved_us, double extra_us) {
+    reserved_us_ -= reserved_us;
+    spent_us_ += extra_us;
+  }
+  [[nodiscard]] double spent() const { return total_us_ > 0 ? spent_us_ / total_us_ : 0; }
+
+ private:
+  double share_;
+  double total_us_ = 0, spent_us_ = 0, reserved_us_ = 0;
+};
+
+/// The arms of one signature.
+class Schedule {
+ public:
+  /// `warps[a]`: share of the natural warps that arm `a` has; untouched and pinned have 1.
+  Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps);
+
+  struct Draw {
+    int arm = untouched;
+    bool of_block = false;
+    bool is_warm_up = false;
+    double reserved_us = 0;
+  };
+  /// The next launch. Within a block each arm that is not known yet comes once; where the budget has no room
+  /// for the arm that is due, the launch stays natural and the arm stays due.
+  Draw next(Budget& budget);
+  /// The draw was not followed: the arm is due again. With `never`, it is no arm any more.
+  void refuse(const Draw& draw, Budget& budget, bool never);
+  void timed(const Draw& draw, double time_us, Budget& budget);
+  /// Whether each arm is known, or cannot be.
+  [[nodiscard]] bool is_known() const;
+  [[nodiscard]] double natural_us() const { return natural_us_; }
+
+ private:
+  struct Arm {
+    double warps = 1;
+    bool is_open = true;
+    std::size_t looked_at = 0;
+    std::vector<double> times;
+  };
+  void refill();
+  std::uint64_t random();
+
+  Plan plan_;
+  std::uint64_t state_;
+  std::vector<Arm> arms_;
+  std::vector<int> due_;  ///< the last comes next
+  int seen_ = 0;
+  double natural_us_ = 0;  ///< mean of untouched launches, the last counted most
+};
+
+}  // namespace occbench::attach

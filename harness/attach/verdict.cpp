@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "harness/statistics/statistics.hpp"
+#include "harness/theory/cliffs.hpp"
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::size_t least = 6;  // samples of an interval of 95 %
+
+struct Median {
+  double value = 0, error = 0;  ///< the error relative: half the interval
+};
+
+std::optional<Median> median_of(const Kernel& k, int arm) {
+  const auto found = k.arms.find(arm);
+  if (found == k.arms.end() || found->second.times_us.size() < least) return std::nullopt;
+  const auto m = statistics::median_interval(found->second.times_us);
+  if (m.median <= 0) return std::nullopt;
+  return Median{.value = m.median, .error = m.relative_half_width()};
+}
+
+Change change_of(const Median& now, const Median& before) {
+  const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
+  return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
+}
+
+/// Median distance from the median, over the median.
+double spread(const std::vector<double>& times) {
+  const double middle = statistics::median(times);
+  std::vector<double> distances;
+  for (const double t : times) distances.push_back(std::abs(t - middle));
+  return statistics::median(distances) / middle;
+}
+
+/// What whole waves alone would make of the time, were the rate that of the device at any residency.
+double wave_change(const Kernel& k, const theory::SmLimits& sm, int blocks) {
+  if (k.blocks_per_sm < 1 || blocks < 1 || k.waves(sm, k.blocks_per_sm) >= many_waves) return 0;
+  const double natural = std::ceil(k.waves(sm, k.blocks_per_sm)) * k.blocks_per_sm;
+  return std::ceil(k.waves(sm, blocks)) * blocks / natural - 1;
+}
+
+std::string grouped_text(std::int64_t number, const char* what, bool has_plural) {
+  const std::int64_t size = std::abs(number);
+  return std::to_string(size) + " " + what + (has_plural && size != 1 ? "s" : "") +
+         (number < 0 ? " fewer" : " more");
+}
+
+/// The cheapest change that lets one block more be resident, as part of what there is of its resource.
+NextStep next_step(const Kernel& k, const theory::SmLimits& sm) {
+  theory::Footprint f = k.footprint;
+  f.dynamic_smem_bytes += f.static_smem_bytes;  // one resource here
+  f.static_smem_bytes = 0;
+  const theory::AllCliffs cliffs = theory::cliffs(sm, f);
+  NextStep best;
+  double part = 2;
+  const auto offer = [&](const theory::Cliffs& dial, std::int64_t own, const char* what, bool has_plural) {
+    if (!dial.gains || own <= 0) return;
+    const double asked = std::abs(static_cast<double>(dial.gains->delta)) / static_cast<double>(own);
+    if (asked >= part) return;
+    part = asked;
+    best = {grouped_text(dial.gains->delta, what, has_plural), dial.gains->blocks_per_sm};
+  };
+  offer(cliffs.registers, f.registers_per_thread, "register", true);
+  offer(cliffs.dynamic_smem, static_cast<std::int64_t>(f.dynamic_smem_bytes), "B shared memory", false);
+  if (!best.needs.empty()) return best;
+  if (const auto both = theory::gains_together(sm, f))
+    return {std::to_string(-both->registers.delta) + " registers and " +
+                grouped_text(both->dynamic_smem.delta, "B shared memory", false),
+            both->registers.blocks_per_sm};
+  return {};
+}
+
+std::string more_launches(double count) {
+  char text[64];
+  std::snprintf(text, sizeof text, "about %.0f launches more", std::max(1.0, std::ceil(count)));
+  return text;
+}
+
+/// Gain of time when as many warps are resident as the next step allows: time = a + b / warps through the two
+/// highest levels, which bends least. Never below no change.
+Change gain_of(const LevelFound& level, const Change& corrected, int natural_blocks, int next_blocks) {
+  const double rise = 1 / level.warps - 1;
+  const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
+  const auto gain = [&](double change) { return std::clamp(change / rise * step, 0.0, step); };
+  return {.value = gain(corrected.value), .low = gain(corrected.low), .high = gain(corrected.high)};
+}
+
+}  // namespace
+
+const char* words_of(Finding finding) {
+  switch (finding) {
+    case Finding::left_alone:
+      return "left alone";
+    case Finding::observed:
+      return "";
+    case Finding::unknown:
+      return "unknown";
+    case Finding::needs_l1:
+      return "needs L1";
+    case Finding::faster_lower:
+      return "faster lower";
+    case Finding::needs_occupancy:
+      return "needs occupancy";
+    case Finding::waves:
+      return "waves";
+    case Finding::saturated:
+      return "saturated";
+    case Finding::little:
+      return "helps little";
+  }
+  return "";
+}
+
+Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+  Verdict v;
+  const theory::Occupancy o = theory::occupancy(sm, k.footprint);
+  const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
+  const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
+  v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
+  const bool theory_agrees = o.launchable() && o.blocks_per_sm == k.blocks_per_sm;
+  if (theory_agrees) {
+    v.limiters = o.limiters;
+    v.next = next_step(k, sm);
+  }
+  if (k.alone != Alone::no) {
+    v.finding = Finding::left_alone;
+    v.why = words_of_alone[static_cast<int>(k.alone)];
+    return v;
+  }
+  if (k.arms.empty()) {
+    v.finding = Finding::observed;
+    return v;
+  }
+
+  const auto untouched_time = median_of(k, untouched), pinned_time = median_of(k, pinned);
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [arm, times] : k.arms) fewest = std::min(fewest, times.times_us.size());
+  if (!k.arms.contains(untouched) || !k.arms.contains(pinned)) fewest = 0;
+  if (untouched_time && pinned_time) {
+    v.l1 = change_of(*pinned_time, *untouched_time);
+    for (const auto& [arm, times] : k.arms) {
+      if (arm < first_level) continue;
+      const auto time = median_of(k, arm);
+      if (!time) continue;
+      v.levels.push_back({.blocks_per_sm = times.blocks_per_sm,
+                          .warps = static_cast<double>(times.blocks_per_sm) / k.blocks_per_sm,
+                          .samples = times.times_us.size(),
+                          .change = change_of(*time, *pinned_time),
+                          .from_untouched = change_of(*time, *untouched_time),
+                          .wave_change = wave_change(k, sm, times.blocks_per_sm)});
+    }
+    std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  }
+  const auto unknown = [&](const std::string& why) {
+    v.finding = Finding::unknown;
+    v.why = why;
+    return v;
+  };
+  const double launches_per_sample =
+      static_cast<double>(k.launches) / static_cast<double>(std::max<std::size_t>(fewest, 1));
+  if (k.launches == k.captured) return unknown("captured into CUDA graphs");
+  if (const double part = untouched_time ? spread(k.arms.at(untouched).times_us) : 0; part > most_spread) {
+    char text[80];
+    std::snprintf(text, sizeof text, "times of untouched launches vary by %.0f %%: several kinds",
+                  100 * part);
+    return unknown(text);
+  }
+  int highest = 0;
+  for (const auto& [arm, times] : k.arms)
+    if (arm >= first_level) highest = std::max(highest, times.blocks_per_sm);
+  if (!untouched_time || !pinned_time || v.levels.empty() || v.levels.front().blocks_per_sm < highest)
+    return unknown(k.overlapping * 2 > k.timed
+                       ? "other streams run beside it"
+                       : more_launches(fewest == 0
+                                           ? std::max(6.0 * static_cast<double>(k.launches), 60.0)
+                                           : static_cast<double>(least - fewest) * launches_per_sample));
+  const LevelFound& first = v.levels.front();
+  const double error = (first.change.high - first.change.low) / 2;
+  if (error > worth_it)
+    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth_it, 2) - 1)));
+
+  // Whole waves are taken out before the slope is judged.
+  const auto corrected = [](const LevelFound& level) {
+    const double waves = 1 + level.wave_change;
+    return Change{.value = (1 + level.change.value) / waves - 1,
+                  .low = (1 + level.change.low) / waves - 1,
+                  .high = (1 + level.change.high) / waves - 1};
+  };
+  const Change slope = corrected(first);
+  if (!v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
+    v.gain = gain_of(first, slope, k.blocks_per_sm, v.next.blocks_per_sm);
+  for (const LevelFound& level : v.levels) {
+    if (corrected(level).value >= no_change) break;
+    v.saturated_to = level.warps;
+  }
+
+  const bool lower_is_faster = std::ranges::any_of(
+      v.levels, [](const LevelFound& level) { return level.from_untouched.high < -no_change; });
+  if (lower_is_faster) {
+    v.finding = Finding::faster_lower;
+  } else if (v.l1->low > worth_it) {
+    v.finding = Finding::needs_l1;
+  } else if (slope.low > no_change && (v.gain ? v.gain->value >= worth_it : slope.value >= worth_it)) {
+    v.finding = Finding::needs_occupancy;
+  } else if (first.change.value >= worth_it && slope.value < no_change) {
+    v.finding = Finding::waves;
+  } else if (slope.value < no_change) {
+    v.finding = Finding::saturated;
+  } else {
+    v.finding = Finding::little;
+  }
+  return v;
+}
+
+std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, changed = 0;
+  Change gain;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
+    const Finding finding = verdicts[i].finding;
+    if (finding != Finding::left_alone && finding != Finding::observed && finding != Finding::unknown)
+      changed += share;
+    if (finding != Finding::needs_occupancy) continue;
+    held += share;
+    if (!verdicts[i].gain) continue;
+    gain.value += share * verdicts[i].gain->value;
+    gain.low += share * verdicts[i].gain->low;
+    gain.high += share * verdicts[i].gain->high;
+  }
+  char text[300];
+  if (changed == 0)
+    std::snprintf(text, sizeof text, "No kernel is known well enough to judge.");
+  else if (held == 0)
+    std::snprintf(text, sizeof text,
+                  "No kernel needs more occupancy, of those judged, which hold %.0f %% of GPU time.",
+                  100 * changed);
+  else if (gain.value == 0)
+    std::snprintf(
+        text, sizeof text,
+        "Kernels that need occupancy hold %.0f %% of GPU time, and none has a next step. Judged: kernels "
+        "with %.0f %% of GPU time.",
+        100 * held, 100 * changed);
+  else
+    std::snprintf(
+        text, sizeof text,
+        "Kernels that need occupancy hold %.0f %% of GPU time; the next step in each would gain about "
+        "%.1f %% (%.1f to %.1f). Judged: kernels with %.0f %% of GPU time.",
+        100 * held, 100 * gain.value, 100 * gain.low, 100 * gain.high, 100 * changed);
+  return text;
+}
+
+}  // namespace occbench::attach

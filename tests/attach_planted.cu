@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose kernels' need of occupancy is known from how they are made, for `occbench attach`. Prints a
+// checksum of each kernel's output: what is attached to it may not change one bit.
+//
+//   attach_planted [LAUNCHES]
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+constexpr int threads = 256;
+
+void check(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
+  std::exit(1);
+}
+
+/// Each load depends on the one before, in memory that no cache holds: only more warps hide the latency.
+__global__ void needs_occupancy(const unsigned* next, unsigned* out, unsigned mask, int steps) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned at = (i * 2654435761u) & mask;
+  for (int s = 0; s < steps; ++s) at = next[at];
+  out[i] = at;
+}
+
+/// Eight independent chains of FMAs in each thread: a few warps fill the pipe.
+__global__ void saturated(float* out, int steps) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x[8];
+  for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(i + k);
+  for (int s = 0; s < steps; ++s)
+    for (int k = 0; k < 8; ++k) x[k] = x[k] * 0.999f + 0.5f;
+  float sum = 0;
+  for (int k = 0; k < 8; ++k) sum += x[k];
+  out[i] = sum;
+}
+
+/// Each warp goes again and again over 16 KiB of its block's own: eight blocks fit in the L1 where all of it
+/// is cache, and none where all of it is shared memory.
+__global__ void needs_l1(const float* data, float* out, int floats, int rounds) {
+  const float* const own = data + static_cast<size_t>(blockIdx.x) * floats;
+  float sum = 0;
+  for (int r = 0; r < rounds; ++r)
+    for (int k = threadIdx.x; k < floats; k += blockDim.x) sum += __ldca(own + ((k * 33 + r) & (floats - 1)));
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+/// Shares of the L2: with few blocks at a time their data stays in it; with all of them it does not.
+__global__ void faster_lower(const float4* data, float* out, int vectors, int rounds) {
+  const float4* const own = data + static_cast<size_t>(blockIdx.x) * vectors;
+  float sum = 0;
+  for (int r = 0; r < rounds; ++r)
+    for (int k = threadIdx.x; k < vectors; k += blockDim.x) {
+      const float4 v = __ldcg(own + k);
+      sum += v.x + v.y * v.z - v.w;
+    }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+/// The same work as `saturated`, with a grid that a level cuts into one wave more.
+__global__ void waves(float* out, int steps) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x[8];
+  for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(i + k);
+  for (int s = 0; s < steps; ++s)
+    for (int k = 0; k < 8; ++k) x[k] = x[k] * 0.998f + 0.25f;
+  float sum = 0;
+  for (int k = 0; k < 8; ++k) sum += x[k];
+  out[i] = sum;
+}
+
+/// All of its blocks wait for each other: with fewer resident it would never end.
+__global__ void barrier(unsigned* arrived, unsigned* out, unsigned round) {
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1u);
+    while (atomicAdd(arrived, 0u) < gridDim.x * (round + 1)) {
+    }
+  }
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = round;
+}
+
+/// How long it runs is in what its pointer points to, which no signature shows.
+__global__ void two_kinds(const int* steps, float* out) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x = static_cast<float>(i);
+  for (int s = 0; s < *steps; ++s) x = x * 0.999f + 0.5f;
+  out[i] = x;
+}
+
+template <class T>
+T* device(std::size_t count) {
+  T* p = nullptr;
+  check(cudaMalloc(&p, count * sizeof(T)));
+  check(cudaMemset(p, 0, count * sizeof(T)));
+  return p;
+}
+
+template <class T>
+void report(const char* name, const T* values, std::size_t count) {
+  std::vector<T> host(count);
+  check(cudaMemcpy(host.data(), values, count * sizeof(T), cudaMemcpyDeviceToHost));
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(host.data());
+  for (std::size_t i = 0; i < count * sizeof(T); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  std::printf("%s %016llx\n", name, static_cast<unsigned long long>(hash));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int launches = argc > 1 ? std::atoi(argv[1]) : 300;
+  cudaDeviceProp device_facts{};
+  check(cudaGetDeviceProperties(&device_facts, 0));
+  const int sms = device_facts.multiProcessorCount;
+
+  constexpr unsigned entries = 1u << 27;  // 512 MiB
+  std::vector<unsigned> next(entries);
+  for (unsigned i = 0; i < entries; ++i) next[i] = (i * 1664525u + 1013904223u) & (entries - 1);
+  auto* const chain = device<unsigned>(entries);
+  check(cudaMemcpy(chain, next.data(), entries * sizeof(unsigned), cudaMemcpyHostToDevice));
+  const int many = sms * 8 * 16;  // sixteen waves of eight blocks
+  auto* const ids = device<unsigned>(static_cast<std::size_t>(many) * threads);
+  auto* const floats = device<float>(static_cast<std::size_t>(many) * threads);
+  constexpr int l1_floats = 4096;  // 16 KiB a block
+  auto* const l1_data = device<float>(static_cast<std::size_t>(many) * l1_floats);
+  constexpr int l2_vectors = 8192;  // 128 KiB a block
+  auto* const l2_data = device<float4>(static_cast<std::size_t>(many) * l2_vectors);
+  auto* const arrived = device<unsigned>(1);
+  auto* const steps = device<int>(2);
+  const int two[2] = {2000, 8000};
+  check(cudaMemcpy(steps, two, sizeof two, cudaMemcpyHostToDevice));
+  const int waves_grid = sms * 8 * 3;  // three whole waves at eight blocks, exactly four at six
+
+  for (int n = 0; n < launches; ++n) {
+    needs_occupancy<<<many, threads>>>(chain, ids, entries - 1, 8);
+    saturated<<<many, threads>>>(floats, 500);
+    needs_l1<<<many, threads>>>(l1_data, floats, l1_floats, 16);
+    faster_lower<<<many, threads>>>(l2_data, floats, l2_vectors, 6);
+    waves<<<waves_grid - sms * 2, threads>>>(floats, 2000);
+    barrier<<<sms * 8, threads>>>(arrived, ids, n);
+    two_kinds<<<many, threads>>>(steps + n % 2, floats);
+  }
+  check(cudaDeviceSynchronize());
+  needs_occupancy<<<many, threads>>>(chain, ids, entries - 1, 8);
+  report("needs_occupancy", ids, static_cast<std::size_t>(many) * threads);
+  saturated<<<many, threads>>>(floats, 500);
+  report("saturated", floats, static_cast<std::size_t>(many) * threads);
+  needs_l1<<<many, threads>>>(l1_data, floats, l1_floats, 16);
+  report("needs_l1", floats, static_cast<std::size_t>(many) * threads);
+  check(cudaDeviceSynchronize());
+  check(cudaGetLastError());
+}

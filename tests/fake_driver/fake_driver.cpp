@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// A libcuda.so.1 for tests without a GPU: one device like an H100, on which nothing is computed. A kernel's
+// name says by which law its time follows from its resident warps, so that the verdicts of `occbench attach`
+// can be tested to their end. Times pass on the device's own clock, not on the wall's.
+//
+// Laws, in microseconds at natural occupancy (base 100): the name begins with
+//   latency_   time ~ 1 / warps                    flat_      no change down to a quarter
+//   lower_     80 % of the time at half the warps   l1_        1.5 times where the carve-out is pinned
+//   steps_     by whole waves alone                 kinds_     every second launch takes three times as long
+//   some_      0.97 + 0.03 / warps
+// Each time has a spread of a few parts in ten thousand, always the same.
+#include <cuda.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#undef cuCtxDestroy
+#undef cuEventElapsedTime
+#undef cuEventDestroy
+#undef cuGetProcAddress
+#undef cuDevicePrimaryCtxReset
+#undef cuDeviceGetUuid
+
+#define FAKE(type, name, parameters)                                                            \
+  extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name); \
+  type fake_##name parameters
+
+namespace {
+
+constexpr int sms = 132, smem_per_sm = 233'472, reserved = 1'024, optin = 232'448, most_threads = 2'048,
+              most_blocks = 32, registers_per_sm = 65'536;
+
+struct Function {
+  std::string name;
+  int registers = 32, static_smem = 0, max_dynamic = 49'152;
+  bool is_kernel = false;  ///< a CUkernel, which is no function
+  Function* function = this;
+};
+struct Event {
+  double time_us = -1;
+};
+
+std::mutex mutex;
+double clock_us = 0;
+std::uint64_t launches = 0, changed = 0;
+int context_storage;
+thread_local CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+
+Function* function_of(CUfunction f) { return reinterpret_cast<Function*>(f); }
+
+int blocks_of(const Function& f, int block, std::size_t dynamic) {
+  if (static_cast<int>(dynamic) > f.max_dynamic || block < 1 || block > 1024) return 0;
+  const int warps = (block + 31) / 32;
+  const int by_threads = most_threads / (warps * 32);
+  const int by_registers = registers_per_sm / (((f.registers + 7) / 8 * 8) * 32 * warps);
+  const int smem = (static_cast<int>(dynamic) + f.static_smem + reserved + 127) / 128 * 128;
+  return std::min({by_threads, by_registers, most_blocks, smem_per_sm / smem});
+}
+
+double spread() {
+  static std::uint64_t state = 12345;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<double>(state >> 40) / static_cast<double>(1 << 24) - 0.5;
+}
+
+double time_of(const Function& f, std::uint64_t grid, int block, std::size_t dynamic, bool is_pinned) {
+  const int natural = blocks_of(f, block, 0), now = blocks_of(f, block, dynamic);
+  const double warps = static_cast<double>(now) / natural;
+  const auto waves = [&](int blocks) { return std::ceil(static_cast<double>(grid) / (blocks * sms)); };
+  double time = 100;
+  const auto is = [&](const char* law) { return f.name.rfind(law, 0) == 0; };
+  if (is("latency_")) time /= warps;
+  if (is("some_")) time *= 0.97 + 0.03 / warps;
+  if (is("lower_")) time *= 0.6 + 0.4 * warps;
+  if (is("l1_") && is_pinned) time *= 1.5;
+  if (is("steps_")) time *= waves(now) * now / (waves(natural) * natural);
+  if (is("kinds_") && launches % 2 == 1) time *= 3;
+  return time * (1 + 4e-4 * spread());
+}
+
+CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dynamic, bool is_pinned,
+                bool may_be_kernel = true) {
+  const std::lock_guard lock(mutex);
+  Function* f = function_of(named);
+  if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
+  f = f->function;
+  if (blocks_of(*f, block, dynamic) < 1) return CUDA_ERROR_INVALID_VALUE;
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
+  clock_us += 1 + time_of(*f, grid, block, dynamic, is_pinned);
+  ++launches;
+  changed += is_pinned ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+FAKE(CUresult, cuInit, (unsigned)) {
+  return std::getenv("FAKE_NO_DEVICE") ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDriverGetVersion, (int* version)) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDeviceGet, (CUdevice * device, int)) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDeviceGetName, (char* name, int room, CUdevice)) {
+  std::snprintf(name, static_cast<std::size_t>(room), "Fake H100");
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice)) {
+  std::memset(uuid, 0x42, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDeviceGetAttribute, (int* value, CUdevice_attribute attribute, CUdevice)) {
+  static const std::map<int, int> values = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, sms},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, most_threads},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, most_blocks},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, registers_per_sm},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49'152},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, optin},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, smem_per_sm},
+      {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, reserved}};
+  const auto found = values.find(attribute);
+  *value = found == values.end() ? 0 : found->second;
+  return found == values.end() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+FAKE(CUresult, cuCtxGetCurrent, (CUcontext * context)) {
+  *context = reinterpret_cast<CUcontext>(&context_storage);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuCtxGetDevice, (CUdevice * device)) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuCtxDestroy_v2, (CUcontext)) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuModuleUnload, (CUmodule)) { return CUDA_SUCCESS; }
+
+FAKE(CUresult, cuEventCreate, (CUevent * event, unsigned)) {
+  *event = reinterpret_cast<CUevent>(new Event);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuEventDestroy_v2, (CUevent event)) {
+  delete reinterpret_cast<Event*>(event);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuEventRecord, (CUevent event, CUstream)) {
+  const std::lock_guard lock(mutex);
+  reinterpret_cast<Event*>(event)->time_us = clock_us;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuEventElapsedTime_v2, (float* milliseconds, CUevent start, CUevent stop)) {
+  *milliseconds = static_cast<float>(
+      1e-3 * (reinterpret_cast<Event*>(stop)->time_us - reinterpret_cast<Event*>(start)->time_us));
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status)) {
+  *status = capturing;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode)) {
+  static thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
+/// For the tests: what follows goes into a graph, or does so no longer.
+FAKE(CUresult, fakeCapture, (int on)) {
+  capturing = on != 0 ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
+
+FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void*)) {
+  *module = reinterpret_cast<CUmodule>(&context_storage);
+  return CUDA_SUCCESS;
+}
+/// "NAME", "NAME:REGISTERS"
+FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule, const char* name)) {
+  const std::lock_guard lock(mutex);
+  auto* const f = new Function;
+  const char* const colon = std::strchr(name, ':');
+  f->name = colon == nullptr ? name : std::string(name, colon);
+  if (colon != nullptr) f->registers = std::atoi(colon + 1);
+  *function = reinterpret_cast<CUfunction>(f);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuLibraryGetKernel, (CUkernel * kernel, CUlibrary, const char* name)) {
+  CUfunction function = nullptr;
+  fake_cuModuleGetFunction(&function, nullptr, name);
+  auto* const k = new Function;
+  k->is_kernel = true;
+  k->function = function_of(function);
+  *kernel = reinterpret_cast<CUkernel>(k);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuKernelGetFunction, (CUfunction * function, CUkernel kernel)) {
+  const auto* const k = reinterpret_cast<Function*>(kernel);
+  if (!k->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  *function = reinterpret_cast<CUfunction>(k->function);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuFuncGetName, (const char** name, CUfunction f)) {
+  if (function_of(f)->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  *name = function_of(f)->name.c_str();
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuFuncGetParamInfo, (CUfunction, size_t index, size_t* offset, size_t* size)) {
+  if (index >= 2) return CUDA_ERROR_INVALID_VALUE;
+  *offset = 8 * index;
+  *size = index == 0 ? 8 : 4;  // an address and a number
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuFuncGetAttribute, (int* value, CUfunction_attribute attribute, CUfunction f)) {
+  const Function& function = *function_of(f);
+  if (function.is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                        ? function.registers
+           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES             ? function.static_smem
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK         ? 1024
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? function.max_dynamic
+           : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION                ? 90
+                                                                          : 0;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuFuncSetAttribute, (CUfunction f, CUfunction_attribute attribute, int value)) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
+  if (value + function_of(f)->static_smem > optin) return CUDA_ERROR_INVALID_VALUE;
+  function_of(f)->max_dynamic = value;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+     (int* blocks, CUfunction f, int block, size_t dynamic)) {
+  if (function_of(f)->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  *blocks = blocks_of(*function_of(f), block, dynamic);
+  return CUDA_SUCCESS;
+}
+
+FAKE(CUresult, cuLaunchKernel,
+     (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+      unsigned smem, CUstream, void**, void**)) {
+  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+}
+FAKE(CUresult, cuLaunchKernel_ptsz,
+     (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+      unsigned smem, CUstream, void**, void**)) {
+  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+}
+FAKE(CUresult, cuLaunchCooperativeKernel,
+     (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+      unsigned smem, CUstream, void**)) {
+  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+}
+FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void**, void**)) {
+  bool is_pinned = false;
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    is_pinned = is_pinned || c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  return launch(f, std::uint64_t{c->gridDimX} * c->gridDimY * c->gridDimZ,
+                static_cast<int>(c->blockDimX * c->blockDimY * c->blockDimZ), c->sharedMemBytes, is_pinned);
+}
+FAKE(CUresult, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e)) {
+  return fake_cuLaunchKernelEx(c, f, p, e);
+}
+FAKE(CUresult, cuGraphLaunch, (CUgraphExec, CUstream)) {
+  const std::lock_guard lock(mutex);
+  clock_us += 500;
+  return CUDA_SUCCESS;
+}
+
+FAKE(CUresult, cuGetProcAddress_v2,
+     (const char* name, void** found, int version, cuuint64_t flags,
+      CUdriverProcAddressQueryResult* status)) {
+  struct Known {
+    const char* name;
+    void *function, *per_thread;
+  };
+#define KNOWN(name) \
+  { #name, reinterpret_cast < void*>(&fake_##name), nullptr }
+  const Known known[] = {
+      KNOWN(cuInit),
+      KNOWN(cuCtxGetCurrent),
+      KNOWN(cuModuleLoadData),
+      KNOWN(cuModuleGetFunction),
+      KNOWN(cuModuleUnload),
+      KNOWN(cuLibraryGetKernel),
+      KNOWN(cuLaunchCooperativeKernel),
+      KNOWN(cuGraphLaunch),
+      {"cuDevicePrimaryCtxReset", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxReset_v2), nullptr},
+      {"cuLaunchKernel", reinterpret_cast<void*>(&fake_cuLaunchKernel),
+       reinterpret_cast<void*>(&fake_cuLaunchKernel_ptsz)},
+      {"cuLaunchKernelEx", reinterpret_cast<void*>(&fake_cuLaunchKernelEx),
+       reinterpret_cast<void*>(&fake_cuLaunchKernelEx_ptsz)},
+      {"cuGetProcAddress", reinterpret_cast<void*>(&fake_cuGetProcAddress_v2), nullptr},
+  };
+  static_cast<void>(version);
+  *found = nullptr;
+  for (const Known& k : known)
+    if (std::strcmp(k.name, name) == 0)
+      *found = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 && k.per_thread != nullptr
+                   ? k.per_thread
+                   : k.function;
+  if (status != nullptr)
+    *status = *found == nullptr ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS;
+  return *found == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
