@@ -30,6 +30,7 @@ RULES = {
     "harness/binary/": ("", rf'"(?!harness/(io|theory|binary)/).*"|<cuda\w*\.h(pp)?>|{ABOVE_HARNESS}'),
     "harness/c_api/": (rf'{STANDARD}|<nlohmann/json\.hpp>|"harness/(theory|binary|c_api)/.*"', ""),
     "harness/device/": ("", rf'"(?!harness/(io|theory|device)/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
+    "harness/attach/": ("", rf'"(?!harness/(io|theory|statistics|attach)/).*"|{ABOVE_HARNESS}'),
     "harness/measure/": ("", rf'"(?!harness/(io|theory|statistics|device|measure)/).*"|{ABOVE_HARNESS}'),
     "harness/record/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),
     "kernels/": (
@@ -191,6 +192,7 @@ class Layering(unittest.TestCase):
             "harness/io/a.cpp": '#include "harness/theory/occupancy.hpp"',
             "harness/binary/a.cpp": "#include <cuda_runtime_api.h>",
             "harness/device/a.cpp": '#include "harness/measure/timing.hpp"',
+            "harness/attach/a.cpp": '#include "harness/measure/timing.hpp"',
             "harness/measure/a.cpp": '#include "harness/record/record.hpp"',
             "tests/a.cpp": '#include "timing.hpp"',
             "include/occbench/a.cuh": '#include "harness/device/kernel.hpp"',

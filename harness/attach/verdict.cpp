@@ -39,6 +39,15 @@ double spread(const std::vector<double>& times) {
   return statistics::median(distances) / middle;
 }
 
+/// Part of them that is nowhere near the median: a second population of less than half leaves no trace in the
+/// median distance.
+double part_elsewhere(const std::vector<double>& times) {
+  const double middle = statistics::median(times);
+  const auto far =
+      std::ranges::count_if(times, [&](double t) { return std::abs(t - middle) > 2 * most_spread * middle; });
+  return static_cast<double>(far) / static_cast<double>(times.size());
+}
+
 /// What whole waves alone would make of the time, were the rate that of the device at any residency.
 double wave_change(const Kernel& k, const theory::SmLimits& sm, int blocks) {
   if (k.blocks_per_sm < 1 || blocks < 1 || k.waves(sm, k.blocks_per_sm) >= many_waves) return 0;
@@ -166,11 +175,18 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   const double launches_per_sample =
       static_cast<double>(k.launches) / static_cast<double>(std::max<std::size_t>(fewest, 1));
   if (k.launches == k.captured) return unknown("captured into CUDA graphs");
-  if (const double part = untouched_time ? spread(k.arms.at(untouched).times_us) : 0; part > most_spread) {
-    char text[80];
-    std::snprintf(text, sizeof text, "times of untouched launches vary by %.0f %%: several kinds",
-                  100 * part);
-    return unknown(text);
+  if (untouched_time) {
+    const std::vector<double>& times = k.arms.at(untouched).times_us;
+    char text[100];
+    if (const double part = spread(times); part > most_spread) {
+      std::snprintf(text, sizeof text, "untouched launches vary by %.0f %%: several kinds", 100 * part);
+      return unknown(text);
+    }
+    if (const double part = part_elsewhere(times); part > most_elsewhere) {
+      std::snprintf(text, sizeof text, "%.0f %% of untouched launches take another time: several kinds",
+                    100 * part);
+      return unknown(text);
+    }
   }
   int highest = 0;
   for (const auto& [arm, times] : k.arms)

@@ -103,9 +103,17 @@ void check_readable(const fs::path& path, std::size_t limit) { open_to_read(path
 
 std::string read_file(const fs::path& path, std::size_t limit) {
   const Descriptor file = open_to_read(path, limit);
-  std::string text(limit + 1, '\0');  // one more than is allowed, of a file that grows
+  const std::size_t most = limit + 1;  // one more than is allowed, of a file that grows
+  struct stat now {};
+  const std::size_t expected =
+      fstat(file.get(), &now) == 0 ? static_cast<std::size_t>(now.st_size) + 1 : most;
+  std::string text(std::min(expected, most), '\0');
   std::size_t size = 0;
-  while (size < text.size()) {
+  for (;;) {
+    if (size == text.size()) {
+      if (size == most) break;
+      text.resize(std::min(2 * size, most));
+    }
     const ssize_t n = read(file.get(), text.data() + size, text.size() - size);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path, "cannot be read: " + reason());

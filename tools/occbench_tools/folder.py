@@ -84,6 +84,8 @@ def read_env(path: Path) -> dict[str, Any]:
     if not isinstance(env, dict) or not isinstance(env.get("gpu"), dict):
         raise ValueError("env.json: not an object with an object gpu")
     check_version("env.json", env.get("schema_version"))
+    if env.get("kind") == "attach":
+        raise ValueError("env.json: of `occbench attach`, which has kernels and no cases: read kernels.csv")
     if not isinstance(env["gpu"].get("sm_count", 0), int | None):
         raise ValueError(f"env.json: gpu.sm_count: {env['gpu']['sm_count']!s:.60} is not an integer")
     env = {"source": "measured"} | env

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `occbench attach` says of made-up times, and in which order it draws its arms.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+
+#include "harness/attach/collect.hpp"
+#include "harness/attach/schedule.hpp"
+#include "harness/attach/verdict.hpp"
+
+namespace occbench::attach {
+namespace {
+
+const theory::SmLimits& h100() {
+  static const theory::SmLimits sm = [] {
+    theory::SmLimits limits{.cc_major = 9,
+                            .cc_minor = 0,
+                            .sm_count = 132,
+                            .warp_size = 32,
+                            .max_threads_per_block = 1024,
+                            .max_threads_per_sm = 2048,
+                            .max_blocks_per_sm = 32,
+                            .registers_per_block = 65'536,
+                            .registers_per_sm = 65'536,
+                            .smem_per_block_bytes = 49'152,
+                            .smem_per_block_optin_bytes = 232'448,
+                            .smem_per_sm_bytes = 233'472,
+                            .smem_reserved_per_block_bytes = 1'024};
+    return limits;
+  }();
+  return sm;
+}
+
+/// A kernel of 256 threads whose times follow `law` of (share of the natural warps, whether pinned), with a
+/// spread of `spread` parts around it.
+Kernel made_up(int registers, unsigned blocks, const std::function<double(double, bool)>& law,
+               double spread = 1e-3, int samples = 30) {
+  Kernel k{.name = "k", .footprint = {.block_size = 256, .registers_per_thread = registers}};
+  k.grid[0] = blocks;
+  k.grid[1] = k.grid[2] = k.block[1] = k.block[2] = 1;
+  k.block[0] = 256;
+  k.blocks_per_sm = theory::occupancy(h100(), k.footprint).blocks_per_sm;
+  const auto add = [&](int arm, int resident) {
+    Arm& a = k.arms[arm];
+    a.blocks_per_sm = resident;
+    for (int i = 0; i < samples; ++i)
+      a.times_us.push_back(law(static_cast<double>(resident) / k.blocks_per_sm, arm != untouched) *
+                           (1 + spread * (i % 2 == 0 ? 1 : -1) * (i % 5) / 4));
+  };
+  add(untouched, k.blocks_per_sm);
+  add(pinned, k.blocks_per_sm);
+  int arm = first_level;
+  for (const double share : {0.75, 0.5, 0.25})
+    add(arm++, std::max(1, static_cast<int>(std::lround(share * k.blocks_per_sm))));
+  k.launches = k.timed = static_cast<std::uint64_t>(5 * samples);
+  k.untouched_timed = static_cast<std::uint64_t>(samples);
+  k.untouched_us = 100.0 * samples;
+  return k;
+}
+
+constexpr unsigned many_blocks = 132 * 8 * 20;
+
+double latency(double warps, bool) { return 100 / warps; }
+double flat(double, bool) { return 100; }
+double thrashing(double warps, bool) { return 60 + 40 * warps; }
+double in_l1(double, bool is_pinned) { return is_pinned ? 150 : 100; }
+double gentle(double warps, bool) { return 90 + 10 / warps; }
+
+TEST(AttachVerdict, FollowsTheLaw) {
+  EXPECT_EQ(judge(made_up(40, many_blocks, latency), h100()).finding, Finding::needs_occupancy);
+  EXPECT_EQ(judge(made_up(32, many_blocks, flat), h100()).finding, Finding::saturated);
+  EXPECT_EQ(judge(made_up(32, many_blocks, thrashing), h100()).finding, Finding::faster_lower);
+  EXPECT_EQ(judge(made_up(32, many_blocks, in_l1), h100()).finding, Finding::needs_l1);
+  EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::little);
+}
+
+TEST(AttachVerdict, PredictsTheNextStepAndItsInterval) {
+  const Verdict v = judge(made_up(40, many_blocks, latency), h100());
+  EXPECT_EQ(v.next.needs, "8 registers fewer");
+  EXPECT_EQ(v.next.blocks_per_sm, 8);
+  ASSERT_TRUE(v.gain);
+  EXPECT_NEAR(v.gain->value, 1 - 6 / 8.0, 0.005);
+  EXPECT_LE(v.gain->low, 1 - 6 / 8.0 + 1e-9);
+  EXPECT_GE(v.gain->high, v.gain->value);
+}
+
+TEST(AttachVerdict, NeverPromisesALossOrMoreThanTheWarps) {
+  for (const auto& law : {latency, flat, thrashing, gentle}) {
+    const Verdict v = judge(made_up(40, many_blocks, law), h100());
+    ASSERT_TRUE(v.gain);
+    EXPECT_GE(v.gain->low, 0);
+    EXPECT_LE(v.gain->high, 1 - 6 / 8.0 + 1e-9);
+  }
+}
+
+TEST(AttachVerdict, TakesWholeWavesOut) {
+  // Two waves of eight blocks an SM are three of six: 18 to 16 without any need of occupancy.
+  const auto steps = [](double warps, bool) { return 100 * std::ceil(2 / warps) * warps / 2; };
+  const Verdict v = judge(made_up(32, 132 * 16, steps), h100());
+  EXPECT_EQ(v.finding, Finding::waves);
+  EXPECT_NEAR(v.levels.front().wave_change, 18 / 16.0 - 1, 1e-9);
+}
+
+TEST(AttachVerdict, DoesNotJudgeWhatItDoesNotKnow) {
+  EXPECT_EQ(judge(made_up(32, many_blocks, flat, 1e-3, 4), h100()).finding, Finding::unknown);
+  Kernel noisy = made_up(32, many_blocks, flat, 0.5, 12);
+  EXPECT_EQ(judge(noisy, h100()).finding, Finding::unknown);
+  Kernel two = made_up(32, many_blocks, flat);
+  std::vector<double>& times = two.arms[untouched].times_us;
+  for (std::size_t i = 0; i < times.size(); i += 3) times[i] *= 3;  // a third of them: the MAD sees nothing
+  EXPECT_NE(judge(two, h100()).why.find("several kinds"), std::string::npos);
+  Kernel alone = made_up(32, many_blocks, flat);
+  alone.alone = Alone::cluster;
+  EXPECT_EQ(judge(alone, h100()).finding, Finding::left_alone);
+  Kernel captured = made_up(32, many_blocks, flat);
+  captured.captured = captured.launches;
+  EXPECT_EQ(judge(captured, h100()).finding, Finding::unknown);
+}
+
+TEST(AttachVerdict, OneSentenceForTheProgram) {
+  Collected all;
+  all.kernels = {made_up(40, many_blocks, latency), made_up(32, many_blocks, flat)};
+  std::vector<Verdict> verdicts;
+  for (const Kernel& k : all.kernels) verdicts.push_back(judge(k, h100()));
+  const std::string said = sentence(all, verdicts);
+  EXPECT_NE(said.find("hold 50 % of GPU time"), std::string::npos) << said;
+  EXPECT_NE(said.find("about 12.5 %"), std::string::npos) << said;
+}
+
+TEST(AttachSchedule, EachArmOncePerBlock) {
+  Schedule schedule({.seed = 3, .precision = 1e-9, .warm_up = 2}, 77, {1, 1, 0.75, 0.5, 0.25});
+  Budget budget(1e9);
+  for (int i = 0; i < 2; ++i) {
+    const auto draw = schedule.next(budget);
+    EXPECT_TRUE(draw.is_warm_up);
+    schedule.timed(draw, 100, budget);
+  }
+  for (int block = 0; block < 10; ++block) {
+    std::map<int, int> seen;
+    for (int i = 0; i < 5; ++i) {
+      const auto draw = schedule.next(budget);
+      EXPECT_TRUE(draw.of_block);
+      ++seen[draw.arm];
+      schedule.timed(draw, 100 + block, budget);
+    }
+    EXPECT_EQ(seen.size(), 5U);
+  }
+}
+
+TEST(AttachSchedule, AnArmThatIsKnownIsDrawnNoMore) {
+  Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
+  Budget budget(1e9);
+  int changed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto draw = schedule.next(budget);
+    changed += draw.arm == untouched ? 0 : 1;
+    schedule.timed(draw, 100, budget);
+  }
+  EXPECT_TRUE(schedule.is_known());
+  EXPECT_LT(changed, 50);
+}
+
+TEST(AttachSchedule, TheBudgetHolds) {
+  for (const double share : {0.02, 0.2}) {
+    Schedule schedule({.precision = 1e-9, .warm_up = 1, .most_samples = 100'000}, 5, {1, 1, 0.75, 0.5, 0.25});
+    Budget budget(share);
+    double natural = 0, extra = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const auto draw = schedule.next(budget);
+      const double warps[] = {1, 1, 0.75, 0.5, 0.25};
+      const double time = (90 + i % 7) / warps[draw.arm];  // never known well enough
+      schedule.timed(draw, time, budget);
+      natural += 100;
+      extra += draw.arm == untouched ? 0 : time - 100;
+    }
+    EXPECT_LE(extra, share * natural);
+    EXPECT_GT(extra, 0.1 * share * natural);
+  }
+}
+
+TEST(AttachSchedule, ARefusedDrawIsDueAgainOrNever) {
+  Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
+  Budget budget(1e9);
+  schedule.timed(schedule.next(budget), 100, budget);
+  auto draw = schedule.next(budget);
+  schedule.refuse(draw, budget, false);
+  EXPECT_EQ(schedule.next(budget).arm, draw.arm);
+  for (int i = 0; i < 300; ++i) {
+    draw = schedule.next(budget);
+    if (draw.arm == first_level)
+      schedule.refuse(draw, budget, true);
+    else
+      schedule.timed(draw, 100, budget);
+  }
+  EXPECT_TRUE(schedule.is_known());
+}
+
+TEST(AttachCollect, DamagedFilesAreSaidAndNoMore) {
+  const auto folder = std::filesystem::temp_directory_path() / "occbench-attach-test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::vector<std::string> texts = {
+      "process\t99\t1\t0\t13000\tprogram\n",
+      "process\t1\t1\t0\t13000\tprogram\nsignature\t0\t0\t1\n",
+      "process\t1\t1\t0\t13000\tprogram\nlevel\t7\t2\t128\t4\n",
+      "process\t1\t1\t0\t13000\tprogram\ndevice\t0\tGPU\tx\tnine\n",
+      "process\t1\t1\t0\t13000\tprogram\nlevel\t0\t99999999999999999999\t1\t1\n",
+      "\n\n",
+      "",
+      "cut of",
+  };
+  for (const std::string& text : texts) {
+    std::ofstream(folder / "process-1-0.txt") << text;
+    std::ofstream(folder / "process-1-0.counts") << "short";
+    std::ofstream(folder / "process-1-0.launches") << std::string(40, '\x7f');
+    const Collected all = collect(folder);
+    EXPECT_EQ(all.processes.size(), 1U);
+    EXPECT_TRUE(all.kernels.empty());
+  }
+  std::filesystem::remove(folder / "process-1-0.counts");
+  EXPECT_FALSE(collect(folder).complaints.empty());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace occbench::attach
