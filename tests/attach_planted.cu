@@ -20,12 +20,15 @@ void check(cudaError_t error) {
   std::exit(1);
 }
 
-/// Each load depends on the one before, in memory that no cache holds: only more warps hide the latency.
-__global__ void needs_occupancy(const unsigned* next, unsigned* out, unsigned mask, int steps) {
+/// One chain of FMAs in each thread, each waiting for the one before, and so much shared memory that a
+/// scheduler has three warps: a fourth would be free.
+__global__ void needs_occupancy(float* out, int steps) {
+  extern __shared__ float unused[];
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned at = (i * 2654435761u) & mask;
-  for (int s = 0; s < steps; ++s) at = next[at];
-  out[i] = at;
+  float x = static_cast<float>(i);
+  for (int s = 0; s < steps; ++s) x = x * 0.999f + 0.5f;
+  if (steps < 0) x = unused[threadIdx.x];
+  out[i] = x;
 }
 
 /// Eight independent chains of FMAs in each thread: a few warps fill the pipe.
@@ -62,8 +65,8 @@ __global__ void faster_lower(const float4* data, float* out, int vectors, int ro
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/// The same work as `saturated`, with a grid that a level cuts into one wave more.
-__global__ void waves(float* out, int steps) {
+/// The same as `saturated` in fewer than three waves of blocks.
+__global__ void few_waves(float* out, int steps) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   float x[8];
   for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(i + k);
@@ -119,11 +122,8 @@ int main(int argc, char** argv) {
   check(cudaGetDeviceProperties(&device_facts, 0));
   const int sms = device_facts.multiProcessorCount;
 
-  constexpr unsigned entries = 1u << 27;  // 512 MiB
-  std::vector<unsigned> next(entries);
-  for (unsigned i = 0; i < entries; ++i) next[i] = (i * 1664525u + 1013904223u) & (entries - 1);
-  auto* const chain = device<unsigned>(entries);
-  check(cudaMemcpy(chain, next.data(), entries * sizeof(unsigned), cudaMemcpyHostToDevice));
+  constexpr int chain_threads = 128, chain_smem = 72 * 1024;  // three blocks: twelve warps
+  check(cudaFuncSetAttribute(needs_occupancy, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_smem));
   const int many = sms * 8 * 16;  // sixteen waves of eight blocks
   auto* const ids = device<unsigned>(static_cast<std::size_t>(many) * threads);
   auto* const floats = device<float>(static_cast<std::size_t>(many) * threads);
@@ -135,20 +135,20 @@ int main(int argc, char** argv) {
   auto* const steps = device<int>(2);
   const int two[2] = {2000, 8000};
   check(cudaMemcpy(steps, two, sizeof two, cudaMemcpyHostToDevice));
-  const int waves_grid = sms * 8 * 3;  // three whole waves at eight blocks, exactly four at six
 
   for (int n = 0; n < launches; ++n) {
-    needs_occupancy<<<many, threads>>>(chain, ids, entries - 1, 8);
+    needs_occupancy<<<sms * 36, chain_threads, chain_smem>>>(floats, 4000);
     saturated<<<many, threads>>>(floats, 500);
     needs_l1<<<many, threads>>>(l1_data, floats, l1_floats, 16);
     faster_lower<<<many, threads>>>(l2_data, floats, l2_vectors, 6);
-    waves<<<waves_grid - sms * 2, threads>>>(floats, 2000);
+    few_waves<<<sms * 22, threads>>>(floats, 2000);
     barrier<<<sms * 8, threads>>>(arrived, ids, n);
     two_kinds<<<many, threads>>>(steps + n % 2, floats);
   }
   check(cudaDeviceSynchronize());
-  needs_occupancy<<<many, threads>>>(chain, ids, entries - 1, 8);
-  report("needs_occupancy", ids, static_cast<std::size_t>(many) * threads);
+  report("barrier", ids, static_cast<std::size_t>(sms) * 8 * threads);
+  needs_occupancy<<<sms * 36, chain_threads, chain_smem>>>(floats, 4000);
+  report("needs_occupancy", floats, static_cast<std::size_t>(sms) * 36 * chain_threads);
   saturated<<<many, threads>>>(floats, 500);
   report("saturated", floats, static_cast<std::size_t>(many) * threads);
   needs_l1<<<many, threads>>>(l1_data, floats, l1_floats, 16);

@@ -14,8 +14,9 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from typing import ClassVar
 
-from command import OCCBENCH, ROOT, rows, validated
+from command import OCCBENCH, ROOT, on_device, rows, validated
 
 FAKE = Path(os.environ.get("FAKE_DRIVER", ROOT / "build/ci/tests/fake_driver")).resolve()
 OPENED, LINKED = FAKE / "attach_opened", FAKE / "attach_linked"
@@ -275,6 +276,44 @@ class Attach(unittest.TestCase):
                 lengths = {len(row) for row in csv.reader(file)}
             self.assertEqual(len(lengths), 1, name)
         self.assertTrue(re.fullmatch(r"GPU-[0-9a-f-]{36}", str(self.env()["gpu"]["uuid"])))  # type: ignore[index]
+
+
+@on_device
+class OnDevice(unittest.TestCase):
+    """A program of kernels that were made for their verdict. PLANTED names it."""
+
+    VERDICTS: ClassVar = {
+        "needs_occupancy": "needs occupancy",
+        "saturated": "saturated",
+        "needs_l1": "needs L1",
+        "faster_lower": "faster lower",
+        "few_waves": "saturated",
+        "barrier": "left alone",
+        "two_kinds": "unknown",
+    }
+
+    def test_planted_kernels(self) -> None:
+        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+
+        def run(*before: str) -> str:
+            words = [*before, planted, "400"]
+            done = subprocess.run(words, text=True, capture_output=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        plain = run()
+        self.assertEqual(run(), plain)
+        with tempfile.TemporaryDirectory() as folder:
+            attach = (str(OCCBENCH), "attach")
+            self.assertEqual(run(*attach, "--observe", "--output", f"{folder}/o", "--"), plain)
+            for seed in ("1", "2"):
+                to = f"{folder}/{seed}"
+                words = ("--budget", "500%", "--seed", seed, "--output", to, "--")
+                self.assertEqual(run(*attach, *words), plain)
+                found = rows(Path(to) / "kernels.csv")
+                for kernel, verdict in self.VERDICTS.items():
+                    said = {r["verdict"] for r in found if r["kernel"].split("(")[0].endswith(kernel)}
+                    self.assertEqual(said, {verdict}, kernel)
 
 
 if __name__ == "__main__":

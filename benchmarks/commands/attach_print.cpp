@@ -16,7 +16,7 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t rows_shown = 20, name_room = 40;
+constexpr std::size_t rows_shown = 20, name_room = 32;
 
 std::string part(double share) { return text("%.1f %%", 100 * share); }
 
@@ -57,6 +57,8 @@ std::string level_cell(const Kernel& k, const Verdict& v, double share, std::vec
 std::string verdict_cell(const Kernel& k, const Verdict& v, const theory::SmLimits& sm) {
   std::string said = words_of(v.finding);
   if (v.finding == Finding::saturated && v.saturated_to) said += text(" to %.0f %%", 100 * *v.saturated_to);
+  if (v.finding == Finding::needs_occupancy && v.l1->low > worth_it)
+    said += ", and L1 (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::needs_l1) said += " (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::faster_lower) {
     const auto best = std::ranges::min_element(
@@ -103,26 +105,25 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
       << " of GPU time";
   for (const AttachedDevice& device : all.devices) out << ", " << printable(device.name);
   out << "\n\n";
-  std::vector<csv::Row> table = {{"kernel", "grid", "block", "launches", "time", "mean"}};
-  if (is_observed) {
-    table[0].insert(table[0].end(), {"regs", "shared B", "waves"});
-  }
+  std::vector<csv::Row> table = {{"kernel", "grid", "block"}};
+  if (!is_observed) table[0].pop_back();
+  table[0].insert(table[0].end(), {"launches", "time", "mean"});
+  if (is_observed) table[0].insert(table[0].end(), {"regs", "shared B", "waves"});
   table[0].insert(table[0].end(), {"occupancy", "limited by"});
-  if (!is_observed)
+  if (!is_observed) {
     for (const double share : levels) table[0].push_back(share_name(share));
-  if (!is_observed) table[0].push_back("verdict");
-  table[0].push_back("next step");
+    table[0].emplace_back("verdict");
+  }
+  table[0].emplace_back("next step");
   for (std::size_t i = 0; i < std::min(all.kernels.size(), rows_shown); ++i) {
     const Kernel& k = all.kernels[i];
     const Verdict& v = verdicts[i];
     static const theory::SmLimits none;
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
-    csv::Row row = {printable(binary::short_name(k.name, name_room)),
-                    shape(k.grid),
-                    shape(k.block),
-                    grouped(k.launches),
-                    part(total > 0 ? k.total_us() / total : 0),
-                    k.untouched_timed == 0 ? "-" : time_of(k.mean_us())};
+    csv::Row row = {printable(binary::short_name(k.name, name_room)), shape(k.grid)};
+    if (is_observed) row.push_back(shape(k.block));
+    row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),
+                           k.untouched_timed == 0 ? "-" : time_of(k.mean_us())});
     if (is_observed)
       row.insert(row.end(), {grouped(k.footprint.registers_per_thread),
                              grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
@@ -130,9 +131,10 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     row.push_back(k.blocks_per_sm > 0 ? part(v.occupancy) : "-");
     row.push_back(v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters));
     std::vector<int> shown;
-    if (!is_observed)
+    if (!is_observed) {
       for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
-    if (!is_observed) row.push_back(verdict_cell(k, v, sm));
+      row.push_back(verdict_cell(k, v, sm));
+    }
     row.push_back(next_cell(v));
     table.push_back(std::move(row));
   }

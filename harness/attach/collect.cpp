@@ -56,23 +56,66 @@ class Reader {
   }
 
   Collected take() {
-    std::vector<std::uint32_t> order(all_.kernels.size()), place(order.size());
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> place(all_.kernels.size());
+    std::iota(place.begin(), place.end(), 0U);
+    std::vector<std::uint32_t> order = merged(place);
     std::ranges::stable_sort(order, std::greater<>(),
                              [&](std::uint32_t k) { return all_.kernels[k].total_us(); });
     std::vector<Kernel> sorted;
+    std::vector<std::uint32_t> row(place.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       sorted.push_back(std::move(all_.kernels[order[i]]));
-      place[order[i]] = static_cast<std::uint32_t>(i);
+      row[order[i]] = static_cast<std::uint32_t>(i);
     }
     all_.kernels = std::move(sorted);
-    for (TimedLaunch& launch : all_.launches) launch.kernel = place[launch.kernel];
+    for (TimedLaunch& launch : all_.launches) launch.kernel = row[place[launch.kernel]];
     return std::move(all_);
   }
 
   void complain(const std::string& line) { all_.complaints.push_back(line); }
 
  private:
+  /// Where a kernel's arguments were too many to tell apart, its first few join the rest. Returns the kernels
+  /// that stay; `place` says where each went.
+  std::vector<std::uint32_t> merged(std::vector<std::uint32_t>& place) {
+    std::map<Key, std::uint32_t> rest;
+    const std::string none(16, '0');
+    const auto without = [](Key key) {
+      std::get<3>(key).clear();
+      return key;
+    };
+    for (const auto& [key, i] : places_)
+      if (std::get<3>(key) == none) rest[without(key)] = static_cast<std::uint32_t>(i);
+    std::vector<std::uint32_t> stay;
+    for (const auto& [key, i] : places_) {
+      const auto found = rest.find(without(key));
+      const auto own = static_cast<std::uint32_t>(i);
+      if (found == rest.end() || found->second == own) {
+        stay.push_back(own);
+        continue;
+      }
+      place[own] = found->second;
+      join(all_.kernels[found->second], all_.kernels[own]);
+    }
+    std::ranges::sort(stay);
+    return stay;
+  }
+
+  static void join(Kernel& to, const Kernel& from) {
+    to.launches += from.launches;
+    to.captured += from.captured;
+    to.timed += from.timed;
+    to.overlapping += from.overlapping;
+    to.untouched_us += from.untouched_us;
+    to.untouched_timed += from.untouched_timed;
+    for (const auto& [number, arm] : from.arms) {
+      Arm& all = to.arms[number];
+      all.blocks_per_sm = arm.blocks_per_sm;
+      all.added_smem_bytes = arm.added_smem_bytes;
+      all.times_us.insert(all.times_us.end(), arm.times_us.begin(), arm.times_us.end());
+    }
+  }
+
   void read_text(const std::filesystem::path& path) {
     const std::string content = read_file(path, text_limit);
     for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) {
