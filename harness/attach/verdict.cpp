@@ -13,7 +13,7 @@ namespace occbench::attach {
 namespace {
 
 constexpr std::size_t least = 6;  // samples of an interval of 95 %
-// Of the time: what the law misses by at most, for nine kernels of ten whose highest level was hidden from it.
+// Of the time: what the law misses by at most, for nine of ten kernels whose highest level was hidden.
 constexpr double law_error = 0.027;
 
 struct Median {
