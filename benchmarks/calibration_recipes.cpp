@@ -116,6 +116,7 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
                      : of("mma-2x3", {.block_size = 128, .resident_blocks = 4, .block_s = block_s});
   };
   constexpr double long_launch_s = 10e-3;
+  constexpr double one_pass_s = 1e-9;
   const auto joined = [](std::vector<CaseSpec> a, const std::vector<CaseSpec>& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -320,6 +321,10 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
                  "block loads "
                  "anything",
        .value = turnover_cycles},
+      {.parameter = "block_starts",
+       .cases = {of("fma-32", {.block_size = 32, .waves = 960, .block_s = one_pass_s})},
+       .method = "960 waves of blocks of one warp and one pass",
+       .value = [](Readings r) { return r[0].waves * r[0].warps_per_sm * r[0].sm_count / r[0].time_s; }},
       {.parameter = "launch",
        .cases = {},
        .method = "the harness's own empty kernel between two events behind a delay kernel"},

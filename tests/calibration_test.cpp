@@ -165,6 +165,8 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       {"dram_narrow_write_bandwidth", {{moving(3.2e12)}, 3.2e12}},
       {"dram_mixed_bandwidth", {{moving(3e12), moving(3.5e12), moving(4e12)}, 4e12}},
       {"bulk_copy_latency", {{waiting(1400)}, 700e-9}},
+      {"block_starts",
+       {{{.warps_per_sm = 32, .waves = 960, .sm_count = 132, .time_s = 32 * 960 * 132 / 1.6e9}}, 1.6e9}},
       {"block_turnover", {{turn(1, 14000), turn(1, 28000), turn(200, 70)}, 650}},
   };
   for (const Recipe& recipe : recipes()) {

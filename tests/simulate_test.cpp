@@ -127,6 +127,16 @@ TEST(Simulate, BlocksFollowEachOther) {
   EXPECT_NEAR(three, 3 * one + 2 * 500, 60);
 }
 
+TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
+  Machine m = quiet_machine();
+  m.start_cycles = 150;
+  const Program loop = chain(5);
+  const Crew crew{.blocks = 32, .warps_per_block = 1, .total_blocks = 960};
+  EXPECT_NEAR(simulate(loop, m, {}, crew, 1).cycles, 959 * 150, 200) << "32 places wait for one distributor";
+  m.start_cycles = 0.5;  // a warp's own start takes longer
+  EXPECT_LT(simulate(loop, m, {}, crew, 1).cycles, 959 * 150 / 4.0);
+}
+
 TEST(Simulate, IsDeterministic) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});

@@ -144,6 +144,7 @@ Machine machine_of(const Demand& demand, const Chip& chip, const Parameters& p, 
   if (p.spill_store_bytes_per_s > 0) m.spill_fill_bytes = per_cycle(p.spill_store_bytes_per_s);
   set_dram(m, p, clock, std::min(p.sm_port_bytes_per_cycle, per_cycle(dram_bytes_per_s(p, demand.dram))));
   m.turnover_cycles = p.block_turnover_cycles;
+  if (p.block_starts_per_s > 0) m.start_cycles = active_sms * clock / p.block_starts_per_s;
   return m;
 }
 

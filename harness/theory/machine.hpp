@@ -42,6 +42,7 @@ struct Machine {
   double write_batch = 1;   ///< lines that a channel at half load writes before it turns back to reading
   double bulk_extra = 0;    ///< latency of a bulk copy beyond a load's
   double turnover_cycles = 0;
+  double start_cycles = 0;  ///< between two blocks of this SM: the GPU's distributor serves one SM at a time
 };
 
 /// Where the loop's accesses are answered.

@@ -50,6 +50,7 @@ std::span<const ParameterField> parameter_fields() {
       {"bulk_copy_latency", "s", "of cp.async.bulk from DRAM, waited for", &P::bulk_copy_latency_s},
       {"block_turnover", "cycle", "from a block's end to its successor's first instruction",
        &P::block_turnover_cycles},
+      {"block_starts", "block/s", "that the whole GPU begins at most", &P::block_starts_per_s},
       {"launch", "s", "an empty kernel between two events", &P::launch_s},
   };
   return fields;

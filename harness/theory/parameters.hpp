@@ -47,6 +47,7 @@ struct Parameters {
   // Launch
   double bulk_copy_latency_s = 0;    ///< of cp.async.bulk from DRAM, with the wait for its mbarrier
   double block_turnover_cycles = 0;  ///< from a block's end to its successor's first instruction
+  double block_starts_per_s = 0;     ///< that the whole GPU begins at most; 0: no limit known
   double launch_s = 0;               ///< an empty kernel between two events
 };
 

@@ -74,6 +74,8 @@ class Sm {
   /// The next block of the grid begins: its warps are dealt to the schedulers where the last block's ended.
   void enter(double t) {
     --waiting_;
+    t = std::max(t, next_start_);
+    next_start_ = t + m_.start_cycles;
     const int number = static_cast<int>(blocks_.size());
     blocks_.emplace_back().groups.resize(static_cast<std::size_t>(t_.barrier_groups));
     blocks_.back().first_warp = warps_.size();
@@ -217,6 +219,7 @@ class Sm {
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<std::size_t> meetings_;
+  double next_start_ = 0;    ///< of a block, at the earliest
   double barrier_ = 0;       ///< when the SM's barrier unit is free
   double barrier_busy_ = 0;  ///< cycles
   double end_ = 0;

@@ -25,7 +25,7 @@ from pages import built
 CLUSTER = made_up.REPOSITORY / "tools" / "cluster"
 FEW = "--preset quick --experiment shared_memory,latency_hiding"
 SLURM = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol", "squeue")
-SOON_S = 60
+SOON_S = 300
 # Node n3 stops when its first rows are there, once: the test then ends it.
 PROGRAM = """#!/bin/sh
 word=$1; shift
