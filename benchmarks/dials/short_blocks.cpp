@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does one element per thread cost, and does the size of its many short blocks matter?
-// Expected: with few threads in a block the GPU is busy dealing blocks: it begins so many a second whatever
-//   they do, so that half the threads take twice the time, and resident warps do not matter. Larger blocks are
-//   as fast as long ones where an SM keeps enough bytes in flight, which with narrow loads takes full
-//   occupancy; those of 1,024 lose the time in which one of two is replaced.
+// Expected: with few threads in a block the GPU is busy dealing blocks. It begins so many a second whatever
+//   they do. Half the threads then take twice the time, and resident warps do not matter. Larger blocks are
+//   as fast as long ones where an SM keeps enough bytes in flight. With narrow loads that takes full
+//   occupancy. Blocks of 1,024 lose the time in which one of two is replaced.
 // Published: the course text's first kernels, PMPP ch. 2; McCalpin's STREAM.
 #include <algorithm>
 #include <set>
