@@ -312,7 +312,7 @@ class OnDevice(unittest.TestCase):
                 self.assertEqual(run(*attach, *words), plain)
                 found = rows(Path(to) / "kernels.csv")
                 for kernel, verdict in self.VERDICTS.items():
-                    said = {r["verdict"] for r in found if r["kernel"].split("(")[0].endswith(kernel)}
+                    said = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
                     self.assertEqual(said, {verdict}, kernel)
 
 

@@ -19,6 +19,7 @@ CPACK = os.environ.get("CPACK", "cpack")
 HAS_MAN_PAGE = (BUILD / "documents/occbench.1").is_file()
 INSTALLED = {
     "bin/occbench",
+    "lib/occbench/liboccbench_attach.so",
     "share/bash-completion/completions/occbench",
     "share/zsh/site-functions/_occbench",
     "share/fish/vendor_completions.d/occbench.fish",
