@@ -145,6 +145,7 @@ class Slurm:
             f"SlurmdLogFile={home}/slurmd.%n.log\nProctrackType=proctrack/pgid\nTaskPlugin=task/none\n"
             "SwitchType=switch/none\nMpiDefault=none\nReturnToService=2\nSelectType=select/cons_tres\n"
             "GresTypes=gpu\nJobRequeue=1\nKillWait=2\n"
+            "SlurmdParameters=config_overrides\n"  # the nodes have more CPUs than a small machine
             "SchedulerParameters=batch_sched_delay=0,sched_min_interval=1\n"
             f"{nodes}PartitionName=all Nodes=n[0-3] Default=YES MaxTime=20 State=UP\n"
         )
