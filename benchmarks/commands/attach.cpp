@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -137,6 +138,7 @@ int run(const AttachOptions& o, const std::vector<std::string>& program) {
   check_pattern(o.kernel);
   const std::string options = for_library(o, levels);
   const std::string library = attach_library();
+  check_program(program[0]);
   const RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
   if (std::filesystem::exists(folder.path() / "env.json"))
     throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");
@@ -148,6 +150,8 @@ int run(const AttachOptions& o, const std::vector<std::string>& program) {
   std::string why;
   const int code = run_attached(
       program, library, {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}, why);
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a quota is an error to be said, not an end; the program's own was left as it is
   if (!why.empty()) std::cerr << "occbench: " << printable(why) << '\n';
   const attach::Collected all = attach::collect(raw);
   if (all.processes.empty()) {
@@ -163,19 +167,19 @@ int run(const AttachOptions& o, const std::vector<std::string>& program) {
     verdicts.push_back(
         attach::judge(kernel, kernel.device < all.devices.size() ? all.devices[kernel.device].sm : none));
   }
+  for (const std::string& complaint : all.complaints)
+    std::cerr << "occbench: " << printable(complaint) << '\n';
+  if (!all.kernels.empty())
+    print_attached(std::cerr, all, verdicts, levels, o.observe);
+  else if (all.complaints.empty())
+    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
+  std::filesystem::remove_all(raw, error);  // where the disk is full, that is the room for the results
   record_attached(folder.path(), all, verdicts,
                   {{"command_line", "occbench attach"},
                    {"program", program},
                    {"exit_code", code},
                    {"observe", o.observe},
                    {"options", options}});
-  std::filesystem::remove_all(raw, error);
-  for (const std::string& complaint : all.complaints)
-    std::cerr << "occbench: " << printable(complaint) << '\n';
-  if (all.kernels.empty())
-    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
-  else
-    print_attached(std::cerr, all, verdicts, levels, o.observe);
   std::cerr << folder.path().string() << '\n';
   return code;
 }

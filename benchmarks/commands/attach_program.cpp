@@ -2,15 +2,18 @@
 #include "benchmarks/commands/attach_program.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "harness/io/check.hpp"
 
@@ -66,6 +69,26 @@ std::string attach_library() {
     return path.string();
   }
   throw UserError(Exit::tool_missing, std::string(name) + " is not beside this program; install both");
+}
+
+void check_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = name.find('/') != std::string::npos || path == nullptr ? "" : path;
+  struct stat found {};
+  std::string file = name;
+  for (bool is_found = !name.empty() && name.find('/') != std::string::npos; !is_found && !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    file = std::string(rest.substr(0, end)) + '/' + name;
+    is_found = access(file.c_str(), X_OK) == 0;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return;
+  const bool changes_user = (found.st_mode & S_ISUID) != 0 && found.st_uid != geteuid();
+  const bool changes_group = (found.st_mode & S_ISGID) != 0 && found.st_gid != getegid();
+  if (!changes_user && !changes_group) return;
+  throw UserError(Exit::usage, "'" + name +
+                                   "' runs with another user's rights (setuid), so that nothing can be "
+                                   "attached to it: start occbench inside it");
 }
 
 int run_attached(const std::vector<std::string>& program, const std::string& library,

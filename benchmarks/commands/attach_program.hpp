@@ -15,6 +15,9 @@ namespace occbench::commands {
                                const std::vector<std::pair<std::string, std::string>>& variables,
                                std::string& why);
 
+/// Throws UserError where it is a file that runs with another user's rights: nothing is preloaded into that.
+void check_program(const std::string& name);
+
 /// The preloaded library's path. Throws UserError(Exit::tool_missing) where it is not beside this program.
 [[nodiscard]] std::string attach_library();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <sstream>
@@ -157,10 +158,8 @@ class Reader {
       Arm& level = kernel(number(f, 1)).arms[arm];
       level.added_smem_bytes = natural(f, 3);
       level.blocks_per_sm = whole(f, 4);
-    } else if (f[0] == "note" || f[0] == "full") {
-      complain(all_.processes.back().id + ": " +
-               (f[0] == "note" ? f.at(1)
-                               : "times of later launches are missing: the " + f.at(1) + " was reached"));
+    } else if (f[0] == "note") {
+      complain(all_.processes.back().id + ": " + f.at(1));
     }
   }
 
@@ -223,11 +222,19 @@ class Reader {
   }
 
   void read_counts(const std::filesystem::path& path) {
-    const std::string content = read_file(path, most_signatures * sizeof(Count));
+    const std::string content = read_file(path, sizeof(Counts));
+    full_ = Full::disk;
+    if (content.size() == sizeof(Counts))
+      std::memcpy(&full_, content.data() + offsetof(Counts, full), sizeof full_);
+    if (full_ != Full::no)
+      complain(all_.processes.back().id +
+               (full_ == Full::limit    ? ": times of later launches are missing: the limit was reached"
+                : full_ == Full::closed ? ": later launches are missing: the program closed all files"
+                                        : ": later launches are missing: the disk is full, or a quota"));
+    if (content.size() != sizeof(Counts)) return;
     for (const auto& [number, place] : numbers_) {
-      if ((number + 1) * sizeof(Count) > content.size()) continue;
       Count count;
-      std::memcpy(&count, content.data() + number * sizeof count, sizeof count);
+      std::memcpy(&count, content.data() + offsetof(Counts, of) + number * sizeof count, sizeof count);
       all_.kernels[place].launches += count.launches;
       all_.kernels[place].captured += std::min(count.captured, count.launches);
     }
@@ -240,6 +247,7 @@ class Reader {
       std::memcpy(&launch, content.data() + at, sizeof launch);
       if (launch.signature == 0) break;
       const auto found = numbers_.find(launch.signature - 1);
+      if (found == numbers_.end() && full_ != Full::no) continue;  // its line was not written
       if (found == numbers_.end() || launch.arm >= most_arms || !std::isfinite(launch.time_us) ||
           launch.time_us < 0) {
         complain(path.filename().string() + ": is damaged; later launches are left out");
@@ -271,6 +279,7 @@ class Reader {
 
   Collected all_;
   std::uint32_t process_ = 0;
+  Full full_ = Full::no;
   std::map<Key, std::size_t> places_;
   std::map<std::size_t, std::size_t> numbers_;  // of the process's signatures: places in all_.kernels
   std::map<int, Function> functions_;

@@ -65,6 +65,7 @@ Driver find_driver() {
   find(d.func_get_name, "cuFuncGetName");
   find(d.func_get_param_info, "cuFuncGetParamInfo");
   find(d.kernel_get_function, "cuKernelGetFunction");
+  find(d.primary_state, "cuDevicePrimaryCtxGetState");
   return d;
 }
 

@@ -36,6 +36,7 @@ struct Driver {
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
+  CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
 
   /// Whether all that must be there is.
   [[nodiscard]] bool is_complete() const;

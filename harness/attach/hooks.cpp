@@ -23,7 +23,7 @@ namespace {
 
 std::atomic<Launches*> state{nullptr};
 std::atomic<bool> is_inert{false};
-pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER, taking = PTHREAD_MUTEX_INITIALIZER;
 
 void at_exit() {
   if (Launches* const launches = state.load()) launches->drain();
@@ -32,6 +32,7 @@ void at_exit() {
 /// A fork's child begins anew: what stands in the parent's files is the parent's.
 void in_child() {
   pthread_mutex_init(&making, nullptr);
+  pthread_mutex_init(&taking, nullptr);
   state.store(nullptr);
 }
 
@@ -82,7 +83,7 @@ CUresult pass(const Request& request, const Call& original) noexcept {
       launches->after(ticket, result);
       return result;
     }
-    launches->refuse(ticket);
+    launches->refuse(ticket, result);
   }
   const CUresult result = original();
   launches->after(ticket, result);
@@ -97,6 +98,8 @@ enum Name : int {
   get_proc_address,
   get_proc_address_v2,
   context_ends,
+  device_ends,
+  device_release,
   module_ends,
   names
 };
@@ -168,14 +171,32 @@ CUresult on_graph_launch(CUgraphExec graph, CUstream stream) {
 }
 
 template <int slot>
-CUresult on_context_ends(void* which) {  // a CUdevice is passed on in the same register
-  if (Launches* const launches = state.load()) launches->forget(true);
-  return original_of<Ends>(context_ends, slot)(which);
+CUresult on_context_ends(void* context) {
+  if (Launches* const launches = state.load()) launches->context_ends(static_cast<CUcontext>(context));
+  return original_of<Ends>(context_ends, slot)(context);
+}
+
+/// A CUdevice comes and goes in the same register as an address.
+CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(which)); }
+
+template <int slot>
+CUresult on_device_ends(void* which) {
+  if (Launches* const launches = state.load()) launches->device_ends(device_of(which));
+  return original_of<Ends>(device_ends, slot)(which);
+}
+
+template <int slot>
+CUresult on_device_release(void* which) {
+  Launches* const launches = state.load();
+  if (launches != nullptr) launches->drain();
+  const CUresult result = original_of<Ends>(device_release, slot)(which);
+  if (launches != nullptr && result == CUDA_SUCCESS) launches->device_released(device_of(which));
+  return result;
 }
 
 template <int slot>
 CUresult on_module_ends(void* which) {
-  if (Launches* const launches = state.load()) launches->forget(false);
+  if (Launches* const launches = state.load()) launches->module_ends();
   return original_of<Ends>(module_ends, slot)(which);
 }
 
@@ -213,7 +234,8 @@ void* const ours[names][slots] = {
     OCCBENCH_SLOTS(on_launch_kernel),      OCCBENCH_SLOTS(on_launch_ex),
     OCCBENCH_SLOTS(on_launch_cooperative), OCCBENCH_SLOTS(on_graph_launch),
     OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
-    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
+    OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
 
 struct Hooked {
   const char* name;
@@ -234,10 +256,10 @@ constexpr Hooked hooked[] = {
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},
     {"cuCtxDestroy", context_ends, false},
     {"cuCtxDestroy_v2", context_ends, false},
-    {"cuDevicePrimaryCtxReset", context_ends, false},
-    {"cuDevicePrimaryCtxReset_v2", context_ends, false},
-    {"cuDevicePrimaryCtxRelease", context_ends, false},
-    {"cuDevicePrimaryCtxRelease_v2", context_ends, false},
+    {"cuDevicePrimaryCtxReset", device_ends, false},
+    {"cuDevicePrimaryCtxReset_v2", device_ends, false},
+    {"cuDevicePrimaryCtxRelease", device_release, false},
+    {"cuDevicePrimaryCtxRelease_v2", device_release, false},
     {"cuModuleUnload", module_ends, false},
     {"cuLibraryUnload", module_ends, false},
 };
@@ -256,7 +278,6 @@ void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
   if (h == nullptr) return original;
   for (int slot = 0; slot < slots; ++slot)
     if (ours[h->kind][slot] == original) return original;
-  static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&taking);
   void* result = original;
   for (int slot = 0; slot < slots; ++slot) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the preloaded library and the command that reads its files agree on.
 //
-// Each process has three files in the folder: NAME.txt, lines of fields between tabs; NAME.counts, a Count
-// for each signature; and NAME.launches, a Launch for each that was timed. The last two are mapped, so that
-// they are whole however the process ends.
+// Each process has three files in the folder: NAME.txt, lines of fields between tabs; NAME.counts, of Counts;
+// and NAME.launches, a Launch for each that was timed. The last two are mapped, so that they are whole
+// however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 1;
+constexpr int protocol_version = 2;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
@@ -23,9 +23,17 @@ constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
 
 constexpr std::size_t most_signatures = 65'536;
 
+/// What ended a process's notes before the process.
+enum class Full : std::uint64_t { no, limit, disk, closed };
+
 struct Count {
   std::uint64_t launches = 0;
   std::uint64_t captured = 0;  ///< of them, into a graph: no launch that could be timed
+};
+
+struct Counts {
+  Full full = Full::no;
+  Count of[most_signatures];
 };
 
 /// Of one timed launch. Written last to first: `signature` is 0 until all else stands.

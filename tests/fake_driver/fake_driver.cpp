@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,6 +29,12 @@
 #undef cuGetProcAddress
 #undef cuDevicePrimaryCtxReset
 #undef cuDeviceGetUuid
+#undef cuCtxCreate
+#undef cuDevicePrimaryCtxRelease
+
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 13000
+#endif
 
 #define FAKE(type, name, parameters)                                                            \
   extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name); \
@@ -46,13 +53,34 @@ struct Function {
 };
 struct Event {
   double time_us = -1;
+  int context = 0, life = 0;
 };
 
 std::mutex mutex;
 double clock_us = 0;
 std::uint64_t launches = 0, changed = 0;
-int context_storage;
+constexpr int contexts = 4;
+int context_storage[contexts];
+int lives[contexts];  ///< so many of each have ended
+thread_local int current = 0;
+Function pool[1 << 12];  ///< unloaded functions leave their addresses to later ones
+std::size_t pooled = 0;
 thread_local CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+
+CUcontext handle_of(int context) { return reinterpret_cast<CUcontext>(&context_storage[context]); }
+
+void end_context(int context) {
+  const std::lock_guard lock(mutex);
+  ++lives[context];
+}
+
+/// What a driver may not forgive.
+Event& alive(CUevent event) {
+  Event& e = *reinterpret_cast<Event*>(event);
+  if (e.life == lives[e.context]) return e;
+  std::fprintf(stderr, "an event is used that ended with its context\n");
+  std::abort();
+}
 
 Function* function_of(CUfunction f) { return reinterpret_cast<Function*>(f); }
 
@@ -93,6 +121,7 @@ CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dyn
   if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
   f = f->function;
   if (blocks_of(*f, block, dynamic) < 1) return CUDA_ERROR_INVALID_VALUE;
+  if (is_pinned && std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
   if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
   clock_us += 1 + time_of(*f, grid, block, dynamic, is_pinned);
   ++launches;
@@ -103,10 +132,12 @@ CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dyn
 }  // namespace
 
 FAKE(CUresult, cuInit, (unsigned)) {
+  if (std::getenv("FAKE_STUB")) return CUDA_ERROR_STUB_LIBRARY;
   return std::getenv("FAKE_NO_DEVICE") ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDriverGetVersion, (int* version)) {
-  *version = 13000;
+  if (std::getenv("FAKE_STUB")) return CUDA_ERROR_STUB_LIBRARY;
+  *version = FAKE_VERSION;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDeviceGet, (CUdevice * device, int)) {
@@ -141,19 +172,47 @@ FAKE(CUresult, cuDeviceGetAttribute, (int* value, CUdevice_attribute attribute, 
   return found == values.end() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 FAKE(CUresult, cuCtxGetCurrent, (CUcontext * context)) {
-  *context = reinterpret_cast<CUcontext>(&context_storage);
+  *context = handle_of(current);
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuCtxGetDevice, (CUdevice * device)) {
   *device = 0;
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuCtxDestroy_v2, (CUcontext)) { return CUDA_SUCCESS; }
-FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) { return CUDA_SUCCESS; }
-FAKE(CUresult, cuModuleUnload, (CUmodule)) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuCtxSetCurrent, (CUcontext context)) {
+  current = static_cast<int>(reinterpret_cast<int*>(context) - context_storage);
+  return CUDA_SUCCESS;
+}
+/// All stand from the first on; the first is the primary one.
+FAKE(CUresult, cuCtxCreate_v2, (CUcontext * context, unsigned, CUdevice)) {
+  static int made = 0;
+  if (made == contexts - 1) return CUDA_ERROR_OUT_OF_MEMORY;
+  *context = handle_of(++made);
+  return fake_cuCtxSetCurrent(*context);
+}
+FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
+  end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) {
+  end_context(0);
+  return CUDA_SUCCESS;
+}
+/// Somebody else owns it as well.
+FAKE(CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice)) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuDevicePrimaryCtxGetState, (CUdevice, unsigned* flags, int* is_active)) {
+  *flags = 0;
+  *is_active = 1;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuModuleUnload, (CUmodule)) {
+  const std::lock_guard lock(mutex);
+  pooled = 0;
+  return CUDA_SUCCESS;
+}
 
 FAKE(CUresult, cuEventCreate, (CUevent * event, unsigned)) {
-  *event = reinterpret_cast<CUevent>(new Event);
+  *event = reinterpret_cast<CUevent>(new Event{.context = current, .life = lives[current]});
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuEventDestroy_v2, (CUevent event)) {
@@ -162,18 +221,20 @@ FAKE(CUresult, cuEventDestroy_v2, (CUevent event)) {
 }
 FAKE(CUresult, cuEventRecord, (CUevent event, CUstream)) {
   const std::lock_guard lock(mutex);
-  reinterpret_cast<Event*>(event)->time_us = clock_us;
+  if (alive(event).context != current) return CUDA_ERROR_INVALID_CONTEXT;
+  alive(event).time_us = clock_us;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuEventElapsedTime_v2, (float* milliseconds, CUevent start, CUevent stop)) {
-  *milliseconds = static_cast<float>(
-      1e-3 * (reinterpret_cast<Event*>(stop)->time_us - reinterpret_cast<Event*>(start)->time_us));
+  *milliseconds = static_cast<float>(1e-3 * (alive(stop).time_us - alive(start).time_us));
   return CUDA_SUCCESS;
 }
+#if FAKE_VERSION >= 10000
 FAKE(CUresult, cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status)) {
   *status = capturing;
   return CUDA_SUCCESS;
 }
+#endif
 FAKE(CUresult, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode)) {
   static thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::swap(now, *mode);
@@ -187,13 +248,15 @@ FAKE(CUresult, fakeCapture, (int on)) {
 FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
 
 FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void*)) {
-  *module = reinterpret_cast<CUmodule>(&context_storage);
+  *module = reinterpret_cast<CUmodule>(&pooled);
   return CUDA_SUCCESS;
 }
 /// "NAME", "NAME:REGISTERS"
 FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule, const char* name)) {
   const std::lock_guard lock(mutex);
-  auto* const f = new Function;
+  Function* const f = &pool[pooled++ % std::size(pool)];
+  *f = Function{};
+  f->function = f;
   const char* const colon = std::strchr(name, ':');
   f->name = colon == nullptr ? name : std::string(name, colon);
   if (colon != nullptr) f->registers = std::atoi(colon + 1);
@@ -265,6 +328,7 @@ FAKE(CUresult, cuLaunchCooperativeKernel,
       unsigned smem, CUstream, void**)) {
   return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
 }
+#if FAKE_VERSION >= 11080
 FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void**, void**)) {
   bool is_pinned = false;
   for (unsigned i = 0; i < c->numAttrs; ++i)
@@ -275,12 +339,14 @@ FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void**,
 FAKE(CUresult, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e)) {
   return fake_cuLaunchKernelEx(c, f, p, e);
 }
+#endif
 FAKE(CUresult, cuGraphLaunch, (CUgraphExec, CUstream)) {
   const std::lock_guard lock(mutex);
   clock_us += 500;
   return CUDA_SUCCESS;
 }
 
+#if FAKE_VERSION >= 12000
 FAKE(CUresult, cuGetProcAddress_v2,
      (const char* name, void** found, int version, cuuint64_t flags,
       CUdriverProcAddressQueryResult* status)) {
@@ -293,12 +359,16 @@ FAKE(CUresult, cuGetProcAddress_v2,
   const Known known[] = {
       KNOWN(cuInit),
       KNOWN(cuCtxGetCurrent),
+      KNOWN(cuCtxSetCurrent),
       KNOWN(cuModuleLoadData),
       KNOWN(cuModuleGetFunction),
       KNOWN(cuModuleUnload),
       KNOWN(cuLibraryGetKernel),
       KNOWN(cuLaunchCooperativeKernel),
       KNOWN(cuGraphLaunch),
+      {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
+      {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},
+      {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxRelease_v2), nullptr},
       {"cuDevicePrimaryCtxReset", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxReset_v2), nullptr},
       {"cuLaunchKernel", reinterpret_cast<void*>(&fake_cuLaunchKernel),
        reinterpret_cast<void*>(&fake_cuLaunchKernel_ptsz)},
@@ -317,3 +387,4 @@ FAKE(CUresult, cuGetProcAddress_v2,
     *status = *found == nullptr ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS;
   return *found == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
+#endif

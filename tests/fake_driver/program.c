@@ -5,11 +5,14 @@
  *
  * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), asked
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
- * (per-thread default stream), ex (cuLaunchKernelEx). END: return, exit42, _exit, crash, fork, exec, reset,
- * capture, graph, threads, cooperative, shapes.
+ * (per-thread default stream), ex (cuLaunchKernelEx). END, before or after the launches: return, exit42, _exit,
+ * crash, term, kill, wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload
+ * (and another kernel at the same address), close (all files), capture, graph, threads, streams, cooperative,
+ * shapes.
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 
 #undef cuGetProcAddress
 #undef cuDevicePrimaryCtxReset
+#undef cuCtxDestroy
 
 typedef CUresult (*Init)(unsigned);
 typedef CUresult (*GetFunction)(CUfunction*, CUmodule, const char*);
@@ -32,6 +36,10 @@ typedef CUresult (*LaunchEx)(const CUlaunchConfig*, CUfunction, void**, void**);
 typedef CUresult (*Ask)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 typedef CUresult (*WithInt)(int);
 typedef CUresult (*Graph)(CUgraphExec, CUstream);
+typedef CUresult (*GetContext)(CUcontext*);
+typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
+typedef CUresult (*WithContext)(CUcontext);
+typedef CUresult (*WithModule)(CUmodule);
 
 static void* library;
 static Ask ask;
@@ -49,7 +57,11 @@ static LaunchEx launch_ex;
 static CUfunction function;
 static unsigned grid = 132 * 8 * 20, failed;
 
-static void one(int n) {
+static CUresult launch_on(CUstream stream, void** parameters) {
+  return launch(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, NULL);
+}
+
+static void one(int n, CUstream stream) {
   unsigned long long address = 0x7f0000000000ull + 4096ull * (unsigned)n;
   int number = 7;
   void* parameters[] = {&address, &number};
@@ -62,21 +74,66 @@ static void one(int n) {
     config.blockDimX = 256;
     result = launch_ex(&config, function, parameters, NULL);
   } else {
-    result = launch(function, grid, 1, 1, 256, 1, 1, 0, NULL, parameters, NULL);
+    result = launch_on(stream, parameters);
   }
   if (result != CUDA_SUCCESS) ++failed;
 }
 
-static void* many(void* count) {
-  for (int n = 0; n < *(int*)count; ++n) one(n);
+static int launches;
+
+static void* on_stream(void* stream) {
+  for (int n = 0; n < launches; ++n) one(n, (CUstream)stream);
   return NULL;
+}
+
+static void many(void) { on_stream(NULL); }
+
+static void shapes(void) {
+  for (int n = 0; n < launches; ++n) {
+    grid = 3000u + (unsigned)n;
+    one(n, NULL);
+  }
+}
+
+static void threads(int have_streams) {
+  static char streams[4];
+  pthread_t all[4];
+  for (int t = 0; t < 4; ++t)
+    pthread_create(&all[t], NULL, on_stream, have_streams ? (void*)&streams[t] : NULL);
+  for (int t = 0; t < 4; ++t) pthread_join(all[t], NULL);
+}
+
+/* Takes turns in two contexts, ends one of them, and goes on in the other. */
+static void contexts(const char* name) {
+  CUcontext first, second;
+  CUfunction functions[2];
+  ((GetContext)get("cuCtxGetCurrent"))(&first);
+  functions[0] = function;
+  ((MakeContext)get("cuCtxCreate"))(&second, 0, 0);
+  ((GetFunction)get("cuModuleGetFunction"))(&functions[1], NULL, name);
+  for (int n = 0; n < launches; ++n) {
+    ((WithContext)get("cuCtxSetCurrent"))(n % 2 == 0 ? first : second);
+    function = functions[n % 2];
+    one(n, NULL);
+  }
+  ((WithContext)get("cuCtxSetCurrent"))(first);
+  ((WithContext)get("cuCtxDestroy"))(second);
+  function = functions[0];
+  many();
+}
+
+/* What is opened then has numbers that somebody else may remember. */
+static void close_all(void) {
+  for (int file = 3; file < 100; ++file) close(file);
+  for (int n = 0; n < 16; ++n)
+    if (open("own.txt", O_RDWR | O_CREAT, 0600) < 0) ++failed;
 }
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const char* const way = argv[1];
   const char* const end = argc > 4 ? argv[4] : "return";
-  int launches = atoi(argv[3]);
+  launches = atoi(argv[3]);
   if (argc > 5) grid = (unsigned)atoi(argv[5]);
 #ifdef LINKED
   extern CUresult cuInit(unsigned);
@@ -112,17 +169,27 @@ int main(int argc, char** argv) {
   if (strcmp(way, "ex") == 0) launch_ex = (LaunchEx)get("cuLaunchKernelEx");
 #endif
   if (strcmp(end, "capture") == 0) ((WithInt)dlsym(library, "fakeCapture"))(1);
-  if (strcmp(end, "shapes") == 0) {
-    for (int n = 0; n < launches; ++n) {
-      grid = 3000u + (unsigned)n;
-      one(n);
+  if (strcmp(end, "shapes") == 0)
+    shapes();
+  else if (strcmp(end, "threads") == 0 || strcmp(end, "streams") == 0)
+    threads(strcmp(end, "streams") == 0);
+  else if (strcmp(end, "contexts") == 0)
+    contexts(argv[2]);
+  else
+    many();
+  if (strcmp(end, "release") == 0)
+    for (int n = 0; n < 20; ++n) {
+      ((WithInt)get("cuDevicePrimaryCtxRelease"))(0);
+      many();
     }
-  } else if (strcmp(end, "threads") == 0) {
-    pthread_t threads[4];
-    for (int t = 0; t < 4; ++t) pthread_create(&threads[t], NULL, many, &launches);
-    for (int t = 0; t < 4; ++t) pthread_join(threads[t], NULL);
-  } else {
-    many(&launches);
+  if (strcmp(end, "unload") == 0) {
+    ((WithModule)get("cuModuleUnload"))(NULL);
+    ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
+    many();
+  }
+  if (strcmp(end, "close") == 0) {
+    close_all();
+    shapes();
   }
   printf("failed %u\n", failed);
   fflush(stdout);
@@ -130,9 +197,12 @@ int main(int argc, char** argv) {
   if (strcmp(end, "_exit") == 0) _exit(7);
   if (strcmp(end, "crash") == 0) raise(SIGSEGV);
   if (strcmp(end, "term") == 0) raise(SIGTERM);
+  if (strcmp(end, "kill") == 0) raise(SIGKILL);
+  if (strcmp(end, "wait") == 0)
+    for (;;) pause();
   if (strcmp(end, "fork") == 0) {
     if (fork() == 0) {
-      many(&launches);
+      many();
       _exit(0);
     }
     wait(NULL);
@@ -144,7 +214,7 @@ int main(int argc, char** argv) {
   if (strcmp(end, "reset") == 0) {
     ((WithInt)get("cuDevicePrimaryCtxReset"))(0);
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, argv[2]);
-    many(&launches);
+    many();
   }
   if (strcmp(end, "graph") == 0) ((Graph)get("cuGraphLaunch"))(NULL, NULL);
   if (strcmp(end, "cooperative") == 0)

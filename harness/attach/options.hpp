@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `occbench attach` asked of the library in a process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/attach/schedule.hpp"
+
+namespace occbench::attach {
+
+/// What the command asked for; read from the environment.
+struct Options {
+  std::string folder;
+  bool observe = false;
+  Plan plan;
+  double budget = 0.2;
+  std::vector<double> levels = {0.75, 0.5, 0.25};
+  std::uint64_t after = 0;  ///< launches of the process that stay untouched first
+  double duration_s = 0;    ///< 0: without an end
+  std::string kernel;       ///< POSIX extended regular expression; empty: all
+  std::size_t limit_bytes = std::size_t{32} << 20;
+  pid_t only_child_of = 0;  ///< 0: all descendants
+  std::string stands_back;  ///< why nothing is to be done; empty: it is
+};
+
+/// nullopt where this process is not to be attached.
+[[nodiscard]] std::optional<Options> options_from_environment();
+
+}  // namespace occbench::attach

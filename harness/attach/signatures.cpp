@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/signatures.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr int smem_unit = 128;           // bytes in which shared memory is given
+constexpr int most_argument_hashes = 8;  // then arguments are no part of the signature
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  return hash ^ (hash >> 27);
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of 64 bits
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+/// A word that could be an address of device memory. What a kernel's parameters are is not known: this is a
+/// guess, and a wrong one costs no more than a signature too many or too few.
+bool may_be_pointer(std::uint64_t word, bool is_alone) {
+  constexpr std::uint64_t low = std::uint64_t{1} << 32, high = std::uint64_t{1} << 48;
+  constexpr std::uint64_t usual = std::uint64_t{1} << 44, alignment = 256;
+  return word >= low && word < high && (is_alone || word >= usual || word % alignment == 0);
+}
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
+
+}  // namespace
+
+Signatures::Signatures(const Options& options, const Driver& driver, Journal& journal)
+    : options_(options), driver_(driver), journal_(journal) {
+  has_kernel_ =
+      !options_.kernel.empty() && regcomp(&kernel_, options_.kernel.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+Signatures::~Signatures() {
+  if (has_kernel_) regfree(&kernel_);
+}
+
+Context& Signatures::context_of(CUcontext handle) {
+  const auto [place, is_new] = by_context_.try_emplace(handle, nullptr);
+  if (!is_new) return *place->second;
+  Context& c = contexts_.emplace_back();
+  place->second = &c;
+  c.handle = handle;
+  CUdevice device = 0;
+  driver_.ctx_get_device(&device);
+  c.device = device;
+  const auto get = [&](CUdevice_attribute attribute) {
+    int value = 0;
+    driver_.device_get_attribute(&value, attribute, device);
+    return value;
+  };
+  c.sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  c.smem_per_sm = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  c.smem_reserved = get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  c.smem_optin = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  char name[128] = "";
+  driver_.device_get_name(name, sizeof name - 1, device);
+  CUuuid uuid{};
+  if (driver_.device_get_uuid != nullptr) driver_.device_get_uuid(&uuid, device);
+  std::string id = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char digits[4];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
+    id += digits;
+  }
+  std::vector<std::string> fields = {"device", std::to_string(device), name, id};
+  for (const CUdevice_attribute attribute :
+       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK})
+    fields.push_back(std::to_string(get(attribute)));
+  journal_.line(fields);
+  return c;
+}
+
+void Signatures::look_at(Handle& h, CUfunction named, const Context& context) {
+  h.function = named;
+  const auto get = [&](CUfunction_attribute attribute, int& value) {
+    return driver_.func_get_attribute(&value, attribute, h.function) == CUDA_SUCCESS;
+  };
+  // The runtime says CUkernel where a CUfunction is said, and those have no attributes or names as such.
+  const char* name = nullptr;
+  const bool has_name =
+      driver_.func_get_name != nullptr && driver_.func_get_name(&name, named) == CUDA_SUCCESS;
+  int registers = 0;
+  if (!(has_name || (driver_.func_get_name == nullptr && get(CU_FUNC_ATTRIBUTE_NUM_REGS, registers)))) {
+    CUfunction function = nullptr;
+    if (driver_.kernel_get_function == nullptr ||
+        driver_.kernel_get_function(&function, reinterpret_cast<CUkernel>(named)) != CUDA_SUCCESS)
+      return;
+    h.function = function;
+    if (driver_.func_get_name != nullptr && driver_.func_get_name(&name, function) != CUDA_SUCCESS)
+      name = nullptr;
+  }
+  h.name = name == nullptr ? "(no name)" : name;
+  int cluster = 0, must_be_set = 0, binary = 0, local = 0;
+  h.is_known = get(CU_FUNC_ATTRIBUTE_NUM_REGS, h.registers) &&
+               get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, h.static_smem) &&
+               get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, h.largest_block) &&
+               get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, h.max_dynamic_smem);
+  static_cast<void>(get(CU_FUNC_ATTRIBUTE_BINARY_VERSION, binary));
+  static_cast<void>(get(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, local));
+  h.is_cluster = (get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, cluster) && cluster > 0) ||
+                 (get(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, must_be_set) && must_be_set != 0);
+  if (driver_.func_get_param_info != nullptr) {
+    constexpr std::size_t most_parameters = 4096;
+    for (Parameter p;
+         h.parameters.size() < most_parameters &&
+         driver_.func_get_param_info(h.function, h.parameters.size(), &p.offset, &p.size) == CUDA_SUCCESS;)
+      h.parameters.push_back(p);
+  }
+  number(h, context, local, binary);
+}
+
+/// Equal functions of several modules have one number.
+void Signatures::number(Handle& h, const Context& context, int local, int binary) {
+  const std::string content = h.name + '|' + std::to_string(h.registers) + '|' +
+                              std::to_string(h.static_smem) + '|' + std::to_string(h.largest_block) + '|' +
+                              std::to_string(binary) + '|' + std::to_string(context.device);
+  h.content = hash_of(content);
+  const auto [known, is_first] =
+      function_numbers_.try_emplace(content, static_cast<int>(function_numbers_.size()));
+  h.number = known->second;
+  if (is_first)
+    journal_.line({"function", std::to_string(h.number), std::to_string(context.device),
+                   std::to_string(h.registers), std::to_string(h.static_smem), std::to_string(local),
+                   std::to_string(h.largest_block), std::to_string(binary), h.name});
+}
+
+Handle& Signatures::handle_of(const Request& request, Context& context) {
+  if (request.kind == Alone::graph) {
+    if (graph_.number < 0) {
+      graph_.name = "(CUDA graph)";
+      number(graph_, context, 0, 0);
+    }
+    return graph_;
+  }
+  const std::uint64_t key = mix(reinterpret_cast<std::uintptr_t>(request.function),
+                                reinterpret_cast<std::uintptr_t>(context.handle));
+  const auto [place, is_new] = by_handle_.try_emplace(key, nullptr);
+  if (is_new) {
+    place->second = &handles_.emplace_back();
+    look_at(*place->second, request.function, context);
+  }
+  return *place->second;
+}
+
+namespace {
+
+/// Of the arguments that are no addresses.
+std::uint64_t argument_hash(const Request& request, const Handle& handle) {
+  std::uint64_t hash = 0;
+  const auto* packed = static_cast<const unsigned char*>(nullptr);
+  if (request.extra != nullptr)
+    for (void** at = request.extra; *at != CU_LAUNCH_PARAM_END; at += 2)
+      if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = static_cast<const unsigned char*>(at[1]);
+  for (std::size_t i = 0; i < handle.parameters.size(); ++i) {
+    const Parameter& p = handle.parameters[i];
+    const unsigned char* const bytes = request.parameters != nullptr
+                                           ? static_cast<const unsigned char*>(request.parameters[i])
+                                       : packed != nullptr ? packed + p.offset
+                                                           : nullptr;
+    if (bytes == nullptr) return hash;
+    for (std::size_t at = 0; at < p.size; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + at, std::min(sizeof word, p.size - at));
+      if (!may_be_pointer(word, p.size == sizeof word)) hash = mix(hash, word + 1);
+    }
+  }
+  return hash;
+}
+
+/// What the attributes of a launch say against changing it.
+Alone against(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& a = config.attrs[i];
+    switch (static_cast<int>(a.id)) {
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        break;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        if (a.value.cooperative != 0) return Alone::cooperative;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z > 1) return Alone::cluster;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        if (a.value.programmaticStreamSerializationAllowed != 0) return Alone::dependent;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        return Alone::dependent;
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return Alone::own_carveout;
+      default:
+        return Alone::attribute;
+    }
+  }
+  return Alone::no;
+}
+
+std::uint64_t blocks_of(const CUlaunchConfig& c) {
+  return std::uint64_t{c.gridDimX} * c.gridDimY * c.gridDimZ;
+}
+
+}  // namespace
+
+Alone Signatures::left_alone(const Request& request, const Handle& handle, const Context& context,
+                             int blocks_per_sm) {
+  if (request.kind != Alone::no) return request.kind;
+  if (const Alone why = against(request.config); why != Alone::no) return why;
+  if (handle.is_cluster) return Alone::cluster;
+  if (handle.name.find("ncclKernel") != std::string::npos ||
+      handle.name.find("ncclDevKernel") != std::string::npos)
+    return Alone::nccl;
+  if (!handle.is_known || blocks_per_sm < 1) return Alone::no_answer;
+  // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
+  if (blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
+    return Alone::one_residency;
+  if (blocks_per_sm == 1) return Alone::one_block;
+  if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
+      regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
+    return Alone::not_asked;
+  return Alone::no;
+}
+
+/// The dynamic shared memory of each level, held against the driver's own count of blocks.
+void Signatures::find_levels(Signature& s, Handle& h, const Context& context) {
+  const int fixed = context.smem_reserved + h.static_smem;
+  const int most_dynamic = context.smem_optin - h.static_smem;
+  const auto gives = [&](int dynamic, int target) {
+    if (dynamic <= static_cast<int>(s.dynamic_smem) || dynamic > most_dynamic) return false;
+    if (dynamic > h.max_dynamic_smem) {
+      if (driver_.func_set_attribute(h.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic) !=
+          CUDA_SUCCESS)
+        return false;
+      h.max_dynamic_smem = dynamic;
+    }
+    int blocks = 0;
+    return driver_.occupancy(&blocks, h.function, s.block_size, static_cast<std::size_t>(dynamic)) ==
+               CUDA_SUCCESS &&
+           blocks == target;
+  };
+  if (!s.blocks.empty()) {  // found before, with another handle of the same function
+    for (std::size_t i = 0; i < s.blocks.size(); ++i)
+      h.verified[s.hash + i] = gives(static_cast<int>(s.added[i] + s.dynamic_smem), s.blocks[i]);
+    return;
+  }
+  for (const double share : options_.levels) {
+    const int target =
+        std::clamp(static_cast<int>(std::lround(share * s.blocks_per_sm)), 1, s.blocks_per_sm - 1);
+    if (std::ranges::find(s.blocks, target) != s.blocks.end()) continue;
+    const int least = (context.smem_per_sm / (target + 1) / smem_unit + 1) * smem_unit - fixed;
+    const int most = context.smem_per_sm / target / smem_unit * smem_unit - fixed;
+    for (const int dynamic : {least, least + smem_unit, std::min(most, most_dynamic)})
+      if (gives(dynamic, target)) {
+        h.verified[s.hash + s.blocks.size()] = true;
+        s.blocks.push_back(target);
+        s.added.push_back(static_cast<unsigned>(dynamic) - s.dynamic_smem);
+        break;
+      }
+  }
+}
+
+/// What takes all launches that cannot be told apart any more.
+Signature& Signatures::rest() {
+  if (rest_ == nullptr) {
+    rest_ = &signatures_.emplace_back();
+    rest_->number = signatures_.size() - 1;
+    rest_->alone = Alone::too_many;
+    journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
+                   "0", std::to_string(static_cast<int>(rest_->alone))});
+  }
+  return *rest_;
+}
+
+Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uint64_t arguments,
+                            Handle& handle, const Context& context) {
+  const CUlaunchConfig& c = request.config;
+  Signature& s = signatures_.emplace_back();
+  s.number = signatures_.size() - 1;
+  s.hash = hash;
+  s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
+  s.dynamic_smem = c.sharedMemBytes;
+  if (handle.is_known) driver_.occupancy(&s.blocks_per_sm, handle.function, s.block_size, s.dynamic_smem);
+  s.alone = left_alone(request, handle, context, s.blocks_per_sm);
+  if (s.alone == Alone::no && !options_.observe) {
+    find_levels(s, handle, context);
+    if (s.blocks.empty()) s.alone = Alone::no_level;
+  }
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(arguments));
+  journal_.line({"signature", std::to_string(s.number), std::to_string(handle.number),
+                 std::to_string(c.gridDimX), std::to_string(c.gridDimY), std::to_string(c.gridDimZ),
+                 std::to_string(c.blockDimX), std::to_string(c.blockDimY), std::to_string(c.blockDimZ),
+                 std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits,
+                 std::to_string(static_cast<int>(s.alone))});
+  if (s.alone != Alone::no || options_.observe) return s;
+  std::vector<double> warps = {1, 1};
+  for (std::size_t i = 0; i < s.blocks.size(); ++i) {
+    warps.push_back(static_cast<double>(s.blocks[i]) / s.blocks_per_sm);
+    journal_.line({"level", std::to_string(s.number), std::to_string(first_level + static_cast<int>(i)),
+                   std::to_string(s.added[i]), std::to_string(s.blocks[i])});
+  }
+  s.schedule.emplace(options_.plan, s.hash, std::move(warps));
+  return s;
+}
+
+Signature& Signatures::signature_of(const Request& request, Handle& handle, Context& context) {
+  const CUlaunchConfig& c = request.config;
+  std::uint64_t shape = mix(handle.content, static_cast<std::uint64_t>(request.kind));
+  for (const unsigned value : {c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
+                               c.sharedMemBytes, c.numAttrs})
+    shape = mix(shape, value);
+  std::uint64_t arguments = argument_hash(request, handle);
+  const auto different = argument_hashes_.find(shape);
+  if (different != argument_hashes_.end() && different->second > most_argument_hashes) arguments = 0;
+  const std::uint64_t hash = mix(shape, arguments);
+  auto place = by_hash_.find(hash);
+  if (place == by_hash_.end()) {
+    // Nothing is remembered of a launch that finds no room: a program may have any number of shapes.
+    if (signatures_.size() >= most_signatures - 1 || !journal_.has_room()) return rest();
+    if (++argument_hashes_[shape] > most_argument_hashes && arguments != 0)
+      return signature_of(request, handle, context);  // without them
+    place = by_hash_.emplace(hash, &make(request, hash, arguments, handle, context)).first;
+  }
+  Signature& s = *place->second;
+  if (s.schedule && !s.blocks.empty() && !handle.verified.contains(s.hash)) find_levels(s, handle, context);
+  return s;
+}
+
+bool Signatures::is_verified(const Signature& signature, const Handle& handle, std::size_t level) {
+  const auto found = handle.verified.find(signature.hash + level);
+  return found != handle.verified.end() && found->second;
+}
+
+void Signatures::forget_handles() {
+  by_handle_.clear();
+  handles_.clear();
+}
+
+void Signatures::forget_context(Context& context) {
+  by_context_.erase(context.handle);
+  context.handle = nullptr;
+  context.free_events.clear();  // they end with it
+  forget_handles();
+}
+
+}  // namespace occbench::attach

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels a process launches, and with what shape: what is told apart, what is never changed, and the
+// levels that the rest may have. Its caller sees to it that one thread at a time is in it.
+#pragma once
+
+#include <regex.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/attach/driver.hpp"
+#include "harness/attach/journal.hpp"
+#include "harness/attach/options.hpp"
+#include "harness/attach/schedule.hpp"
+
+namespace occbench::attach {
+
+/// A launch as the program asked for it. `stream` is never 0.
+struct Request {
+  CUfunction function = nullptr;
+  CUlaunchConfig config{};
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  bool is_per_thread = false;  ///< stream 0 is the thread's own
+  Alone kind = Alone::no;      ///< what the call itself says
+};
+
+/// One of a kernel.
+struct Parameter {
+  std::size_t offset = 0, size = 0;
+};
+
+/// A CUDA context that launches came from.
+struct Context {
+  CUcontext handle = nullptr;
+  int device = 0;
+  int sms = 0, smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
+  std::vector<CUevent> free_events;
+};
+
+/// A function as the program names it in one context.
+struct Handle {
+  CUfunction function = nullptr;
+  int number = -1;
+  std::string name;
+  std::uint64_t content = 0;
+  int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
+  bool is_cluster = false, is_known = false;
+  std::vector<Parameter> parameters;
+  std::unordered_map<std::uint64_t, bool> verified;  ///< levels of signatures, with this handle
+};
+
+struct Signature {
+  std::size_t number = 0;
+  int blocks_per_sm = 0, block_size = 0;
+  unsigned dynamic_smem = 0;
+  std::uint64_t hash = 0;
+  Alone alone = Alone::no;
+  std::optional<Schedule> schedule;
+  std::vector<unsigned> added;  ///< dynamic shared memory of arms from first_level on
+  std::vector<int> blocks;      ///< that they are to have
+  std::uint64_t launches = 0;
+};
+
+class Signatures {
+ public:
+  Signatures(const Options& options, const Driver& driver, Journal& journal);
+  ~Signatures();
+  Signatures(const Signatures&) = delete;
+  Signatures& operator=(const Signatures&) = delete;
+
+  /// Of the current context's handle.
+  Context& context_of(CUcontext handle);
+  Handle& handle_of(const Request& request, Context& context);
+  Signature& signature_of(const Request& request, Handle& handle, Context& context);
+  /// Whether a level, counted from 0, has been held against the driver's count with this handle.
+  [[nodiscard]] static bool is_verified(const Signature& signature, const Handle& handle, std::size_t level);
+
+  /// Handles of functions may mean others from here on.
+  void forget_handles();
+  /// The context ends, and its events with it.
+  void forget_context(Context& context);
+  /// All that were seen; those that ended have no handle.
+  [[nodiscard]] std::deque<Context>& contexts() { return contexts_; }
+
+ private:
+  Alone left_alone(const Request& request, const Handle& handle, const Context& context, int blocks_per_sm);
+  void find_levels(Signature& signature, Handle& handle, const Context& context);
+  void look_at(Handle& handle, CUfunction named, const Context& context);
+  void number(Handle& handle, const Context& context, int local_bytes, int binary_version);
+  Signature& make(const Request& request, std::uint64_t hash, std::uint64_t arguments, Handle& handle,
+                  const Context& context);
+  Signature& rest();
+
+  const Options& options_;
+  const Driver& driver_;
+  Journal& journal_;
+  regex_t kernel_{};
+  bool has_kernel_ = false;
+  std::deque<Context> contexts_;
+  std::deque<Signature> signatures_;
+  std::deque<Handle> handles_;
+  Signature* rest_ = nullptr;
+  Handle graph_;  ///< stands for all CUDA graphs
+  std::unordered_map<CUcontext, Context*> by_context_;
+  std::unordered_map<std::uint64_t, Handle*> by_handle_;
+  std::unordered_map<std::uint64_t, Signature*> by_hash_;
+  std::unordered_map<std::string, int> function_numbers_;
+  std::unordered_map<std::uint64_t, int> argument_hashes_;  ///< so many of one function and shape
+};
+
+}  // namespace occbench::attach

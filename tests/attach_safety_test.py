@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program may do to `occbench attach`, and what a user: each case with its sentence and exit code."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attached import OPENED, AttachCase, driver
+
+ASKED = f"{OPENED} asked"
+
+
+class Ends(AttachCase):
+    """However a program goes about it: its own output and exit code, and what was measured."""
+
+    def test_ends(self) -> None:
+        cases = {  # its code, processes, launches
+            "return": (0, 1, 300),
+            "exit42": (42, 1, 300),
+            "_exit": (7, 1, 300),
+            "crash": (128 + signal.SIGSEGV, 1, 300),
+            "term": (128 + signal.SIGTERM, 1, 300),
+            "kill": (128 + signal.SIGKILL, 1, 300),
+            "fork": (0, 2, 600),
+            "exec": (0, 2, 600),
+            "reset": (0, 1, 600),
+            "contexts": (0, 1, 600),
+            "release": (0, 1, 21 * 300),
+            "unload": (0, 1, 600),
+            "capture": (0, 1, 300),
+            "threads": (0, 1, 1200),
+            "streams": (0, 1, 1200),
+            "close": (0, 1, 300),  # what comes after it has nowhere to go
+        }
+        for end, (code, processes, launches) in cases.items():
+            with self.subTest(end):
+                done = self.attach(f"-- {ASKED} flat_k 300 {end}", output=end)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(done.stdout.splitlines()[0], "failed 0")
+                env = self.env(end)
+                self.assertEqual((env["exit_code"], len(env["processes"])), (code, processes))  # type: ignore[arg-type]
+                self.assertEqual(self.launches(end), launches, done.stderr)
+                captured = sum(int(k["captured"]) for k in self.kernels(end))
+                self.assertEqual(captured, launches if end == "capture" else 0)
+                self.assertFalse((self.folder / end / "processes").exists())
+                said = f"was ended by signal {code - 128}" if code > 128 else ""
+                self.assertIn(said, done.stderr)
+
+    def test_what_it_measures_goes_on(self) -> None:
+        """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
+        for end in ("contexts", "release"):
+            done = self.attach(f"-- {ASKED} flat_k 1000 {end}", output=end)
+            (kernel,) = self.kernels(end)
+            self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)
+        self.attach(f"-- {ASKED} flat_k 1000 unload", output="unload")
+        self.assertEqual(
+            {k["kernel"]: k["launches"] for k in self.kernels("unload")},
+            {"flat_k": "1000", "latency_k": "1000"},
+        )
+
+    def test_the_programs_files_are_its_own(self) -> None:
+        done = self.attach(f"-- {ASKED} flat_k 300 close")
+        self.assertEqual((self.folder / "own.txt").read_bytes(), b"")
+        self.assertIn("the program closed all files", done.stderr)
+
+    def test_several_processes_have_a_file_each(self) -> None:
+        script = f"for i in 1 2 3 4; do {ASKED} flat_k 100 & done; wait"
+        done = self.attach("--", "sh", "-c", script)
+        self.assertEqual((done.returncode, done.stdout), (0, 4 * "failed 0\n"))
+        self.assertEqual((len(self.env()["processes"]), self.launches()), (4, 400))  # type: ignore[arg-type]
+
+    def test_other_tools_and_settings(self) -> None:
+        for n, variables in enumerate(
+            ({"CUDA_LAUNCH_BLOCKING": "1"}, {"CUDA_INJECTION64_PATH": "/no/such/libtool.so"})
+        ):
+            done = self.attach(f"-- {ASKED} flat_k 500", output=f"r{n}", **variables)
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+            self.assertEqual(self.kernels(f"r{n}")[0]["verdict"], "saturated")
+        for n, name in enumerate(("CUDA_INJECTION64_PATH", "NV_COMPUTE_SANITIZER_INJECTION_PATH")):
+            variables = {name: "/x/libsanitizer-collection.so"}
+            done = self.attach(f"-- {ASKED} flat_k 10", output=f"s{n}", **variables)
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"))
+            self.assertIn("occbench stood back", done.stderr)
+            self.assertEqual(self.kernels(f"s{n}"), [])
+
+
+class Bounds(AttachCase):
+    """What it may take of memory and disk, however long the program is."""
+
+    def test_a_million_launches(self) -> None:
+        self.attach(f"-- {ASKED} flat_k 1000000")
+        (kernel,) = self.kernels()
+        self.assertEqual(kernel["launches"], "1000000")
+        self.assertLess(int(kernel["timed"]), 100_000)
+        self.assertLess((self.folder / "r/launches.csv.gz").stat().st_size, 4 << 20)
+
+    def test_ten_thousand_signatures(self) -> None:
+        self.attach(f"-- {ASKED} flat_k 10000 shapes")
+        self.assertEqual((len(self.kernels()), self.launches()), (10_000, 10_000))
+
+    def test_more_signatures_than_are_told_apart(self) -> None:
+        done = self.attach(f"--observe -- {ASKED} flat_k 100000 shapes")
+        self.assertEqual(self.launches(), 100_000, done.stderr)
+        rest = [k for k in self.kernels() if k["why"] == "too many signatures"]
+        self.assertEqual([k["launches"] for k in rest], [str(100_000 - 65_535)])
+
+    def test_the_limit(self) -> None:
+        done = self.attach(f"--limit 64K -- {ASKED} flat_k 10000 shapes")
+        self.assertIn("the limit was reached", done.stderr)
+        self.assertLessEqual(sum(int(k["timed"]) for k in self.kernels()), 65_536 // 16)
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
+    def test_memory_does_not_grow_with_launches(self) -> None:
+        """Blocks that are left at the end: as many after 100,000 launches as after 1,000."""
+        left = []
+        for launches in (1_000, 100_000):
+            log = self.folder / f"valgrind-{launches}"
+            tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
+            done = self.attach(f"-- {tool} {ASKED} flat_k {launches}", output=f"r{launches}")
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+            text = log.read_text()
+            self.assertNotIn("Invalid ", text)
+            (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
+            left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
+        self.assertLess(left[1], left[0] + 64, left)
+
+
+@contextmanager
+def small_disk(kib: int) -> Iterator[Path]:
+    """A file system of its own; skips the test where that is not allowed."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+            raise unittest.SkipTest("may not mount a file system")
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+class FullDisks(AttachCase):
+    def test_a_full_disk(self) -> None:
+        """The program does not notice; the table is printed, and what is missing is said."""
+        for kib in (8, 512, 1_100, 1_200):
+            with self.subTest(kib), small_disk(kib) as disk:
+                done = self.attach(f"--output {disk}/r -- {ASKED} flat_k 20000 shapes", output=None)
+                self.assertEqual(done.stdout, "failed 0\n")
+                self.assertIn("the disk is full, or a quota", done.stderr)
+                self.assertNotIn("no process", done.stderr)
+                self.assertNotIn("no kernel was launched", done.stderr)
+                if kib == 8:  # no room for the results either
+                    self.assertEqual(done.returncode, 125, done.stderr)
+                    self.assertIn("No space left on device", done.stderr)
+                else:
+                    self.assertEqual(
+                        (done.returncode, (disk / "r/env.json").exists()), (0, True), done.stderr
+                    )
+
+    def test_a_quota_on_files(self) -> None:
+        """No write of ours brings the program the signal that a write past its quota would."""
+        for kib in (1, 64, 1_030):
+            with self.subTest(kib):
+                limited = ("sh", "-c", f'ulimit -f {2 * kib}; exec "$@"', "sh")
+                done = self.attach(f"-- {ASKED} flat_k 20000 shapes", output=f"r{kib}", before=limited)
+                self.assertEqual(done.stdout, "failed 0\n", done.stderr)
+                self.assertIn("the disk is full, or a quota", done.stderr)
+                self.assertIn(done.returncode, (0, 125), done.stderr)
+
+
+class Drivers(AttachCase):
+    def test_drivers(self) -> None:
+        cases = {
+            "no device": ({"FAKE_NO_DEVICE": "1"}, "asked", 3, "no kernel was launched"),
+            "a stub": ({"FAKE_STUB": "1"}, "asked", 3, "is the toolkit's stub"),
+            "too old": (driver(9020), "opened", 0, "this driver is too old"),
+            "old": (driver(11040), "opened", 0, "older than CUDA 11.8"),
+            "refuses": ({"FAKE_REFUSES": "1"}, "asked", 0, "refused changed launches (error 1)"),
+            "none": ({"LD_LIBRARY_PATH": "/nowhere"}, "asked", 3, "no process of"),
+        }
+        for n, (name, (variables, way, code, said)) in enumerate(cases.items()):
+            with self.subTest(name):
+                done = self.attach(f"-- {OPENED} {way} flat_k 500", output=f"r{n}", **variables)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, done.stderr)
+                if code == 0:
+                    self.assertEqual(done.stdout, "failed 0\n")
+                if name in ("old", "refuses"):
+                    (kernel,) = self.kernels(f"r{n}")
+                    self.assertEqual(kernel["launches"], "500")
+                    self.assertIn(kernel["verdict"], ("", "unknown"))
+                    self.assertGreater(float(kernel["time_mean_s"]), 0)
+
+
+class Interrupts(AttachCase):
+    def start(self, *words: object, output: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            self.command(*words, output=output), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True, env=os.environ | driver(),
+        )  # fmt: skip
+
+    def test_the_programs_own_handling_comes_first(self) -> None:
+        script = "trap 'echo caught; exit 3' INT TERM; echo ready; while :; do sleep 0.05; done"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            child = self.start("--", "sh", "-c", script, output=f"r{number}")
+            assert child.stdout is not None
+            child.stdout.readline()
+            if number == signal.SIGINT:
+                os.killpg(child.pid, number)  # as a terminal does
+            else:
+                child.send_signal(number)
+            said, _ = child.communicate(timeout=30)
+            self.assertEqual((child.returncode, said), (3, "caught\n"))
+
+    def test_what_was_measured_is_kept(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            child = self.start(f"-- {ASKED} flat_k 500 wait", output=f"r{number}")
+            assert child.stdout is not None
+            self.assertEqual(child.stdout.readline(), "failed 0\n")
+            time.sleep(0.05)
+            if number == signal.SIGINT:
+                os.killpg(child.pid, number)
+            else:
+                child.send_signal(number)
+            _, said = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 128 + number, said)
+            self.assertIn(f"was ended by signal {int(number)}", said)
+            self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
+
+
+class BadInput(AttachCase):
+    def test_one_line_and_the_exit_code(self) -> None:
+        """Words, what is said, and the code; nothing is left behind."""
+        (self.folder / "file").write_text("")
+        cases = {
+            "": (125, "which program?"),
+            "--": (125, "which program?"),
+            "--bad -- true": (125, "--bad"),
+            "--levels 2 -- true": (125, "--levels lie between 0 and 1"),
+            "--levels 1/0 -- true": (125, "--levels '1/0' is no share"),
+            "--levels x -- true": (125, "--levels 'x' is no share"),
+            "--levels .1,.2,.3,.4,.5,.6,.7 -- true": (125, "--levels: at most 6"),
+            "--budget 0 -- true": (125, "--budget must be more than 0"),
+            "--budget much -- true": (125, "--budget 'much' is no share"),
+            "--precision 2 -- true": (125, "--precision lies between"),
+            "--duration soon -- true": (125, "--duration 'soon' is no time"),
+            "--skip -1 -- true": (125, "--skip '-1' is negative"),
+            "--limit 1 -- true": (125, "--limit '1' is less than"),
+            "--kernel ( -- true": (125, "--kernel '('"),
+            "--children some -- true": (125, "--children takes all or none"),
+            "-- no-such-program": (127, "'no-such-program': No such file"),
+            "-- ./no-such-program": (127, "No such file"),
+            f"-- {self.folder}/file": (126, "Permission denied"),
+            f"-- {self.folder}": (126, "Permission denied"),
+            "-- true": (0, "no process of 'true' used the CUDA driver"),
+            "-- false": (1, "no process of 'false' used the CUDA driver"),
+        }
+        for words, (code, said) in cases.items():
+            with self.subTest(words):
+                done = self.attach(words, output=None)
+                self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertFalse((self.folder / "results").exists())
+
+    def test_outputs(self) -> None:
+        (self.folder / "file").write_text("")
+        self.assertEqual(self.attach(f"-- {ASKED} flat_k 10", output="twice").returncode, 0)
+        for output, said in (
+            ("file/below", "file"),
+            ("/proc/nowhere", "/proc/nowhere"),
+            ("twice", "holds results already"),
+        ):
+            done = self.attach(f"-- {ASKED} flat_k 10", output=output)
+            self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_no_way_around_setuid(self) -> None:
+        """Nor one that is set in the environment: the library itself looks."""
+        if os.geteuid() != 0:
+            self.skipTest("only root makes such programs")
+        program = self.folder / "program"
+        shutil.copy(OPENED, program)
+        shutil.chown(program, "nobody")
+        program.chmod(0o4755)
+        done = self.attach("--", "sh", "-c", f"{program} asked flat_k 10")
+        self.assertIn("no process", done.stderr)
+        done = self.attach(f"-- {program} asked flat_k 10")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("runs with another user's rights", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
