@@ -148,7 +148,7 @@ def small_disk(kib: int) -> Iterator[Path]:
 class FullDisks(AttachCase):
     def test_a_full_disk(self) -> None:
         """The program does not notice; the table is printed, and what is missing is said."""
-        for kib in (8, 512, 1_100, 1_200):
+        for kib in (8, 512, 1_600, 1_700):
             with self.subTest(kib), small_disk(kib) as disk:
                 done = self.attach(f"--output {disk}/r -- {ASKED} flat_k 20000 shapes", output=None)
                 self.assertEqual(done.stdout, "failed 0\n")
@@ -165,7 +165,7 @@ class FullDisks(AttachCase):
 
     def test_a_quota_on_files(self) -> None:
         """No write of ours brings the program the signal that a write past its quota would."""
-        for kib in (1, 64, 1_030):
+        for kib in (1, 64, 1_545):
             with self.subTest(kib):
                 limited = ("sh", "-c", f'ulimit -f {2 * kib}; exec "$@"', "sh")
                 done = self.attach(f"-- {ASKED} flat_k 20000 shapes", output=f"r{kib}", before=limited)

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,14 @@ volatile std::sig_atomic_t child = 0;
 
 void pass_on(int number) {
   if (child > 0) kill(child, number);
+}
+
+constexpr int to_write = O_WRONLY | O_CREAT | O_TRUNC;
+
+/// Opens a file as this descriptor.
+bool place(const std::string& path, int how, int descriptor) {
+  const int opened = open(path.c_str(), how | O_CLOEXEC, 0600);
+  return opened >= 0 && dup2(opened, descriptor) >= 0;
 }
 
 /// What this process does about signals while the program runs; as before at the end.
@@ -91,24 +100,28 @@ void check_program(const std::string& name) {
                                    "attached to it: start occbench inside it");
 }
 
-int run_attached(const std::vector<std::string>& program, const std::string& library,
-                 const std::vector<std::pair<std::string, std::string>>& variables, std::string& why) {
+Ended run_attached(const ProgramRun& run) {
   std::vector<char*> words;
-  words.reserve(program.size() + 1);
-  for (const std::string& word : program) words.push_back(const_cast<char*>(word.c_str()));
+  words.reserve(run.program.size() + 1);
+  for (const std::string& word : run.program) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const char* const before = std::getenv("LD_PRELOAD");
-  const std::string preload = before == nullptr || *before == '\0' ? library : before + (':' + library);
+  const std::string preload =
+      before == nullptr || *before == '\0' ? run.library : before + (':' + run.library);
 
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw UserError(Exit::file, "no pipe: " + std::string(strerror(errno)));
   const Signals signals;
+  const auto begun = std::chrono::steady_clock::now();
   const pid_t id = fork();
   if (id == 0) {
     signals.restore();
-    setenv("LD_PRELOAD", preload.c_str(), 1);
-    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-    execvp(words[0], words.data());
+    if (!run.library.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+    for (const auto& [name, value] : run.variables) setenv(name.c_str(), value.c_str(), 1);
+    const bool is_placed = (run.output.empty() || (place("/dev/null", O_RDONLY, STDIN_FILENO) &&
+                                                   place(run.output, to_write, STDOUT_FILENO))) &&
+                           (run.errors.empty() || place(run.errors, to_write, STDERR_FILENO));
+    if (is_placed) execvp(words[0], words.data());
     const int error = errno;
     static_cast<void>(!write(ends[1], &error, sizeof error));
     _exit(not_found);
@@ -126,14 +139,19 @@ int run_attached(const std::vector<std::string>& program, const std::string& lib
   while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
   }
   child = 0;
+  Ended ended{.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()};
+  const std::string name = "'" + run.program[0] + "'";
   if (has_failed) {
-    why = "'" + program[0] + "': " + strerror(error);
-    return error == ENOENT ? not_found : not_runnable;
+    ended.code = error == ENOENT ? not_found : not_runnable;
+    ended.why = name + ": " + strerror(error);
+  } else if (WIFSIGNALED(status)) {
+    ended.code = signal_exit + WTERMSIG(status);
+    ended.why = name + " was ended by signal " + std::to_string(WTERMSIG(status)) + ", " +
+                strsignal(WTERMSIG(status));
+  } else {
+    ended.code = WEXITSTATUS(status);
   }
-  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  why = "'" + program[0] + "' was ended by signal " + std::to_string(WTERMSIG(status)) + ", " +
-        strsignal(WTERMSIG(status));
-  return signal_exit + WTERMSIG(status);
+  return ended;
 }
 
 }  // namespace occbench::commands

@@ -8,12 +8,23 @@
 
 namespace occbench::commands {
 
-/// Runs it to its end with these variables beside its own environment, and the library behind what is
-/// preloaded already. Signals that would end this process reach it; Ctrl-C is the program's to handle.
-/// Returns its exit code, 128 and the signal's number, 126 or 127; `why` then says so in one line.
-[[nodiscard]] int run_attached(const std::vector<std::string>& program, const std::string& library,
-                               const std::vector<std::pair<std::string, std::string>>& variables,
-                               std::string& why);
+struct ProgramRun {
+  std::vector<std::string> program;
+  std::string library;                                         ///< empty: nothing is preloaded
+  std::vector<std::pair<std::string, std::string>> variables;  ///< beside its own environment
+  std::string output;  ///< file for its stdout, which then has no stdin; empty: both are this process's
+  std::string errors;  ///< file for its stderr; empty: this process's
+};
+
+struct Ended {
+  int code = 0;       ///< its exit code; 128 and the signal's number; 126 or 127
+  std::string why;    ///< of the latter three, in one line
+  double wall_s = 0;  ///< from its beginning to its end
+};
+
+/// Runs it to its end, with the library behind what is preloaded already. Signals that would end this process
+/// reach it; Ctrl-C is the program's to handle.
+[[nodiscard]] Ended run_attached(const ProgramRun& run);
 
 /// Throws UserError where it is a file that runs with another user's rights: nothing is preloaded into that.
 void check_program(const std::string& name);

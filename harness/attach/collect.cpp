@@ -105,6 +105,7 @@ class Reader {
   static void join(Kernel& to, const Kernel& from) {
     to.launches += from.launches;
     to.captured += from.captured;
+    to.changed += from.changed;
     to.timed += from.timed;
     to.overlapping += from.overlapping;
     to.untouched_us += from.untouched_us;
@@ -237,6 +238,7 @@ class Reader {
       std::memcpy(&count, content.data() + offsetof(Counts, of) + number * sizeof count, sizeof count);
       all_.kernels[place].launches += count.launches;
       all_.kernels[place].captured += std::min(count.captured, count.launches);
+      all_.kernels[place].changed += std::min(count.changed, count.launches);
     }
   }
 

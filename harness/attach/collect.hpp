@@ -40,7 +40,7 @@ struct Kernel {
   std::string arguments;  ///< hash of those that are no addresses
   Alone alone = Alone::no;
   int blocks_per_sm = 0;  ///< the driver's answer
-  std::uint64_t launches = 0, captured = 0, timed = 0, overlapping = 0;
+  std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;
   std::map<int, Arm> arms;  ///< none where nothing was changed

@@ -84,6 +84,15 @@ bool Launches::others_pending(CUstream stream) const {
   return std::ranges::any_of(pending_, [&](const Pending& p) { return p.ticket.stream != stream; });
 }
 
+/// Each launch of a signature with advice has the advised level, and none is timed.
+void Launches::apply(Ticket& t, Signature& s, const Handle& handle) {
+  if (!s.is_applied || !Signatures::is_verified(s, handle, 0)) return;
+  t.draw.arm = first_level;
+  t.dynamic_smem_bytes = s.dynamic_smem + s.added[0];
+  t.function = handle.function;
+  t.signature = &s;
+}
+
 void Launches::draw(Ticket& t, Signature& s, const Handle& handle) {
   t.draw = s.schedule->next(budget_);
   t.dynamic_smem_bytes = s.dynamic_smem;
@@ -140,6 +149,10 @@ Ticket Launches::before(const Request& request) noexcept try {
     if (is_captured) ++count->captured;
   }
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
+  if (options_.apply) {
+    apply(t, s, handle);
+    return t;
+  }
   if (pending_.size() >= poll_from) poll();
   const bool is_asked =
       t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
@@ -175,6 +188,7 @@ CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) 
 
 void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
   const std::lock_guard lock(mutex_);
+  if (ticket.signature != nullptr) ticket.signature->is_applied = false;
   if (ticket.signature != nullptr && ticket.signature->schedule)
     ticket.signature->schedule->refuse(ticket.draw, budget_, true);
   ticket.draw = {};
@@ -187,10 +201,13 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
 }
 
 void Launches::after(Ticket& t, CUresult result) noexcept try {
-  if (t.signature == nullptr || t.start == nullptr) return;
+  if (t.signature == nullptr) return;
   const Relaxed relaxed(driver_);
-  const bool is_recorded = result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
+  const bool is_recorded =
+      t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
+  if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
+  if (t.start == nullptr) return;
   if (!is_recorded) {
     if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
     t.context->free_events.push_back(t.start);

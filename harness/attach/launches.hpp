@@ -61,6 +61,7 @@ class Launches {
   };
   template <class Which>
   void end_contexts(const Which& is_meant) noexcept;
+  void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   /// Draws an arm for a launch that nothing speaks against.
   void draw(Ticket& ticket, Signature& signature, const Handle& handle);
   /// Sets its flags, and records its first event; false where it is not to be timed.

@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 2;
+constexpr int protocol_version = 3;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
@@ -29,6 +29,7 @@ enum class Full : std::uint64_t { no, limit, disk, closed };
 struct Count {
   std::uint64_t launches = 0;
   std::uint64_t captured = 0;  ///< of them, into a graph: no launch that could be timed
+  std::uint64_t changed = 0;   ///< of them, as another arm than untouched
 };
 
 struct Counts {

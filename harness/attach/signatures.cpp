@@ -38,6 +38,12 @@ bool may_be_pointer(std::uint64_t word, bool is_alone) {
   return word >= low && word < high && (is_alone || word >= usual || word % alignment == 0);
 }
 
+std::string digits_of(std::uint64_t hash) {
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
 std::string demangled(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
@@ -49,6 +55,7 @@ std::string demangled(const std::string& name) {
 
 Signatures::Signatures(const Options& options, const Driver& driver, Journal& journal)
     : options_(options), driver_(driver), journal_(journal) {
+  if (options_.apply) advice_.read(options_.folder + '/' + advice_file);
   has_kernel_ =
       !options_.kernel.empty() && regcomp(&kernel_, options_.kernel.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
 }
@@ -257,8 +264,31 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
   return Alone::no;
 }
 
+std::vector<int> Signatures::targets(const Request& request, const Signature& s, const Handle& h,
+                                     std::uint64_t arguments) const {
+  const CUlaunchConfig& c = request.config;
+  std::vector<int> blocks;
+  if (options_.apply) {
+    const Advice what{.symbol = h.name,
+                      .grid = {c.gridDimX, c.gridDimY, c.gridDimZ},
+                      .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
+                      .dynamic_smem_bytes = c.sharedMemBytes,
+                      .arguments = digits_of(arguments)};
+    if (const auto found = advice_.blocks_for(what, demangled(h.name), s.blocks_per_sm))
+      blocks.push_back(*found);
+    return blocks;
+  }
+  for (const double share : options_.levels) {
+    const int target =
+        std::clamp(static_cast<int>(std::lround(share * s.blocks_per_sm)), 1, s.blocks_per_sm - 1);
+    if (std::ranges::find(blocks, target) == blocks.end()) blocks.push_back(target);
+  }
+  return blocks;
+}
+
 /// The dynamic shared memory of each level, held against the driver's own count of blocks.
-void Signatures::find_levels(Signature& s, Handle& h, const Context& context) {
+void Signatures::find_levels(Signature& s, Handle& h, const Context& context,
+                             const std::vector<int>& targets) {
   const int fixed = context.smem_reserved + h.static_smem;
   const int most_dynamic = context.smem_optin - h.static_smem;
   const auto gives = [&](int dynamic, int target) {
@@ -279,10 +309,7 @@ void Signatures::find_levels(Signature& s, Handle& h, const Context& context) {
       h.verified[s.hash + i] = gives(static_cast<int>(s.added[i] + s.dynamic_smem), s.blocks[i]);
     return;
   }
-  for (const double share : options_.levels) {
-    const int target =
-        std::clamp(static_cast<int>(std::lround(share * s.blocks_per_sm)), 1, s.blocks_per_sm - 1);
-    if (std::ranges::find(s.blocks, target) != s.blocks.end()) continue;
+  for (const int target : targets) {
     const int least = (context.smem_per_sm / (target + 1) / smem_unit + 1) * smem_unit - fixed;
     const int most = context.smem_per_sm / target / smem_unit * smem_unit - fixed;
     for (const int dynamic : {least, least + smem_unit, std::min(most, most_dynamic)})
@@ -318,15 +345,14 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
   if (handle.is_known) driver_.occupancy(&s.blocks_per_sm, handle.function, s.block_size, s.dynamic_smem);
   s.alone = left_alone(request, handle, context, s.blocks_per_sm);
   if (s.alone == Alone::no && !options_.observe) {
-    find_levels(s, handle, context);
-    if (s.blocks.empty()) s.alone = Alone::no_level;
+    const std::vector<int> wanted = targets(request, s, handle, arguments);
+    find_levels(s, handle, context, wanted);
+    if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
   }
-  char digits[20];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(arguments));
   journal_.line({"signature", std::to_string(s.number), std::to_string(handle.number),
                  std::to_string(c.gridDimX), std::to_string(c.gridDimY), std::to_string(c.gridDimZ),
                  std::to_string(c.blockDimX), std::to_string(c.blockDimY), std::to_string(c.blockDimZ),
-                 std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits,
+                 std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits_of(arguments),
                  std::to_string(static_cast<int>(s.alone))});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
@@ -335,7 +361,8 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     journal_.line({"level", std::to_string(s.number), std::to_string(first_level + static_cast<int>(i)),
                    std::to_string(s.added[i]), std::to_string(s.blocks[i])});
   }
-  s.schedule.emplace(options_.plan, s.hash, std::move(warps));
+  s.is_applied = options_.apply;
+  if (!options_.apply) s.schedule.emplace(options_.plan, s.hash, std::move(warps));
   return s;
 }
 
@@ -358,7 +385,7 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
     place = by_hash_.emplace(hash, &make(request, hash, arguments, handle, context)).first;
   }
   Signature& s = *place->second;
-  if (s.schedule && !s.blocks.empty() && !handle.verified.contains(s.hash)) find_levels(s, handle, context);
+  if (!s.blocks.empty() && !handle.verified.contains(s.hash)) find_levels(s, handle, context, {});
   return s;
 }
 

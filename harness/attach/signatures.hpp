@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/attach/advice.hpp"
 #include "harness/attach/driver.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
@@ -63,6 +64,7 @@ struct Signature {
   std::optional<Schedule> schedule;
   std::vector<unsigned> added;  ///< dynamic shared memory of arms from first_level on
   std::vector<int> blocks;      ///< that they are to have
+  bool is_applied = false;      ///< the first of them, in every launch
   std::uint64_t launches = 0;
 };
 
@@ -89,7 +91,11 @@ class Signatures {
 
  private:
   Alone left_alone(const Request& request, const Handle& handle, const Context& context, int blocks_per_sm);
-  void find_levels(Signature& signature, Handle& handle, const Context& context);
+  /// Blocks per SM of each level that is asked for, most first.
+  [[nodiscard]] std::vector<int> targets(const Request& request, const Signature& signature,
+                                         const Handle& handle, std::uint64_t arguments) const;
+  void find_levels(Signature& signature, Handle& handle, const Context& context,
+                   const std::vector<int>& targets);
   void look_at(Handle& handle, CUfunction named, const Context& context);
   void number(Handle& handle, const Context& context, int local_bytes, int binary_version);
   Signature& make(const Request& request, std::uint64_t hash, std::uint64_t arguments, Handle& handle,
@@ -99,6 +105,7 @@ class Signatures {
   const Options& options_;
   const Driver& driver_;
   Journal& journal_;
+  AdviceBook advice_;
   regex_t kernel_{};
   bool has_kernel_ = false;
   std::deque<Context> contexts_;

@@ -8,7 +8,7 @@
  * (per-thread default stream), ex (cuLaunchKernelEx). END, before or after the launches: return, exit42, _exit,
  * crash, term, kill, wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload
  * (and another kernel at the same address), close (all files), capture, graph, threads, streams, cooperative,
- * shapes.
+ * shapes, says (whether a launch was changed), fails (with code 9 if one was).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -40,6 +40,7 @@ typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
 typedef CUresult (*WithModule)(CUmodule);
+typedef unsigned long long (*Number)(void);
 
 static void* library;
 static Ask ask;
@@ -193,6 +194,12 @@ int main(int argc, char** argv) {
   }
   printf("failed %u\n", failed);
   fflush(stdout);
+  const int is_changed = ((Number)dlsym(library, "fakeChanged"))() > 0;
+  if (strcmp(end, "says") == 0) printf("%s\n", is_changed ? "changed" : "as it was");
+  if (strcmp(end, "fails") == 0 && is_changed) {
+    fprintf(stderr, "it went wrong\n");
+    return 9;
+  }
   if (strcmp(end, "exit42") == 0) return 42;
   if (strcmp(end, "_exit") == 0) _exit(7);
   if (strcmp(end, "crash") == 0) raise(SIGSEGV);

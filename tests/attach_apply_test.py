@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`occbench attach --apply` on programs of the fake driver. None of them asserts a time."""
+
+import signal
+import unittest
+from pathlib import Path
+
+from attached import OPENED, AttachCase, Done, driver
+from command import rows
+
+ASKED = f"{OPENED} asked"
+
+
+class Apply(AttachCase):
+    def apply(self, words: str, **variables: str) -> "Done[str]":
+        """The fake driver notes 'launches changed' of each run."""
+        self.log = self.folder / "log"
+        self.log.unlink(missing_ok=True)
+        return self.attach(words, output="applied", FAKE_LOG=str(self.log), **variables)
+
+    def noted(self) -> list[str]:
+        return self.log.read_text().splitlines()
+
+    def runs(self) -> list[dict[str, str]]:
+        return rows(self.folder / "applied/runs.csv")
+
+    def test_the_level_is_set_on_every_launch_of_every_second_run(self) -> None:
+        for n, way in enumerate(("asked", "opened", "kernel", "own_stream", "ex")):
+            with self.subTest(way):
+                self.folder = Path(self.folder) / str(n)
+                self.folder.mkdir()
+                done = self.apply(f"--apply ^lower=1/2 --pairs 2 -- {OPENED} {way} lower_k 300")
+                self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+                plain, lower = "300 0", "300 300"
+                self.assertEqual(self.noted(), [plain, plain, lower, lower, plain])
+                self.assertRegex(done.stderr, r"lower_k +4 of 8 +300 +300\n")
+                self.assertIn("stdout was the same in all 5 runs, byte for byte", done.stderr)
+                self.assertIn("range of 2 pairs", done.stderr)
+                self.assertEqual(
+                    [r["levels"] for r in self.runs()], ["plain", "plain", "applied", "applied", "plain"]
+                )
+                self.assertEqual({r["same_stdout"] + r["exit_code"] for r in self.runs()}, {"10"})
+                self.assertEqual(self.env("applied")["kind"], "attach_apply")
+                self.assertFalse((self.folder / "applied/runs").exists())
+
+    def test_the_best_of_a_finished_run(self) -> None:
+        program = f"{ASKED} lower_k 1500"
+        self.attach(f"-- {program}", output=None)
+        kept = self.folder / "results/attach/attach_opened"
+        for words in (f"--apply best -- {program}", f"--apply best --from {kept}"):
+            done = self.apply(
+                words + " --pairs 6" if "--from" in words else words.replace("best", "best --pairs 6")
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+            self.assertEqual(sorted(self.noted()), 7 * ["1500 0"] + 6 * ["1500 1500"])
+            self.assertRegex(done.stderr, "lower_k +2 of 8 ")  # the law's fastest: a quarter of the warps
+            self.assertIn("95 % of 6 pairs", done.stderr)
+            self.assertRegex(done.stderr, r"Expected by single launches: -[23]\d\.\d % of GPU time")
+            for path in (self.folder / "applied").iterdir():
+                path.unlink()
+
+    def test_other_kernels_stay_as_they_are(self) -> None:
+        done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {ASKED} flat_k 200 unload")
+        self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)
+
+    def test_output_that_differs(self) -> None:
+        done = self.apply(f"--apply flat=1/2 --pairs 2 -- {ASKED} flat_k 100 says")
+        self.assertEqual((done.returncode, done.stdout), (125, "failed 0\nas it was\n"))
+        self.assertIn("stdout DIFFERS with fewer warps", done.stderr)
+        done = self.attach(
+            "--apply", "flat=1/2", "--pairs", "2", "--", "sh", "-c", f"echo $$; {ASKED} flat_k 100"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("stdout differs between plain runs", done.stderr)
+
+    def test_a_program_that_fails(self) -> None:
+        cases = {  # its end, the code, the sentence, whether stdout was shown
+            "exit42": (42, "failed in run 1, a plain one: exit code 42", "failed 0\n"),
+            "crash": (128 + signal.SIGSEGV, "was ended by signal 11", "failed 0\n"),
+            "fails": (
+                9,
+                "it went wrong\noccbench: the program failed in run 3, with fewer warps: exit code 9",
+                "failed 0\n",
+            ),
+        }
+        for end, (code, said, shown) in cases.items():
+            with self.subTest(end):
+                done = self.apply(f"--apply flat=1/2 -- {ASKED} flat_k 100 {end}")
+                self.assertEqual((done.returncode, done.stdout), (code, shown), done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertNotIn("Wall time", done.stderr)
+
+    def test_bad_input(self) -> None:
+        self.attach(f"-- {ASKED} flat_k 500", output="flat")
+        cases = {
+            "--apply best": (125, "which program?"),
+            "--apply best -- true": (125, "results/attach/true: there is no such folder yet"),
+            "--apply best --from nowhere": (125, "nowhere"),
+            "--apply best --from .": (125, "env.json"),
+            "--apply best --from flat": (125, "no kernel is faster with fewer warps"),
+            "--apply k=2 -- true": (125, "the level lies between 0 and 1"),
+            "--apply k -- true": (125, "write best, or KERNEL=LEVEL"),
+            "--apply (=1/2 -- true": (125, "--apply '('"),
+            "--apply k=much -- true": (125, "--apply 'much' is no share"),
+            "--apply k=1/2 --pairs 0 -- true": (125, "--pairs '0' is less than 1"),
+            "--apply k=1/2 --observe -- true": (125, "--apply changes launches"),
+            "--apply k=1/2 -- no-such-program": (127, "No such file"),
+            "--apply k=1/2 -- true": (125, "no launch was changed"),
+            f"--apply other=1/2 -- {ASKED} flat_k 10": (125, "no launch was changed"),
+        }
+        for words, (code, said) in cases.items():
+            with self.subTest(words):
+                done = self.attach(words, output=None)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertFalse((self.folder / "results").exists())
+
+    def test_drivers_that_cannot(self) -> None:
+        for words in (f"{OPENED} opened flat_k 10", f"{ASKED} flat_k 10"):
+            variables = driver(11040) if "opened flat" in words else {"FAKE_REFUSES": "1"}
+            done = self.attach(f"--apply flat=1/2 -- {words}", output="none", **variables)
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertIn("no launch was changed", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
