@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -40,6 +41,7 @@ enum class Pipe : std::uint8_t {
   branch,
   other,  ///< constants, special registers: a short latency
 };
+constexpr auto pipes = static_cast<std::size_t>(Pipe::other) + 1;
 
 /// One instruction of the loop. Scoreboards 0 to 5 as the compiler assigned them, -1 for none.
 struct Instruction {

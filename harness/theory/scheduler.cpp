@@ -2,47 +2,37 @@
 #include "harness/theory/scheduler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace occbench::theory {
 
-/// When the scheduler and the SM have room for an instruction of this kind.
-double Scheduler::room(Pipe pipe) const {
-  switch (pipe) {
-    case Pipe::fma:
-      return m_.fma_halves > 1 ? std::min(fma_[0], fma_[1]) : fma_[0];
-    case Pipe::fma_heavy:
-      return fma_[0];
-    case Pipe::alu:
-      return alu_;
-    case Pipe::fp64:
-      return fp64_;
-    case Pipe::special:
-      return special_;
-    case Pipe::uniform:
-      return uniform_;
-    case Pipe::tensor:
-      return std::floor(tensor_);  // whose interval need not be whole
-    case Pipe::global_load:
-    case Pipe::global_store:
-    case Pipe::local_load:
-    case Pipe::local_store:
-    case Pipe::async_load:
-    case Pipe::shared_load:
-    case Pipe::shared_store:
-      return taken_in_[memory_instructions_ % memory_queue];
-    default:
-      return 0;
-  }
+namespace {
+
+constexpr Pipe memory_pipes[] = {Pipe::global_load, Pipe::global_store, Pipe::shared_load, Pipe::shared_store,
+                                 Pipe::local_load,  Pipe::local_store,  Pipe::async_load};
+
+}  // namespace
+
+void Scheduler::set_room(Pipe pipe, double t) { room_[static_cast<std::size_t>(pipe)] = whole_cycle(t); }
+
+void Scheduler::set_room_of_fma() {
+  set_room(Pipe::fma, m_.fma_halves > 1 ? std::min(fma_[0], fma_[1]) : fma_[0]);
+  set_room(Pipe::fma_heavy, fma_[0]);
+}
+
+void Scheduler::taken_in(double t) {
+  taken_in_[memory_instructions_++ % memory_queue] = t;
+  for (const Pipe pipe : memory_pipes) set_room(pipe, taken_in_[memory_instructions_ % memory_queue]);
 }
 
 /// When it may issue the warp's next instruction.
 double Scheduler::earliest(const Warp& w) const {
-  const double t = std::max(w.next, free_);
-  const double free = room(w.pipe);
-  return free > t - 1 ? std::max(t, whole_cycle(free)) : t;
+  return std::max({w.next, free_, room_[static_cast<std::size_t>(w.pipe)]});
 }
 
+/// In most of a simulation's steps this looks at all warps: neither pass branches on what a warp is up to.
 void Scheduler::choose(const std::vector<Warp>& warps) {
   next_ = never;
   chosen_ = -1;
@@ -51,18 +41,29 @@ void Scheduler::choose(const std::vector<Warp>& warps) {
     chosen_ = last_;
     return;
   }
-  for (const int index : warps_) {
-    const Warp& w = warps[static_cast<std::size_t>(index)];
-    if (w.next > next_ || w.next == never) continue;
-    const double t = earliest(w);
-    if (t > next_) continue;
-    if (t == next_ && chosen_ >= 0) {
-      const Warp& other = warps[static_cast<std::size_t>(chosen_)];
-      if (chosen_ == last_) continue;
-      if (index != last_ && (w.block > other.block || (w.block == other.block && w.issued >= other.issued)))
-        continue;
+  const std::size_t count = warps_.size();
+  times_.resize(count);
+  double least = never;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double t = earliest(warps[static_cast<std::size_t>(warps_[i])]);
+    times_[i] = t;
+    least = std::min(least, t);
+  }
+  next_ = least;
+  if (least == never) return;
+  std::uint64_t could = 0;  // an SM has no more warps than bits are here
+  for (std::size_t i = 0; i < count; ++i) could |= static_cast<std::uint64_t>(times_[i] == least) << i;
+  for (; could != 0; could &= could - 1) {
+    const int index = warps_[static_cast<std::size_t>(std::countr_zero(could))];
+    if (index == last_) {
+      chosen_ = index;
+      return;
     }
-    next_ = t;
+    if (chosen_ >= 0) {
+      const Warp& w = warps[static_cast<std::size_t>(index)];
+      const Warp& other = warps[static_cast<std::size_t>(chosen_)];
+      if (w.block > other.block || (w.block == other.block && w.issued >= other.issued)) continue;
+    }
     chosen_ = index;
   }
 }
@@ -110,41 +111,45 @@ void Scheduler::execute(Warp& w, const Instruction& i, double t) {
     case Pipe::fma: {
       double& half = m_.fma_halves > 1 && fma_[1] < fma_[0] ? fma_[1] : fma_[0];
       half = t + fma_interval;
+      set_room_of_fma();
       issued_.fma += fma_interval / m_.fma_halves;
       break;
     }
     case Pipe::fma_heavy: {
       const double busy = i.wide ? fact("wide_product_interval") : fma_interval;
       fma_[0] = t + busy;
+      set_room_of_fma();
       issued_.fma += busy / m_.fma_halves;
       break;
     }
     case Pipe::alu:
-      alu_ = t + m_.alu_cycles;
+      set_room(Pipe::alu, t + m_.alu_cycles);
       issued_.alu += m_.alu_cycles;
       break;
     case Pipe::fp64:
-      fp64_ = t + m_.fp64_cycles;
+      set_room(Pipe::fp64, t + m_.fp64_cycles);
       issued_.fp64 += m_.fp64_cycles;
       w.hold(i.write, t + fact("fp64_latency") + m_.fp64_cycles);
       break;
     case Pipe::special:
-      special_ = t + m_.special_cycles;
+      set_room(Pipe::special, t + m_.special_cycles);
       issued_.special += m_.special_cycles;
       w.hold(i.write, t + fact("special_latency"));
       break;
     case Pipe::uniform:
-      uniform_ = t + fact("uniform_interval");
+      set_room(Pipe::uniform, t + fact("uniform_interval"));
       w.hold(i.write, t + fact("uniform_latency"));
       break;
     case Pipe::tensor:
       tensor_ = std::max(tensor_, t) + m_.mma_cycles;
+      set_room(Pipe::tensor, std::floor(tensor_));  // whose interval need not be whole
       issued_.tensor += m_.mma_cycles;
       w.hold(i.write, t + fact("mma_latency"));
       break;
     case Pipe::warpgroup: {
       const double busy = m_.warpgroup_cycles_per_column * i.count;
       tensor_ = std::max(tensor_, t) + busy;
+      set_room(Pipe::tensor, std::floor(tensor_));
       issued_.tensor += busy;
       w.group_of_mma_end = tensor_;
       break;

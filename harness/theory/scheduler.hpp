@@ -56,13 +56,14 @@ class Scheduler {
   /// The address unit computes a memory instruction's addresses in so many cycles; returns when it begins.
   double compute_address(double t, double cycles);
   /// The load/store unit is done with the last memory instruction at `t`.
-  void taken_in(double t) { taken_in_[memory_instructions_++ % memory_queue] = t; }
+  void taken_in(double t);
 
  private:
   static constexpr auto memory_queue = static_cast<std::size_t>(fact("memory_queue"));
 
-  [[nodiscard]] double room(Pipe pipe) const;
   [[nodiscard]] double earliest(const Warp& w) const;
+  void set_room(Pipe pipe, double t);
+  void set_room_of_fma();
   void hold_up(std::vector<Warp>& warps, double cycles) const;
 
   const Program& program_;
@@ -72,9 +73,11 @@ class Scheduler {
   int last_ = -1;
   double free_ = 0;
   double fma_[2] = {0, 0};
-  double bank_[2] = {0, 0};  ///< when each register bank has delivered
-  double alu_ = 0, fp64_ = 0, special_ = 0, uniform_ = 0, tensor_ = 0;
-  double address_ = 0;  ///< when the unit that computes addresses takes its next instruction
+  double bank_[2] = {0, 0};           ///< when each register bank has delivered
+  double tensor_ = 0;                 ///< when the tensor core is free
+  std::array<double, pipes> room_{};  ///< whole cycles when the scheduler and the SM take such an instruction
+  std::vector<double> times_;         ///< of choose(): when each warp may issue
+  double address_ = 0;                ///< when the unit that computes addresses takes its next instruction
   std::array<double, memory_queue>
       taken_in_{};  ///< when the load/store unit is done with the last memory instructions
   std::size_t memory_instructions_ = 0;

@@ -51,9 +51,13 @@ class Sm {
   Usage run() {
     while (true) {
       std::size_t first = 0;
-      for (std::size_t s = 1; s < schedulers; ++s)
-        if (schedulers_[s].next() < schedulers_[first].next()) first = s;
-      if (schedulers_[first].next() == never) break;
+      double least = schedulers_[0].next();
+      for (std::size_t s = 1; s < schedulers; ++s) {
+        const double next = schedulers_[s].next();
+        first = next < least ? s : first;
+        least = std::min(next, least);
+      }
+      if (least == never) break;
       issue(first);
       schedulers_[first].choose(warps_);
     }

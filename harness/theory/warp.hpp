@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,8 +16,9 @@ namespace occbench::theory {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// A cycle of the clock, as all issues are: how two warps stand to each other stays as it is.
-inline double whole_cycle(double t) { return std::floor(t + 0.5); }
+/// A cycle of the clock, as all issues are: how two warps stand to each other stays as it is. No time is
+/// negative, and cutting the fraction off is a third of the instructions that std::floor takes.
+inline double whole_cycle(double t) { return static_cast<double>(static_cast<std::int64_t>(t + 0.5)); }
 
 struct Warp {
   double next = 0;    ///< when its next instruction may issue, as far as the warp itself goes
@@ -55,8 +56,8 @@ struct Warp {
  private:
   [[nodiscard]] double ready_for(const Instruction& i) const {
     double t = std::max(ready, fetched);
-    for (unsigned mask = i.wait, n = 0; mask != 0; mask >>= 1, ++n)
-      if (mask & 1) t = std::max(t, free[n]);
+    for (unsigned mask = i.wait; mask != 0; mask &= mask - 1)
+      t = std::max(t, free[static_cast<std::size_t>(std::countr_zero(mask))]);
     switch (i.pipe) {
       case Pipe::wait_copies:
         return copies.size() > i.count ? std::max(t, copies[copies.size() - 1 - i.count]) : t;
