@@ -98,6 +98,31 @@ class Attach(AttachCase):
             self.assertLess(extra, budget * 3000 * 101e-6 * 1.02)
             self.assertGreater(extra, 0)
 
+    def test_ranges_of_nvtx_name_phases(self) -> None:
+        program = f"{OPENED} asked latency_k:40"
+        done = self.attach(f"--by-range -- {program} 300 ranges")
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        launches = {kernel["range"]: kernel["launches"] for kernel in self.kernels()}
+        many = "(more ranges than are told apart)"
+        self.assertEqual(
+            launches, {"": "300", "step": "300", "forward": "300", "lib: solve": "600", many: "1"}
+        )
+        self.assertRegex(done.stderr, r"latency_k +lib: solve .* needs occupancy ")
+        self.assertIn("By range, of GPU time: lib: solve 40.0 %, ", done.stderr)
+        for n, (words, variables, said) in enumerate(
+            [
+                ("--by-range", {}, "no kernel was launched within an NVTX range"),
+                ("--by-range", {"NVTX_INJECTION64_PATH": "/no/such.so"}, "names another tool already"),
+                ("--observe", {}, ""),
+            ]
+        ):
+            end = "return" if not variables and "by" in words else "ranges"
+            done = self.attach(f"{words} -- {program} 100 {end}", output=f"r{n}", **variables)
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+            self.assertIn(said, done.stderr)
+            (kernel,) = self.kernels(f"r{n}")
+            self.assertNotIn("range", kernel)
+
     def test_one_seed_one_order(self) -> None:
         orders = []
         for n, seed in enumerate((1, 1, 2)):

@@ -2,6 +2,7 @@
 #include "benchmarks/commands/attach.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -22,12 +23,16 @@ namespace occbench::commands {
 
 namespace {
 
-int run(const AttachOptions& o, const std::vector<std::string>& program) {
+int run(AttachOptions o, const std::vector<std::string>& program) {
   if (!o.apply.empty()) return apply_levels(o, program);
   if (program.empty())
     throw UserError(Exit::usage, "which program? `occbench attach [OPTIONS] -- COMMAND...`");
   const std::vector<double> levels = levels_of(o.levels);
   check_pattern(o.kernel, "--kernel");
+  if (o.by_range && std::getenv(attach::nvtx_variable) != nullptr) {
+    std::cerr << "occbench: " << attach::nvtx_variable << " names another tool already: without ranges\n";
+    o.by_range = false;
+  }
   const std::string options = for_library(o, levels);
   const std::string library = attach_library();
   check_program(program[0]);
@@ -39,10 +44,12 @@ int run(const AttachOptions& o, const std::vector<std::string>& program) {
   std::filesystem::remove_all(raw, error);
   if (!std::filesystem::create_directory(raw, error)) fail(raw, error.message());
 
-  const Ended ended = run_attached(
-      {.program = program,
-       .library = library,
-       .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}});
+  ProgramRun what{
+      .program = program,
+      .library = library,
+      .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}};
+  if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library);
+  const Ended ended = run_attached(what);
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (!ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
   const attach::Collected all = attach::collect(raw);
@@ -65,6 +72,8 @@ int run(const AttachOptions& o, const std::vector<std::string>& program) {
     print_attached(std::cerr, all, verdicts, levels, o.observe);
   else if (all.complaints.empty())
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
+  if (o.by_range && !all.kernels.empty() && !all.has_ranges())
+    std::cerr << "occbench: no kernel was launched within an NVTX range\n";
   std::filesystem::remove_all(raw, error);  // where the disk is full, that is the room for the results
   record_attached(folder.path(), all, verdicts,
                   {{"command_line", "occbench attach"},
@@ -106,6 +115,7 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
     attach->add_option(name, value, does)->type_name(type);
   };
   attach->add_flag("--observe", o->observe, "Changes no launch: kernels, times and occupancy alone");
+  attach->add_flag("--by-range", o->by_range, "Tells kernels apart by the NVTX range they are launched in");
   add("--output", o->output, "Folder for the results (default: results/attach/NAME)", "DIR");
   add("--kernel", o->kernel, "Changes only kernels whose name matches (POSIX extended)", "REGEX");
   add("--skip", o->skip, "First launches of each kernel that stay untouched (default: 3)", "N");

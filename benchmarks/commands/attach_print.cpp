@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
@@ -16,7 +18,7 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t rows_shown = 20, name_room = 32;
+constexpr std::size_t rows_shown = 20, ranges_shown = 10, name_room = 32;
 
 std::string part(double share) { return text("%.1f %%", 100 * share); }
 
@@ -89,6 +91,23 @@ void print_left_alone(std::ostream& out, const Collected& all, const std::vector
   if (!said.empty()) out << "Left alone, of GPU time: " << said << ".\n";
 }
 
+std::string range_cell(const Kernel& k) {
+  return k.range.empty() ? "-" : clipped(printable(k.range), name_room);
+}
+
+void print_ranges(std::ostream& out, const Collected& all) {
+  std::map<std::string, double> us;
+  for (const Kernel& k : all.kernels)
+    us[k.range.empty() ? "outside" : clipped(printable(k.range), name_room)] += k.total_us();
+  std::vector<std::pair<std::string, double>> most(us.begin(), us.end());
+  std::ranges::stable_sort(most, std::greater<>(), &std::pair<std::string, double>::second);
+  const double total = all.total_us();
+  out << "By range, of GPU time: ";
+  for (std::size_t i = 0; i < std::min(most.size(), ranges_shown); ++i)
+    out << (i == 0 ? "" : ", ") << most[i].first << ' ' << part(total > 0 ? most[i].second / total : 0);
+  out << (most.size() > ranges_shown ? ", and more in kernels.csv.\n" : ".\n");
+}
+
 }  // namespace
 
 void print_attached(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
@@ -105,8 +124,10 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
       << " of GPU time";
   for (const AttachedDevice& device : all.devices) out << ", " << printable(device.name);
   out << "\n\n";
+  const bool by_range = all.has_ranges();
   std::vector<csv::Row> table = {{"kernel", "grid", "block"}};
   if (!is_observed) table[0].pop_back();
+  if (by_range) table[0].insert(table[0].begin() + 1, "range");
   table[0].insert(table[0].end(), {"launches", "time", "mean"});
   if (is_observed) table[0].insert(table[0].end(), {"regs", "shared B", "waves"});
   table[0].insert(table[0].end(), {"occupancy", "limited by"});
@@ -122,6 +143,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
     csv::Row row = {printable(binary::short_name(k.name, name_room)), shape(k.grid)};
     if (is_observed) row.push_back(shape(k.block));
+    if (by_range) row.insert(row.begin() + 1, range_cell(k));
     row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),
                            k.untouched_timed == 0 ? "-" : time_of(k.mean_us())});
     if (is_observed)
@@ -144,6 +166,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   out << '\n';
   if (captured > 0)
     out << grouped(captured) << " launches were captured into CUDA graphs: counted, not timed one by one.\n";
+  if (by_range) print_ranges(out, all);
   if (is_observed) return;
   print_left_alone(out, all, verdicts);
   out << sentence(all, verdicts) << '\n';

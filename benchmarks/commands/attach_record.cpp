@@ -37,42 +37,45 @@ void add_change(csv::Row& row, const std::optional<Change>& change) {
 }
 
 std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts) {
-  std::string text = csv::format({"kernel_id",
-                                  "kernel",
-                                  "symbol",
-                                  "gpu_uuid",
-                                  "grid_x",
-                                  "grid_y",
-                                  "grid_z",
-                                  "block_x",
-                                  "block_y",
-                                  "block_z",
-                                  "registers_per_thread",
-                                  "static_smem_bytes",
-                                  "dynamic_smem_bytes",
-                                  "local_bytes",
-                                  "arguments",
-                                  "launches",
-                                  "captured",
-                                  "timed",
-                                  "overlapped",
-                                  "time_mean_s",
-                                  "time_total_s",
-                                  "gpu_time_share",
-                                  "blocks_per_sm",
-                                  "occupancy",
-                                  "limiter",
-                                  "waves",
-                                  "verdict",
-                                  "why",
-                                  "l1_change",
-                                  "l1_change_low",
-                                  "l1_change_high",
-                                  "next_step",
-                                  "next_blocks_per_sm",
-                                  "gain",
-                                  "gain_low",
-                                  "gain_high"});
+  csv::Row header = {"kernel_id",
+                     "kernel",
+                     "symbol",
+                     "gpu_uuid",
+                     "grid_x",
+                     "grid_y",
+                     "grid_z",
+                     "block_x",
+                     "block_y",
+                     "block_z",
+                     "registers_per_thread",
+                     "static_smem_bytes",
+                     "dynamic_smem_bytes",
+                     "local_bytes",
+                     "arguments",
+                     "launches",
+                     "captured",
+                     "timed",
+                     "overlapped",
+                     "time_mean_s",
+                     "time_total_s",
+                     "gpu_time_share",
+                     "blocks_per_sm",
+                     "occupancy",
+                     "limiter",
+                     "waves",
+                     "verdict",
+                     "why",
+                     "l1_change",
+                     "l1_change_low",
+                     "l1_change_high",
+                     "next_step",
+                     "next_blocks_per_sm",
+                     "gain",
+                     "gain_low",
+                     "gain_high"};
+  const bool by_range = all.has_ranges();
+  if (by_range) header.emplace_back("range");
+  std::string text = csv::format(header);
   const double total = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
     const Kernel& k = all.kernels[i];
@@ -96,6 +99,7 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
     row.push_back(v.next.needs);
     row.push_back(v.next.needs.empty() ? "" : std::to_string(v.next.blocks_per_sm));
     add_change(row, v.gain);
+    if (by_range) row.push_back(csv::no_formula(k.range));
     text += csv::format(row);
   }
   return text;

@@ -40,7 +40,7 @@ struct Function {
   std::string name;
 };
 
-using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, int>;
+using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, int, std::string>;
 
 /// All processes, kernel by kernel.
 class Reader {
@@ -186,7 +186,7 @@ class Reader {
   }
 
   void take_signature(const Fields& f) {
-    if (f.size() < 13) throw std::invalid_argument("a line is too short");
+    if (f.size() < 14) throw std::invalid_argument("a line is too short");
     Kernel k{.name = "(more kernels than can be told apart)"};
     if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
       k.name = function->second.name;
@@ -204,13 +204,15 @@ class Reader {
     k.footprint.dynamic_smem_bytes = natural(f, 9);
     k.blocks_per_sm = whole(f, 10);
     k.arguments = f[11];
+    k.range = f[13];
     const int alone = whole(f, 12);
     if (alone < 0 || alone >= static_cast<int>(Alone::end))
       throw std::invalid_argument("a reason is not known");
     k.alone = static_cast<Alone>(alone);
     std::ostringstream shape;
     for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9}) shape << f[at] << ',';
-    const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread, alone};
+    const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread,
+                  alone,  k.range};
     const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());
     if (is_new) all_.kernels.push_back(std::move(k));
     numbers_[static_cast<std::size_t>(number(f, 1))] = place->second;
@@ -294,6 +296,10 @@ double Collected::total_us() const {
   double sum = 0;
   for (const Kernel& k : kernels) sum += k.total_us();
   return sum;
+}
+
+bool Collected::has_ranges() const {
+  return std::ranges::any_of(kernels, [](const Kernel& k) { return !k.range.empty(); });
 }
 
 Collected collect(const std::filesystem::path& folder) {

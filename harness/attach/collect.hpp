@@ -38,6 +38,7 @@ struct Kernel {
   int local_bytes = 0;
   unsigned grid[3] = {}, block[3] = {};
   std::string arguments;  ///< hash of those that are no addresses
+  std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
   int blocks_per_sm = 0;  ///< the driver's answer
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
@@ -70,6 +71,8 @@ struct Collected {
   std::vector<std::string> complaints;  ///< each of one line
 
   [[nodiscard]] double total_us() const;
+  /// Whether any kernel was launched within an NVTX range, where that was asked for.
+  [[nodiscard]] bool has_ranges() const;
 };
 
 /// Reads all processes' files. What is cut off or damaged is left out, and said. Throws UserError where the

@@ -15,6 +15,7 @@
 #include <new>
 
 #include "harness/attach/launches.hpp"
+#include "harness/attach/ranges.hpp"
 
 #define OCCBENCH_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -33,6 +34,7 @@ void at_exit() {
 void in_child() {
   pthread_mutex_init(&making, nullptr);
   pthread_mutex_init(&taking, nullptr);
+  forget_range_locks();
   state.store(nullptr);
 }
 

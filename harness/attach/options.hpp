@@ -17,7 +17,8 @@ namespace occbench::attach {
 struct Options {
   std::string folder;
   bool observe = false;
-  bool apply = false;  ///< what the folder's advice says, in every launch; nothing is timed
+  bool apply = false;     ///< what the folder's advice says, in every launch; nothing is timed
+  bool by_range = false;  ///< a kernel of two NVTX ranges is two
   Plan plan;
   double budget = 0.2;
   std::vector<double> levels = {0.75, 0.5, 0.25};

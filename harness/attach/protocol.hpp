@@ -11,11 +11,13 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 3;
+constexpr int protocol_version = 4;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
 constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
+
+constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
 
 /// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
 /// resident blocks, levels from the third on.

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string_view>
 
+#include "harness/attach/ranges.hpp"
+
 namespace occbench::attach {
 
 namespace {
@@ -329,7 +331,7 @@ Signature& Signatures::rest() {
     rest_->number = signatures_.size() - 1;
     rest_->alone = Alone::too_many;
     journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
-                   "0", std::to_string(static_cast<int>(rest_->alone))});
+                   "0", std::to_string(static_cast<int>(rest_->alone)), ""});
   }
   return *rest_;
 }
@@ -353,7 +355,8 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
                  std::to_string(c.gridDimX), std::to_string(c.gridDimY), std::to_string(c.gridDimZ),
                  std::to_string(c.blockDimX), std::to_string(c.blockDimY), std::to_string(c.blockDimZ),
                  std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits_of(arguments),
-                 std::to_string(static_cast<int>(s.alone))});
+                 std::to_string(static_cast<int>(s.alone)),
+                 options_.by_range ? name_of_range(current_range()) : ""});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
   for (std::size_t i = 0; i < s.blocks.size(); ++i) {
@@ -370,7 +373,7 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
   const CUlaunchConfig& c = request.config;
   std::uint64_t shape = mix(handle.content, static_cast<std::uint64_t>(request.kind));
   for (const unsigned value : {c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
-                               c.sharedMemBytes, c.numAttrs})
+                               c.sharedMemBytes, c.numAttrs, options_.by_range ? current_range() : 0})
     shape = mix(shape, value);
   std::uint64_t arguments = argument_hash(request, handle);
   const auto different = argument_hashes_.find(shape);

@@ -8,11 +8,12 @@
  * (per-thread default stream), ex (cuLaunchKernelEx). END, before or after the launches: return, exit42, _exit,
  * crash, term, kill, wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload
  * (and another kernel at the same address), close (all files), capture, graph, threads, streams, cooperative,
- * shapes, says (whether a launch was changed), fails (with code 9 if one was).
+ * shapes, ranges (NVTX's), says (whether a launch was changed), fails (with code 9 if one was).
  */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,6 +124,41 @@ static void contexts(const char* name) {
   many();
 }
 
+/* Ranges within others, of a domain too, whose end apart; more than can be told apart. */
+static void ranges(void) {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
+  nvtxEventAttributes_t event = {0};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = nvtxDomainRegisterStringA(domain, "solve");
+  for (int n = 0; n < launches; ++n) {
+    nvtxRangePushA("step");
+    one(n, NULL);
+    nvtxRangePushA("forward");
+    one(n, NULL);
+    nvtxDomainRangePushEx(domain, &event);
+    one(n, NULL);
+    nvtxRangePop();
+    one(n, NULL);
+    nvtxDomainRangePop(domain);
+    nvtxRangePop();
+    one(n, NULL);
+    nvtxRangePop(); /* one too many */
+  }
+  for (int n = 0; n < 100; ++n) nvtxRangePushW(L"deep");
+  for (int n = 0; n < 100; ++n) nvtxRangePop();
+  for (int n = 0; n < 3000; ++n) {
+    char name[32];
+    snprintf(name, sizeof name, "number %d", n);
+    nvtxRangePushA(name);
+    nvtxRangePop();
+  }
+  nvtxRangePushA("late");
+  one(0, NULL);
+  nvtxRangePop();
+}
+
 /* What is opened then has numbers that somebody else may remember. */
 static void close_all(void) {
   for (int file = 3; file < 100; ++file) close(file);
@@ -174,6 +210,8 @@ int main(int argc, char** argv) {
     shapes();
   else if (strcmp(end, "threads") == 0 || strcmp(end, "streams") == 0)
     threads(strcmp(end, "streams") == 0);
+  else if (strcmp(end, "ranges") == 0)
+    ranges();
   else if (strcmp(end, "contexts") == 0)
     contexts(argv[2]);
   else
