@@ -106,9 +106,11 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
             0, ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", what)
         )
         warnings.append(what)
-    if said_of := OF_RELATION.get(device_relation(base.env["gpu"], other.env["gpu"])):
+    relation = device_relation(base.env["gpu"], other.env["gpu"])
+    if said_of := OF_RELATION.get(relation):
         warnings.append(said_of)
-    warnings += [f"{name}: {MEANS[name]}" for name in names if name in told & GRAVE]
+    expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # it is what was bought
+    warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
     if a.get("git_dirty") and b.get("git_dirty"):
         warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")
     return pd.DataFrame(rows, columns=["field", "base", "candidate", "means"]), warnings
