@@ -2,9 +2,11 @@
 """`occbench attach` on programs of a fake driver, whose kernels' times follow stated laws of warps."""
 
 import csv
+import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,6 +14,14 @@ from typing import ClassVar
 
 from attached import FAKE, LINKED, OPENED, AttachCase
 from command import OCCBENCH, ROOT, on_device, rows, validated
+
+
+def told(word: str, *words: object) -> "subprocess.CompletedProcess[str]":
+    """A command of this tree's tools."""
+    return subprocess.run(
+        [sys.executable, "-m", f"occbench_tools.{word}", *map(str, words)],
+        text=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+    )  # fmt: skip
 
 
 class Attach(AttachCase):
@@ -152,11 +162,20 @@ class Attach(AttachCase):
         )  # fmt: skip
         self.assertEqual((done.returncode, done.stdout), (0, "in\n"))
 
-    def test_what_the_tools_say_of_the_folder(self) -> None:
-        self.attach(f"-- {OPENED} asked flat_k 300")
-        done = validated(self.folder / "r")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("occbench attach", done.stdout + done.stderr)
+    def test_the_tools_read_the_folder_and_say_the_same(self) -> None:
+        for n, words in enumerate(("latency_k:40 600", "kinds_k 600", "flat_k 300 capture")):
+            done = self.attach(f"-- {OPENED} asked {words}", output=f"r{n}")
+            folder = self.folder / f"r{n}"
+            found = validated(folder)
+            self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+            said = told("explain", folder, "--format", "json")
+            self.assertEqual(said.returncode, 0, said.stderr)
+            first = json.loads(said.stdout)["the whole program"][0]
+            self.assertEqual(first, done.stderr.splitlines()[-2])
+            page = told("report", folder)
+            self.assertEqual(page.returncode, 0, page.stderr)
+            self.assertIn(first.split(";")[0], (folder / "report.html").read_text())
+            self.assertEqual(told("compare", folder, folder).returncode, 0)
 
     def test_the_tables_columns_are_whole(self) -> None:
         self.attach(f"-- {OPENED} asked latency_k:40 600")

@@ -332,6 +332,23 @@ class Layering(unittest.TestCase):
             more = beyond["l1_beyond_shared_cc7" if cc.startswith("7.") else "l1_beyond_shared"]
             self.assertEqual(int(kib), shared[cc] + more, cc)
 
+    def test_program_and_tools_agree_on_the_verdicts_of_attach(self) -> None:
+        cpp = "".join((ROOT / f"harness/attach/verdict.{end}").read_text() for end in ("hpp", "cpp"))
+        numbers = dict(re.findall(r"constexpr [\w:]+ (\w+) = ([\d.]+);", cpp))
+        rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
+                 for name in ("words", "folder", "changes")}  # fmt: skip
+        for room, names in {
+            "words": ("worth_it", "no_change"),
+            "folder": ("least",),
+            "changes": ("most_spread", "most_elsewhere"),
+        }.items():
+            found = re.search(rf"(?m)^{', '.join(names).upper()} = (.+?)(?:  #.*)?$", rooms[room])
+            self.assertEqual(
+                found and [float(n) for n in found[1].split(",")], [float(numbers[n]) for n in names]
+            )
+        said = set(re.findall(r'return "([^"]+)";', cpp))
+        self.assertEqual(said & set(re.findall(r'"([a-zL1 ]+)"', rooms["words"])), said)
+
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
         cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/curves.hpp").read_text())
         tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()

@@ -10,7 +10,7 @@ explain EXPERIMENT[@GPU]...                   at most three sentences on what th
 achieved [@GPU]                               what all experiments say of achieved occupancy
 predictions [@GPU]                            the errors of the model in that run
 page EXPERIMENT                               its whole page
-columns FILE                                  the columns of cases.csv or samples.csv
+columns FILE                                  the columns of cases.csv, attach/kernels.csv, ...
 """
 
 from __future__ import annotations

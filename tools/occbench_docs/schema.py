@@ -32,7 +32,9 @@ FILLED = {
 
 @lru_cache(maxsize=1)
 def files() -> dict[str, Any]:
-    return json.loads((ROOT / "results" / "schema.json").read_text(encoding="utf-8"))["files"]
+    """The files of a run, and as attach/NAME those of `occbench attach`."""
+    schema = json.loads((ROOT / "results" / "schema.json").read_text(encoding="utf-8"))
+    return schema["files"] | {f"attach/{name}": file for name, file in schema["attach"].items()}
 
 
 def filled(column: dict[str, Any]) -> str:

@@ -62,12 +62,16 @@ def add_folder(
     parser.add_argument(name, metavar="DIR", type=Path, nargs=count, help=words)
 
 
-def newest(program: str, without: str = "") -> Path:
-    """The folder under ./results whose cases.csv is the newest, and that has no file `without`.
+RUNS = ("cases.csv",)  # what makes a folder one of a run
+ALL = (*RUNS, "kernels.csv")  # or one of `occbench attach`
+
+
+def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
+    """The folder under ./results whose file of `of` is the newest, and that has no file `without`.
 
     Says on stderr which. Raises Refused.
     """
-    folders = [(path.stat().st_mtime_ns, path.parent) for path in RESULTS.rglob("cases.csv")]
+    folders = [(path.stat().st_mtime_ns, path.parent) for name in of for path in RESULTS.rglob(name)]
     found = [each for each in folders if not without or not (each[1] / without).exists()]
     if not found:
         raise Refused(4, f"no results under ./{RESULTS}; name a folder, or make one: occbench run")
@@ -81,9 +85,9 @@ def folder_of(options: argparse.Namespace, program: str) -> Path:
     return options.folder or newest(program)
 
 
-def folders_of(options: argparse.Namespace, program: str) -> list[Path]:
+def folders_of(options: argparse.Namespace, program: str, of: tuple[str, ...] = RUNS) -> list[Path]:
     """The folders that were named, or the newest alone. Raises Refused."""
-    return options.folders or [newest(program)]
+    return options.folders or [newest(program, of=of)]
 
 
 def occbench() -> Path | None:

@@ -85,7 +85,9 @@ def read_env(path: Path) -> dict[str, Any]:
         raise ValueError("env.json: not an object with an object gpu")
     check_version("env.json", env.get("schema_version"))
     if env.get("kind") == "attach":
-        raise ValueError("env.json: of `occbench attach`, which has kernels and no cases: read kernels.csv")
+        raise ValueError(
+            "env.json: of `occbench attach`, which has no cases; report, explain and compare read it"
+        )
     if not isinstance(env["gpu"].get("sm_count", 0), int | None):
         raise ValueError(f"env.json: gpu.sm_count: {env['gpu']['sm_count']!s:.60} is not an integer")
     env = {"source": "measured"} | env
@@ -118,12 +120,12 @@ def read_csv(
     lines = content.count(b"\n", 0, whole)
     if lines < 2 - empty:
         raise ValueError(f"{name} holds no row")
-    version = version_of(content)
     first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
     try:
         header = next(csv.reader([first.rstrip("\r")]), [])
     except csv.Error as error:
         raise ValueError(f"{name}: not CSV: {error}") from None
+    version = version_of(content) if header[:1] == ["schema_version"] else None
     if header[:1] == ["schema_version"] and lines > 1:
         check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 DEPTH = 64  # levels of JSON; what reads it calls itself at each
 MIB = 1 << 20
 # Bytes, as harness/io/files.hpp has them.
-LIMITS = {"env.json": 16 * MIB, "samples.csv": 2048 * MIB}
+LIMITS = {"env.json": 16 * MIB, "samples.csv": 2048 * MIB, "launches.csv": 2048 * MIB}
 GZIP = 16 + zlib.MAX_WBITS  # a gzip header
 LIMIT = 256 * MIB  # of any other: cases.csv, counters.csv, what ncu printed
 

@@ -22,7 +22,8 @@ from statistics import median
 from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
-from occbench_tools.command import add_folder, entry, folders_of, parser_of
+from occbench_tools.attached import is_attached
+from occbench_tools.command import ALL, add_folder, entry, folders_of, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.schema import HEAD, of_version, schema, version_of
 from occbench_tools.sent import parse_json, read_sent, written
@@ -42,6 +43,15 @@ class Report:
     unreadable: int = 0
     cases: int = 0
     samples: int = 0
+    kernels: int = 0  # of folders of attach
+    launches: int = 0
+
+    def counts(self) -> str:
+        """'62 cases, 806 samples'"""
+        told = [(self.kernels, "kernels"), (self.launches, "launches")] if self.kernels else []
+        if self.cases or self.samples or not told:
+            told = [(self.cases, "cases"), (self.samples, "samples"), *told]
+        return ", ".join(f"{count} {what}" for count, what in told)
 
     def violation(self, path: Path, line: int, what: str) -> None:
         self.violations += 1
@@ -134,7 +144,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
     _, header = next(records, (1, []))
     while stretch := list(itertools.islice(records, 8192)):
         line, first = stretch[0]
-        if header[:1] == names[:1] and first[:1] != [str(rules["schema_version"])]:
+        if header[:1] == ["schema_version"] and first[:1] != [str(rules["schema_version"])]:
             report.violation(path, line, other_version(first[0] if first else "of an empty row", rules))
             return
         if header != names:
@@ -349,6 +359,14 @@ def field_violations(
             yield name, f"{prefix}{name}: {wrong}"
         elif "fields" in rule:
             yield from field_violations(value, rule["fields"], f"{prefix}{name}.")
+        elif "items" in rule:
+            for place, one in enumerate(value):
+                inside = one if isinstance(one, dict) else {}
+                yield from field_violations(inside, rule["items"], f"{prefix}{name}[{place}].")
+        elif "of" in rule:
+            for place, one in enumerate(value):
+                if not JSON_TYPES[rule["of"]](one):
+                    yield name, f"{prefix}{name}[{place}]: {one!r} is not of type {rule['of']}"
 
 
 def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
@@ -396,25 +414,18 @@ def readable(path: Path, report: Report) -> Iterator[None]:
         report.missing(path, f"cannot be read: {error.strerror}")
 
 
-def is_attached(path: Path) -> bool:
-    """Whether an env.json is of `occbench attach`: of kernels, not of cases."""
-    try:
-        env = parse_json(read_sent(path).decode("utf-8"))
-    except ValueError:
-        return False
-    return isinstance(env, dict) and env.get("kind") == "attach"
-
-
 def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
-    """Checks the three files of one folder of results, as far as they can be read."""
+    """Checks the files of one folder of results, as far as they can be read."""
     if not folder.is_dir():
         report.missing(folder, "no such folder")
         return
+    if is_attached(folder):
+        from occbench_tools.attached import check  # which takes from this file
+
+        check.check(folder, rules | dict(files=rules["attach"]), report)
+        return
     said, cases, samples = Said(), None, None
     with readable(path := folder / "env.json", report):
-        if is_attached(path):
-            report.missing(path, "of `occbench attach`, whose folders no schema describes yet")
-            return
         said = check_env(path, rules, report)
     with readable(path := folder / "cases.csv", report):
         its = of_version(rules, version_of(read_sent(path, HEAD)))
@@ -435,12 +446,12 @@ def main(arguments: list[str] | None = None) -> int:
         "occbench validate results/*/*",
     )
     add_folder(parser, many=True, holds="cases.csv, samples.csv, env.json")
-    folders = folders_of(parser.parse_args(arguments), "occbench validate")
+    folders = folders_of(parser.parse_args(arguments), "occbench validate", of=ALL)
     report, rules = Report(), schema()
     for folder in folders:
         check_folder(folder, rules, report)
     print(
-        f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.cases} cases, {report.samples} samples: "
+        f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.counts()}: "
         f"{report.violations} violation{'s' * (report.violations != 1)}"
         + (f", {report.unreadable} unreadable" if report.unreadable else "")
     )

@@ -6,7 +6,8 @@ or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists wha
 measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
 Several candidates are each held against BASE; cards of one kind also get a table over all. Between different
 devices it says first what was bought: how many times as fast, by what a case used of the old device.
---predict-for foretells what each kernel of a profile would gain.
+--predict-for foretells what each kernel of a profile would gain. Two folders of `occbench attach` are held
+against each other kernel by kernel (attached/changes.py).
 Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
 against a measured one without --allow-model), 4 a file could not be read or written,
 5 a tool or a package is missing.
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from occbench_tools.attached import is_attached
 from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.compare import bought, digest, export, show
 from occbench_tools.compare.comparison import Comparison, compare, names_of
@@ -95,6 +97,17 @@ def predict(options: argparse.Namespace) -> int:
     width = columns(options.width)
     sys.stdout.write(predicted.text(*runs, options.predict_for, options.format, width))
     return 0
+
+
+def programs(options: argparse.Namespace) -> int:
+    """Of folders of `occbench attach`. Raises Refused, OSError, ValueError, LookupError."""
+    folders = [options.base, *options.candidates]
+    if other := next((path for path in folders if not is_attached(path)), None):
+        attached = next(path for path in folders if is_attached(path))
+        raise Refused(2, f"{attached} is of `occbench attach`, and {other} is not; compare two of a kind")
+    from occbench_tools.attached import compare as attached_compare  # which takes from this package
+
+    return attached_compare.run(options)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -174,6 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
         words.error("argument --threshold: a percentage above 0 and below 100")
     gc.disable()  # what is read lives to the end, and looking for cycles in it takes a twentieth of the time
     try:
+        if any(map(is_attached, (options.base, *options.candidates))):
+            return programs(options)
         return predict(options) if options.predict_for else run(options)
     except Unreadable as error:
         complain("occbench compare", error)

@@ -3,7 +3,8 @@
 
 Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON; each computed from
 cases.csv and env.json alone. Of a model's run it is what the model predicts, and the first line says so.
-Exit 0 printed, 2 the words of the call, 4 a file could not be read.
+Of a folder of `occbench attach` it is which kernels to work on first, how, and what is not worth it.
+Exit 0 printed, 1 attach saw no kernel, 2 the words of the call, 4 a file could not be read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import pandas as pd
 
 from occbench_tools import experiments
 from occbench_tools.analysis import many, read_folder, scaled
-from occbench_tools.command import entry, newest, parser_of
+from occbench_tools.attached import is_attached, said
+from occbench_tools.attached.folder import read_attached
+from occbench_tools.command import ALL, Refused, entry, newest, parser_of
 from occbench_tools.curves import TOO_FEW, too_few, what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose, without_backticks
 from occbench_tools.explain.achieved import achieved
@@ -115,6 +118,25 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
     return "\n".join(paragraphs)
 
 
+def of_program(folder: Path, most: int | None, form: str) -> str:
+    """What a folder of `occbench attach` says, in one of the formats. Raises as read_attached, Refused."""
+    program = read_attached(folder)
+    if program.kernels.empty:
+        raise Refused(1, f"{folder}: no kernel was launched")
+    found = said.sentences(program)
+    if form == "json":
+        return as_json({heading: words[:most] for heading, words in found.items()})
+    if form == "markdown":
+        parts = (f"**{heading}**\n\n" + "".join(f"- {prose(each)}\n" for each in words[:most])
+                 for heading, words in found.items())  # fmt: skip
+        return "\n".join(parts)
+    head = printable(f"What {program.gpus} says of {program.program}, by {folder}.") + "\n"
+    parts = [head, *(f"{name}\n" + "".join(map(paragraph, words[:most])) for name, words in found.items())]
+    if left := sum(len(words[most:]) for words in found.values() if most is not None):
+        parts.append(f"{many(left, 'sentence')} more: --all\n")
+    return "\n".join(parts)
+
+
 def paragraph(words: str) -> str:
     """One sentence, indented and wrapped."""
     return (
@@ -147,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.usage = "%(prog)s [DIR] [EXPERIMENT ...] [options]"
     parser.add_argument(
         "words", metavar="DIR, EXPERIMENT", nargs="*",
-        help="a run's folder (default: the newest under ./results), and experiments (default: all)",
+        help="a run's folder, or attach's (default: the newest under ./results), and a run's experiments",
     )  # fmt: skip
     parser.add_argument("-v", "--all", action="store_true", help=f"all sentences, not the first {MAIN}")
     parser.add_argument(
@@ -157,8 +179,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     most = None if options.all else MAIN
     named, only = chosen(options.words)
-    folder = named or newest("occbench explain")
+    folder = named or newest("occbench explain", of=ALL)
     try:
+        if is_attached(folder):
+            if only:
+                parser.error(printable(f"no experiment {only[0]} in {folder}, which is of `occbench attach`"))
+            print(of_program(folder, most, options.format), end="")
+            return 0
         if strangers := [name for name in only if name not in known(*read_folder(folder))]:
             there = ", ".join(known(*read_folder(folder)))
             parser.error(printable(f"no experiment {strangers[0]} in {folder}; there are: {there}"))

@@ -3,7 +3,8 @@
 
 Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
 occupancy that suffices; several devices over each other,
-after what each buys over the first. From cases.csv and env.json alone.
+after what each buys over the first. From cases.csv and env.json alone. Of a folder of `occbench attach` the
+program's kernels, by their share of GPU time (attached/page.py).
 Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 the words of the call, 4 a file
 could not be read or written.
 """
@@ -14,7 +15,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, relative
+from occbench_tools.attached import is_attached
+from occbench_tools.command import ALL, Refused, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.escape import file_name, printable
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report import devices
@@ -60,9 +62,9 @@ def page_parser(word: str, words: str) -> argparse.ArgumentParser:
     return parser
 
 
-def write(options: argparse.Namespace, runs: list[Run], name: str, text: str) -> None:
+def write(options: argparse.Namespace, folders: list[Path], name: str, text: str) -> None:
     """Writes the page and says where. Raises Refused."""
-    path = options.output or (runs[0].folder / name if len(runs) == 1 else Path(name))
+    path = options.output or (folders[0] / name if len(folders) == 1 else Path(name))
     try:
         write_whole(path, text)
     except OSError as error:
@@ -102,14 +104,39 @@ def pictures(runs: list[Run], target: Path) -> None:
                 raise Refused(code, f"{path}: not drawn")
 
 
+def of_program(options: argparse.Namespace, folders: list[Path]) -> int:
+    """The page on a folder of `occbench attach`; the exit code. Raises Refused."""
+    from occbench_tools.attached import page
+    from occbench_tools.attached.folder import read_attached
+
+    if len(folders) > 1:
+        other = next(folder for folder in folders if is_attached(folder))
+        raise Refused(2, f"{other}: of `occbench attach`, which has a page of its own; name it alone")
+    if options.png:
+        raise Refused(2, f"{folders[0]}: of `occbench attach`, which has no pictures for --png")
+    try:
+        program = read_attached(folders[0])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Refused(4, reason(folders[0], error)) from error
+    if program.kernels.empty:
+        raise Refused(1, f"{folders[0]}: no kernel was launched")
+    write(options, folders, "report.html", render(page.document(program), page.title(program)))
+    for note in program.warnings:
+        complain("occbench report", note)
+    return 1 if program.warnings else 0
+
+
 @entry("occbench report")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = page_parser("report", "Runs as one HTML file that needs no network.")
     parser.add_argument("--png", metavar="DIR", type=Path, help="occbench plot's pictures as well, into DIR")
     options = parser.parse_args(arguments)
-    runs = read_runs(folders_of(options, "occbench report"), options.allow_model)
-    write(options, runs, "report.html", render(checked(runs), title_of(runs), devices.section(runs)))
+    folders = folders_of(options, "occbench report", of=ALL)
+    if any(map(is_attached, folders)):
+        return of_program(options, folders)
+    runs = read_runs(folders, options.allow_model)
+    write(options, folders, "report.html", render(checked(runs), title_of(runs), devices.section(runs)))
     if options.png:
         pictures(runs, options.png)
     return warn("occbench report", runs)

@@ -11,7 +11,7 @@ from typing import Any
 from occbench_tools.escape import html
 
 HERE = Path(__file__).parent
-SCRIPTS = ("chart.js", "sketch.js", "report.js")
+SCRIPTS = ("chart.js", "sketch.js", "attach.js", "report.js")
 
 
 def script_json(document: dict[str, Any]) -> str:
@@ -21,18 +21,20 @@ def script_json(document: dict[str, Any]) -> str:
 
 
 def render(document: dict[str, Any], title: str, first: str = "") -> str:
-    """The page. document: payload.document()'s, and `sections` and `title` if it is to teach.
-
-    first: HTML that stands before all sections.
+    """The page. document: payload.document()'s, with `sections` if these are not its experiments (teach,
+    attached.page). first: HTML that stands before all sections.
     """
-    from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
+    plotly = ""
+    if document["experiments"]:
+        from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
 
+        plotly = get_plotlyjs()
     parts = {
         "TITLE": html(title),
         "FIRST": first,
         "STYLE": (HERE / "report.css").read_text(encoding="utf-8"),
         "DATA": script_json(document),
-        "PLOTLY": get_plotlyjs().replace("</script", "<\\/script"),
+        "PLOTLY": plotly.replace("</script", "<\\/script"),
         "SCRIPT": "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
     }
     template = (HERE / "template.html").read_text(encoding="utf-8")

@@ -283,8 +283,10 @@ function folded(words, make, open = false) {
   return made;
 }
 
-/** A block of a lesson: {kind: heading, text, code or table}. */
+/** A block of a section: {kind: heading, text, code, table, panels or sortable}. */
 function block(part) {
+  if (part.kind === "panels") return panels(part);
+  if (part.kind === "sortable") return sortable(part);
   if (part.kind === "table") return table(part.head, part.body, "figures");
   if (part.kind === "code") return el("pre", {}, el("code", {}, part.text));
   if (part.kind === "heading") return el("h3", {}, part.text);
@@ -318,9 +320,10 @@ function buildHead() {
       : `MODEL: nothing was measured of ${[...models].map((run) => `\u201c${names[run]}\u201d`).join(", ")}, shown here beside measured devices.`;
   }
   const facts = data.runs.map((run) => [run.label, run.date.slice(0, 10), run.commit && `commit ${run.commit.slice(0, 7)}`,
-    run.driver && `driver ${run.driver}`, run.toolkit && `CUDA ${run.toolkit}`, `${number(run.valid)} of ${number(run.total)} cases ${run.model ? "predicted" : "valid"}`,
+    run.driver && `driver ${run.driver}`, run.toolkit && `CUDA ${run.toolkit}`, run.said || `${number(run.valid)} of ${number(run.total)} cases ${run.model ? "predicted" : "valid"}`,
     ...run.notes].filter(Boolean).join(" \u00b7 "));
   document.getElementById("facts").append(...facts.map((words) => el("span", {}, words)));
+  if (data.lead) document.getElementById("facts").before(el("p", { className: "answer" }, ...prose(data.lead)));
   const runs = document.getElementById("runs");
   runs.hidden = data.runs.length < 2;
   runs.append(...data.runs.map((run, i) => el("label", {},
@@ -336,7 +339,7 @@ function buildFoot() {
   document.getElementById("footer").append(
     folded("Environment of each run", () => table(["", ...names], keys.map((key) => [
       differs(key) ? el("b", {}, key) : key, ...data.runs.map((run) => run.env[key] || "")]), "env")),
-    el("p", {}, "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model said beforehand. Every number is computed from cases.csv and env.json."));
+    el("p", {}, data.foot || "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model said beforehand. Every number is computed from cases.csv and env.json."));
 }
 
 function buildTheme() {
@@ -378,7 +381,7 @@ function build() {
     if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
   }
   document.getElementById("findings").append(
-    el("h2", {}, data.sections ? "Lessons" : models.size === data.runs.length ? "Predictions" : "Findings"),
+    el("h2", {}, data.side ? data.side : data.sections ? "Lessons" : models.size === data.runs.length ? "Predictions" : "Findings"),
     el("table", {}, el("tbody", {}, ...plans.map((plan) => el("tr", {}, el("td", {},
       el("a", { href: `#${plan.id}` }, plan.title), el("p", {}, ...prose(plan.first || ""))))))));
   const current = new IntersectionObserver((seen) => {

@@ -135,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
     named = devices(runs, calculator)
     data = checked(runs, {lesson.experiment for lesson in LESSONS})
     data["sections"] = [section(lesson, runs, calculator, named) for lesson in LESSONS]
-    write(options, runs, "teach.html", render(data, TITLE))
+    write(options, [run.folder for run in runs], "teach.html", render(data, TITLE))
     return warn("occbench teach", runs)
 
 

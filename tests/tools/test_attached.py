@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of `occbench attach`: what report, explain, compare and validate say of good and of bad ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from occbench_tools import compare, explain, plot, report, validate
+from occbench_tools.attached import words
+from pages import EVIL, assert_quiet, document, opened
+from programs import FASTER, FLAT, NEEDS, PROGRAM, change, kernel, write
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return write(tmp_path / "old")
+
+
+def sections(page: Path) -> dict[str, dict[str, Any]]:
+    return {each["id"]: each for each in document(page)["sections"]}
+
+
+def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
+    assert explain.main([str(program), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["the whole program"] == [
+        "Kernels that need occupancy hold 49 % of GPU time; the next step in each would gain about 2.7 % "
+        "(1.5 to 3.9). Judged: kernels with 95 % of GPU time."
+    ]
+    assert found["work on first"] == [
+        "`needs<float>` (grid 4096, 48.6 % of GPU time): 8 registers fewer would save about 5.6 % of its "
+        "time (3.0 to 8.0), 2.7 % of all."
+    ]
+    assert found["faster with fewer warps"] == [
+        "`faster` (grid 4096, 12.2 % of GPU time) takes 60.0 % less time with 25 % of its warps."
+    ]
+    assert "1 kernel, 24.3 % of GPU time, the largest `flat`" in found["not worth it"][0]
+    unknown, alone = found["not known"]
+    assert unknown.startswith("Unknown: ") and alone.startswith("Left alone, cooperative launch: 1 kernel")
+
+
+def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
+    many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
+    folder = str(write(tmp_path / "many", many))
+    for form, sign in (("plain", "would save"), ("markdown", "- `needs_")):
+        assert explain.main([folder, "--format", form]) == 0
+        assert capsys.readouterr().out.count(sign) == 3
+        assert explain.main([folder, "--format", form, "--all"]) == 0
+        assert capsys.readouterr().out.count(sign) == 5
+
+
+def test_of_what_was_only_observed_nothing_is_judged(tmp_path: Path, capsys: Said) -> None:
+    folder = write(tmp_path / "run", (kernel("seen", verdict=""),), observe=True)
+    assert validate.main([str(folder)]) == 0
+    assert explain.main([str(folder)]) == 0
+    assert "Only observed (--observe)" in capsys.readouterr().out
+
+
+def test_page_begins_with_the_sentence_of_the_terminal(program: Path, capsys: Said) -> None:
+    assert report.main([str(program)]) == 0
+    assert capsys.readouterr().out == f"{program}/report.html\n"
+    page = program / "report.html"
+    assert page.stat().st_size < 250_000
+    told = document(page)
+    assert told["lead"].startswith("Kernels that need occupancy hold 49 % of GPU time;")
+    assert [each["id"] for each in told["sections"]] == ["largest", "kernels", "left-alone"]
+
+
+def test_picture_has_the_law_that_was_made_up(program: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert report.main([str(program), "--output", str(page)]) == 0
+    (block,) = sections(page)["largest"]["before"]
+    pictured = {each["name"]: each for each in block["of"]}
+    assert list(pictured) == ["needs<float>", "flat", "faster", "l1", "sync", "few"]
+    assert pictured["needs<float>"]["verdict"] == "needs occupancy"
+    assert pictured["needs<float>"]["more"][1] == "8 registers fewer: -5.6 % (3.0 to 8.0)"
+    for name, slope in (("needs<float>", 50), ("flat", 0), ("faster", -20)):
+        points = pictured[name]["points"]
+        assert [warps for warps, *_ in points] == [75, 50, 25]
+        for warps, value, low, high in points:
+            assert value == pytest.approx(slope * (100 / warps - 1), abs=1e-3)
+            assert low < value < high
+    assert pictured["sync"]["points"] == pictured["few"]["points"] == []
+
+
+def test_ten_are_pictured_and_all_stand_in_the_table(tmp_path: Path) -> None:
+    many = tuple(FLAT | dict(name=f"flat_{n}", time_s=1e-3 / (n + 1)) for n in range(14))
+    page = tmp_path / "page.html"
+    assert report.main([str(write(tmp_path / "run", many)), "--output", str(page)]) == 0
+    assert len(sections(page)["largest"]["before"][0]["of"]) == 10
+    assert len(sections(page)["kernels"]["before"][0]["body"]) == 14
+
+
+def test_page_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    evil = tuple(one | dict(name=f"{one['name']}{EVIL * 20}") for one in PROGRAM)
+    folder = write(tmp_path / "evil", evil, program=["python", EVIL], complaints=[EVIL], git_commit=EVIL)
+    page = tmp_path / "page.html"
+    assert report.main([str(folder), "--output", str(page)]) == 0
+    opened(browser, page)
+    body = browser.find_element("tag name", "body").text
+    assert "undefined" not in body and "NaN" not in body
+    assert EVIL in browser.title
+    assert browser.execute_script("return [window.hacked, document.images.length]") == [None, 0]
+    assert len(browser.find_elements("css selector", ".panels figure")) == 6
+    assert len(browser.find_elements("css selector", ".panels svg .point")) == 4 * 3
+
+    def column(number: int) -> list[str]:
+        return browser.execute_script(
+            "return [...document.querySelectorAll(`.kernels tbody td:nth-child(${arguments[0]})`)]"
+            ".map((cell) => cell.innerText)", number,
+        )  # fmt: skip
+
+    assert column(2) == ["48.6 %", "24.3 %", "12.2 %", "9.7 %", "4.9 %", "0.3 %"]
+    head = browser.find_elements("css selector", ".kernels th button")
+    browser.execute_script("arguments[0].click()", head[4])  # with fewer warps
+    assert column(2)[0] == "48.6 %" and column(2)[3] == "12.2 %"
+    assert column(5)[-2:] == ["", ""]
+    browser.execute_script("arguments[0].click()", head[4])
+    assert column(2)[0] == "12.2 %" and column(5)[-2:] == ["", ""]
+    browser.execute_script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert EVIL in browser.find_element("css selector", ".kernels details code").text
+    browser.set_window_size(500, 900)
+    wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.execute_script(wide)
+    browser.set_window_size(1440, 900)
+    assert_quiet(browser, page)
+
+
+def test_the_same_program_twice_has_no_change(program: Path, capsys: Said) -> None:
+    assert compare.main([str(program), str(program), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdicts"] == {"SAME": 5, "AMBIGUOUS": 1}
+    assert (found["gone"], found["new"], found["together"]["change"]) == ([], [], 0)
+
+
+def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, capsys: Said) -> None:
+    """One kernel takes 10 % less time and no more needs occupancy, one 20 % more; one is gone, one new."""
+    faster = NEEDS | dict(time_s=1.8e-3, cells=FLAT["cells"])
+    slower = FLAT | dict(time_s=1.2e-3)
+    new = write(tmp_path / "new", (faster, slower, FASTER, kernel("fresh", verdict="saturated")))
+    assert compare.main([str(program), str(new), "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    by_name = {row["kernel"]: row for row in found["kernels"]}
+    expected = {NEEDS["name"]: (-0.1, "FASTER"), "flat": (0.2, "SLOWER"), "faster": (0, "SAME")}
+    for name, (value, verdict) in expected.items():
+        row = by_name[name]
+        assert row["change"] == pytest.approx(value, abs=1e-9) and row["change_verdict"] == verdict
+        assert row["change_low"] < value - 0.015 and value + 0.015 < row["change_high"]
+    assert by_name[NEEDS["name"]]["verdict_new"] == "saturated"
+    assert {row["kernel"] for row in found["gone"]} == {"l1", "few", "sync"}
+    assert [row["kernel"] for row in found["new"]] == ["fresh"]
+    for form in ("table", "markdown", "html", "csv"):
+        assert compare.main([str(program), str(new), "--format", form]) == 1
+        said = capsys.readouterr().out
+        assert "needs occupancy" in said and "saturated" in said
+    assert compare.main([str(program), str(new), "--width", "80"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and len(lines) <= 24
+    assert any("3 kernels gone" in line for line in lines) and any("1 kernel new" in line for line in lines)
+
+
+def test_a_change_below_the_threshold_is_none(program: Path, tmp_path: Path) -> None:
+    new = write(tmp_path / "new", (FLAT | dict(time_s=1.02e-3), NEEDS))
+    assert compare.main([str(program), str(new)]) == 0
+    new = write(tmp_path / "newer", (FLAT | dict(time_s=1.06e-3), NEEDS))
+    assert compare.main([str(program), str(new)]) == 1
+    assert compare.main([str(program), str(new), "--threshold", "10"]) == 0
+
+
+def test_signatures_are_told_apart_where_both_runs_have_them(tmp_path: Path, capsys: Said) -> None:
+    """Two kinds of launches under one name: by their arguments; where these differ there is no verdict."""
+
+    def kinds(*arguments: str) -> tuple[dict[str, Any], ...]:
+        return tuple(
+            kernel("kinds", time_s, verdict="saturated", arguments=each)
+            for time_s, each in zip((1e-3, 3e-3), arguments, strict=True)
+        )
+
+    old = write(tmp_path / "old", kinds("a", "b"))
+    for arguments, count, notes in ((("a", "b"), 2, {""}), (("c", "d"), 1, {"launches of several kinds"})):
+        new = write(tmp_path / "-".join(arguments), kinds(*arguments))
+        assert compare.main([str(old), str(new), "--format", "json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["kernels"]
+        assert (len(rows), {row["note"] for row in rows}) == (count, notes)
+
+
+HEAD = "kernel_id,kernel,symbol,"
+# A file, what stands in it (nothing: all of it), what comes in its place, and what is said of that.
+BROKEN = {
+    "half a folder": ("kernels.csv", "", None, "kernels.csv: No such file"),
+    "no arms": ("arms.csv", "", None, "arms.csv: No such file"),
+    "a cut header": ("kernels.csv", HEAD, "kernel,symbol,", "lacks kernel_id"),
+    "cut in its header": ("kernels.csv", "", "kernel_id,kern", "kernels.csv holds no row"),
+    "another column": ("arms.csv", "samples", "sample", "lacks samples and has extra sample"),
+    "a negative time": ("kernels.csv", ",0.002,", ",-0.002,", "is beyond the minimum, 0"),
+    "a negative count": ("kernels.csv", ",100,0,", ",-100,0,", "is beyond the minimum, 0"),
+    "a word for a number": ("arms.csv", ",8,0.002,", ",8,fast,", "is not a number"),
+    "infinity": ("arms.csv", ",8,0.002,", ",8,inf,", "is not a finite number"),
+    "a stranger": ("arms.csv", "\n0,untouched", "\n99,untouched", "99 is no kernel's"),
+    "a kernel twice": ("kernels.csv", "\n1,", "\n0,", "0 stands there twice"),
+    "an arm twice": ("arms.csv", "lower,4", "lower,6", "has this arm twice"),
+    "no JSON": ("env.json", "", '{"kind": "attach"', "env.json"),
+    "an old version": ("env.json", '"schema_version": 5', '"schema_version": 1', "schema_version 1"),
+    "no program": ("env.json", '"program"', '"programme"', "program: not a list of words"),
+    "a list of numbers": ("env.json", '"complaints": []', '"complaints": [1]', "complaints: not a list"),
+}
+
+
+def break_(folder: Path, file: str, old: str, new: str | None) -> None:
+    if old:
+        change(folder, file, old, new or "")
+    elif new is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(new)
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_bad_input_has_one_line_and_its_code(program: Path, how: str, capsys: Said) -> None:
+    *broken, words_ = BROKEN[how]
+    break_(program, *broken)
+    good = str(write(program.parent / "good"))
+    for main, arguments in ((report.main, []), (explain.main, []), (compare.main, [good])):
+        code = main([str(program), *arguments])
+        said = capsys.readouterr()
+        if how == "no JSON" and main is compare.main:  # then it is of no known kind
+            assert (code, said.out) == (2, "") and said.err.count("\n") == 1
+            continue
+        assert (code, said.out, said.err.count("\n")) == (4, "", 1), said.err
+        assert words_ in said.err
+    assert not (program / "report.html").exists()
+    assert validate.main([str(program)]) in (1, 4)
+
+
+def test_no_kernels(tmp_path: Path, program: Path, capsys: Said) -> None:
+    empty = str(write(tmp_path / "empty", ()))
+    for main, other, code in ((report.main, [], 1), (explain.main, [], 1), (compare.main, [str(program)], 2)):
+        assert main([empty, *other]) == code
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+    assert validate.main([empty]) == 0
+
+
+def test_beside_a_run(program: Path, run: Path, capsys: Said) -> None:
+    """A folder of attach is no run, wherever it stands, and some options are for runs alone."""
+    a, b = str(program), str(run)
+    calls = [
+        (compare.main, [a, b]), (compare.main, [b, a]), (compare.main, [a, a, a]),
+        (compare.main, [a, a, "--by", "time"]), (report.main, [a, b]), (report.main, [b, a]),
+        (report.main, [a, a]), (report.main, [a, "--png", b]),
+    ]  # fmt: skip
+    for main, arguments in calls:
+        assert main(arguments) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1) and "attach" in said.err
+    with pytest.raises(SystemExit, match="2"):
+        explain.main([a, "registers"])
+    assert plot.main([a]) == 4
+    assert "report, explain and compare read it" in capsys.readouterr().err
+
+
+def test_names_of_others_do_nothing_in_a_terminal(tmp_path: Path, capsys: Said) -> None:
+    name = "\x1b[31m`red`\n" + EVIL + "x" * 5000
+    folder = str(write(tmp_path / "run", tuple(one | dict(name=one["name"] + name) for one in PROGRAM)))
+    for main, words_ in (
+        (explain.main, [folder]), (explain.main, [folder, "--format", "markdown"]),
+        *((compare.main, [folder, folder, "--format", form]) for form in ("table", "markdown", "html")),
+    ):  # fmt: skip
+        assert main(words_) == 0
+        said = capsys.readouterr().out
+        assert "\x1b" not in said and max(map(len, said.splitlines())) < 5000
+        assert "<script>" not in said or "html" not in words_
+
+
+def test_the_newest_may_be_of_attach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
+    write(tmp_path / "results/attach/train.py")
+    monkeypatch.chdir(tmp_path)
+    assert explain.main([]) == validate.main([]) == report.main([]) == 0
+    assert (tmp_path / "results/attach/train.py/report.html").exists()
+
+
+def test_a_name_is_shortened_at_its_arguments() -> None:
+    assert words.short_name("void a::(anonymous namespace)::k<f(int)>(int*, f(*)(int))", 60) == "a::k<f(int)>"
+    assert len(words.short_name("k" * 1000, 32)) == 32
+
+
+def test_a_good_folder_is_valid(program: Path, capsys: Said) -> None:
+    assert validate.main([str(program)]) == 0
+    assert capsys.readouterr().out == "1 folder, 6 kernels, 172 launches: 0 violations\n"
+
+
+GAIN, LAUNCH, ARM = "0.0556,0.03,0.08", "\nprocess-1-0,", "0,untouched,8,0,8,"
+VIOLATIONS = {
+    "gain": ("kernels.csv", GAIN, "0.0556,0.06,0.08", "is outside its interval"),
+    "half a gain": ("kernels.csv", GAIN, "0.0556,0.03,", "only a part"),
+    "share": ("kernels.csv", ",0.243", ",0.343", "gpu_time_share"),
+    "no reason": ("kernels.csv", "cooperative launch", "", "why: empty"),
+    "a verdict": ("kernels.csv", "saturated", "fine", "verdict: 'fine' is not one of"),
+    "timed": ("launches.csv", f"{LAUNCH}4,7,", f"{LAUNCH}1,7,", "timed: 8, but launches.csv has 7"),
+    "median": ("arms.csv", f"{ARM}0.002,", f"{ARM}0.001999,", "but its launches' is"),
+    "samples": ("arms.csv", ARM, "0,untouched,8,0,9,", "samples: 9, but launches.csv has 8"),
+    "a stranger": ("launches.csv", f"{LAUNCH}5,", f"{LAUNCH}9,", "9 is not in kernels.csv"),
+    "a time": ("launches.csv", "untouched,8,0.00199", "untouched,8,-0.00199", "is below 0"),
+    "a GPU": ("env.json", '"gpus": [\n  {', '"gpus": [\n  7,\n  {', "gpus[0].name is missing"),
+    "a complaint": ("env.json", '"complaints": []', '"complaints": [1]', "complaints[0]: 1"),
+    "a process": ("env.json", '"command": "python', '"words": "python', "processes[0].command is missing"),
+}
+
+
+@pytest.mark.parametrize("how", VIOLATIONS)
+def test_violations_are_named(program: Path, how: str, capsys: Said) -> None:
+    *broken, words_ = VIOLATIONS[how]
+    break_(program, *broken)
+    assert validate.main([str(program)]) == 1
+    assert words_ in capsys.readouterr().out
+
+
+def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) -> None:
+    path = program / "kernels.csv"
+    path.write_text(path.read_text().rstrip("\n"))
+    assert report.main([str(program)]) == 1
+    assert "the last row is cut off" in capsys.readouterr().err
+    assert validate.main([str(program)]) == 1

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench validate, of a folder of `occbench attach`: each file by its schema, and each against the others.
+
+Needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from occbench_tools.sent import written
+from occbench_tools.validate import Report, Row, check_env, close, readable, rows
+
+CHANGES = ("l1_change", "gain")
+Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id, arm and blocks_per_sm
+
+
+def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
+    """Checks the four files, as far as they can be read."""
+    kernels: dict[str, tuple[int, Row]] | None = None
+    with readable(path := folder / "env.json", report):
+        check_env(path, rules, report)
+    with readable(path := folder / "kernels.csv", report):
+        kernels = check_kernels(path, rules, report)
+    times: Arms | None = None
+    with readable(path := written(folder / "launches.csv"), report):
+        times = check_launches(path, rules, kernels, report)
+    with readable(path := folder / "arms.csv", report):
+        check_arms(path, rules, kernels, times, report)
+
+
+def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
+    """(line, row, no cell is wrong by itself) of rows that have all cells."""
+    names = [c["name"] for c in rules["files"][path.name.removesuffix(".gz")]["columns"]]
+    for line, cells, good in rows(path, rules, report):
+        if len(cells) == len(names):
+            yield line, dict(zip(names, cells, strict=True)), good
+
+
+def check_kernels(path: Path, rules: dict[str, Any], report: Report) -> dict[str, tuple[int, Row]]:
+    """Returns (line, row) of the whole ones by kernel_id."""
+    found: dict[str, tuple[int, Row]] = {}
+    total = 0.0
+    for line, row, good in of_file(path, rules, report):
+        report.kernels += 1
+        if row["kernel_id"] in found:
+            first = found[row["kernel_id"]][0]
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is already on line {first}")
+            continue
+        if good:
+            found[row["kernel_id"]] = line, row
+            total += float(row["time_total_s"])
+            for what in kernel_violations(row):
+                report.violation(path, line, what)
+    for line, row in found.values():
+        share = float(row["time_total_s"]) / total if total else 0
+        if not close(float(row["gpu_time_share"]), share, absolute=1e-6):
+            what = f"gpu_time_share: {row['gpu_time_share']}, but its part is {share:.9g}"
+            report.violation(path, line, what)
+    return found
+
+
+def kernel_violations(row: Row) -> Iterator[str]:
+    """What holds between the cells of one kernel; each cell is already right by itself."""
+    launches, captured = int(row["launches"]), int(row["captured"])
+    for name, most in (("captured", launches), ("timed", launches), ("overlapped", int(row["timed"]))):
+        if int(row[name]) > most:
+            yield f"{name}: {row[name]}, of {most}"
+    total = float(row["time_mean_s"]) * (launches - captured)
+    if not close(float(row["time_total_s"]), total):
+        yield f"time_total_s: {row['time_total_s']}, but mean x launches is {total:.9g}"
+    for name in CHANGES:
+        cells = [row[f"{name}_low"], row[name], row[f"{name}_high"]]
+        if all(cells) and sorted(map(float, cells)) != list(map(float, cells)):
+            yield f"{name}: {row[name]} is outside its interval [{cells[0]}, {cells[2]}]"
+        elif any(cells) and not all(cells):
+            yield f"{name}: only a part of it and its interval is empty"
+    if (row["verdict"] in ("unknown", "left alone")) != bool(row["why"]):
+        yield f"why: {row['why'] or 'empty'}, and the verdict is {row['verdict'] or 'empty'}"
+    if bool(row["next_step"]) != bool(row["next_blocks_per_sm"]):
+        yield "next_step: only one of it and next_blocks_per_sm is empty"
+
+
+def check_launches(
+    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
+) -> Arms:
+    """Returns the times that arms.csv sums up."""
+    times: Arms = defaultdict(list)
+    timed: dict[str, int] = defaultdict(int)
+    for line, row, good in of_file(path, rules, report):
+        report.launches += 1
+        if stranger(row, kernels, timed):
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
+        timed[row["kernel_id"]] += 1
+        if good and (row["drawn"], row["overlapped"]) == ("1", "0"):
+            times[row["kernel_id"], row["arm"], row["blocks_per_sm"]].append(float(row["time_s"]))
+    for kernel_id, (line, row) in (kernels or {}).items():
+        if int(row["timed"]) != timed[kernel_id]:
+            what = f"timed: {row['timed']}, but launches.csv has {timed[kernel_id]}"
+            report.violation(path.with_name("kernels.csv"), line, what)
+    return times
+
+
+def check_arms(
+    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, times: Arms | None,
+    report: Report,
+) -> None:  # fmt: skip
+    seen: dict[str, int] = {}
+    for line, row, good in of_file(path, rules, report):
+        if stranger(row, kernels, seen):
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
+        seen[row["kernel_id"]] = line
+        cells = [row[name] for name in ("time_ci95_low_s", "time_median_s", "time_ci95_high_s")]
+        if not good:
+            continue
+        if all(cells) != (row["samples"] != "0") or any(cells) != all(cells):
+            report.violation(path, line, f"time_median_s: {cells[1] or 'empty'}, of {row['samples']} samples")
+        elif all(cells) and sorted(map(float, cells)) != list(map(float, cells)):
+            report.violation(path, line, f"time_median_s: {cells[1]} is outside [{cells[0]}, {cells[2]}]")
+        if times is None:
+            continue
+        mine = times.get((row["kernel_id"], row["arm"], row["blocks_per_sm"]), [])
+        if int(row["samples"]) != len(mine):
+            report.violation(path, line, f"samples: {row['samples']}, but launches.csv has {len(mine)}")
+        elif mine and cells[1] and not close(float(cells[1]), median(mine)):
+            what = f"time_median_s: {cells[1]}, but its launches' is {median(mine):.9g}"
+            report.violation(path, line, what)
+
+
+def stranger(row: Row, kernels: dict[str, tuple[int, Row]] | None, told: dict[str, int]) -> bool:
+    """Whether no kernel has this row's kernel_id, which has not been said yet."""
+    return bool(kernels) and row["kernel_id"] not in (kernels or {}) and row["kernel_id"] not in told

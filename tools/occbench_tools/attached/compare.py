@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What occbench compare says of two folders of `occbench attach`: a screen, or all tables in a format."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pandas as pd
+
+from occbench_tools.attached.changes import Changes, compare, together
+from occbench_tools.attached.folder import Attached, read_attached
+from occbench_tools.attached.said import whole
+from occbench_tools.attached.words import NEEDS, counted, occupancy, percent, shape, short_name, time_of
+from occbench_tools.command import Refused
+from occbench_tools.compare import digest, show
+from occbench_tools.compare.comparison import names_of
+from occbench_tools.compare.environment import DIFFERENT, SAME_DEVICE, device_relation
+from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
+from occbench_tools.escape import as_json as json_text
+from occbench_tools.escape import csv
+from occbench_tools.screen import LINES, aligned, columns, elided, painted, wrapped
+
+WORDS = {SLOWER: "slower", FASTER: "faster", AMBIGUOUS: "unsure", SAME: "same"}
+WIDE = 120  # columns of a terminal that all columns of the table fit on
+NARROW = [0, 1, 3, 5, 7]  # else these
+ROOM = 60  # signs of a kernel's name in tables that no screen bounds
+OF_A_RUN = ("by", "predict_for", "export_benchmark", "export_bencher", "allow_model")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compares and prints; the exit code. Raises Refused, LookupError, and as read_attached does."""
+    if len(options.candidates) > 1:
+        raise Refused(2, "folders of `occbench attach` are compared two at a time: name one CANDIDATE")
+    if asked := next((name for name in OF_A_RUN if getattr(options, name)), None):
+        raise Refused(2, f"--{asked.replace('_', '-')} is not for folders of `occbench attach`")
+    threshold = None if options.threshold is None else options.threshold / 100
+    old, new = (read_attached(path, launches=True) for path in (options.base, options.candidates[0]))
+    changes = compare(old, new, threshold)
+    if options.format == "csv":
+        text = csv(changes.kernels)
+    elif options.format == "json":
+        text = as_json(changes)
+    elif options.format == "table" and not (options.verbose or options.all):
+        text = painted(screen(changes, columns(options.width)), digest.style)
+    else:
+        parts = sections(changes)
+        if options.format == "table":
+            text = show.terminal(parts, options.width)
+        else:
+            text = dict(markdown=show.markdown, html=show.page)[options.format](parts)
+    print(text, end="")
+    return int(SLOWER in changes.verdicts)
+
+
+def headline(changes: Changes) -> list[str]:
+    """What was held against what, how many kernels changed, and the program as a whole."""
+    old, new = changes.old, changes.new
+    relation = device_relation(*(folder.env.get("gpu") or {} for folder in (old, new)))
+    names = [elided(name, digest.NAME) for name in names_of([new.path, old.path])]
+    where = "the same card" if relation == SAME_DEVICE else f"another {new.gpus}"
+    if relation == DIFFERENT:
+        where = f"{new.gpus} against {old.gpus}"
+    counts = [changes.verdicts.get(verdict, 0) for verdict in (SLOWER, FASTER, AMBIGUOUS)]
+    said = [
+        f"{names[0]} against {names[1]}, {where}: of {counted(len(changes.kernels), 'kernel')}, "
+        f"{counts[0]} slower and {counts[1]} faster by {100 * changes.threshold:g} % or more; "
+        f"{counts[2]} cannot be told."
+    ]
+    if told := together(changes):
+        value, low, high, share = told
+        said.append(
+            f"Launched as often as before, kernels with {percent(share, 0)} of GPU time take "
+            f"{100 * value:+.1f} % ({100 * low:+.1f} to {100 * high:+.1f})."
+        )
+    needing = [f.kernels.loc[f.kernels["verdict"] == NEEDS, "gpu_time_share"].sum() for f in (old, new)]
+    before, after = (percent(share, 0) for share in needing)
+    said.append(f"GPU time in kernels that need occupancy: {before} -> {after}.")
+    return said
+
+
+def warnings(changes: Changes) -> list[str]:
+    """What makes the comparison another than it seems."""
+    old, new = changes.old, changes.new
+    said = [*old.warnings, *new.warnings]
+    if old.env["program"] != new.env["program"]:
+        said.append(f"the programs were called in other words: {old.program} -> {new.program}")
+    if old.env.get("options") != new.env.get("options"):
+        said.append("attach had other options: verdicts may differ for that alone")
+    return said
+
+
+def rows(kernels: pd.DataFrame, room: int) -> list[list[str]]:
+    """The head, then a kernel a row, before -> after."""
+    head = ["", "kernel", "grid", "GPU time", "one launch", "change", "occupancy", "attach says"]
+    table = [head]
+    for _, row in kernels.iterrows():
+        after = later(row)
+        half = 50 * (row["change_high"] - row["change_low"])
+        change = row["note"] if pd.isna(row["change"]) else f"{100 * row['change']:+.1f} % ±{half:.1f}"
+        pairs = [
+            (percent(row["share"]), percent(after["share"])),
+            (time_of(row["median_s"]), time_of(after["median_s"])),
+            (occupancy(row), occupancy(after)),
+            (row["verdict"] or "observed", after["verdict"] or "observed"),
+        ]
+        share, time, warps, verdict = (a if a == b else f"{a} -> {b}" for a, b in pairs)
+        word = WORDS[row["change_verdict"]]
+        name = short_name(row["kernel"], room)
+        table.append([word, name, shape(row, "grid"), share, time, change, warps, verdict])
+    return table
+
+
+def later(row: pd.Series) -> pd.Series:
+    """The new run's part of a row, by the old one's names."""
+    part = row[[name for name in row.index if name.endswith("_new")]]
+    return part.rename(lambda name: name.removesuffix("_new"))
+
+
+def alone(kernels: pd.DataFrame, what: str) -> list[str]:
+    """'2 kernels gone, 3.1 % of GPU time: a, b'; nothing of none."""
+    if kernels.empty:
+        return []
+    names = ", ".join(short_name(name, 32) for name in kernels["kernel"].head(3))
+    more = f" and {len(kernels) - 3} more" if len(kernels) > 3 else ""
+    share = percent(kernels["share"].sum())
+    return [f"{counted(len(kernels), 'kernel')} {what}, {share} of GPU time: {names}{more}."]
+
+
+def screen(changes: Changes, width: int) -> list[str]:
+    """One screen: those that changed first, by what they change of the whole; then the largest."""
+    kernels = changes.kernels
+    weight = (kernels["change"].fillna(0).abs() * kernels["share"]).where(
+        kernels["change_verdict"].isin([SLOWER, FASTER]), -1 + kernels["share"]
+    )
+    kernels = kernels.loc[weight.sort_values(ascending=False, kind="stable").index]
+    lines = [line for said in headline(changes) for line in wrapped(said, width)]
+    lines += [line for said in warnings(changes) for line in wrapped(f"! {said}", width)]
+    end = [*alone(changes.gone, "gone"), *alone(changes.new_ones, "new")]
+    end = [line for said in end for line in wrapped(said, width)]
+    room = max(LINES - len(lines) - len(end) - 4, 5)
+    if len(kernels) > room:
+        end.append(f"{counted(len(kernels) - room, 'kernel')} more: --verbose, or --format csv")
+    table = rows(kernels.head(room), ROOM)
+    if width < WIDE:
+        table = [[row[i] for i in NARROW] for row in table]
+    table = aligned(table, width, 1, left=tuple(range(len(table[0]))))
+    return [*lines, "", *table, "", *end] if end else [*lines, "", *table]
+
+
+def sections(changes: Changes) -> list[show.Section]:
+    """All tables."""
+
+    def of_one(kernels: pd.DataFrame, title: str) -> list[show.Section]:
+        table = [
+            [short_name(row["kernel"], ROOM), shape(row, "grid"), shape(row, "block"), percent(row["share"]),
+             time_of(row["median_s"]), occupancy(row), row["verdict"] or "observed"]
+            for _, row in kernels.iterrows()
+        ]  # fmt: skip
+        head = ["kernel", "grid", "block", "GPU time", "one launch", "occupancy", "attach says"]
+        return [show.Section(title, [], [head, *table])] if table else []
+
+    said = [f"{name}: {whole(folder)}" for name, folder in named(changes)]
+    return [
+        show.Section("Program", [*headline(changes), *said], [], warnings(changes)),
+        show.Section("Kernels of both", [], rows(changes.kernels, ROOM)),
+        *of_one(changes.gone, "Kernels that are gone"),
+        *of_one(changes.new_ones, "Kernels that are new"),
+    ]
+
+
+def named(changes: Changes) -> list[tuple[str, Attached]]:
+    folders = [changes.old, changes.new]
+    return list(zip(names_of([folder.path for folder in folders]), folders, strict=True))
+
+
+def as_json(changes: Changes) -> str:
+    """All tables; absent numbers are null."""
+
+    def records(table: pd.DataFrame) -> list[dict]:
+        return json.loads(table.to_json(orient="records", double_precision=15))
+
+    told = together(changes)
+    names = ("change", "change_low", "change_high", "share")
+    return json_text(
+        dict(
+            base=str(changes.old.path), candidate=str(changes.new.path), threshold=changes.threshold,
+            verdicts=changes.verdicts, warnings=warnings(changes),
+            together=dict(zip(names, told, strict=True)) if told else None,
+            kernels=records(changes.kernels), gone=records(changes.gone), new=records(changes.new_ones),
+        )
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One folder of `occbench attach` as data frames, typed by results/schema.json, or one line why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from occbench_tools.folder import check_version, read_csv, refuse
+from occbench_tools.schema import schema
+from occbench_tools.sent import parse_json, read_sent
+
+LEAST = 6  # samples of an interval of 95 %
+SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
+
+
+@dataclass
+class Attached:
+    """kernels: most GPU time first. levels: of each kernel_id its times at fewer warps, most blocks first.
+    launches: None where they were not asked for. warnings: lines for people.
+    """
+
+    path: Path
+    env: dict[str, Any]
+    kernels: pd.DataFrame
+    levels: pd.DataFrame
+    launches: pd.DataFrame | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def program(self) -> str:
+        """The words of the call."""
+        return " ".join(self.env["program"])
+
+    @property
+    def gpus(self) -> str:
+        """Their names."""
+        names = [str(gpu.get("name") or "a GPU without a name") for gpu in self.env["gpus"]]
+        return ", ".join(dict.fromkeys(names)) or "no GPU"
+
+    def levels_of(self, kernel_id: int) -> pd.DataFrame:
+        return self.levels[self.levels["kernel_id"] == kernel_id]
+
+
+def rules() -> dict[str, Any]:
+    """What results/schema.json says of these folders, as its readers take it."""
+    whole = schema()
+    return whole | dict(files=whole["attach"])
+
+
+def read_attached(path: Path, launches: bool = False) -> Attached:
+    """Reads env.json, kernels.csv, arms.csv and, if asked, launches.csv.
+
+    OSError where a file cannot be read; ValueError, a line that names file and place, where it breaks a
+    promise of the schema. It may have no kernel.
+    """
+    warnings: list[str] = []
+    env = read_env(path / "env.json")
+    kernels = read_csv(path / "kernels.csv", rules(), warnings, strict=True, empty=True)
+    arms = read_csv(path / "arms.csv", rules(), warnings, strict=True, empty=True)
+    told = read_csv(path / "launches.csv", rules(), warnings, strict=True, empty=True) if launches else None
+    refuse("kernels.csv", kernels, "kernel_id", kernels["kernel_id"].duplicated(), "stands there twice")
+    twice = arms.duplicated(["kernel_id", "arm", "blocks_per_sm"])
+    refuse("arms.csv", arms, "kernel_id", twice, "has this arm twice")
+    for name, rows in (("arms.csv", arms), ("launches.csv", told)):
+        if rows is not None:
+            refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
+    kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
+    kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
+    return Attached(path, env, kernels, levels(arms), told, warnings)
+
+
+def read_env(path: Path) -> dict[str, Any]:
+    """env.json, with the lists that are shown. Raises OSError or ValueError."""
+    try:
+        env = parse_json(read_sent(path).decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"env.json: not JSON: {error}") from error
+    check_version("env.json", env.get("schema_version"))
+    for name, kind in (("program", str), ("gpus", dict), ("processes", dict), ("complaints", str)):
+        value = env.get(name)
+        if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
+            raise ValueError(f"env.json: {name}: not a list of {'words' if kind is str else 'objects'}")
+    return env
+
+
+def levels(arms: pd.DataFrame) -> pd.DataFrame:
+    """Each level that is known, by kernel_id: share of the natural warps; slowdown, low, high over the pinned
+    launches of natural occupancy, fractions. The errors of both medians are added in quadrature.
+    """
+    known = arms[(arms["samples"] >= LEAST) & (arms["time_median_s"] > 0)]
+    half = (known["time_ci95_high_s"] - known["time_ci95_low_s"]) / 2 / known["time_median_s"]
+    known = known.assign(error=half)
+    natural = known[known["arm"] == "pinned"].set_index("kernel_id")
+    natural = natural.loc[natural["blocks_per_sm"] > 0, ["blocks_per_sm", "time_median_s", "error"]]
+    lower = known[known["arm"] == "lower"].join(natural.add_suffix("_pinned"), on="kernel_id", how="inner")
+    lower = lower.reset_index(drop=True)
+    ratio = lower["time_median_s"] / lower["time_median_s_pinned"]
+    error = np.hypot(lower["error"], lower["error_pinned"])
+    found = pd.DataFrame(
+        dict(
+            kernel_id=lower["kernel_id"],
+            warps=lower["blocks_per_sm"] / lower["blocks_per_sm_pinned"],
+            slowdown=ratio - 1,
+            low=ratio * (1 - error) - 1,
+            high=ratio * (1 + error) - 1,
+        )
+    )
+    return found.sort_values(["kernel_id", "warps"], ascending=[True, False], kind="stable")

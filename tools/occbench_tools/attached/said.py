@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench explain, of a folder of `occbench attach`: which kernels to work on, and what is not worth it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from occbench_tools.attached.folder import Attached
+from occbench_tools.attached.words import (
+    L1,
+    LITTLE,
+    LOWER,
+    NEEDS,
+    NO_CHANGE,
+    SATURATED,
+    UNKNOWN,
+    WAVES,
+    WORTH_IT,
+    counted,
+    left_alone,
+    percent,
+    sentence,
+    shape,
+    short_name,
+)  # fmt: skip
+
+ROOM = 60  # signs of a kernel's name in a sentence
+
+
+def whole(folder: Attached) -> str:
+    """One sentence or two on the program."""
+    if folder.env.get("observe"):
+        return "Only observed (--observe): nothing was changed, so no kernel is judged."
+    return sentence(folder.kernels)
+
+
+def sentences(folder: Attached) -> dict[str, list[str]]:
+    """By heading, sentences with the most GPU time first; a heading without any is left out."""
+    kernels = folder.kernels
+    rows = {verdict: kernels[kernels["verdict"] == verdict] for verdict in kernels["verdict"].unique()}
+    none = kernels.iloc[:0]
+    needing = rows.get(NEEDS, none)
+    stepless = needing[needing["gain"].isna()]
+    needing = needing.assign(saves=needing["gpu_time_share"] * needing["gain"]).dropna(subset="saves")
+    needing = needing.sort_values("saves", ascending=False, kind="stable")
+    said = {
+        "the whole program": [whole(folder), *folder.env["complaints"]],
+        "work on first": [
+            f"{named(row)}: {row['next_step']} would save about {percent(row['gain'])} of its time "
+            f"({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f}), {percent(row['saves'])} of all."
+            for _, row in needing.iterrows()
+        ],
+        "faster with fewer warps": [lower(row, folder) for _, row in rows.get(LOWER, none).iterrows()],
+        "keep the L1": [
+            f"{named(row)} takes {percent(row['l1_change'])} longer without its L1: add no shared memory."
+            for _, row in rows.get(L1, none).iterrows()
+        ],
+        "not worth it": [
+            *group("Nothing adds a block", stepless),
+            *group(f"The next step gains under {percent(WORTH_IT, 0)}", rows.get(LITTLE, none)),
+            *group(f"A step down costs under {percent(NO_CHANGE, 0)}", rows.get(SATURATED, none)),
+            *group("Whole waves of blocks explain the steps, not occupancy", rows.get(WAVES, none)),
+        ],
+        "not known": [
+            *group("Unknown: run longer, or see `why` in kernels.csv", rows.get(UNKNOWN, none)),
+            *(
+                f"Left alone, {row.why}: {counted(row.kernels, 'kernel')}, {percent(row.share)} of GPU time."
+                for row in left_alone(kernels).itertuples()
+            ),
+        ],
+    }
+    return {heading: words for heading, words in said.items() if words}
+
+
+def named(row: pd.Series) -> str:
+    """'`softmax` (grid 64x32, 9.2 % of GPU time)'"""
+    name = short_name(row["kernel"], ROOM).replace("`", "'")
+    return f"`{name}` (grid {shape(row, 'grid')}, {percent(row['gpu_time_share'])} of GPU time)"
+
+
+def group(what: str, rows: pd.DataFrame) -> list[str]:
+    """'...: 5 kernels, 3.1 % of GPU time, the largest `gelu`.'; nothing of none."""
+    if rows.empty:
+        return []
+    largest = short_name(rows.iloc[0]["kernel"], ROOM).replace("`", "'")
+    share = percent(rows["gpu_time_share"].sum())
+    return [f"{what}: {counted(len(rows), 'kernel')}, {share} of GPU time, the largest `{largest}`."]
+
+
+def lower(row: pd.Series, folder: Attached) -> str:
+    """Of a kernel that is faster with fewer warps: how many, and how much, against the untouched launches."""
+    levels = folder.levels_of(row["kernel_id"])
+    best = levels.loc[levels["slowdown"].idxmin()]
+    change = (1 + best["slowdown"]) * (1 + row["l1_change"]) - 1
+    return f"{named(row)} takes {percent(-change)} less time with {percent(best['warps'], 0)} of its warps."

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a folder of `occbench attach` says in words: of a kernel, for a table's cells, and of the program."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+NEEDS, LITTLE, SATURATED = "needs occupancy", "helps little", "saturated"
+LOWER, L1, WAVES, UNKNOWN, ALONE = "faster lower", "needs L1", "waves", "unknown", "left alone"
+JUDGED = (NEEDS, LITTLE, SATURATED, LOWER, L1, WAVES)
+# As harness/attach/verdict.hpp has them: what is worth its work, and what is no change; parts of the time.
+WORTH_IT, NO_CHANGE = 0.03, 0.01
+ROOM = 44  # signs of a kernel's name in a table
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """'9.2 %'"""
+    return f"{100 * share:.{digits}f} %"
+
+
+def signed(change: float) -> str:
+    """'+17.6 %'"""
+    return f"{100 * change:+.1f} %"
+
+
+def time_of(seconds: float) -> str:
+    """'32.9 us', '1.38 ms', '2.10 s'; a dash where none was timed."""
+    if not seconds > 0:
+        return "-"
+    if seconds < 1e-3:
+        return f"{1e6 * seconds:.1f} us"
+    return f"{1e3 * seconds:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def counted(number: int, thing: str) -> str:
+    """'1 kernel', '1,024 kernels'"""
+    return f"{number:,} {thing}{'' if number == 1 else 'es' if thing.endswith(('s', 'ch')) else 's'}"
+
+
+def short_name(name: str, room: int = ROOM) -> str:
+    """A name without return type, anonymous namespaces and arguments; its two ends where it is too long."""
+    name = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    if name.endswith(")"):
+        depth = 0
+        for at in range(len(name) - 1, 0, -1):
+            depth += {")": 1, "(": -1}.get(name[at], 0)
+            if depth == 0:
+                name = name[:at]
+                break
+    end = room // 3
+    return name if len(name) <= room else f"{name[: room - end - 3]}...{name[-end:]}"
+
+
+def shape(row: pd.Series, what: str) -> str:
+    """'64x32', of the row's `grid` or `block`."""
+    x, y, z = (row[f"{what}_{axis}"] for axis in "xyz")
+    return f"{x}" + f"x{y}" * (y > 1 or z > 1) + f"x{z}" * (z > 1)
+
+
+def gain(row: pd.Series) -> str:
+    """'-6.0 % (3.2 to 8.9)': what the next step would save of the kernel's own time."""
+    value, low, high = (100 * row[column] for column in ("gain", "gain_low", "gain_high"))
+    return f"-{value:.1f} % ({low:.1f} to {high:.1f})"
+
+
+def next_step(row: pd.Series) -> str:
+    """'87 registers fewer: -6.0 % (3.2 to 8.9)', '8 registers fewer: not worth it', 'none'"""
+    if not row["next_step"]:
+        return "none"
+    if pd.isna(row["gain"]):
+        return row["next_step"]
+    return f"{row['next_step']}: {'not worth it' if row['gain'] < NO_CHANGE else gain(row)}"
+
+
+def occupancy(row: pd.Series) -> str:
+    """'12.5 %'; a dash where the driver gave no answer."""
+    return percent(row["occupancy"]) if row["blocks_per_sm"] > 0 else "-"
+
+
+def verdict(row: pd.Series) -> str:
+    """'needs occupancy, and L1 (+8.3 % without)', 'unknown: about 61 launches more'"""
+    said = row["verdict"] or "observed"
+    if said in (NEEDS, L1) and row["l1_change_low"] > WORTH_IT:
+        said += f"{', and L1' if said == NEEDS else ''} ({signed(row['l1_change'])} without)"
+    return f"{said}: {row['why']}" if row["why"] else said
+
+
+def fewer_warps(levels: pd.DataFrame) -> str:
+    """'+17.6 % ±0.7 at 75 %, +55.1 % ±0.8 at 50 %': slowdowns at shares of the natural warps."""
+    return ", ".join(
+        f"{signed(one.slowdown)} ±{50 * (one.high - one.low):.1f} at {100 * one.warps:.0f} %"
+        for one in levels.itertuples()
+    )
+
+
+def sentence(kernels: pd.DataFrame) -> str:
+    """The last line of `occbench attach`, on the whole program."""
+    judged = kernels.loc[kernels["verdict"].isin(JUDGED), "gpu_time_share"].sum()
+    needing = kernels[kernels["verdict"] == NEEDS]
+    held = needing["gpu_time_share"].sum()
+    if judged == 0:
+        return "No kernel is known well enough to judge."
+    if held == 0:
+        part = percent(judged, 0)
+        return f"No kernel needs more occupancy, of those judged, which hold {part} of GPU time."
+    value, low, high = (
+        (needing["gpu_time_share"] * needing[column]).sum() for column in ("gain", "gain_low", "gain_high")
+    )
+    what = (
+        f"the next step in each would gain about {percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
+        if value
+        else "and none has a next step"
+    )
+    return (
+        f"Kernels that need occupancy hold {percent(held, 0)} of GPU time{';' if value else ','} {what}. "
+        f"Judged: kernels with {percent(judged, 0)} of GPU time."
+    )
+
+
+def summary(kernels: pd.DataFrame, processes: int) -> str:
+    """'11,915 launches of 62 kernels in 1 process, 3.1 s of GPU time'"""
+    launches = int(kernels["launches"].sum())
+    return (
+        f"{counted(launches, 'launch')} of "
+        f"{counted(len(kernels), 'kernel')} in {counted(processes, 'process')}, "
+        f"{time_of(kernels['time_total_s'].sum())} of GPU time"
+    )
+
+
+def left_alone(kernels: pd.DataFrame) -> pd.DataFrame:
+    """By reason, the most GPU time first: why, kernels, share."""
+    alone = kernels[kernels["verdict"] == ALONE].groupby("why")["gpu_time_share"].agg(["size", "sum"])
+    found = alone.rename(columns=dict(size="kernels", sum="share")).reset_index()
+    return found.sort_values("share", ascending=False, kind="stable")
