@@ -72,9 +72,8 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
                      "next_blocks_per_sm",
                      "gain",
                      "gain_low",
-                     "gain_high"};
-  const bool by_range = all.has_ranges();
-  if (by_range) header.emplace_back("range");
+                     "gain_high",
+                     "range"};
   std::string text = csv::format(header);
   const double total = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -99,7 +98,7 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
     row.push_back(v.next.needs);
     row.push_back(v.next.needs.empty() ? "" : std::to_string(v.next.blocks_per_sm));
     add_change(row, v.gain);
-    if (by_range) row.push_back(csv::no_formula(k.range));
+    row.push_back(csv::no_formula(k.range));
     text += csv::format(row);
   }
   return text;
