@@ -34,7 +34,9 @@ struct Run {
   int pair = 0;  ///< 0: the first run, which is shown and compared with no other's time
   bool has_levels = false;
   Ended ended;
-  bool is_same_output = true;  ///< as the first run's
+  bool is_same_output = true;  ///< as the first run's; a run that failed says nothing of it
+
+  [[nodiscard]] bool is_well() const { return ended.code == 0; }
 };
 
 /// All runs, in their order, and what the levels were set on.
@@ -46,10 +48,13 @@ struct Series {
     return std::ranges::all_of(
         runs, [&](const Run& run) { return run.has_levels != has_levels || run.is_same_output; });
   }
+  [[nodiscard]] std::size_t well() const {
+    return static_cast<std::size_t>(std::ranges::count_if(runs, &Run::is_well));
+  }
   /// Wall times in seconds, pair by pair; a pair that is not whole is left out.
   [[nodiscard]] std::vector<double> times(bool has_levels) const {
     std::vector<double> found;
-    for (std::size_t i = 2; i < runs.size() && runs[i].ended.code == 0; i += 2)
+    for (std::size_t i = 2; i < runs.size() && runs[i].is_well(); i += 2)
       found.push_back((runs[i].has_levels == has_levels ? runs[i] : runs[i - 1]).ended.wall_s);
     return found;
   }
@@ -93,8 +98,8 @@ class Runner {
     }
     Run& now = series_.runs.emplace_back(Run{pair, has_levels, run_attached(what)});
     if (is_first) show(std::cout, first);
-    now.is_same_output = is_first || is_same(first, output);
-    const bool is_well = now.ended.code == 0;
+    const bool is_well = now.is_well();
+    now.is_same_output = is_first || !is_well || is_same(first, output);
     if (!is_well) {
       constexpr std::streamoff shown = 2'000;
       if (!is_first) show(std::cerr, errors, shown);
@@ -175,7 +180,7 @@ void print_result(std::ostream& out, const Series& series, double expected) {
   if (!series.all_same(false))
     out << "stdout differs between plain runs, so that it says nothing of the levels.\n";
   else if (series.all_same(true))
-    out << "stdout was the same in all " << count_of(series.runs.size(), "run") << ", byte for byte.\n";
+    out << "stdout was the same in all " << count_of(series.well(), "run") << ", byte for byte.\n";
   else
     out << "stdout DIFFERS with fewer warps, and not between plain runs: leave this alone.\n";
 }
@@ -184,9 +189,12 @@ void record(const fs::path& folder, const Series& series, nlohmann::json env) {
   std::string text = csv::format({"run", "pair", "levels", "wall_s", "exit_code", "same_stdout"});
   for (std::size_t i = 0; i < series.runs.size(); ++i) {
     const Run& run = series.runs[i];
-    text += csv::format({std::to_string(i + 1), std::to_string(run.pair),
-                         run.has_levels ? "applied" : "plain", shortest(run.ended.wall_s),
-                         std::to_string(run.ended.code), run.is_same_output ? "1" : "0"});
+    text +=
+        csv::format({std::to_string(i + 1), std::to_string(run.pair), run.has_levels ? "applied" : "plain",
+                     shortest(run.ended.wall_s), std::to_string(run.ended.code),
+                     !run.is_well()       ? ""
+                     : run.is_same_output ? "1"
+                                          : "0"});
   }
   env["kind"] = "attach_apply";
   env["occbench_version"] = build_info.version;
