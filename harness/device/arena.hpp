@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -105,7 +106,7 @@ class Arena {
                                             std::size_t first_byte = 0) {
     if (samples_ > 0 && samples_ < count) {
       const T* const actual = static_cast<const T*>(gather(first_byte, samples_, count, sizeof(T)));
-      const std::size_t k = first_where(samples_, 64, [&](std::size_t i) {
+      const std::size_t k = first_where(samples_, [&](std::size_t i) {
         return is_wrong(actual[i], expected(sample_place(i, samples_, count)), tolerance);
       });
       if (k == samples_) return std::nullopt;
@@ -116,8 +117,8 @@ class Arena {
     for (std::size_t first = 0; first < count; first += step) {
       const std::size_t n = std::min(step, count - first);
       const T* const actual = static_cast<const T*>(download(first_byte + first * sizeof(T), n * sizeof(T)));
-      const std::size_t wrong = first_where(
-          n, 1 << 16, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); });
+      const std::size_t wrong =
+          first_where(n, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); });
       if (wrong < n)
         return describe(first + wrong, count, static_cast<double>(actual[wrong]), expected(first + wrong));
     }
@@ -151,15 +152,25 @@ class Arena {
                      std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
 
-  /// The least i < n for which `wrong(i)`, or n: searched by several threads, each with `worth` of them or
-  /// more.
+  /// The least i < n for which `wrong(i)`, or n. The first few say what one takes, and so how many threads the
+  /// others are worth.
   template <class Wrong>
-  static std::size_t first_where(std::size_t n, std::size_t worth, const Wrong& wrong) {
-    const std::size_t threads =
-        std::clamp<std::size_t>(std::min<std::size_t>(std::thread::hardware_concurrency(), n / worth), 1, 8);
+  static std::size_t first_where(std::size_t n, const Wrong& wrong) {
+    using Clock = std::chrono::steady_clock;
+    constexpr double worth_s = 100e-6;  // of work: several times what a thread costs
+    const std::size_t few = std::min<std::size_t>(n, 32);
+    const auto begun = Clock::now();
+    for (std::size_t i = 0; i < few; ++i)
+      if (wrong(i)) return i;
+    if (few == n) return n;
+    const double few_s = std::chrono::duration<double>(Clock::now() - begun).count();
+    const double work_s = few_s * static_cast<double>(n) / static_cast<double>(few);
+    const double most = std::max(1U, std::thread::hardware_concurrency());
+    const auto threads = static_cast<std::size_t>(std::clamp(work_s / worth_s, 1.0, most));
     std::vector<std::size_t> found(threads, n);
     const auto search = [&](std::size_t part) {
-      for (std::size_t i = n * part / threads; i < n * (part + 1) / threads; ++i)
+      const std::size_t end = few + (n - few) * (part + 1) / threads;
+      for (std::size_t i = few + (n - few) * part / threads; i < end; ++i)
         if (wrong(i)) {
           found[part] = i;
           return;
