@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +13,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "harness/device/first_where.hpp"
 #include "harness/device/instruments.hpp"
 #include "harness/device/random.cuh"
 #include "harness/device/resource.hpp"
@@ -151,38 +150,6 @@ class Arena {
   const void* gather(std::size_t first_byte, std::size_t samples, std::size_t count,
                      std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);
-
-  /// The least i < n for which `wrong(i)`, or n. The first few say what one takes, and so how many threads the
-  /// others are worth.
-  template <class Wrong>
-  static std::size_t first_where(std::size_t n, const Wrong& wrong) {
-    using Clock = std::chrono::steady_clock;
-    constexpr double worth_s = 100e-6;  // of work: several times what a thread costs
-    const std::size_t few = std::min<std::size_t>(n, 32);
-    const auto begun = Clock::now();
-    for (std::size_t i = 0; i < few; ++i)
-      if (wrong(i)) return i;
-    if (few == n) return n;
-    const double few_s = std::chrono::duration<double>(Clock::now() - begun).count();
-    const double work_s = few_s * static_cast<double>(n) / static_cast<double>(few);
-    const double most = std::max(1U, std::thread::hardware_concurrency());
-    const auto threads = static_cast<std::size_t>(std::clamp(work_s / worth_s, 1.0, most));
-    std::vector<std::size_t> found(threads, n);
-    const auto search = [&](std::size_t part) {
-      const std::size_t end = few + (n - few) * (part + 1) / threads;
-      for (std::size_t i = few + (n - few) * part / threads; i < end; ++i)
-        if (wrong(i)) {
-          found[part] = i;
-          return;
-        }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t part = 1; part < threads; ++part) others.emplace_back(search, part);
-      search(0);
-    }
-    return *std::min_element(found.begin(), found.end());
-  }
 
   const Stream* stream_ = nullptr;  ///< null: there is no memory
   ArenaSizes sizes_;
