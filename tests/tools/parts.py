@@ -14,6 +14,7 @@ from occbench_tools.folder import Folder, read_folder
 from occbench_tools.validate import schema
 
 RUN = made_up.newest_run("nvidia-h200")
+RERUN = Path(__file__).parent.parent / "data/nvidia-h200-rerun"  # another process, the same card and build
 PART = ("transpose", "nbody")  # the experiments that lay() takes, and how many valid cases they have
 CASES = int(read_folder(RUN, samples=False).valid["experiment"].isin(PART).sum())
 
