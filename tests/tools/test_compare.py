@@ -48,7 +48,9 @@ def no_cliffs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[list]]
     """Instead of the finder: the cliffs that a test puts under the UUID of a device."""
     found: dict[str, list[list]] = {}
     module = ModuleType("occbench_tools.cliffs")
-    module.find_cliffs = lambda _, env, notes: pd.DataFrame(found.get(env["gpu"]["uuid"], []), columns=CLIFFS)
+    module.find_cliffs = lambda _, env, notes: pd.DataFrame(
+        found.get(env["gpu"]["uuid"], []), columns=CLIFFS
+    )
     monkeypatch.setitem(sys.modules, "occbench_tools.cliffs", module)
     yield found
 
@@ -440,7 +442,7 @@ def test_an_outlier_among_cards() -> None:
     assert table.set_index("experiment").at["waves", "spread"] > 0.035
 
 
-COPIES = 45
+COPIES = 45  # of a run's samples: more than a million
 
 
 def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
