@@ -15,6 +15,7 @@ from pathlib import Path
 from command import (
     HEADER,
     OCCBENCH,
+    ROOT,
     content,
     occbench,
     on_device,
