@@ -15,7 +15,7 @@ SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "diffe
 KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
 # Not said: every run has its own.
 OWN = {"created_utc", "anonymous", "command_line", "parameters", "assumed", "schema_version",
-       "method.empty_launch_s", "method.memcpy_bytes_per_s"}  # fmt: skip
+       "method.empty_launch_s", "method.memcpy_bytes_per_s", "method.sm_clock_hz", "disturbance"}  # fmt: skip
 # What a difference means for the numbers, by field.
 MEANS = {
     "gpu.power_limit_w": "kernels that draw much run at another clock under another power cap: read cycles",
@@ -111,6 +111,12 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
         warnings.append(said_of)
     expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # it is what was bought
     warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
+    warnings += [
+        f"{side} was disturbed: {entry['said']}"
+        for side, env in (("base", base.env), ("candidate", other.env))
+        for entry in env.get("disturbance", [])
+        if entry.get("said")
+    ]
     if a.get("git_dirty") and b.get("git_dirty"):
         warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")
     return pd.DataFrame(rows, columns=["field", "base", "candidate", "means"]), warnings
