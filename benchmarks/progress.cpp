@@ -32,6 +32,11 @@ void Progress::clear() {
   std::fflush(stderr);
 }
 
+void Progress::turn(const std::string& case_id) {
+  ++turns_;
+  if (visits_ == 0) show(case_id);
+}
+
 void Progress::visited(const std::string& case_id, int round) {
   ++visits_;
   round_ = std::max(round_, round);
@@ -52,6 +57,8 @@ void Progress::show(const std::string& case_id) {
   std::string line = text("%zu/%zu cases", done_, total_);
   if (visits_ > 0) {
     line += text("  pass %d  %.0f visits/s  ", round_ + 1, static_cast<double>(visits_) / elapsed_s());
+  } else if (launched_ == 0 && turns_ > 0) {
+    line += text("  verifying %zu  ", turns_);
   } else if (launched_ > 0) {  // what cannot run is settled in no time, and says nothing of the rest
     const double rate = static_cast<double>(launched_) / elapsed_s();
     line += "  " + significant(rate) + "/s  " +

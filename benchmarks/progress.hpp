@@ -19,6 +19,8 @@ class Progress {
   void expect(std::size_t cases) { total_ = cases; }
   /// A case is done; `case_id` is what the line names. Those that were not launched count for no rate.
   void advance(const std::string& case_id, bool launched);
+  /// A case has its turn: before any is timed, all are verified.
+  void turn(const std::string& case_id);
   /// A case was visited, in this pass over all of them.
   void visited(const std::string& case_id, int round);
   /// Wipes the line, so that something else can be printed.
@@ -36,6 +38,7 @@ class Progress {
   std::size_t total_ = 0;
   std::size_t done_ = 0;
   std::size_t launched_ = 0;
+  std::size_t turns_ = 0;
   std::size_t visits_ = 0;
   int round_ = 0;
   Clock::time_point start_ = Clock::now();

@@ -27,7 +27,7 @@ struct Tally {
   std::map<std::string, std::size_t> skipped;  ///< by reason
   Lines invalid;                               ///< case and reason
   std::size_t precise = 0;
-  std::size_t uneven = 0;   ///< launches of more than one speed
+  std::size_t two_speeds = 0;
   std::size_t emptier = 0;  ///< fewer blocks were seen on an SM than theory says
   std::size_t samples = 0;
   std::size_t discarded = 0;
@@ -41,7 +41,7 @@ struct Tally {
       discarded += r.discarded;
       if (r.planned.status != Status::valid) continue;
       if (r.reached_precision) ++precise;
-      if (r.time_p90_s > 1.05 * r.time_p10_s) ++uneven;
+      if (r.speeds) ++two_speeds;
       if (r.blocks_per_sm_resident && *r.blocks_per_sm_resident < r.planned.occupancy.blocks_per_sm)
         ++emptier;
     }
@@ -94,6 +94,7 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
   const auto others = [&](Status status, const char* what) {
     if (const std::size_t n = t.count(status); n > 0) words += text("; %zu %s", n, what);
   };
+  others(Status::noisy, "noisy");
   others(Status::invalid, "invalid");
   others(Status::skipped, "skipped");
   others(Status::impossible, "impossible here");
@@ -167,9 +168,9 @@ Lines warnings(const Tally& t, const RunFacts& f) {
     lines.push_back(count_of(t.invalid.size() - most_invalid, "more case") + " invalid: cases.csv says why");
   if (t.emptier > 0)
     lines.push_back(count_of(t.emptier, "case") + " had fewer blocks on an SM than theory says");
-  if (t.uneven > 0)
-    lines.push_back(count_of(t.uneven, "case") + (t.uneven == 1 ? " has" : " have") +
-                    " launches of two speeds, over 5 % apart (time_p10_s, time_p90_s)");
+  if (t.two_speeds > 0)
+    lines.push_back(count_of(t.two_speeds, "case") + (t.two_speeds == 1 ? " has" : " have") +
+                    " launches of two speeds (time_fast_s, time_slow_s, slow_share)");
   std::size_t told = 0;
   for (const auto& [reason, cases] : t.skipped)
     if (told++ < most_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);

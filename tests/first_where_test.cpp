@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <thread>
 #include <vector>
 
 namespace occbench {
@@ -30,6 +31,13 @@ TEST(FirstWhere, LooksAtEachElementOnceWhereNoneIsWrong) {
   EXPECT_EQ(first_where(looks.size(), [&](std::size_t i) { return is_dear_and(++looks[i] == 0); }),
             looks.size());
   for (const std::atomic<int>& each : looks) EXPECT_EQ(each, 1);
+}
+
+TEST(FirstWhere, TakesNoMoreThreadsThanItMay) {
+  const std::thread::id here = std::this_thread::get_id();
+  EXPECT_EQ(first_where(
+                10'007, [&](std::size_t) { return is_dear_and(std::this_thread::get_id() != here); }, 1),
+            10'007U);
 }
 
 TEST(FirstWhere, OfNothingIsTheEnd) {

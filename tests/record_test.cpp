@@ -379,6 +379,49 @@ TEST_F(RunFolder, ResumesWithWhatIsFinished) {
   EXPECT_EQ(rows_of(samples()).size(), 7u);
 }
 
+TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
+  CaseResult noisy = valid_result(128);
+  noisy.planned.status = Status::noisy;
+  noisy.planned.reason = "of 30 launches only 2 had the GPU to themselves";
+  noisy.samples = 0;
+  {
+    Recorder recorder = create();
+    put(recorder, valid_result());
+    put(recorder, noisy);
+  }
+  const auto recorder = Recorder::resume(folder_);
+  EXPECT_EQ(recorder.finished(), std::set{valid_result().planned.id});
+  EXPECT_TRUE(recorder.unfinished().empty()) << "its samples stand for nothing";
+  EXPECT_EQ(rows_of(folder_ / "cases.csv").size(), 2U);
+}
+
+TEST_F(RunFolder, WhatIsToldAtTheEndIsAddedToTheEnvironment) {
+  Recorder recorder = create();
+  recorder.add_to_environment("disturbance", {{"launches", 7}});
+  recorder.add_to_environment("disturbance", {{"launches", 8}});
+  const nlohmann::json env = Recorder::environment_of(folder_);
+  ASSERT_EQ(env["disturbance"].size(), 2U);
+  EXPECT_EQ(env["disturbance"][1]["launches"], 8);
+}
+
+TEST(Row, TellsTwoSpeeds) {
+  CaseResult r = valid_result();
+  const auto cell = [&](std::string_view column) {
+    const auto names = case_columns();
+    return case_fields(r)[static_cast<std::size_t>(std::ranges::find(names, column) - names.begin())];
+  };
+  EXPECT_EQ(cell("speeds"), "one");
+  EXPECT_EQ(cell("time_slow_s"), "");
+  r.speeds = {.fast = 1e-3, .slow = 2e-3, .slow_share = 0.25};
+  EXPECT_EQ(cell("speeds"), "two");
+  EXPECT_EQ(cell("time_slow_s"), "0.002");
+  EXPECT_EQ(cell("slow_share"), "0.25");
+  r.speeds->in_spells = true;
+  EXPECT_EQ(cell("speeds"), "two_in_spells");
+  r = modelled_result();
+  EXPECT_EQ(cell("speeds"), "");
+}
+
 TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);

@@ -216,8 +216,7 @@ std::vector<CaseResult> curve(const std::string& experiment, int points, bool is
     r.samples = is_modelled ? 0 : 12;
     r.throughput = warps * 1e10;
     r.time_s = {1e-3, 0.999e-3, 1.001e-3};
-    r.time_p10_s = 1e-3;
-    r.time_p90_s = 1.2e-3;
+    r.speeds = {.fast = 1e-3, .slow = 1.2e-3, .slow_share = 0.4};
     results.push_back(r);
   }
   return results;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "benchmarks/commands/task.hpp"
 #include "benchmarks/curves.hpp"
 #include "benchmarks/described.hpp"
+#include "benchmarks/foretold.hpp"
 #include "benchmarks/going_on.hpp"
 #include "benchmarks/google_benchmark.hpp"
 #include "benchmarks/listing.hpp"
@@ -50,11 +52,14 @@ void on_signal(int number) {
   std::signal(number, SIG_DFL);  // a second one ends at once
 }
 
+const auto process_began = std::chrono::steady_clock::now();
+
 /// `half_width`: asked for, relative. Twice as precise takes four times as many visits.
 Precision precision_of(Preset preset, double half_width) {
   Precision p{.half_width = half_width};
   if (preset == Preset::quick) p.launch_s = 0.5e-3;
   if (preset == Preset::quick) p.least_rounds = 6;
+  if (preset == Preset::quick) p.energy_s = 0.25;  // the counter is read within 5 ms of a step: 2 %
   if (preset == Preset::full) p.least_rounds = 15;
   p.most_rounds = (preset == Preset::quick ? 12 : 30) * (half_width < 0.003 ? 3 : 1);
   return p;
@@ -240,8 +245,10 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   auto cases = resolve_all(specs, *runner);
   std::erase_if(cases, [&](const Case& c) { return recorder.finished().contains(c.id) || !selects(c.id); });
   shuffle_within_experiments(cases, o.seed);
-  if (target.parameters && !device.is_model) add_forecasts(cases, predictor);  // before the first launch
+  std::optional<Foretold> foretold;
+  if (target.parameters && !device.is_model) foretold.emplace(cases, predictor);
 
+  const auto measuring_began = std::chrono::steady_clock::now();
   Progress progress;
   std::vector<CaseResult> results;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, on_signal);
@@ -260,8 +267,9 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   const auto finish = [&](const CaseResult& result, std::span<const SampleRow>) {
     const std::scoped_lock lock(finishing);
     if (result.repetition > 0) return;
-    recorder.append(result);
     results.push_back(result);
+    if (foretold) foretold->add_to(results.back().planned);
+    recorder.append(results.back());
     progress.advance(result.planned.id, result.has_time());
   };
   // A lost context is lost with its process: the rest is for another.
@@ -281,7 +289,10 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     give_up("case " + c.id + ": " + hung.planned.reason + "; its row says so");
     std::_Exit(static_cast<int>(Exit::some_case_failed));
   });
-  runner->set_watch([&](const Case* c) { watchdog.turn(c); });
+  runner->set_watch([&](const Case* c) {
+    watchdog.turn(c);
+    if (c != nullptr) progress.turn(c->id);
+  });
   try {
     run_benchmarks(*runner, cases,
                    {.report_on_stdout = asked.report_on_stdout,
@@ -296,6 +307,8 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     return static_cast<int>(Exit::some_case_failed);
   }
   progress.clear();
+  const std::optional<Disturbance> disturbance = runner->disturbance();
+  if (disturbance) recorder.add_to_environment("disturbance", to_json(*disturbance, o.anonymous));
   if (!interrupted && !device.is_model) recorder.pack();
 
   Planned next;
@@ -306,8 +319,13 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     if (const auto references = runner->references())
       out << "cudaMemcpy on the device, read and written: "
           << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << '\n';
-    for (const auto& [what, seconds] : runner->spent())
-      out << text("%7.1f s %5.1f %%  ", seconds, 100 * seconds / progress.elapsed_s()) << what << '\n';
+    const double opening_s = std::chrono::duration<double>(measuring_began - process_began).count();
+    const auto spent = [&](double seconds, const std::string& what) {
+      out << text("%7.1f s %5.1f %%  ", seconds, 100 * seconds / (opening_s + progress.elapsed_s())) << what
+          << '\n';
+    };
+    for (const auto& [what, seconds] : runner->spent()) spent(seconds, what);
+    spent(opening_s, "opening the GPU, and what comes before the first case");
   }
   print_summary(out, results,
                 {.device = device.name,
@@ -320,14 +338,15 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
                  .rows_before = recorder.finished().size(),
                  .folder = recorder.folder().string(),
                  .is_newest = is_newest(recorder.folder()),
-                 .disturbance = runner->disturbance(),
+                 .disturbance = disturbance ? disturbance->said : "",
                  .interrupted = interrupted,
                  .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';
   if (interrupted)
     return ended_by == SIGALRM ? static_cast<int>(Exit::some_case_failed) : 128 + static_cast<int>(ended_by);
-  const bool failed =
-      std::ranges::any_of(results, [](const CaseResult& r) { return r.planned.status == Status::invalid; });
+  const bool failed = std::ranges::any_of(results, [](const CaseResult& r) {
+    return r.planned.status == Status::invalid || r.planned.status == Status::noisy;
+  });
   return static_cast<int>(failed || goes_on_for_another() ? Exit::some_case_failed : Exit::ok);
 }
 

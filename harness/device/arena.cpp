@@ -2,7 +2,9 @@
 #include "harness/device/arena.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <stdexcept>
 #include <type_traits>
 
 namespace occbench {
@@ -43,12 +45,31 @@ const T* Arena::input() {
 
 template <class T>
 std::span<const T> Arena::reference_input(std::size_t count) {
-  auto& host = slot<T>().host;
-  for (std::size_t i = host.size(); i < count; ++i) {
-    if (host.capacity() < count) host.reserve(count + count / 2);
-    host.push_back(random_value<T>(i));
-  }
-  return {host.data(), count};
+  auto& in = slot<T>();
+  const std::scoped_lock lock(in.computing);
+  if (in.host.size() == 0) in.host = Reserved<T>(sizes_.input_bytes / sizeof(T));
+  if (count > in.host.size()) throw std::logic_error("a reference asks for more input than there is");
+  for (; in.computed < count; ++in.computed) in.host.data()[in.computed] = random_value<T>(in.computed);
+  return {in.host.data(), count};
+}
+
+namespace {
+thread_local const Arena::Kept* reading = nullptr;
+}
+
+Arena::Reading::Reading(const Kept& kept) { reading = &kept; }
+Arena::Reading::~Reading() { reading = nullptr; }
+const Arena::Kept* Arena::kept_here() { return reading; }
+
+void Arena::keep_output(Kept& kept) {
+  constexpr std::size_t page = std::size_t{64}
+                               << 10;  // a check may read whole pages, of which part was written
+  kept.bytes = std::min(poisoned_ + page, sizes_.output_bytes);
+  kept.samples = samples_;
+  if (kept.data.size() < kept.bytes) kept.data = PinnedBuffer<std::byte>(std::bit_ceil(kept.bytes));
+  check(cudaMemcpyAsync(kept.data.data(), output_.data(), kept.bytes, cudaMemcpyDeviceToHost, stream_->get()),
+        "reading results back");
+  stream_->synchronize();
 }
 
 void Arena::poison_output(std::size_t bytes, int pattern) {
@@ -79,6 +100,15 @@ instruments::Digest Arena::digest_output(std::size_t bytes) {
 
 const void* Arena::gather(std::size_t first_byte, std::size_t samples, std::size_t count,
                           std::size_t element_bytes) {
+  if (reading != nullptr) {
+    thread_local std::vector<std::byte> gathered;
+    gathered.resize(samples * element_bytes);
+    for (std::size_t k = 0; k < samples; ++k)
+      std::memcpy(gathered.data() + k * element_bytes,
+                  download(first_byte + sample_place(k, samples, count) * element_bytes, element_bytes),
+                  element_bytes);
+    return gathered.data();
+  }
   if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
   instruments::gather(staging_.data(), output_.data() + first_byte, element_bytes, samples, count,
                       stream_->get());
@@ -87,6 +117,10 @@ const void* Arena::gather(std::size_t first_byte, std::size_t samples, std::size
 }
 
 const void* Arena::download(std::size_t first, std::size_t bytes) {
+  if (reading != nullptr) {
+    if (first + bytes > reading->bytes) throw std::logic_error("a check reads what was not poisoned");
+    return reading->data.data() + first;
+  }
   if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
   check(
       cudaMemcpyAsync(staging_.data(), output_.data() + first, bytes, cudaMemcpyDeviceToHost, stream_->get()),

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "harness/device/first_where.hpp"
 #include "harness/device/instruments.hpp"
 #include "harness/device/random.cuh"
+#include "harness/device/reserved.hpp"
 #include "harness/device/resource.hpp"
 
 namespace occbench {
@@ -74,11 +76,12 @@ class Arena {
     std::memcpy(&value, download(index * sizeof(T), sizeof(T)), sizeof value);
     return value;
   }
-  /// Elements 0 ... count-1 of the random input, on the CPU. Grows on demand; earlier spans go stale.
+  /// Elements 0 ... count-1 of the random input, on the CPU, from any thread. Computed on demand.
   template <class T>
   std::span<const T> reference_input(std::size_t count);
 
-  /// The output's bytes [first, first + bytes), on the CPU until the next call. Not more than staging_bytes.
+  /// The output's bytes [first, first + bytes), on the CPU until this thread's next call. Not more than
+  /// staging_bytes.
   const void* download(std::size_t first, std::size_t bytes);
   static constexpr std::size_t staging_bytes = std::size_t{16} << 20;
 
@@ -93,6 +96,25 @@ class Arena {
   /// last.
   instruments::Digest digest_output(std::size_t bytes = 0);
 
+  /// An output on the host, as a launch left it: what can be checked while the device goes on.
+  struct Kept {
+    PinnedBuffer<std::byte> data;  ///< grows; may be used again
+    std::size_t bytes = 0;
+    std::size_t samples = 0;  ///< see look_at()
+  };
+  /// Bytes that were poisoned last: those that a launch writes.
+  [[nodiscard]] std::size_t poisoned_bytes() const { return poisoned_; }
+  /// Keeps them in `kept`, once the stream has come to its end.
+  void keep_output(Kept& kept);
+  /// As long as it lives, this thread reads outputs from `kept`, and others as before.
+  class Reading {
+   public:
+    explicit Reading(const Kept& kept);
+    ~Reading();
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+  };
+
   /// From now on first_mismatch() looks at so many elements, spread over all, or at all of them if there are
   /// no more; 0: at each one.
   void look_at(std::size_t samples) { samples_ = samples; }
@@ -103,21 +125,25 @@ class Arena {
   template <class T, class Expected>
   std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected,
                                             std::size_t first_byte = 0) {
-    if (samples_ > 0 && samples_ < count) {
-      const T* const actual = static_cast<const T*>(gather(first_byte, samples_, count, sizeof(T)));
-      const std::size_t k = first_where(samples_, [&](std::size_t i) {
-        return is_wrong(actual[i], expected(sample_place(i, samples_, count)), tolerance);
-      });
-      if (k == samples_) return std::nullopt;
-      const std::size_t place = sample_place(k, samples_, count);
+    // A kept output is read by one of many threads that each have their own.
+    const std::size_t threads = kept_here() == nullptr ? 0 : 1;
+    const std::size_t samples = kept_here() == nullptr ? samples_ : kept_here()->samples;
+    if (samples > 0 && samples < count) {
+      const T* const actual = static_cast<const T*>(gather(first_byte, samples, count, sizeof(T)));
+      const auto wrong = [&](std::size_t i) {
+        return is_wrong(actual[i], expected(sample_place(i, samples, count)), tolerance);
+      };
+      const std::size_t k = first_where(samples, wrong, threads);
+      if (k == samples) return std::nullopt;
+      const std::size_t place = sample_place(k, samples, count);
       return describe(place, count, static_cast<double>(actual[k]), expected(place));
     }
     constexpr std::size_t step = staging_bytes / sizeof(T);
     for (std::size_t first = 0; first < count; first += step) {
       const std::size_t n = std::min(step, count - first);
       const T* const actual = static_cast<const T*>(download(first_byte + first * sizeof(T), n * sizeof(T)));
-      const std::size_t wrong =
-          first_where(n, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); });
+      const std::size_t wrong = first_where(
+          n, [&](std::size_t i) { return is_wrong(actual[i], expected(first + i), tolerance); }, threads);
       if (wrong < n)
         return describe(first + wrong, count, static_cast<double>(actual[wrong]), expected(first + wrong));
     }
@@ -128,7 +154,9 @@ class Arena {
   template <class T>
   struct Input {
     DeviceBuffer<T> device;
-    std::vector<T> host;
+    Reserved<T> host;
+    std::size_t computed = 0;  ///< elements of it
+    std::mutex computing;
   };
   template <class T>
   Input<T>& slot();
@@ -147,6 +175,8 @@ class Arena {
 
   /// Of `count` elements from `first_byte` on, those at sample_place(0 ... samples - 1), on the CPU until the
   /// next call.
+  /// The output that this thread reads; null: the device's.
+  static const Kept* kept_here();
   const void* gather(std::size_t first_byte, std::size_t samples, std::size_t count,
                      std::size_t element_bytes);
   static std::string describe(std::size_t element, std::size_t count, double actual, double expected);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <future>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/measure/session.hpp"
@@ -21,12 +24,13 @@ struct Session::Course {
   Problem warm_up;  ///< a few passes: brings in code and addresses
   Problem timed;
   std::vector<SampleRow> samples;
-  std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
-  int rounds = 0;                  ///< visits so far
-  bool admitted = false;           ///< prepared and verified
-  int undecided = 0;               ///< samples that may yet be discarded
-  bool ready = false;              ///< precise, if these count
-  bool done = false;               ///< no more visits
+  std::vector<double> own_cycles;                 ///< by the kernel's own clock, one per visit
+  int rounds = 0;                                 ///< visits so far
+  bool admitted = false;                          ///< prepared and launched, as far as that tells
+  std::future<std::optional<std::string>> check;  ///< of its reference, until somebody asked
+  int undecided = 0;                              ///< samples that may yet be discarded
+  bool ready = false;                             ///< precise, if these count
+  bool done = false;                              ///< no more visits
   bool waits = false;  ///< timed, and its row has yet to get what is measured when all of the group is timed
 };
 

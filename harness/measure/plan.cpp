@@ -39,6 +39,8 @@ std::string_view to_string(Status status) {
   switch (status) {
     case Status::valid:
       return "valid";
+    case Status::noisy:
+      return "noisy";
     case Status::invalid:
       return "invalid";
     case Status::impossible:

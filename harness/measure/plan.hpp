@@ -37,7 +37,8 @@ struct CaseSpec {
   [[nodiscard]] std::string id() const;
 };
 
-enum class Status { valid, invalid, impossible, skipped };
+/// noisy: right, but too few of its launches had the GPU to themselves.
+enum class Status { valid, noisy, invalid, impossible, skipped };
 std::string_view to_string(Status status);
 
 /// What the model says of a case, or why it says nothing.

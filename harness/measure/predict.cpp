@@ -76,7 +76,8 @@ std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
       if (cases[i].status == Status::valid) forecasts[i] = predict_one(cases[i], once[i], device, parameters);
   };
   std::vector<std::jthread> others;
-  for (unsigned n = 1; n < std::thread::hardware_concurrency(); ++n) others.emplace_back(work);
+  const std::size_t threads = std::min<std::size_t>(cases.size(), std::thread::hardware_concurrency());
+  for (std::size_t n = 1; n < threads; ++n) others.emplace_back(work);
   work();
   return forecasts;
 }

@@ -23,6 +23,7 @@ struct Precision {
   int least_rounds = 9;       ///< visits, one in each pass over all cases, before a case may stop
   int most_rounds = 30;       ///< the bound
   int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
+  double energy_s = 0.5;      ///< launches back to back while energy is counted, for the cases that want it
   /// A sample whose SM clock is this much under the median of its case's before it is discarded: a dip. A
   /// clock that is low throughout is no dip; the row's sm_clock_hz tells of it.
   double clock_tolerance = 0.02;
@@ -35,11 +36,22 @@ struct References {
   /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
   /// written, per s.
   double memcpy_bytes_per_s = 0;
+  /// SM clock once it had settled under next to no load, Hz: what the device gives when nothing holds it back.
+  double sm_clock_hz = 0;
   /// Whether that copy is as fast as on a GPU that is alone: 0.89 and 0.90 of DRAM's peak on an H200 and an
   /// H100. Something that shares the DRAM all the time shows in nothing else. True where the peak is unknown.
   [[nodiscard]] bool copies_alone(double dram_bytes_per_s) const {
     return memcpy_bytes_per_s >= 0.7 * dram_bytes_per_s;
   }
+};
+
+/// What disturbed a run so far, or may have.
+struct Disturbance {
+  std::size_t launches = 0;         ///< timed, and decided on
+  std::size_t discarded = 0;        ///< of these, because something else used the GPU
+  std::size_t looks = 0;            ///< whether it had the GPU to itself
+  std::size_t disturbed_looks = 0;  ///< that found it had not
+  std::string said;                 ///< one line; empty: nothing did
 };
 
 class Runner {
@@ -72,8 +84,8 @@ class Runner {
   virtual void tell_samples(Taken) {}
   /// Samples that an earlier process took of cases it did not finish: measure() goes on from them.
   virtual void take_up(std::vector<SampleRow>) {}
-  /// One line on what disturbed the run so far, or may have; empty: nothing did.
-  [[nodiscard]] virtual std::string disturbance() const { return ""; }
+  /// Nothing where nothing is measured.
+  [[nodiscard]] virtual std::optional<Disturbance> disturbance() const { return {}; }
   /// What the time went to so far, s, in words, largest first; empty where nothing is measured.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> spent() const { return {}; }
 

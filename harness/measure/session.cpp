@@ -35,11 +35,12 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
     : Runner(device, precision),
       random_(seed),
       arena_(stream_, sizes_for_free_memory()),
+      checks_(arena_),
       timer_(device, stream_),
       counters_(counters),
       lookout_(arena_, stream_, device.sm.sm_count),
       neighbours_(device.uuid) {
-  timer_.warm_up();
+  references_.sm_clock_hz = timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
   references_.memcpy_bytes_per_s =
@@ -112,7 +113,7 @@ std::vector<Session::Course*> Session::end_spell(bool last) {
   return decided;
 }
 
-std::string Session::disturbance() const {
+std::optional<Disturbance> Session::disturbance() const {
   std::string words;
   char line[160];
   const auto add = [&](const std::string& more) {
@@ -131,8 +132,18 @@ std::string Session::disturbance() const {
                   100 * references_.memcpy_bytes_per_s / device_.dram_bytes_per_s);
     add(line);
   }
+  if (references_.sm_clock_hz < 0.97 * device_.sm_clock_max_hz) {
+    std::snprintf(line, sizeof line,
+                  "the SM clock stood at %.0f MHz of %.0f at the start, without load: did someone lock it?",
+                  references_.sm_clock_hz * 1e-6, device_.sm_clock_max_hz * 1e-6);
+    add(line);
+  }
   add(neighbours_.seen());
-  return words;
+  return Disturbance{.launches = taken_samples_,
+                     .discarded = disturbed_samples_,
+                     .looks = lookout_.looks(),
+                     .disturbed_looks = lookout_.disturbed(),
+                     .said = words};
 }
 
 void Session::take_up(std::vector<SampleRow> samples) {
@@ -159,6 +170,7 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   r.time_s = statistics::median_interval(times);
   r.time_p10_s = statistics::quantile(times, 0.1);
   r.time_p90_s = statistics::quantile(times, 0.9);
+  r.speeds = statistics::two_speeds(times);
   r.reached_precision = rule().is_precise(times);
   r.sm_clock_hz = statistics::median(clocks);
   rate(r);
@@ -232,10 +244,10 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       course.ready = finish_if_done(course);  // unless some of its samples do not count
       if (!course.ready) return;
       CaseResult& r = course.result;
-      if (r.samples < statistics::least_samples(0.95) && lookout_.disturbed() > 0) {
-        r.planned.status = Status::invalid;
+      if (r.samples < statistics::least_samples(0.95) && r.discarded > 0) {
+        r.planned.status = Status::noisy;
         r.planned.reason = "of " + std::to_string(r.samples + r.discarded) + " launches only " +
-                           std::to_string(r.samples) + " had the GPU to themselves";
+                           std::to_string(r.samples) + " had the GPU to themselves, at a steady clock";
         course.samples.clear();
         r.samples = r.discarded = 0;
         return close(course);
@@ -267,10 +279,12 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
     for (Course* course : open) {
       if (stop) break;
       guarded(*course, [&] {
-        if (!course->admitted) {
+        if (!course->admitted) {  // and comes to its turn when the references of others have had time
           if (course->result.planned.status != Status::valid || !admit(*course)) return close(*course);
           course->admitted = true;
+          return;
         }
+        if (!right(*course)) return close(*course);
         visit(*course);
         course->ready = finish_if_done(*course);
       });

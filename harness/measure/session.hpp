@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "harness/measure/checks.hpp"
 #include "harness/measure/counters.hpp"
 #include "harness/measure/lookout.hpp"
 #include "harness/measure/neighbours.hpp"
@@ -34,8 +35,8 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Goes through the group pass by pass, in a new random order each, and visits each case that is not
-  /// precise yet: what changes over a minute is in its samples. The first visit prepares and verifies it. A
+  /// Prepares and verifies the group, then goes through it pass by pass, in a new random order each, and
+  /// visits each case that is not precise yet: what changes over a minute is in its samples. A
   /// CUDA error makes its case invalid; when it cost the context, throws ContextLost after that case's row.
   /// Stops between visits. Counters and energy are measured when all of the group is timed, and rows wait for
   /// them; a case that `stop` kept from either has no row. Repetitions beyond 0 measure neither.
@@ -45,7 +46,7 @@ class Session : public Runner {
   void tell_samples(Taken taken) override { taken_ = std::move(taken); }
   void take_up(std::vector<SampleRow> samples) override;
   [[nodiscard]] std::vector<std::pair<std::string, double>> spent() const override;
-  [[nodiscard]] std::string disturbance() const override;
+  [[nodiscard]] std::optional<Disturbance> disturbance() const override;
 
   /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts
   /// the L2 into the state of a timed launch go before. No delay kernel, so a time may be some us high.
@@ -54,7 +55,11 @@ class Session : public Runner {
  private:
   struct Course;  // one case on its way through a group
 
+  /// Whether a case may be timed, as far as the device tells; its reference may still be at work.
   bool admit(Course& course);
+  /// Whether its reference agrees, once it has come to its end.
+  bool right(Course& course);
+  void found_wrong(Course& course, const std::string& what);
   /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
   std::optional<std::string> verify_timed(Course& course);
   /// Counts the resident blocks of two waves: why theory, API and census do not agree, or nothing.
@@ -69,7 +74,7 @@ class Session : public Runner {
   [[nodiscard]] bool finish_if_done(Course& course) const;
   /// Launches of its own, one per pass of the counters, each in the L2's state of the timed ones.
   Counts count(const Course& course);
-  /// Launches back to back for most of a second while the device counts its energy; nullopt where it does
+  /// Launches back to back for half a second or so while the device counts its energy; nullopt where it does
   /// not.
   std::optional<Energy> energy_of(const Course& course, const std::atomic<bool>& stop);
   /// One launch more, as the timed ones but with a census. nullopt when it took another time, or its grid is
@@ -85,6 +90,7 @@ class Session : public Runner {
   std::mt19937_64 random_;
   Stream stream_;
   Arena arena_;
+  Checks checks_;
   Timer timer_;
   References references_;
   Counters counters_;
@@ -104,7 +110,7 @@ class Session : public Runner {
   std::chrono::steady_clock::time_point spell_began_;
   std::size_t taken_samples_ = 0;
   std::size_t disturbed_samples_ = 0;
-  std::set<const Variant*> verified_;      ///< at all outputs of a launch
+  std::set<const Variant*> verified_;      ///< at all outputs of a launch, or about to be
   std::map<std::string, double> spent_s_;  ///< by what for
 };
 

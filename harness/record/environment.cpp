@@ -91,6 +91,7 @@ nlohmann::json method(const Runner& runner) {
               {"most_rounds", p.most_rounds},
               {"clock_tolerance", p.clock_tolerance},
               {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
+              {"sm_clock_hz", references->sm_clock_hz},
               {"empty_launch_s", references->empty_launch_s},
               {"memcpy_bytes_per_s", references->memcpy_bytes_per_s}});
   return all;
@@ -157,9 +158,18 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
       {"machine_code", predicted_from(runner.device().cc())},
       {"parameters", run.parameters},
       {"assumed", run.parameters.is_null() ? nlohmann::json::array() : assumed(run.parameters["content"])},
-      {"method", method(runner)}};
+      {"method", method(runner)},
+      {"disturbance", nlohmann::json::array()}};
   if (run.anonymous) make_anonymous(env);
   return env;
+}
+
+nlohmann::json to_json(const Disturbance& d, bool anonymous) {
+  return {{"launches", d.launches},
+          {"discarded", d.discarded},
+          {"looks", d.looks},
+          {"disturbed_looks", d.disturbed_looks},
+          {"said", anonymous ? "" : d.said}};
 }
 
 std::string without_paths(const std::string& text) {

@@ -55,6 +55,7 @@ bool launchable(const CaseResult& r) { return r.planned.launch.grid_size > 0; }
 bool timed(const CaseResult& r) { return r.has_time(); }
 bool measured(const CaseResult& r) { return timed(r) && !r.planned.is_modelled; }
 bool bounded(const CaseResult& r) { return timed(r) && r.ceiling > 0; }
+bool two_speeds(const CaseResult& r) { return measured(r) && r.speeds.has_value(); }
 bool has_energy(const CaseResult& r) { return measured(r) && r.energy.has_value(); }
 
 /// What the work comes to in the time of the prediction, or of its baseline; empty without one.
@@ -174,6 +175,16 @@ const std::vector<Column>& columns() {
       {"time_ci95_high_s", when(measured, [](R r) { return r.time_s.high; })},
       {"time_p10_s", when(measured, [](R r) { return r.time_p10_s; })},
       {"time_p90_s", when(measured, [](R r) { return r.time_p90_s; })},
+      {"speeds",
+       [](R r) {
+         return !measured(r)          ? std::string()
+                : !r.speeds           ? "one"
+                : r.speeds->in_spells ? "two_in_spells"
+                                      : "two";
+       }},
+      {"time_fast_s", when(two_speeds, [](R r) { return r.speeds->fast; })},
+      {"time_slow_s", when(two_speeds, [](R r) { return r.speeds->slow; })},
+      {"slow_share", when(two_speeds, [](R r) { return r.speeds->slow_share; })},
       {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
       {"throughput", when(timed, [](R r) { return r.throughput; })},
       {"throughput_predicted", [](R r) { return predicted_rate(r, &theory::Prediction::time_s); }},
@@ -316,16 +327,20 @@ Recorder Recorder::resume(RunFolder folder) {
   const auto rows_of = [&](const char* name, const std::vector<std::string>& header, std::size_t limit) {
     return fs::exists(path / name) ? read_whole_records(path / name, header, limit) : std::vector<csv::Row>();
   };
-  const auto cases = rows_of("cases.csv", case_columns(), cases_limit);
+  auto cases = rows_of("cases.csv", case_columns(), cases_limit);
   const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
   const auto status = std::ranges::find(columns(), "status", &Column::name) - columns().begin();
   std::set<std::string> finished;
   std::set<std::string> without_time;
   for (const auto& row : cases) {
-    finished.insert(row[static_cast<std::size_t>(id)]);
     if (row[static_cast<std::size_t>(status)] != to_string(Status::valid))
       without_time.insert(row[static_cast<std::size_t>(id)]);
+    if (row[static_cast<std::size_t>(status)] != to_string(Status::noisy))
+      finished.insert(row[static_cast<std::size_t>(id)]);
   }
+  // The noise may be over: these are measured again, from no sample.
+  std::erase_if(cases,
+                [&](const csv::Row& row) { return !finished.contains(row[static_cast<std::size_t>(id)]); });
   if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
     unpack_file(path / "samples.csv", samples_limit);
   auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
@@ -371,6 +386,12 @@ void Recorder::append(std::span<const SampleRow> samples) {
   std::string text;
   for (const SampleRow& row : samples) text += csv::format(sample_fields(row));
   append_whole(samples_, text, folder_.path() / "samples.csv", every_row_is_kept);
+}
+
+void Recorder::add_to_environment(const char* field, nlohmann::json entry) {
+  nlohmann::json environment = environment_of(folder());
+  environment[field].push_back(std::move(entry));
+  replace_file(folder() / "env.json", environment.dump(2) + "\n");
 }
 
 void Recorder::pack() {

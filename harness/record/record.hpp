@@ -18,7 +18,7 @@
 
 namespace occbench {
 
-constexpr int schema_version = 5;
+constexpr int schema_version = 6;
 
 std::vector<std::string> case_columns();
 std::vector<std::string> case_fields(const CaseResult& result);
@@ -50,6 +50,8 @@ class Recorder {
   void append(std::span<const SampleRow> samples);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  /// Appends `entry` to the list called `field` in env.json.
+  void add_to_environment(const char* field, nlohmann::json entry);
   /// The run has come to its end: its samples are packed (samples.csv.gz), without those of cases that failed
   /// later, and nothing may be appended any more.
   void pack();

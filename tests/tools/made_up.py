@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
 import described  # noqa: E402
-from occbench_tools import validate  # noqa: E402
+from occbench_tools import NEWEST, validate  # noqa: E402
 
 
 def newest_run(gpu: str) -> Path:
@@ -26,7 +26,7 @@ def newest_run(gpu: str) -> Path:
 COLUMNS = [c["name"] for c in validate.schema()["files"]["cases.csv"]["columns"]]
 SMS, CLOCK, DRAM, PEAK = 132, 1.98e9, 4.8e12, 66.9e12
 ENV = dict(
-    schema_version=5, source="measured", git_commit="0123456789abcdef", git_dirty=True,
+    schema_version=NEWEST, source="measured", git_commit="0123456789abcdef", git_dirty=True,
     created_utc="2025-01-31T12:00:00Z",
     preset="standard",
     gpu=dict(
@@ -48,7 +48,7 @@ def case(
     blocks = max(1, warps * 32 // block)
     unit = UNIT.get(kind, "operation")
     row: dict[str, Any] = dict(
-        schema_version=5, source="measured", experiment=experiment, family=family, variant=variant,
+        schema_version=NEWEST, source="measured", experiment=experiment, family=family, variant=variant,
         status="valid", ilp=1,
         case_id=f"{experiment}.{family}.{variant}.b{block}{marks}", block_size=block, waves=waves,
         grid_size=round(waves * blocks * SMS), data_type="f32", register_route="free",
@@ -59,7 +59,7 @@ def case(
         block_size_api=1024, counter_status="off", iterations=iterations, verified="repeat",
         samples=13, discarded=0,
         stop_reason="precision", time_median_s=time_s, time_ci95_low_s=0.998 * time_s,
-        time_ci95_high_s=1.002 * time_s, sm_clock_hz=CLOCK, throughput=rate, throughput_unit=f"{unit}/s",
+        time_ci95_high_s=1.002 * time_s, speeds="one", sm_clock_hz=CLOCK, throughput=rate, throughput_unit=f"{unit}/s",
         ceiling_kind=kind, per_cycle_per_sm=rate / CLOCK / SMS, cycles_per_pass=time_s * CLOCK / iterations,
     )  # fmt: skip
     row[validate.WORK[f"{unit}/s"]] = rate * time_s
@@ -487,7 +487,7 @@ def foretold(row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline:
     """The row with a prediction that is `off` (fraction) of the throughput, and a baseline that is."""
     said = dict(throughput_predicted=(1 + off) * row["throughput"], bound_predicted=bound)
     said |= dict(throughput_baseline=(1 + baseline) * row["throughput"])
-    return row | dict(schema_version=5, source="measured") | said
+    return row | dict(schema_version=NEWEST, source="measured") | said
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 import made_up
 import pandas as pd
+from occbench_tools import NEWEST
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.validate import schema
 
@@ -47,16 +48,17 @@ def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
     run = run if odd is None else half(run, odd)
     run = scaled(run, pd.Series(slower, run.cases["case_id"]))
     newest = [column["name"] for column in schema()["files"]["cases.csv"]["columns"]]
-    cases = run.cases.reindex(columns=newest).assign(schema_version=5)
+    cases = run.cases.reindex(columns=newest).assign(schema_version=NEWEST)
     cases["verified"] = cases["verified"].mask(cases["status"] == "valid", "repeat")
+    cases["speeds"] = cases["speeds"].mask(cases["status"] == "valid", "one")
     keep = run.cases["experiment"].isin(experiments)
     told = run.samples["case_id"].isin(run.cases.loc[keep, "case_id"])
-    samples = run.samples[told].assign(schema_version=5)
+    samples = run.samples[told].assign(schema_version=NEWEST)
     for name, rows in (("cases", cases[keep]), ("samples", samples)):
         rows.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
     change = dict(env or {})
     gpu = run.env["gpu"] | change.pop("gpu", {})
-    said = run.env | dict(gpu=gpu, schema_version=5) | change
+    said = run.env | dict(gpu=gpu, schema_version=NEWEST, disturbance=[]) | change
     (folder / "env.json").write_text(json.dumps(said), encoding="utf-8")
     return folder
 
@@ -67,7 +69,7 @@ def modelled(source: Path, folder: Path) -> Path:
     cases = pd.read_csv(folder / "cases.csv", dtype=object, keep_default_na=False)
     cases["source"] = "model"
     measured = ["blocks_per_sm_api", "blocks_per_sm_resident", "time_ci95_low_s", "time_ci95_high_s",
-                "time_p10_s", "time_p90_s", "verified"]  # fmt: skip
+                "time_p10_s", "time_p90_s", "verified", "speeds"]  # fmt: skip
     cases[measured] = ""
     cases.to_csv(folder / "cases.csv", index=False, lineterminator="\n")
     head = (folder / "samples.csv").read_text().splitlines(keepends=True)[0]

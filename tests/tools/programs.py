@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import made_up  # noqa: F401 - finds the tools
-from occbench_tools import validate
+from occbench_tools import NEWEST, validate
 
 FILES = validate.schema()["attach"]
 COLUMNS = {name: [c["name"] for c in FILES[name]["columns"]] for name in FILES if name.endswith(".csv")}
@@ -21,7 +21,7 @@ GPU = dict(
     smem_per_block_optin_bytes=232448, smem_reserved_per_block_bytes=1024,
 )  # fmt: skip
 ENV = dict(
-    schema_version=5, kind="attach", created_utc="2025-01-31T12:00:00Z", occbench_version="0.2.0",
+    schema_version=NEWEST, kind="attach", created_utc="2025-01-31T12:00:00Z", occbench_version="0.2.0",
     git_commit="0123abc", git_dirty=False, build_type="Release", source="measured", gpu=GPU, gpus=[GPU],
     processes=[dict(id="process-1-0", command="python train.py")], program=["python", "train.py"],
     command_line="occbench attach", options="observe=0;seed=1", observe=False, exit_code=0, complaints=[],

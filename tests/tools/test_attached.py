@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from occbench_tools import compare, explain, plot, report, validate
+from occbench_tools import NEWEST, compare, explain, plot, report, validate
 from occbench_tools.attached import words
 from pages import EVIL, assert_quiet, document, opened
 from programs import FASTER, FLAT, NEEDS, PROGRAM, change, kernel, write
@@ -208,7 +208,7 @@ BROKEN = {
     "a kernel twice": ("kernels.csv", "\n1,", "\n0,", "0 stands there twice"),
     "an arm twice": ("arms.csv", "lower,4", "lower,6", "has this arm twice"),
     "no JSON": ("env.json", "", '{"kind": "attach"', "env.json"),
-    "an old version": ("env.json", '"schema_version": 5', '"schema_version": 1', "schema_version 1"),
+    "an old version": ("env.json", f'"schema_version": {NEWEST}', '"schema_version": 1', "schema_version 1"),
     "no program": ("env.json", '"program"', '"programme"', "program: not a list of words"),
     "a list of numbers": ("env.json", '"complaints": []', '"complaints": [1]', "complaints: not a list"),
 }

@@ -17,7 +17,7 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import compare, escape, explain, import_ncu, plot, predictions, validate
+from occbench_tools import NEWEST, compare, escape, explain, import_ncu, plot, predictions, validate
 from occbench_tools.cliffs import command as cliffs_command
 from pages import cases, write
 
@@ -39,7 +39,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder, [*rows, *strange, lost], gpu=gpu, git_commit=NAME, preset=NAME, host=NAME)
     columns = [column["name"] for column in validate.schema()["files"]["samples.csv"]["columns"]]
     samples = [
-        dict(schema_version=5, case_id=row["case_id"], sample=i, time_s=1e-3, discarded=0)
+        dict(schema_version=NEWEST, case_id=row["case_id"], sample=i, time_s=1e-3, discarded=0)
         for row in [*rows, *strange] for i in range(3)
     ]  # fmt: skip
     pd.DataFrame(samples).reindex(columns=columns, fill_value=1).to_csv(folder / "samples.csv", index=False)

@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 import made_up
 import pages
 import pandas as pd
-from occbench_tools import analysis, cliffs, compare, curves, experiments, explain, plot, report
+from occbench_tools import NEWEST, analysis, cliffs, compare, curves, experiments, explain, plot, report
 from occbench_tools.cliffs import command
 from occbench_tools.explain import phrases
 from occbench_tools.older import PLAIN
@@ -205,7 +205,7 @@ def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     table = cliffs.find_cliffs(*analysis.read_folder(folder))
     assert list(table["kernel"]) == ["load"] and table["verdict"].iloc[0] == "confirmed"
     samples = pd.DataFrame(
-        [dict(schema_version=5, case_id=row["case_id"], sample=i, round=i // 3, repetition=0, time_s=1e-3,
+        [dict(schema_version=NEWEST, case_id=row["case_id"], sample=i, round=i // 3, repetition=0, time_s=1e-3,
               sm_clock_hz=2e9, discarded=0, started_unix_s=1) for row in rows for i in range(9)]
     )  # fmt: skip
     names = [column["name"] for column in report.payload.validate.schema()["files"]["samples.csv"]["columns"]]

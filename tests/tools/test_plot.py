@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from occbench_tools import experiments, explain, plot
+from occbench_tools import NEWEST, experiments, explain, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
@@ -44,7 +44,7 @@ OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
     variants = VARIANTS.get(experiment, ("v=1", "v=2", "v=3"))
     time_s = 1e-3 / (point + line)
-    row = dict(schema_version=5, source="measured", experiment=experiment, status="valid", ilp=line)
+    row = dict(schema_version=NEWEST, source="measured", experiment=experiment, status="valid", ilp=line)
     row |= dict(variant=variants[line - 1], curve=variants[line - 1])
     row |= dict(case_id=f"{experiment}.{line}.{point}", data_type="f32", carveout_percent=100, local_bytes=0)
     row |= dict(
@@ -61,7 +61,7 @@ def case(experiment: str, line: int, point: int) -> dict[str, object]:
 def folder(tmp_path: Path) -> Path:
     rows = [case(e, line, point) for e in EXPERIMENTS for line in (1, 2, 3) for point in (4, 1, 2, 8)]
     never = dict(case_id="never_ran", experiment="never_ran", family="stream", variant="v", curve="v")
-    rows.append(never | dict(schema_version=5, source="measured", status="skipped", reason="no time"))
+    rows.append(never | dict(schema_version=NEWEST, source="measured", status="skipped", reason="no time"))
     with (tmp_path / "cases.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()

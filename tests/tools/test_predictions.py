@@ -14,7 +14,7 @@ pytest.importorskip("pandas")
 import described
 import made_up
 import pandas as pd
-from occbench_tools import counters, predictions, validate
+from occbench_tools import NEWEST, counters, predictions, validate
 from test_counters import counted
 
 
@@ -24,7 +24,7 @@ def rows_of(experiment: str, errors: list[float | None], baseline: float = 0.5) 
         made_up.case(experiment, "stream", "read", 1e12, marks=f".r{place}") for place in range(len(errors))
     ]
     return [
-        row | dict(schema_version=5, source="measured") if off is None else
+        row | dict(schema_version=NEWEST, source="measured") if off is None else
         made_up.foretold(row, off, "DRAM", baseline)
         for row, off in zip(cases, errors, strict=True)
     ]  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
-from occbench_tools import validate  # noqa: E402
+from occbench_tools import NEWEST, validate  # noqa: E402
 
 SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
@@ -42,7 +42,7 @@ CASE = dict(
     flop_per_launch="6e10", operations_per_launch="",
     verified="repeat", samples="4", discarded="1", stop_reason="precision",
     time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002",
-    time_p10_s="0.001", time_p90_s="0.002", sm_clock_hz="1.98e9",
+    time_p10_s="0.001", time_p90_s="0.002", speeds="one", sm_clock_hz="1.98e9",
     throughput="4e13", throughput_predicted="", bound_predicted="", throughput_baseline="", machine_code="",
     throughput_unit="flop/s", ceiling_kind="fp32", ceiling="6.69e13",
     percent_of_ceiling="59.790732", per_cycle_per_sm="153", cycles_per_pass="29700", own_cycles_per_pass="",
@@ -62,7 +62,7 @@ GPU = dict(
     smem_reserved_per_block_bytes=1024, max_blocks_per_cluster=8,
 )  # fmt: skip
 ENV = dict(
-    schema_version=5, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
+    schema_version=NEWEST, created_utc="2025-01-31T12:00:00Z", occbench_version="0.1.0", git_commit="0123abc",
     git_dirty=False, build_type="Release", cuda_toolkit="13.0", compiler="g++ 12.2", compiler_flags="-O3",
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments={},
     benchmark_filter="", seed=1, gpu=GPU,
@@ -334,7 +334,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "gpu.name: null, and must not be",
     ),
     "env version": (
-        lambda p: edit(p / "env.json", '"schema_version": 5', '"schema_version": 1'),
+        lambda p: edit(p / "env.json", f'"schema_version": {NEWEST}', '"schema_version": 1'),
         "env.json:2: schema_version 1 is not 2 or 3 or 4 or 5, the versions that this tool reads",
     ),
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <mutex>
 
 #include "kernels/mechanisms/tensor_core/tensor_core.cuh"
 #include "kernels/wgmma.cuh"
@@ -115,6 +116,8 @@ inline const std::uint16_t* tiles(Arena& arena) {
 /// Tile a of A times tile b of B, 64 x 256 row-major; kept, since every reference is made of these 32.
 inline const std::vector<double>& product(int a, int b) {
   static std::array<std::array<std::vector<double>, b_tiles>, a_tiles> kept;
+  static std::mutex making;
+  const std::scoped_lock lock(making);
   std::vector<double>& c = kept[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
   if (!c.empty()) return c;
   c.resize(a_rows * b_columns);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the model says of a run's cases, made beside their measurement and without knowledge of it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/measure/plan.hpp"
+
+namespace occbench {
+
+class Foretold {
+ public:
+  /// Predicts those that can be launched, one after the other, on all of the machine's threads but two.
+  Foretold(std::vector<Case> cases, Predictor predictor);
+  /// Does not wait for what nobody asked for.
+  ~Foretold() { ending_ = true; }
+  Foretold(const Foretold&) = delete;
+  Foretold& operator=(const Foretold&) = delete;
+
+  /// Adds what the model says of this case; at once, if that was not its turn yet. What the model throws, this
+  /// throws.
+  void add_to(Case& c);
+
+ private:
+  void work();
+
+  Predictor predictor_;
+  std::vector<Case> cases_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> ending_ = false;
+  std::mutex mutex_;
+  std::map<std::string, Forecast> forecasts_;  ///< by case_id
+  std::vector<std::jthread> workers_;          // last: they use the others
+};
+
+}  // namespace occbench

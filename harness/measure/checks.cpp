@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/measure/checks.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace occbench {
+
+Checks::Checks(Arena& arena, std::size_t workers) : arena_(arena) {
+  // One thread launches, and the driver has one of its own.
+  if (workers == 0) workers = std::max(3U, std::thread::hardware_concurrency()) - 2;
+  kept_.resize(workers + 1);  // one is filled while the others are read
+  for (Arena::Kept& each : kept_) free_.push_back(&each);
+  for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+}
+
+Checks::~Checks() {
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks_.clear();
+    ending_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::future<std::optional<std::string>> Checks::begin(Check check) {
+  Arena::Kept* kept = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !free_.empty(); });
+    kept = free_.back();
+    free_.pop_back();
+  }
+  try {
+    arena_.keep_output(*kept);
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(kept);
+    throw;
+  }
+  Task task{.run = std::packaged_task<std::optional<std::string>()>([kept, check = std::move(check)] {
+              const Arena::Reading reading(*kept);
+              return check();
+            }),
+            .kept = kept};
+  auto answer = task.run.get_future();
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+  return answer;
+}
+
+void Checks::work() {
+  // Behind the thread that launches: what it queues must not come late. On Linux a nice value is a thread's.
+  setpriority(PRIO_PROCESS, 0, 5);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task.run();
+    lock.lock();
+    free_.push_back(task.kept);
+    changed_.notify_all();
+  }
+}
+
+}  // namespace occbench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs held against their references on the host, while the device goes on.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/device/arena.hpp"
+
+namespace occbench {
+
+class Checks {
+ public:
+  /// As Problem::mismatch: nullopt, or one line on what is wrong.
+  using Check = std::function<std::optional<std::string>()>;
+
+  /// `workers` threads; 0: all of the machine's but two.
+  explicit Checks(Arena& arena, std::size_t workers = 0);
+  /// Drops what has not begun.
+  ~Checks();
+  Checks(const Checks&) = delete;
+  Checks& operator=(const Checks&) = delete;
+
+  /// Whether an output is small enough to be kept.
+  [[nodiscard]] static bool takes(std::size_t bytes) { return bytes <= most_bytes; }
+  /// Keeps the output of the last launch, which `check` reads on another thread. What it throws, the future
+  /// throws. Waits where as many outputs are kept as there are workers.
+  std::future<std::optional<std::string>> begin(Check check);
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  struct Task {
+    std::packaged_task<std::optional<std::string>()> run;
+    Arena::Kept* kept;
+  };
+  void work();
+
+  Arena& arena_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  std::vector<Arena::Kept> kept_;
+  std::vector<Arena::Kept*> free_;
+  bool ending_ = false;
+  std::vector<std::jthread> workers_;  // last: they use the others
+};
+
+}  // namespace occbench

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/statistics/speeds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "harness/statistics/statistics.hpp"
+
+namespace occbench::statistics {
+
+namespace {
+
+constexpr std::size_t least = 12;       // samples
+constexpr std::size_t least_group = 3;  // samples
+constexpr double least_share = 0.15;
+constexpr double apart = 6;  // means, in standard deviations of the groups
+constexpr double gap = 3;    // between the groups, likewise
+constexpr double worth_telling = 0.01;
+constexpr double level = 0.01;  // of the runs test
+
+/// Sums of the squared distances from the mean of sorted[0, k), for k = 0 ... size.
+std::vector<double> scatters(auto begin, auto end) {
+  std::vector<double> sums{0};
+  double mean = 0;
+  double sum = 0;
+  double n = 0;
+  for (auto x = begin; x != end; ++x) {  // Welford's, which does not cancel
+    const double off = *x - mean;
+    mean += off / ++n;
+    sum += off * (*x - mean);
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+double choose(double n, double k) {
+  if (k < 0 || k > n) return 0;
+  return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
+}
+
+/// P(at most `runs` runs) where `m` of one kind and `n` of another come in random order.
+double few_runs(int runs, double m, double n) {
+  double ways = 0;
+  for (int r = 2; r <= runs; ++r) {
+    const double half = std::floor(r / 2.0);
+    ways += r % 2 == 0 ? 2 * choose(m - 1, half - 1) * choose(n - 1, half - 1)
+                       : choose(m - 1, half) * choose(n - 1, half - 1) +
+                             choose(m - 1, half - 1) * choose(n - 1, half);
+  }
+  return ways / choose(m + n, m);
+}
+
+}  // namespace
+
+std::optional<TwoSpeeds> two_speeds(std::span<const double> samples) {
+  const std::size_t n = samples.size();
+  if (n < least) return {};
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::ranges::sort(sorted);
+  const std::vector<double> below = scatters(sorted.begin(), sorted.end());
+  const std::vector<double> above = scatters(sorted.rbegin(), sorted.rend());
+  const std::size_t fewest =
+      std::max(least_group, static_cast<std::size_t>(std::ceil(least_share * static_cast<double>(n))));
+  std::size_t cut = 0;  // samples of the fast group
+  double scatter = std::numeric_limits<double>::infinity();
+  for (std::size_t k = fewest; k + fewest <= n; ++k)
+    if (below[k] + above[n - k] < scatter) {
+      cut = k;
+      scatter = below[k] + above[n - k];
+    }
+  const auto mean = [&](std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i) sum += sorted[i];
+    return sum / static_cast<double>(last - first);
+  };
+  const double deviation = std::sqrt(scatter / static_cast<double>(n - 2));
+  if (mean(cut, n) - mean(0, cut) < apart * deviation || sorted[cut] - sorted[cut - 1] < gap * deviation)
+    return {};
+  TwoSpeeds found{.fast = median(std::span(sorted).first(cut)),
+                  .slow = median(std::span(sorted).subspan(cut)),
+                  .slow_share = static_cast<double>(n - cut) / static_cast<double>(n)};
+  if (found.slow < (1 + worth_telling) * found.fast) return {};
+  int runs = 1;
+  for (std::size_t i = 1; i < n; ++i) runs += (samples[i] < sorted[cut]) != (samples[i - 1] < sorted[cut]);
+  found.in_spells = few_runs(runs, static_cast<double>(cut), static_cast<double>(n - cut)) < level;
+  return found;
+}
+
+}  // namespace occbench::statistics
