@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/progress.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,15 +10,6 @@
 #include "benchmarks/words.hpp"
 
 namespace occbench {
-
-namespace {
-
-std::size_t terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 80;
-}
-
-}  // namespace
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
 Progress::~Progress() { clear(); }
@@ -65,7 +55,8 @@ void Progress::show(const std::string& case_id) {
             duration(std::ceil(static_cast<double>(total_ - std::min(done_, total_)) / rate)) + " left  ";
   }
   line += case_id;
-  if (terminal_) line = clipped(line, terminal_columns() - 3);  // and the ^C of a user has room
+  if (const auto columns = terminal_columns(STDERR_FILENO))
+    line = clipped(line, *columns - 3);  // and the ^C of a user has room
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }

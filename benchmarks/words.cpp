@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/words.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -118,6 +121,13 @@ std::string printable(std::string_view words) {
       shown += words[n];
   }
   return shown;
+}
+
+std::optional<std::size_t> terminal_columns(int descriptor) {
+  constexpr std::size_t usual = 80;
+  if (isatty(descriptor) == 0) return std::nullopt;
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : usual;
 }
 
 std::string clipped(const std::string& line, std::size_t room) {

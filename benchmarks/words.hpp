@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ std::string count_of(std::size_t number, const std::string& noun);
 
 /// For a terminal: control characters, which could steer it, as "\\x1b".
 std::string printable(std::string_view words);
+
+/// How wide the terminal is that this descriptor leads to; nullopt of a file or a pipe.
+std::optional<std::size_t> terminal_columns(int descriptor);
 
 /// At most `room` characters of it: its end is cut off, and "..." says so.
 std::string clipped(const std::string& line, std::size_t room);

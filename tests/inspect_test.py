@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`occbench inspect`: kernels of whatever holds machine code, what is said of them, what cannot be read."""
 
+import contextlib
 import csv
 import io
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 from collections import Counter
 from collections.abc import Iterator
@@ -43,6 +46,21 @@ def short(row: dict[str, str]) -> str:
 
 def named(rows: list[dict[str, str]]) -> dict[str, dict[str, str]]:
     return {short(row): row for row in rows}
+
+
+def on_terminal(columns: int, *words: str) -> str:
+    """What it prints on a terminal as wide."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (50, columns))
+    child = subprocess.Popen([OCCBENCH, *words], stdin=subprocess.DEVNULL, stdout=its)
+    os.close(its)
+    said = b""
+    with contextlib.suppress(OSError):  # EIO is how a terminal ends
+        while part := os.read(ours, 1 << 16):
+            said += part
+    os.close(ours)
+    assert child.wait() == 0
+    return said.decode().replace("\r\n", "\n")
 
 
 def cuobjdump() -> str | None:
@@ -209,6 +227,21 @@ class Inspect(unittest.TestCase):
         markdown = occbench("inspect", cubin, "--format", "markdown", gpu=False).stdout
         self.assertIn("|---|---:|", markdown)
         self.assertIn("| named\\_barriers ", markdown)
+
+    def test_a_narrow_terminal_has_paragraphs(self) -> None:
+        """Of the same facts as the table that a pipe gets, in lines that fit."""
+        for words in (f"inspect {self.folder}/new.cubin", f"inspect {self.folder}/new.cubin --block-size all",
+                      f"inspect --diff {self.folder}/new.cubin {self.folder}/capped.cubin",
+                      "calc --device h200 --block-size 256 --registers 65"):  # fmt: skip
+            with self.subTest(words):
+                piped = occbench(*words.split(), gpu=False).stdout
+                narrow, wide = (on_terminal(columns, *words.split()) for columns in (80, 400))
+                self.assertEqual(wide, piped)
+                lines = narrow.splitlines()[1:]  # the first names the user's own path
+                self.assertLessEqual(max(map(len, lines)), 80, narrow)
+                self.assertLessEqual(
+                    set(piped.replace("*", " ").split()), set(narrow.replace("*", " ").split())
+                )
 
     def test_conditions(self) -> None:
         capped = self.folder / "capped.cubin"

@@ -224,7 +224,7 @@ REFUSALS = [
     Refusal("calc -", 4, "standard input: is empty"),
     Refusal("calc -", 4, "standard input: holds no kernel: calc reads what", stdin="hello\n"),
     Refusal("calc -", 4, "standard input: is a table of footprints, which", stdin=f"{HEADER}\n"),
-    Refusal("calc -", 4, "standard input: is a binary; `cuobjdump -res-usage FILE |", stdin="\x7fELF\x02"),
+    Refusal("calc -", 4, "is a binary, which `occbench inspect FILE` reads", stdin="\x7fELF\x02"),
     Refusal("calc -", 4, "standard input: is an .ncu-rep; name the file", stdin="NVR\0"),
     Refusal("calc -", 4, "standard input: is not JSON: parse error at line", stdin='{"traceEvents": [{'),
     Refusal("calc -", 4, "standard input: is nested deeper than 256 levels", stdin="[" + '{"a":' * 300),

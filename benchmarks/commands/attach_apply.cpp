@@ -15,6 +15,7 @@
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/binary/kernel_use.hpp"

@@ -9,6 +9,7 @@
 
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/binary/kernel_use.hpp"
 

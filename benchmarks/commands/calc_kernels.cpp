@@ -8,6 +8,7 @@
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/calc_rank.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "harness/io/check.hpp"
 
 namespace occbench::commands {

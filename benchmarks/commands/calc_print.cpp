@@ -8,23 +8,10 @@
 #include <vector>
 
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "harness/io/csv.hpp"
 
 namespace occbench::commands {
-
-void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const csv::Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const csv::Row& row : rows) {
-    std::string line = "  ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(widths[i] - row[i].size(), ' ');
-      line += i == 0 ? row[i] + pad : "   " + pad + row[i];
-    }
-    out << line << '\n';
-  }
-}
 
 namespace {
 

@@ -14,9 +14,6 @@ namespace occbench::commands {
 
 using Json = nlohmann::ordered_json;
 
-/// Rows of cells, each column as wide as its widest cell: the first flush left, the others right.
-void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
-
 /// One footprint and its answer, for programs.
 [[nodiscard]] Json answer_json(const theory::CatalogueEntry& device, const Query& query, const Answer& a);
 [[nodiscard]] csv::Row answer_header();

@@ -5,6 +5,7 @@
 
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "harness/io/csv.hpp"
 
 namespace occbench::commands {

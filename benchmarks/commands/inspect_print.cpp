@@ -10,6 +10,7 @@
 #include "benchmarks/commands/calc_rank.hpp"
 #include "benchmarks/commands/inspect_columns.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -143,8 +144,7 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
   for (const auto& [what, names] : remarks)
     out << "  " << listed(names, names_listed) << ": " << what << '\n';
   if (std::ranges::any_of(rows, &Inspected::is_chosen))
-    out << "\n  * of the block sizes with the highest occupancy the one nearest to 256; --block-size sets "
-           "it\n";
+    out << "\n  * the size nearest to 256 that has the highest occupancy; --block-size sets it\n";
 }
 
 }  // namespace

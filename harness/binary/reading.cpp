@@ -130,7 +130,7 @@ KernelUses read_kernels(Descriptor file, const std::string& path, const std::str
   }
   if (begin.starts_with("\x7f"
                         "ELF"))
-    throw UserError(Exit::file, source + ": is a binary; `cuobjdump -res-usage FILE | occbench calc -`");
+    throw UserError(Exit::file, source + ": is a binary, which `occbench inspect FILE` reads");
   if (!is_json(begin)) return of_text(whole(content, source), source);
   KernelUses found{.source = "a PyTorch profiler trace", .has_run = true, .kernels = {}};
   try {

@@ -23,7 +23,7 @@ pytest.importorskip("scipy")
 import numpy as np
 from made_up import REPOSITORY
 from occbench_tools import caps
-from occbench_tools.caps import timing
+from occbench_tools.caps import show, timing
 from occbench_tools.caps.builds import Build, uses_of
 from occbench_tools.caps.ptx import Limit, kernels, limited
 from occbench_tools.caps.toolchain import compiler_words
@@ -109,6 +109,8 @@ def test_the_verdict_names_the_best_or_none() -> None:
     assert re.match(r"Fastest is cap (64|48): -(9\.\d|10\.\d) % \(.*\) against the source as it is\.", said)
     assert said.endswith((" No different from it: cap 48.", " No different from it: cap 64."))
     assert timing.verdict(base, [slow]) == "None is faster than the source as it is; 1 of 1 are slower."
+    fast.build.alike.append(Limit(56))
+    assert timing.verdict(base, [fast]).startswith("Fastest is cap 64 (cap 56: the same code): -")
 
 
 # --- With made-up compilers: nvcc prints its steps, ptxas gives a kernel as many registers as it may have.
@@ -208,6 +210,25 @@ def test_builds_are_timed_against_each_other(toolchain, capsys: pytest.CaptureFi
     assert (temporary.parent / "app").read_text() == "mine" and list(temporary.iterdir()) == []
     # 6 builds of different code, a first run and 7 rounds; the one that failed ran once.
     assert (temporary.parent / "log").read_text().count("run") == 5 * 8 + 1
+
+
+def test_a_narrow_terminal_has_paragraphs() -> None:
+    numbers = dict(
+        registers_per_thread=64, spill_bytes=2848, stack_bytes=536, code_bytes=26240, occupancy=0.5
+    )
+    time = dict(time_median=37.89, time_ratio=8.21, time_ratio_low=8.2, time_ratio_high=8.22)
+    good = numbers | time | dict(build="cap 64", against_as_it_is="+25.0 points, 2,848 B more spilled")
+    failed = dict(build="cap 40", status="ptxas error   : 40 does not please me")
+    wide = show.table([good, failed], True, 200)
+    assert wide == show.table([good, failed], True) and len(wide) == 3
+    assert show.table([good, failed], True, 80) == [
+        "  build cap 64",
+        "    registers 64   spilled B 2,848   stack B 536   code B 26,240",
+        "    occupancy 50.0 %   time 37.89   against as it is +721.0 % (+720.0 to +722.0)",
+        "    costs and gains +25.0 points, 2,848 B more spilled",
+        "  build cap 40",
+        "    ptxas error   : 40 does not please me",
+    ]
 
 
 @needs_occbench

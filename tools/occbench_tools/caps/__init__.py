@@ -171,6 +171,18 @@ class Work:
         return Footprint(self.blocks[name], registers, static_smem_bytes, self.options.dynamic_smem, barriers)
 
 
+def unequal(builds: list[Build]) -> list[Build]:
+    """Those that were made; of equal machine code the first, which knows the others' limits."""
+    found: dict[tuple[str, ...], Build] = {}
+    for build in builds:
+        if build.why_not:
+            continue
+        first = found.setdefault(tuple(build.code()), build)
+        if first is not build and build.limit:
+            first.alike.append(build.limit)
+    return list(found.values())
+
+
 def run(options: argparse.Namespace, words: list[str], children: Children) -> int:
     """Builds, times, prints; returns the exit code. Raises Refused."""
     program = occbench()
@@ -200,11 +212,7 @@ def run(options: argparse.Namespace, words: list[str], children: Children) -> in
         builds = [own, *build_all(script, work.steps(own), **together)]
         times: list[Times] = []
         if call:
-            good: list[Build] = []  # of equal code, one
-            for build in builds:
-                if not build.why_not and build.code() not in [each.code() for each in good]:
-                    good.append(build)
-            times = time_all(good, call, options.rounds, options.value, children, options.timeout)
+            times = time_all(unequal(builds), call, options.rounds, options.value, children, options.timeout)
             if times[0].why_not:
                 raise Refused(times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}")
         show.show(

@@ -42,6 +42,7 @@ class Build:
     program: Path | None = None
     why_not: str = ""
     remark: str = ""  # a warning of ptxas
+    alike: list[Limit] = field(default_factory=list)  # of other builds with its machine code
 
     def code(self) -> list[str]:
         """Equal where the machine code of all kernels is."""

@@ -138,7 +138,21 @@ def folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def table(rows: list[dict[str, Any]], timed: bool) -> list[str]:
+def paragraph(head: list[str], line: list[str], room: int) -> list[str]:
+    """A build's cells, each behind its header, in lines that fit."""
+    found = [f"  {head[0]} {line[0]}"]
+    is_whole = len(line) == len(head)  # else the rest says why it failed
+    named = [f"{name} {cell}" for name, cell in zip(head[1:], line[1:], strict=False) if cell]
+    for words in named if is_whole else line[1:]:
+        if len(found) > 1 and len(found[-1]) + 3 + len(words) <= room:
+            found[-1] += f"   {words}"
+        else:
+            found.append(f"    {words}")
+    return found
+
+
+def table(rows: list[dict[str, Any]], timed: bool, room: int | None = None) -> list[str]:
+    """Lines of columns; a paragraph for each build where `room` is too little for them."""
     head = ["build", "registers", "spilled B", "stack B", "code B", "occupancy"]
     head += ["time", "against as it is"] if timed else []
     head.append("what it costs and gains")
@@ -152,7 +166,14 @@ def table(rows: list[dict[str, Any]], timed: bool) -> list[str]:
             continue
         middle = "   ".join(f"{cell:>{width}}" for cell, width in zip(line[1:-1], widths[1:-1], strict=True))
         shown.append(f"  {line[0]:<{widths[0]}}   {middle}   {line[-1]}".rstrip())
-    return shown
+    if room is None or max(map(len, shown)) <= room:
+        return shown
+    short = [*head[:-1], "costs and gains"]
+    return [words for line in lines for words in paragraph(short, line, room)]
+
+
+def terminal_columns() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def show(
@@ -183,7 +204,7 @@ def show(
     for kernel, rows in found.items():
         print(printable(elided(demangled(kernel), NAME)))
         print(f"  {arch} on {device}, blocks of {blocks[kernel]:,}\n")
-        print("\n".join(map(printable, table(rows, bool(times)))))
+        print("\n".join(map(printable, table(rows, bool(times), terminal_columns()))))
         notes = sorted({row["status"] for row in rows if "occupancy" in row and row["status"] != "ok"})
         print("".join(f"\n  {printable(note)}" for note in notes) + "\n" if notes else "")
     if times:

@@ -144,7 +144,11 @@ def verdict(base: Times, others: list[Times]) -> str:
 
 
 def name(times: Times) -> str:
-    return times.build.limit.words() if times.build.limit else "as it is"
+    build = times.build
+    if build.limit is None:
+        return "as it is"
+    alike = ", ".join(limit.words() for limit in build.alike)
+    return build.limit.words() + (f" ({alike}: the same code)" if alike else "")
 
 
 def percent(change: Change) -> str:

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/table.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+#include "benchmarks/words.hpp"
+
+namespace occbench::commands {
+namespace {
+
+constexpr std::string_view gap = "   ", indent = "    ";
+
+/// "registers 40   spilled B 0": each cell behind its header, in lines of at most `room` characters.
+void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std::size_t room) {
+  const csv::Row& header = rows.front();
+  for (auto row = rows.begin() + 1; row != rows.end(); ++row) {
+    out << "  " << header[0] << ' ' << row->front() << '\n';
+    std::string line(indent);
+    for (std::size_t i = 1; i < row->size(); ++i) {
+      const std::string words = header[i] + ' ' + (*row)[i];
+      const bool is_first = line.size() == indent.size();
+      if (!is_first && line.size() + gap.size() + words.size() > room) {
+        out << line << '\n';
+        line = indent;
+      } else if (!is_first) {
+        line += gap;
+      }
+      line += words;
+    }
+    out << line << '\n';
+  }
+}
+
+}  // namespace
+
+void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const csv::Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  const std::size_t whole =
+      std::accumulate(widths.begin(), widths.end(), 2 + gap.size() * (widths.size() - 1));
+  if (&out == &std::cout)
+    if (const auto room = terminal_columns(STDOUT_FILENO); room && *room < whole)
+      return print_paragraphs(out, rows, *room);
+  for (const csv::Row& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(widths[i] - row[i].size(), ' ');
+      line += i == 0 ? row[i] + pad : std::string(gap) + pad + row[i];
+    }
+    out << line << '\n';
+  }
+}
+
+}  // namespace occbench::commands
