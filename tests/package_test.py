@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite as a library: tests/outside against what `cmake --install` leaves, and as who adds the tree.
 
-CMAKE names the command, OCCBENCH_BUILD_DIR the build. Class OnDevice needs a GPU.
+CMAKE names the command, OCCBENCH_BUILD_DIR the build. Class OnDevice needs a GPU; OCCBENCH_OUTSIDE names a
+folder that has the programs of tests/outside already, for a machine that cannot build them.
 """
 
 import csv
@@ -14,14 +15,17 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from command import HAS_GPU, OCCBENCH, ROOT
+
 BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
 CMAKE = os.environ.get("CMAKE", "cmake")
 OUTSIDE = ROOT / "tests/outside"
-HAS_GPU = subprocess.run([BUILD / "benchmarks/occbench", "devices"], capture_output=True).returncode == 0
-SANITIZED = "OCCBENCH_SANITIZE:STRING=address" in (BUILD / "CMakeCache.txt").read_text()
+CACHE = BUILD / "CMakeCache.txt"
+SANITIZED = CACHE.exists() and "OCCBENCH_SANITIZE:STRING=address" in CACHE.read_text()
 
 
 def ran(*words: object, **more: object) -> "subprocess.CompletedProcess[str]":
@@ -37,7 +41,7 @@ def checked(*words: object, **more: object) -> str:
 
 
 def cached(name: str) -> str:
-    found = re.search(rf"(?m)^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text())
+    found = re.search(rf"(?m)^{name}:\w+=(.*)$", CACHE.read_text())
     return found[1] if found else ""
 
 
@@ -92,12 +96,18 @@ def built(build: Path, *targets: str, cmake: object = CMAKE) -> Path:
 
 @functools.cache
 def outside() -> Path:
+    if made := os.environ.get("OCCBENCH_OUTSIDE"):
+        return Path(made).resolve()
     return built(configured("outside", f"-DCMAKE_PREFIX_PATH={prefix()}"))
 
 
+def tools() -> dict[str, str]:
+    path = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path), "OCCBENCH": str(OCCBENCH)}
+
+
 def tool(name: str, *words: object) -> str:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
-    return checked(sys.executable, "-P", "-m", name, *words, env=environment)
+    return checked(sys.executable, "-P", "-m", name, *words, env=tools())
 
 
 def rows(run: Path) -> list[dict[str, str]]:
@@ -141,8 +151,7 @@ class Installed(unittest.TestCase):
         found = {}
         for target in ("my_bench", "my_bench_max24"):
             file = outside() / f"CMakeFiles/{target}.dir/stencil.cu.o"
-            environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
-            done = ran(sys.executable, "-P", "-c", script, file, env=environment)
+            done = ran(sys.executable, "-P", "-c", script, file, env=tools())
             if done.returncode == 77:
                 self.skipTest(done.stdout)
             found[target] = int(re.search(r"stencilILi4E\w+': (\d+)", done.stdout)[1])
@@ -189,8 +198,7 @@ class Installed(unittest.TestCase):
         shutil.copytree(run, again)
         self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
         audit = ("-P", "-m", "occbench_tools.audit", "--arch", "sm_90", "--binary", outside() / "my_family")
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
-        done = ran(sys.executable, *audit, "--described", OUTSIDE / "machine_code", env=environment)
+        done = ran(sys.executable, *audit, "--described", OUTSIDE / "machine_code", env=tools())
         self.assertIn(done.returncode, (0, 77), done.stdout + done.stderr)
         tool("occbench_tools.plot", run)
         self.assertGreater((run / "axpy_occupancy.png").stat().st_size, 10_000)
@@ -256,7 +264,10 @@ class Installed(unittest.TestCase):
         for source in (*OUTSIDE.glob("*.cu"), *OUTSIDE.glob("*.cpp")):
             includes = re.findall(r"#include ([<\"].*[>\"])", source.read_text())
             self.assertTrue(
-                all(re.fullmatch(r"<(occbench/\w+\.(cuh|hpp)|\w+|\w+\.h)>", each) for each in includes),
+                all(
+                    re.fullmatch(r'<(occbench/\w+\.(cuh|hpp)|\w+|\w+\.h)>|"matmul.cuh"', each)
+                    for each in includes
+                ),
                 f"{source.name}: {includes}",
             )
 
@@ -277,8 +288,58 @@ class Subdirectory(unittest.TestCase):
         self.assertEqual(list(build.glob("_deps/occbench-build/kernels/**/*.o")), [])
 
 
+def suite_on_matmul(output: Path) -> dict[str, dict[str, str]]:
+    """The rows of matmul_registers by cap; "" is the source as it is."""
+    checked(outside() / "my_matmul", "run", "--experiment", "matmul_registers", "--output", output)
+    return {row["variant"].removeprefix("plain").removeprefix("-max"): row for row in rows(output)}
+
+
+def caps_on_matmul() -> dict[str, dict[str, Any]]:
+    """What caps says of each cap that makes a step, in the same form."""
+    source = ROOT / "tests/samples/matmul.cu"
+    words = ["--rounds", 9, "--value", "time: (.*) ms", "--format", "json", "--run", "./app", "4096", "--"]
+    nvcc = [shutil.which("nvcc") or cached("CMAKE_CUDA_COMPILER"), "-O3", "-arch=native", source, "-o", "app"]
+    said = json.loads(tool("occbench_tools.caps", *words, *nvcc))
+    return {each["build"].removeprefix("as it is").removeprefix("cap "): each for each in said["builds"]}
+
+
+def shown(suite: dict[str, dict[str, str]], caps: dict[str, dict[str, Any]]) -> str:
+    lines = ["  cap         occbench_add_benchmark                  occbench caps --run"]
+    for cap, row in suite.items():
+        ms = [1e3 * float(row[f"time_{of}_s"] or "nan") for of in ("median", "ci95_low", "ci95_high")]
+        own = "{:.3f} ms ({:.3f} to {:.3f})".format(*ms) if row["status"] == "valid" else row["status"]
+        theirs = f"{caps[cap]['registers_per_thread']:>3} registers {caps[cap]['time_median']:8.3f} ms"
+        if cap and caps[cap]["time_ratio"]:
+            theirs += " x{time_ratio:.3f} ({time_ratio_low:.3f} to {time_ratio_high:.3f})".format(**caps[cap])
+        registers = row["registers_per_thread"] or "-"
+        lines.append(f"  {cap or 'as it is':<8} {registers:>3} registers {own:<30} {theirs}")
+    return "\n".join(lines)
+
+
 @unittest.skipUnless(HAS_GPU and not SANITIZED, "needs a GPU")
 class OnDevice(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not os.environ.get("OCCBENCH_OUTSIDE") and not list(BUILD.glob("liboccbench.*")):
+            raise unittest.SkipTest(f"{BUILD} has no liboccbench to install; OCCBENCH_OUTSIDE names programs")
+
+    def need_tools(self) -> None:
+        if lacking := [each for each in ("pandas", "matplotlib", "plotly", "rich") if not find_spec(each)]:
+            self.skipTest(f"measured, and read by no tool: this Python lacks {', '.join(lacking)}")
+
+    def test_caps_and_the_suite_find_the_same_cap(self) -> None:
+        """Of one kernel: somebody's program under `caps --run`, and a benchmark of this package."""
+        suite, caps = suite_on_matmul(folder() / "matmul"), caps_on_matmul()
+        self.assertEqual(suite.keys(), caps.keys())
+        print("", shown(suite, caps), sep="\n")
+        self.assertLessEqual({row["status"] for row in suite.values()}, {"valid", "skipped"})
+        valid = {cap: row for cap, row in suite.items() if row["status"] == "valid"}
+        best = min(valid, key=lambda cap: float(valid[cap]["time_median_s"]))
+        fastest = min(caps.values(), key=lambda each: each["time_median"])
+        self.assertGreater(len(valid), 4)
+        self.assertNotEqual(best, "")
+        self.assertLessEqual(caps[best]["time_ratio_low"], fastest["time_ratio_high"])
+
     def test_ordinary_kernels_are_verified_counted_and_read(self) -> None:
         run, again = folder() / "gpu", folder() / "gpu-again"
         for output in (run, again):
@@ -304,6 +365,7 @@ class OnDevice(unittest.TestCase):
         self.assertLessEqual(
             max((n for v, n in capped.items() if v.endswith("max24")), default=24), 24, capped
         )
+        self.need_tools()
         self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
         tool("occbench_tools.plot", run)
         tool("occbench_tools.explain", run)
@@ -347,6 +409,7 @@ class OnDevice(unittest.TestCase):
         self.assertEqual(len(told), 2, done.stderr)
         for line in told:
             self.assertRegex(line, r"^occbench: case (trap|hang)_carveout\S+")
+        self.need_tools()
         self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
 
 

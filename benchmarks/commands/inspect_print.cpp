@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -127,8 +128,11 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
   std::vector<std::pair<std::string, std::vector<std::string>>> remarks;
   const auto add = [&](const std::string& what, auto holds) {
     std::vector<std::string> names;
+    std::map<std::string, std::size_t> times;  // instances, and copies for other architectures, have one name
     for (const Inspected& row : rows)
-      if (holds(row)) names.push_back(table_name(*row.kernel));
+      if (holds(row) && times[table_name(*row.kernel)]++ == 0) names.push_back(table_name(*row.kernel));
+    for (std::string& name : names)
+      if (const std::size_t count = times[name]; count > 1) name += " (" + grouped(count) + " times)";
     if (!names.empty()) remarks.emplace_back(what, std::move(names));
   };
   for (const auto& [finding, meaning] : meanings)

@@ -21,16 +21,19 @@ Case& refuse(Case& c, Status status, std::string reason) {
   return c;
 }
 
-/// Why a register cap asks nothing of this kernel, or nothing.
+/// Why a register cap asks nothing of this kernel, or nothing. A cap that is no less than what the kernel uses
+/// may still change it: one that its __launch_bounds__ hold down takes more.
 std::string idle_cap(const Variant& capped) {
   const auto base = std::ranges::find_if(
       variants(), [&](const Variant& v) { return v.family == capped.family && v.name == capped.baseline; });
   if (base == variants().end()) return "";
-  const int need = entry_attributes(base->entry).registers_per_thread;
-  return need > capped.dials.register_cap
-             ? ""
-             : "its " + std::to_string(need) + " registers are within this cap: the code is " + base->name +
-                   "'s";
+  const EntryAttributes free = entry_attributes(base->entry), own = entry_attributes(capped.entry);
+  if (own.registers_per_thread != free.registers_per_thread || own.local_bytes != free.local_bytes) return "";
+  const std::string registers = std::to_string(free.registers_per_thread) + " registers";
+  return (free.registers_per_thread <= capped.dials.register_cap
+              ? "its " + registers + " are within this cap: the code is "
+              : "the compiler leaves it its " + registers + ": the code is ") +
+         base->name + "'s";
 }
 
 }  // namespace
