@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs of the suite's kind from kernels that lie anywhere: docs/your-kernel.md. Part of the installed
 # package, and of this tree for who adds it as a subdirectory.
+include(${CMAKE_CURRENT_LIST_DIR}/Architectures.cmake)
 
 # occbench_add_benchmark(NAME SOURCE... [REGISTER_CAPS N... | NONE] [MACHINE_CODE FOLDER])
 #
@@ -26,6 +27,8 @@ function(occbench_add_benchmark name)
 
   add_executable(${name} ${sources} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/benchmark_main.cpp)
   target_link_libraries(${name} PRIVATE occbench::library)
+  _occbench_architectures_of_benchmarks(CMAKE_CUDA_ARCHITECTURES)  # of the targets below
+  set_property(TARGET ${name} PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
   # As flags: CMake 3.25 knows no CUDA_STANDARD 20.
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-std=c++20>
@@ -43,6 +46,21 @@ function(occbench_add_benchmark name)
       _occbench_machine_code(${name} ${family} ${folder})
     endforeach()
   endif()
+endfunction()
+
+# Machine code alone, as PTX that a driver compiles at start knows no cap: 90 is 90-real. Where nobody chose,
+# CMake takes nvcc's default, its oldest; the GPU that is here is meant.
+function(_occbench_architectures_of_benchmarks result)
+  set(chosen ${CMAKE_CUDA_ARCHITECTURES})
+  get_property(said CACHE CMAKE_CUDA_ARCHITECTURES PROPERTY HELPSTRING)
+  if(said STREQUAL "CUDA architectures" AND NOT DEFINED ENV{CUDAARCHS})
+    _occbench_own_architectures(own)
+    if(own)
+      set(chosen ${own})
+    endif()
+  endif()
+  list(TRANSFORM chosen APPEND "-real" REGEX "^[0-9]+[a-z]?$")
+  set(${result} ${chosen} PARENT_SCOPE)
 endfunction()
 
 # The kernels of a program once more, with all of their symbols to themselves: two instances of a function or

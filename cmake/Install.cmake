@@ -27,8 +27,8 @@ configure_package_config_file(cmake/occbenchConfig.cmake.in occbenchConfig.cmake
 write_basic_package_version_file(occbenchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/occbenchConfig.cmake ${PROJECT_BINARY_DIR}/occbenchConfigVersion.cmake
-  cmake/AddBenchmark.cmake cmake/BuildInfo.cmake cmake/benchmark_main.cpp cmake/build_info.cpp.in
-  cmake/machine_code.cpp.in
+  cmake/AddBenchmark.cmake cmake/Architectures.cmake cmake/BuildInfo.cmake cmake/benchmark_main.cpp
+  cmake/build_info.cpp.in cmake/machine_code.cpp.in
   DESTINATION ${package})
 install(DIRECTORY include/occbench include/facade/occbench ${PROJECT_BINARY_DIR}/include/occbench
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -33,7 +33,10 @@ INSTALLED = {
 PACKAGE = {
     "lib/liboccbench.a",
     *(f"lib/cmake/occbench/occbench{part}.cmake" for part in ("Config", "ConfigVersion", "-targets")),
-    *(f"lib/cmake/occbench/{name}" for name in ("AddBenchmark.cmake", "BuildInfo.cmake")),
+    *(
+        f"lib/cmake/occbench/{name}"
+        for name in ("AddBenchmark.cmake", "Architectures.cmake", "BuildInfo.cmake")
+    ),
     *(f"lib/cmake/occbench/{name}.cpp" for name in ("benchmark_main",)),
     *(f"lib/cmake/occbench/{name}.cpp.in" for name in ("build_info", "machine_code")),
     *(f"include/occbench/{path.name}" for path in (ROOT / "include").rglob("*.*h*")),

@@ -239,6 +239,25 @@ class Installed(unittest.TestCase):
             "one of .threads, .grid and .waves\n",
         )
 
+    def test_machine_code_is_for_the_gpu_that_is_here(self) -> None:
+        """Where nobody says for which; never PTX, in which no register cap stands."""
+        fake = folder() / "fake"
+        fake.mkdir()
+        (fake / "nvidia-smi").write_text("#!/bin/sh\necho 8.9\n")
+        (fake / "nvidia-smi").chmod(0o755)
+        path = {"PATH": f"{fake}:{os.environ['PATH']}"}
+        for name, architectures, codes in (("own", None, {"sm_89"}), ("two", "80;90a", {"sm_80", "sm_90a"})):
+            build = folder() / f"for-{name}"
+            words = [
+                f"-DCMAKE_CUDA_COMPILER={cached('CMAKE_CUDA_COMPILER')}",
+                f"-DCMAKE_PREFIX_PATH={prefix()}",
+            ]
+            if architectures:
+                words.append(f"-DCMAKE_CUDA_ARCHITECTURES={architectures}")
+            checked(CMAKE, "-S", OUTSIDE, "-B", build, "-G", "Ninja", *words, env=os.environ | path)
+            found = re.findall(r"code=\[?([\w,]+)", (build / "build.ninja").read_text())
+            self.assertEqual({each for code in found for each in code.split(",")}, codes)
+
     def test_another_minor_version_is_refused(self) -> None:
         text = (OUTSIDE / "CMakeLists.txt").read_text()
         source = folder() / "version"

@@ -20,5 +20,7 @@ def read(folder: str | PathLike[str], samples: bool = True) -> Folder:
     try:
         from occbench_tools.folder import read_folder
     except ImportError:
-        raise ImportError("occbench.read needs occbench-tools: pip install 'occbench[tools]'") from None
+        raise ImportError(
+            "occbench.read needs occbench-tools: pip install ./tools, of the source tree"
+        ) from None
     return read_folder(Path(folder), samples=samples)

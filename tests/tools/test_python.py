@@ -163,5 +163,5 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         f"{tmp_path}/site/occbench/__init__.py 0.75",
         "9",
-        "occbench.read needs occbench-tools: pip install 'occbench[tools]'",
+        "occbench.read needs occbench-tools: pip install ./tools, of the source tree",
     ]
