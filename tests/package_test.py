@@ -255,7 +255,7 @@ class Installed(unittest.TestCase):
             if architectures:
                 words.append(f"-DCMAKE_CUDA_ARCHITECTURES={architectures}")
             checked(CMAKE, "-S", OUTSIDE, "-B", build, "-G", "Ninja", *words, env=os.environ | path)
-            found = re.findall(r"code=\[?([\w,]+)", (build / "build.ninja").read_text())
+            found = re.findall(r",code=\[?([\w,]+)", (build / "build.ninja").read_text())
             self.assertEqual({each for code in found for each in code.split(",")}, codes)
 
     def test_another_minor_version_is_refused(self) -> None:
@@ -302,7 +302,7 @@ class Subdirectory(unittest.TestCase):
         settings = [f"-DSUITE={ROOT}", f"-DOCCBENCH_WERROR={cached('OCCBENCH_WERROR')}"]
         for source in BUILD.glob("_deps/*-src"):
             settings.append(f"-DFETCHCONTENT_SOURCE_DIR_{source.name.removesuffix('-src').upper()}={source}")
-        build = built(configured("subdirectory", *settings, build=beside()))
+        build = built(configured("subdirectory", *settings, build=beside()), "my_bench")
         self.assertIn("saxpy.plain-max24", checked(build / "my_bench", "list", "--variants"))
         self.assertEqual(list(build.glob("_deps/occbench-build/kernels/**/*.o")), [])
 
