@@ -9,8 +9,8 @@
 
 namespace occbench::commands {
 
-/// Rows of cells behind their header, each column as wide as its widest cell: the first flush left, the others
-/// right. On a terminal that is too narrow for it, a paragraph for each row instead.
+/// Rows of cells behind their header, each column as wide as its widest cell: the first flush left, the
+/// others right. On a terminal that is too narrow for it, a paragraph for each row instead.
 void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
 
 }  // namespace occbench::commands

@@ -21,8 +21,8 @@ Case& refuse(Case& c, Status status, std::string reason) {
   return c;
 }
 
-/// Why a register cap asks nothing of this kernel, or nothing. A cap that is no less than what the kernel uses
-/// may still change it: one that its __launch_bounds__ hold down takes more.
+/// Why a register cap asks nothing of this kernel, or nothing. One above what the kernel uses may still
+/// change it: what its __launch_bounds__ hold down then takes more.
 std::string idle_cap(const Variant& capped) {
   const auto base = std::ranges::find_if(
       variants(), [&](const Variant& v) { return v.family == capped.family && v.name == capped.baseline; });

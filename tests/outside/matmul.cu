@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of tests/samples/matmul.cu as a benchmark: `occbench caps --run` must find the cap that this finds.
+// The kernel of tests/samples/matmul.cu as a benchmark: `occbench caps --run` must find the cap that this
+// finds.
 #include <occbench/kernel.cuh>
 
 #include "matmul.cuh"
