@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from occbench_tools.promises import Report, Row, check_env, close, readable, rows
 from occbench_tools.sent import written
-from occbench_tools.validate import Report, Row, check_env, close, readable, rows
 
 CHANGES = ("l1_change", "gain")
 Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id, arm and blocks_per_sm

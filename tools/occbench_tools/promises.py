@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells, rows and env.json against the entries of schema.json; what is wrong goes to a Report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools.escape import printable
+from occbench_tools.schema import of_version
+from occbench_tools.sent import parse_json, read_sent
+
+INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+Row = dict[str, str]
+
+
+@dataclass
+class Report:
+    """Violations found so far, printed as they are found, and the counts of the summary."""
+
+    violations: int = 0
+    unreadable: int = 0
+    cases: int = 0
+    samples: int = 0
+    kernels: int = 0  # of folders of attach
+    launches: int = 0
+
+    def counts(self) -> str:
+        """'62 cases, 806 samples'"""
+        told = [(self.kernels, "kernels"), (self.launches, "launches")] if self.kernels else []
+        if self.cases or self.samples or not told:
+            told = [(self.cases, "cases"), (self.samples, "samples"), *told]
+        return ", ".join(f"{count} {what}" for count, what in told)
+
+    def violation(self, path: Path, line: int, what: str) -> None:
+        self.violations += 1
+        print(printable(f"{path}:{line}: {what}"))
+
+    def missing(self, path: Path, why: str) -> None:
+        self.unreadable += 1
+        print(printable(f"{path}: {why}"))
+
+
+def complaint(rule: dict[str, Any], value: object) -> str | None:
+    """What allowed, pattern, minimum and maximum of a schema entry hold against a typed value."""
+    if "allowed" in rule and value not in rule["allowed"]:
+        return f"{value!r} is not one of {', '.join(map(str, rule['allowed']))}"
+    if "pattern" in rule and not re.fullmatch(rule["pattern"], str(value)):
+        return f"{value!r} does not match {rule['pattern']}"
+    if "minimum" in rule and value < rule["minimum"]:
+        return f"{value} is below {rule['minimum']}"
+    if "maximum" in rule and value > rule["maximum"]:
+        return f"{value} is above {rule['maximum']}"
+    return None
+
+
+def cell_check(column: dict[str, Any]) -> Callable[[str], str | None]:
+    """The check of one column's cells: text in, None or what is wrong with it out."""
+    form, convert, name = {
+        "string": (None, str, ""),
+        "integer": (INTEGER.fullmatch, int, "an integer"),
+        "number": (NUMBER.fullmatch, float, "a finite number"),
+    }[column["type"]]
+
+    def check(cell: str) -> str | None:
+        if not cell:
+            return None if column["nullable"] else "empty, and must not be"
+        if form and (not form(cell) or math.isinf(convert(cell))):
+            return f"{cell!r} is not {name}"
+        return complaint(column, convert(cell))
+
+    return check
+
+
+def all_good(column: dict[str, Any], check: Callable[[str], str | None], cells: tuple[str, ...]) -> bool:
+    """Whether a stretch of one column passes its check; long columns of numbers are checked in bulk."""
+    if len(few := set(cells)) < len(cells) / 8:
+        return not any(map(check, few))
+    if column["type"] == "number" and all(map(NUMBER.fullmatch, cells)):
+        numbers = list(map(float, cells))
+        return not (check(repr(min(numbers))) or check(repr(max(numbers))))
+    return not any(map(check, cells))
+
+
+def other_version(version: object, rules: dict[str, Any]) -> str:
+    known = " or ".join(map(str, SCHEMA_VERSIONS))
+    if version in SCHEMA_VERSIONS:
+        return f"schema_version {version}, and the first row has {rules['schema_version']}"
+    return f"schema_version {version} is not {known}, the versions that this tool reads"
+
+
+def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, list[str], bool]]:
+    """Rows of one CSV file as (line of the first cell, cells, no cell is wrong by itself).
+
+    Refuses another schema_version by name, and stops at a header that is not the schema's. OSError
+    is the caller's.
+    """
+    columns = rules["files"][path.name.removesuffix(".gz")]["columns"]
+    names = [c["name"] for c in columns]
+    checks = [cell_check(c) for c in columns]
+    whole, line_feed, tail = read_sent(path).rpartition(b"\n")
+    whole += line_feed
+    if tail:
+        line = whole.count(b"\n") + 1
+        report.violation(path, line, "the last row is cut off (no line feed at its end)")
+    try:
+        whole.decode()
+    except UnicodeDecodeError as error:
+        report.violation(path, whole.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}")
+        return
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="\n"), strict=True)
+
+    def numbered() -> Iterator[tuple[int, list[str]]]:
+        start = 1
+        try:
+            for cells in reader:
+                yield start, cells
+                start = reader.line_num + 1
+        except csv.Error as error:
+            report.violation(path, start, f"not CSV: {error}")
+
+    records = numbered()
+    _, header = next(records, (1, []))
+    while stretch := list(itertools.islice(records, 8192)):
+        line, first = stretch[0]
+        if header[:1] == ["schema_version"] and first[:1] != [str(rules["schema_version"])]:
+            report.violation(path, line, other_version(first[0] if first else "of an empty row", rules))
+            return
+        if header != names:
+            break
+        whole_rows = [cells for _, cells in stretch if len(cells) == len(names)]
+        good = len(whole_rows) == len(stretch) and all(
+            map(all_good, columns, checks, zip(*whole_rows, strict=True))
+        )
+        for line, cells in stretch:
+            if good:
+                yield line, cells, True
+            elif len(cells) != len(names):
+                report.violation(path, line, f"{len(cells)} cells where the header has {len(names)}")
+            else:
+                wrong = [
+                    (n, what) for n, c, cell in zip(names, checks, cells, strict=True) if (what := c(cell))
+                ]
+                for name, what in wrong:
+                    report.violation(path, line, f"{name}: {what}")
+                yield line, cells, not wrong
+    if header != names:
+        missing = [n for n in names if n not in header]
+        extra = [n for n in header if n not in names]
+        wrong = [
+            f"{what} {', '.join(who)}" for what, who in (("lacks", missing), ("has extra", extra)) if who
+        ]
+        report.violation(path, 1, f"header {' and '.join(wrong) or 'is out of order or repeats a column'}")
+
+
+def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> bool:
+    return math.isclose(a, b, rel_tol=relative, abs_tol=absolute)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What env.json says that rows are held against; None where it does not."""
+
+    max_warps: int | None = None
+    source: str | None = None
+    ordinary: frozenset[str] = frozenset()  # experiments on kernels whose residents cannot always be counted
+
+
+JSON_TYPES: dict[str, Callable[[object], bool]] = {
+    "string": lambda v: isinstance(v, str),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "boolean": lambda v: isinstance(v, bool),
+    "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
+}
+
+
+def field_violations(
+    values: dict[str, Any], rules: list[dict], prefix: str = ""
+) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong with it) of one object of env.json. Fields of no rule are welcome."""
+    for rule in rules:
+        name = rule["name"]
+        value = values.get(name)
+        if name not in values:
+            if rule.get("optional"):
+                continue
+            yield name, f"{prefix}{name} is missing"
+        elif value is None:
+            if not rule["nullable"]:
+                yield name, f"{prefix}{name}: null, and must not be"
+        elif not JSON_TYPES[rule["type"]](value):
+            yield name, f"{prefix}{name}: {value!r} is not of type {rule['type']}"
+        elif wrong := complaint(rule, value):
+            yield name, f"{prefix}{name}: {wrong}"
+        elif "fields" in rule:
+            yield from field_violations(value, rule["fields"], f"{prefix}{name}.")
+        elif "items" in rule:
+            for place, one in enumerate(value):
+                inside = one if isinstance(one, dict) else {}
+                yield from field_violations(inside, rule["items"], f"{prefix}{name}[{place}].")
+        elif "of" in rule:
+            for place, one in enumerate(value):
+                if not JSON_TYPES[rule["of"]](one):
+                    yield name, f"{prefix}{name}[{place}]: {one!r} is not of type {rule['of']}"
+
+
+def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
+    """Checks env.json. Returns what it says of its rows."""
+    text = read_sent(path).decode("utf-8")
+    try:
+        env = parse_json(text)
+        if not isinstance(env, dict):
+            raise ValueError("not a JSON object")
+    except ValueError as error:
+        report.violation(path, getattr(error, "lineno", 1), f"not JSON: {error}")
+        return Said()
+    lines = text.splitlines()
+
+    def line_of(name: str) -> int:
+        return next((i for i, line in enumerate(lines, 1) if f'"{name}"' in line), 1)
+
+    version = env.get("schema_version")
+    rules = of_version(rules, version)
+    if version is not None and version != rules["schema_version"]:
+        report.violation(path, line_of("schema_version"), other_version(version, rules))
+        return Said()
+    for name, what in field_violations(env, rules["files"]["env.json"]["fields"]):
+        report.violation(path, line_of(name), what)
+    try:
+        max_warps = env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
+    except (KeyError, TypeError, ZeroDivisionError):
+        max_warps = None  # told above
+    experiments = env.get("experiments")
+    its = experiments.items() if isinstance(experiments, dict) else ()
+    ordinary = frozenset(n for n, it in its if isinstance(it, dict) and it.get("ordinary_kernels") is True)
+    return Said(max_warps, env.get("source", "measured"), ordinary)
+
+
+@contextmanager
+def readable(path: Path, report: Report) -> Iterator[None]:
+    """Turns failures to read `path` into lines of the report."""
+    try:
+        yield
+    except FileNotFoundError:
+        report.missing(path, "missing")
+    except UnicodeDecodeError as error:
+        report.violation(path, 1, f"not UTF-8: {error.reason}")
+    except OSError as error:
+        report.missing(path, f"cannot be read: {error.strerror}")
