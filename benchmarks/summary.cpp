@@ -196,7 +196,8 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   const Tally tally(results);
   Lines lines;
   add(lines, headline(tally, results.size(), facts), 2);
-  const auto findings = most_telling(results, most_findings);
+  const bool of_a_card = facts.preset == to_string(Preset::burn_in);  // which other cards' runs must judge
+  const auto findings = of_a_card ? std::vector<Finding>{} : most_telling(results, most_findings);
   add_findings(lines, findings);
   if (const std::string words = too_few_points(results, facts); !words.empty())
     lines.push_back(clipped(words, summary_columns));
@@ -209,6 +210,8 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   const std::string where = facts.is_newest ? "" : " " + quoted(facts.folder);
   if (facts.interrupted) {
     last.push_back("next   occbench run --resume " + quoted(facts.folder));
+  } else if (of_a_card) {
+    last.push_back("next   occbench fleet check DIR, which holds the folders of all cards");
   } else {
     last.push_back("next   occbench report" + where);
     if (!findings.empty()) {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
+#include "burn_in_cases.hpp"  // written by the build from benchmarks/burn_in.csv
 #include "harness/io/check.hpp"
 
 namespace occbench {
@@ -16,16 +18,25 @@ std::vector<Experiment>& registry() {
   return all;
 }
 
-constexpr std::string_view preset_names[] = {"quick", "standard", "full"};
+constexpr std::string_view preset_names[] = {"burn-in", "quick", "standard", "full"};
+
+/// The first column of burn_in.csv.
+std::set<std::string, std::less<>> burn_in_cases() {
+  std::istringstream lines{std::string(burn_in_csv)};
+  std::set<std::string, std::less<>> ids;
+  for (std::string line; std::getline(lines, line);) ids.insert(line.substr(0, line.find(',')));
+  return ids;
+}
 
 }  // namespace
 
 std::string_view to_string(Preset preset) { return preset_names[static_cast<std::size_t>(preset)]; }
 
 Preset parse_preset(std::string_view name) {
-  for (const Preset p : {Preset::quick, Preset::standard, Preset::full})
+  for (const Preset p : {Preset::burn_in, Preset::quick, Preset::standard, Preset::full})
     if (to_string(p) == name) return p;
-  throw UserError(Exit::usage, "no preset '" + std::string(name) + "'; there are quick, standard and full");
+  throw UserError(Exit::usage,
+                  "no preset '" + std::string(name) + "'; there are burn-in, quick, standard and full");
 }
 
 int Sweep::large_l1_carveout() const {
@@ -101,6 +112,11 @@ void check_experiment_names(std::span<const std::string> names) {
 
 std::vector<CaseSpec> plan_cases(std::span<const std::string> names, const theory::SmLimits& sm,
                                  Preset preset) {
+  if (preset == Preset::burn_in) {
+    auto some = plan_cases(names, sm, Preset::standard);
+    std::erase_if(some, [ids = burn_in_cases()](const CaseSpec& c) { return !ids.contains(c.id()); });
+    return some;
+  }
   check_experiment_names(names);
   std::vector<CaseSpec> all;
   std::set<std::string> ids;

@@ -12,8 +12,9 @@
 
 namespace occbench {
 
-/// How much to run: a picture in seconds, the figures of record, or everything.
-enum class Preset { quick, standard, full };
+/// How much to run: the cases of standard that tell an odd card best (burn_in.csv), a picture in seconds, the
+/// figures of record, or everything.
+enum class Preset { burn_in, quick, standard, full };
 std::string_view to_string(Preset preset);
 /// Throws UserError(Exit::usage) on a name that is not a preset's.
 Preset parse_preset(std::string_view name);

@@ -79,7 +79,7 @@ class Offers(InAFolder):
             self.assertEqual(offered, sorted(named))
 
     def test_values_are_completed(self) -> None:
-        self.assertEqual(self.offered("occbench run --preset "), ["full", "quick", "standard"])
+        self.assertEqual(self.offered("occbench run --preset "), ["burn-in", "full", "quick", "standard"])
         self.assertEqual(self.offered("occbench run --preset st"), ["standard"])
         # A model has no cases of what only a GPU can be asked.
         self.assertLessEqual(experiments(), set(self.offered("occbench list --experiment ")))
@@ -147,7 +147,7 @@ class Words(unittest.TestCase):
     def test_words_that_the_options_name_are_taken(self) -> None:
         script = output(OCCBENCH, "completion", "bash")
         for option in ("preset", "format"):
-            words = re.search(rf"'list --{option}'\) echo 'VALUE ([a-z ]+)'", script)
+            words = re.search(rf"'list --{option}'\) echo 'VALUE ([a-z -]+)'", script)
             assert words
             for word in words[1].split():
                 done = subprocess.run([OCCBENCH, "list", f"--{option}", word], capture_output=True)

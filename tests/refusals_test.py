@@ -49,7 +49,7 @@ REFUSALS = [
     Refusal("findings", 2, "'findings' is `occbench explain` now"),
     Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench devices --help`"),
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
-    Refusal("list --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
+    Refusal("list --preset slow", 2, "no preset 'slow'; there are burn-in, quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("list --device nope", 2, "unknown device 'nope'; known: "),
     Refusal("list --device model:nope", 2, "there is no model of 'nope'; name model:"),
@@ -80,7 +80,7 @@ REFUSALS = [
             )
         },
     ),
-    Refusal("run --preset slow", 2, "no preset 'slow'; there are quick, standard and full"),
+    Refusal("run --preset slow", 2, "no preset 'slow'; there are burn-in, quick, standard and full"),
     Refusal("run --experiment registers,nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("run --seed many", 2, "--seed: Value many not in range 0 to 1000000000"),
     Refusal("run --launches 3", 2, "--launches requires --case"),

@@ -180,6 +180,14 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
   }
 }
 
+TEST(Summary, OfABurnInLeavesTheFindingsToTheFleet) {
+  RunFacts facts = measured_facts();
+  facts.preset = "burn-in";
+  const auto lines = summary(read_results(runs().front()), facts);
+  EXPECT_EQ(lines.back(), "next   occbench fleet check DIR, which holds the folders of all cards");
+  EXPECT_FALSE(says(lines, "occbench explain"));
+}
+
 const std::string long_name(60, 'n');
 
 void define_nothing(Sweep&) {}

@@ -23,7 +23,7 @@ std::set<std::string> experiments_of(const std::vector<CaseSpec>& cases) {
   return names;
 }
 
-constexpr Preset presets[] = {Preset::quick, Preset::standard, Preset::full};
+constexpr Preset presets[] = {Preset::burn_in, Preset::quick, Preset::standard, Preset::full};
 
 TEST(Plan, IdsAreUniqueAndSafeInFilesAndRanges) {
   for (const Preset preset : presets) {

@@ -176,8 +176,8 @@ void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Experiments and cases with their dials; runs nothing");
   command->group("Look")->footer("Example\n  occbench list --experiment registers --format csv");
   auto o = std::make_shared<Options>();
-  command->add_option("--preset", o->preset, "quick, standard or full")
-      ->type_name("PRESET:{quick,standard,full}")
+  command->add_option("--preset", o->preset, "quick, standard, full or burn-in")
+      ->type_name("PRESET:{quick,standard,full,burn-in}")
       ->capture_default_str();
   command->add_option("--experiment", o->experiments, "Only these, separated by commas")
       ->type_name("EXPERIMENT")

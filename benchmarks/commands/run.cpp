@@ -61,7 +61,9 @@ Precision precision_of(Preset preset, double half_width) {
   if (preset == Preset::quick) p.least_rounds = 6;
   if (preset == Preset::quick) p.energy_s = 0.25;  // the counter is read within 5 ms of a step: 2 %
   if (preset == Preset::full) p.least_rounds = 15;
-  p.most_rounds = (preset == Preset::quick ? 12 : 30) * (half_width < 0.003 ? 3 : 1);
+  if (preset == Preset::burn_in) p.least_rounds = 30;  // few cases: a card under load for some seconds
+  const int most = preset == Preset::quick ? 12 : preset == Preset::burn_in ? 60 : 30;
+  p.most_rounds = most * (half_width < 0.003 ? 3 : 1);
   return p;
 }
 
@@ -189,6 +191,9 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
                     "this is a Debug build: its times are no results; use preset release, or --allow-debug");
   preset = parse_preset(o.preset);
   const auto specs = plan_cases(o.experiments, device.sm, preset);
+  if (specs.empty())
+    throw UserError(Exit::usage, "preset " + o.preset + " has no case here; `occbench list --preset " +
+                                     o.preset + "` names those of the whole suite");
 
   const auto selects = benchmark_filter(o.benchmark_filter);
   if (std::ranges::none_of(specs, [&](const CaseSpec& spec) { return selects(spec.id()); }))

@@ -28,9 +28,13 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   const CLI::AsNumberWithUnit in_seconds(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
                                          CLI::AsNumberWithUnit::UNIT_REQUIRED);
-  auto* preset = command.add_option("--preset", o->preset, "quick (under 15 s on an H200), standard or full")
-                     ->type_name("PRESET:{quick,standard,full}")
-                     ->capture_default_str();
+  auto* preset =
+      command
+          .add_option("--preset", o->preset,
+                      "quick (under 15 s on an H200), standard or full; burn-in: what tells an odd "
+                      "card of a cluster best")
+          ->type_name("PRESET:{quick,standard,full,burn-in}")
+          ->capture_default_str();
   auto* experiment =
       command
           .add_option("--experiment", o->experiments, "Only these, separated by commas; see `occbench list`")
@@ -128,14 +132,15 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
       ->check(CLI::Range(1.0, 1e6));
   command.add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command.allow_extras();
-  command.footer(benchmark_flags_help() +
-                 "\n\n"
-                 "Example\n"
-                 "  occbench run --preset quick\n"
-                 "  occbench run --experiment registers,spilling --output my-run\n"
-                 "  occbench run --device model:h200\n"
-                 "  occbench run --device all --output node7\n"
-                 "  srun --ntasks-per-node=8 occbench run --task-device auto --output burn-in");
+  command.footer(
+      benchmark_flags_help() +
+      "\n\n"
+      "Example\n"
+      "  occbench run --preset quick\n"
+      "  occbench run --experiment registers,spilling --output my-run\n"
+      "  occbench run --device model:h200\n"
+      "  occbench run --device all --output node7\n"
+      "  srun --ntasks-per-node=8 occbench run --preset burn-in --task-device auto --output fleet");
   return o;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Made-up fleets: burn-in folders of many cards that lie as far apart as measured ones, and a few odd ones.
 
-The rows are the cases of the committed H200 run that move least by themselves: `steady` of spread.json.
+The rows are the cases of preset burn-in, as the committed H200 run has them.
 A card's whole resources are normal with the standard deviation that spread.json has from card to card. Each
 case has besides what two cards' cases had. Both come from the few cards that spread.json names.
 
@@ -27,7 +27,7 @@ import pandas as pd
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parent))
-from made_up import newest_run
+from made_up import REPOSITORY, newest_run
 from million import timed
 from occbench_tools import fleet
 from occbench_tools.fleet import judge
@@ -66,7 +66,7 @@ def made(cards: int, seed: int, odd: int | dict[int, tuple[str, float]] = 0) -> 
     chance = np.random.default_rng(seed)
     known = spread()
     table = pd.read_csv(newest_run("nvidia-h200") / "cases.csv", dtype=str, keep_default_na=False)
-    of_case = {case: name for name, cases in known["steady"].items() for case in cases}
+    of_case = pd.read_csv(REPOSITORY / "benchmarks/burn_in.csv", index_col="case_id")["resource"].to_dict()
     table = table[table["case_id"].isin(of_case)].reset_index(drop=True)
     resource = table["case_id"].map(of_case)
     whole = {name: chance.normal(0, told["cards"], cards) for name, told in known["resources"].items()}

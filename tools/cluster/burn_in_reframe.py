@@ -22,7 +22,7 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
     valid_prog_environs: ClassVar = ["*"]
     descr = "Which GPU is odd"
     num_tasks = 4
-    words = variable(str, value="--preset quick")
+    words = variable(str, value="--preset burn-in")
     against = variable(str, value="")
     # At most 1 % from the fleet's middle, which counts as nothing: `fleet check` tells no less.
     reference: ClassVar = {"*": {"largest_change": (0, None, 0.01, "ratio")}}

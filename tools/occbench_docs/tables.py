@@ -67,14 +67,15 @@ def of_probes() -> str:
 def of_fleet_spread() -> str:
     """What `fleet check` knows of good cards before it has seen a fleet."""
     known = spread()
-    steady = known["steady"]
+    with (DOCS.parent / "benchmarks/burn_in.csv").open(encoding="utf-8", newline="") as file:
+        cases = Counter(row["resource"] for row in csv.DictReader(file))
     rows = [
-        [name, *(f"{100 * told[one]:.2f} %" for one in ("cards", "reruns")), str(len(steady.get(name, [])))]
+        [name, *(f"{100 * told[one]:.2f} %" for one in ("cards", "reruns")), str(cases[name])]
         for name, told in known["resources"].items()
     ]
     cards = Counter(card.rpartition(" ")[0] for card in known["cards"])
     of = " and ".join(f"{count} {name}" for name, count in cards.items())
-    head = ["resource", f"from card to card, {of}", "from run to run", "cases"]
+    head = ["resource", f"from card to card, {of}", "from run to run", "cases of burn-in"]
     return table(head, rows)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench fleet check DIR: which cards, hosts or racks of a cluster are odd, in what, and by how much?
-occbench fleet cases: the cases that tell an odd card best, as `occbench run --benchmark_filter` takes them.
 
 DIR holds folders of results at any depth, best as DIR/HOST/UUID. judge.py says how it decides.
 Exit 0 every folder was judged and nothing is odd, 1 something is, or could not be judged, 2 the words of the
@@ -26,13 +25,9 @@ def parser() -> argparse.ArgumentParser:
         "occbench fleet check burn-in --labels racks.csv",
     )  # fmt: skip
     words.add_argument(
-        "action", metavar="ACTION", choices=("check", "cases"),
-        help="check: name the odd cards below DIR. cases: print the cases that tell them best, for"
-        " `occbench run --benchmark_filter`",
+        "action", metavar="ACTION", choices=("check",), help="check: name the odd cards below DIR"
     )  # fmt: skip
-    words.add_argument(
-        "folder", metavar="DIR", type=Path, nargs="?", help="holds one folder per card, at any depth"
-    )
+    words.add_argument("folder", metavar="DIR", type=Path, help="holds one folder per card, at any depth")
     words.add_argument(
         "--reference", metavar="RUN", type=Path, help="a good card's run: hold each card against it"
     )
@@ -56,13 +51,6 @@ def main(arguments: list[str] | None = None) -> int:
     options = words.parse_args(arguments)
     if not 0 < options.threshold < 100:
         words.error("argument --threshold: a percentage above 0 and below 100")
-    if (options.action == "check") != (options.folder is not None):
-        words.error("check takes a DIR, and cases takes none")
-    if options.action == "cases":
-        from occbench_tools.fleet.spread import benchmark_filter
-
-        print(benchmark_filter())
-        return 0
     from occbench_tools.fleet.check import check  # what reads much is loaded when it is needed
     from occbench_tools.fleet.labels import read_labels
     from occbench_tools.fleet.show import shown

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far good cards of one kind lie apart, by resource: python -P -m occbench_tools.fleet.spread RUN...
+"""How far good cards of one kind lie apart: python -P -m occbench_tools.fleet.spread RUN... [--cases FILE]
 
-Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes spread.json's content:
+Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes to FILE the cases that are
+steadiest on all cards besides their resource, which tell an odd card best: benchmarks/burn_in.csv, the cases
+of `occbench run --preset burn-in`. Prints spread.json's content:
   cards         name and UUID of each
   resources     by resource: `cards`, standard deviation of a whole resource from card to card; `reruns`, the
                 same from run to run; `cases`, quantiles of what a case has besides its resource (log scale).
                 Of the cases that are steadiest on cards of the other kinds.
-  steady        by resource: the cases that are so on all cards, which tell an odd card best
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,22 +36,6 @@ FILE = Path(__file__).with_name("spread.json")
 def spread() -> dict[str, Any]:
     """What spread.json says."""
     return json.loads(FILE.read_text(encoding="utf-8"))
-
-
-def benchmark_filter() -> str:
-    """The steady cases as a regular expression that matches no other."""
-    return f"^({any_of({case for cases in spread()['steady'].values() for case in cases})})$"
-
-
-def any_of(words: set[str]) -> str:
-    """What they begin with alike stands once: `occbench run` takes 4 KiB."""
-    parts = []
-    for _, group in itertools.groupby(sorted(words), key=lambda word: word[:1]):
-        alike = list(group)
-        first = os.path.commonprefix(alike)  # noqa: RUF071 - sign by sign, as is meant
-        rest = {word[len(first) :] for word in alike}
-        parts.append(re.sub(r"[.+]", r"[\g<0>]", first) + (f"({any_of(rest)})" if len(rest) > 1 else ""))
-    return "|".join(parts)
 
 
 def measures(run: Folder) -> pd.DataFrame:
@@ -104,8 +87,11 @@ def steadiest(pairs: list[Pair], resource: str) -> list[str]:
     return sorted(pd.concat(moved, axis=1, join="inner").mean(axis=1).nsmallest(STEADY).index)
 
 
-def of_runs(runs: list[Folder]) -> dict[str, Any]:
-    """Raises ValueError where no two runs are of two cards of one kind, for two kinds."""
+def of_runs(runs: list[Folder]) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The content of spread.json, and by resource the steadiest cases.
+
+    Raises ValueError where no two runs are of two cards of one kind, for two kinds.
+    """
     pairs = pairs_of(runs)
     if len({pair.kind for pair in pairs if not pair.reruns}) < 2:
         raise ValueError("two cards each of two kinds are needed: the cases are chosen on the other kind")
@@ -134,7 +120,7 @@ def of_runs(runs: list[Folder]) -> dict[str, Any]:
             "cases": [shortened(value) for value in pd.concat(rest).quantile(QUANTILES)],
         }
     cards = sorted({f"{run.env['gpu']['name']} {run.env['gpu']['uuid']}" for run in runs})
-    return dict(cards=cards, resources=resources, steady=steady)
+    return dict(cards=cards, resources=resources), steady
 
 
 def shortened(value: float) -> float:
@@ -144,9 +130,14 @@ def shortened(value: float) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description="How far good cards of one kind lie apart.")
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path)
-    runs = [read_folder(path, samples=False) for path in parser.parse_args().runs]
-    json.dump(of_runs(runs), sys.stdout, indent=1)
+    parser.add_argument("--cases", metavar="FILE", type=Path, help="gets a line for each of the steadiest")
+    options = parser.parse_args()
+    known, steady = of_runs([read_folder(path, samples=False) for path in options.runs])
+    json.dump(known, sys.stdout, indent=1)
     print()
+    if options.cases:
+        lines = [f"{case},{resource}\n" for resource, cases in steady.items() for case in cases]
+        options.cases.write_text("".join(["case_id,resource\n", *lines]), encoding="utf-8")
     return 0
 
 

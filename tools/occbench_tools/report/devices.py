@@ -40,6 +40,7 @@ def bought(rows: pd.DataFrame, old: Run, new: Run) -> str:
     said = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
     svg = base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env))).decode()
     picture = f'<img class="devices" alt="{html(said)}" src="data:image/svg+xml;base64,{svg}">'
+    picture = f'<div class="scroll">{picture}</div>'
     return f'<p class="lead">{html(said)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
 
 
