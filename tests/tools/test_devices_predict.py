@@ -14,9 +14,10 @@ pytest.importorskip("rich")
 import made_up
 import numpy as np
 import pandas as pd
+import programs
 from occbench_tools import compare
 from occbench_tools.compare.align import align
-from occbench_tools.devices import bought, features, predict, profiles
+from occbench_tools.devices import bought, features, launched, predict, profiles
 from occbench_tools.folder import read_folder
 
 OLD, NEW = (made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200"))
@@ -93,6 +94,41 @@ def test_a_profile_of_ncu(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(NEW), str(OLD), "--predict-for", str(RAW), "--format", "csv"]) == 0
     head, row = capsys.readouterr().out.splitlines()
     assert head == "kernel,launches,time_s,dram,speedup,low,high,known" and row.endswith("True")
+
+
+NAMES = {  # as ncu has it; as attach has it
+    "void at::native::<unnamed>::sum<(int)512, (bool)1, float>(const float *, unsigned long)":
+        "void at::native::(anonymous namespace)::sum<512, true, float>(float const*, unsigned long)",
+    "copy(int)": "copy(int)",
+    "flat": "flat",
+    "void apply<op(float)::lambda<1>, 4>(int *)": "void apply<op(float)::lambda<1>, 4>(int*)",
+}  # fmt: skip
+
+
+def test_names_of_ncu_and_of_attach_meet() -> None:
+    assert [launched.plain(name) for name in NAMES] == [launched.plain(name) for name in NAMES.values()]
+    assert len({launched.plain(name) for name in NAMES}) == len(NAMES)
+
+
+def test_launches_of_the_whole_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of kernels, launches and times are the program's; what the profile lacks is unknown."""
+    program = programs.write(tmp_path / "attached")
+    file = tmp_path / "plain.csv"
+    file.write_text("kernel,time_s,dram_percent\nneeds<float>,9,88\nflat,9,12\nother,9,5\n")
+    words = [str(OLD), str(NEW), "--predict-for", str(file), "--format", "json", "--launches-of"]
+    assert compare.main([*words, str(program)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    needs, flat, *rest = found["kernels"]
+    assert needs["kernel"] == "void needs<float>(int*, float)"
+    assert (needs["launches"], needs["dram"]) == (100, 0.88)
+    assert flat["time_s"] == pytest.approx(100e-3) and not any(one["known"] for one in rest)
+    assert len(rest) == len(programs.PROGRAM) - 2
+    assert found["known_share_of_time"] == pytest.approx(0.3 / sum(one["time_s"] for one in found["kernels"]))
+    file.write_text("kernel,time_s,dram_percent\nother,9,5\n")
+    assert compare.main([*words, str(program)]) == 4
+    assert "launched no kernel of the profile" in capsys.readouterr().err
+    assert compare.main([*words, str(tmp_path / "none")]) == 4
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 BAD = {

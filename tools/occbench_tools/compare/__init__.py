@@ -66,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
         "CSV of ncu, .ncu-rep, or a CSV with kernel, time_s and dram_percent",
     )  # fmt: skip
     words.add_argument(
+        "--launches-of", metavar="FOLDER", type=Path,
+        help="of `occbench attach`: --predict-for takes launches and times from it, the rest from PROFILE",
+    )  # fmt: skip
+    words.add_argument(
         "--export-benchmark", metavar="FILE",
         type=Path, help="Google Benchmark JSON: FILE-base.json, FILE-1.json, ... for its tools/compare.py",
     )  # fmt: skip
@@ -95,7 +99,7 @@ def predict(options: argparse.Namespace) -> int:
 
     runs = [read(path, samples=False) for path in (options.base, *options.candidates)]
     width = columns(options.width)
-    sys.stdout.write(predicted.text(*runs, options.predict_for, options.format, width))
+    sys.stdout.write(predicted.text(*runs, options.predict_for, options.launches_of, options.format, width))
     return 0
 
 
@@ -185,6 +189,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = words.parse_args(arguments)
     if options.threshold is not None and not 0 < options.threshold < 100:
         words.error("argument --threshold: a percentage above 0 and below 100")
+    if options.launches_of and not options.predict_for:
+        words.error("argument --launches-of: is of --predict-for")
     gc.disable()  # what is read lives to the end, and looking for cycles in it takes a twentieth of the time
     try:
         if any(map(is_attached, (options.base, *options.candidates))):

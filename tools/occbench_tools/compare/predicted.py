@@ -12,19 +12,21 @@ from occbench_tools.command import Refused
 from occbench_tools.compare.align import align
 from occbench_tools.compare.bought import times
 from occbench_tools.compare.digest import counted, gpu
-from occbench_tools.devices import bought, features, predict, profiles
+from occbench_tools.devices import bought, features, launched, predict, profiles
 from occbench_tools.escape import as_json, csv
 from occbench_tools.folder import Folder
 from occbench_tools.import_ncu import NotNcu
+from occbench_tools.lines import reason
 from occbench_tools.screen import aligned, digits, wrapped
 
 ROWS = 30  # kernels of the table: those that take longest
 
 
-def table_of(old: Folder, new: Folder, profile: Path) -> pd.DataFrame:
+def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> pd.DataFrame:
     """A row per kernel, longest first: kernel, launches, time_s, dram, speedup, low, high, known.
 
-    Raises Refused, and OSError where the profile cannot be read.
+    attached: the folder of `occbench attach` whose launches count. Raises Refused, and OSError where the
+    profile cannot be read.
     """
     pairs, _ = align(old.valid, new.valid, False)
     cases = bought.pairs_of(old.valid, new.valid, pairs)
@@ -32,8 +34,12 @@ def table_of(old: Folder, new: Folder, profile: Path) -> pd.DataFrame:
         raise Refused(2, f"{old.path} and {new.path} have no case in common")
     try:
         kernels = profiles.kernels_of(profile, old.env["gpu"])
+        if attached:
+            kernels = launched.with_launches(kernels, attached)
     except NotNcu as error:
         raise Refused(4, str(error)) from None
+    except (OSError, ValueError) as error:
+        raise Refused(4, reason(attached or profile, error)) from None
     told = kernels["dram"].notna()
     if not told.any():
         raise Refused(4, f"{profile}: no kernel's share of DRAM; ncu's metric is dram__throughput")
@@ -87,9 +93,9 @@ def screen(old: Folder, new: Folder, table: pd.DataFrame, width: int) -> list[st
     return lines
 
 
-def text(old: Folder, new: Folder, profile: Path, form: str, width: int) -> str:
+def text(old: Folder, new: Folder, profile: Path, attached: Path | None, form: str, width: int) -> str:
     """In a format of the command: table, csv or json. Raises Refused, OSError."""
-    table = table_of(old, new, profile)
+    table = table_of(old, new, profile, attached)
     if form == "csv":
         return csv(table)
     if form == "json":

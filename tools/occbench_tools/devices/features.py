@@ -11,10 +11,15 @@ import pandas as pd
 SMEM_RESERVED, L1_BYTES = 1024, 256 * 1024  # per block, and of an SM with its shared memory (Hopper)
 # What a profile may say as well, each with the row's own meaning; `dram` must be there.
 SHARED = (
-    "dram", "issue", "fma", "tensor", "occupancy", "achieved", "registers", "grid", "local_bytes",
+    "dram", "issue", "fma", "tensor", "occupancy", "achieved", "registers", "grid", "starts", "local_bytes",
 )  # fmt: skip
 MODELLED = ("latency", "issue", "pipe", "register port", "L1", "shared memory", "L2", "DRAM", "tail")
 OWN_LEVEL = ("l1", "shared_memory")  # ceilings whose bytes_per_launch are not DRAM's
+
+
+def starts(blocks: pd.Series, seconds: pd.Series, sms: int) -> pd.Series:
+    """Blocks that begin on an SM in a second: a GPU deals no more, whatever its memory (log scale)."""
+    return np.log2(blocks / seconds / sms)
 
 
 def of_rows(rows: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
@@ -36,6 +41,8 @@ def of_rows(rows: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
     said["achieved"] = rows["occupancy_achieved"].fillna(rows["occupancy_theoretical"])
     said["registers"] = rows["registers_per_thread"]
     said["grid"] = (rows["grid_size"] / sms).clip(upper=1)
+    said["starts"] = starts(rows["grid_size"], rows["time_median_s"], sms)
+    said["waves"] = np.log2(rows["waves"])
     said["local_bytes"] = np.log1p(rows["local_bytes"])
     # Spills: what the resident threads hold of them, against what L1 and L2 can keep, and how often it moves.
     spilled = rows["local_bytes"] * threads

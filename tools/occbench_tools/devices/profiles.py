@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from occbench_tools.devices.features import SHARED
+from occbench_tools.devices.features import SHARED, starts
 from occbench_tools.import_ncu import LABELS, NotNcu, number
 from occbench_tools.sent import read_sent
 
@@ -140,11 +140,14 @@ def per_kernel(launches: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
     if peak and {"read_bytes", "write_bytes"} <= set(table):
         moved = (table["read_bytes"] + table["write_bytes"]) / table["time_s"] / peak
         table["dram"] = table["dram"].fillna(moved)
+    table["launches"] = table["launches"].fillna(1) if "launches" in table else 1
     if "grid_size" in table:
-        table["grid"] = (table["grid_size"] / (gpu.get("sm_count") or 1)).clip(upper=1)
+        sms = gpu.get("sm_count") or 1
+        table["grid"] = (table["grid_size"] / sms).clip(upper=1)
+        blocks = (table["grid_size"] * table["launches"]).where(table["grid_size"] > 0)
+        table["starts"] = starts(blocks, table["time_s"], sms)
     if "local_bytes" in table:
         table["local_bytes"] = np.log1p(table["local_bytes"])
-    table["launches"] = table["launches"].fillna(1) if "launches" in table else 1
     fields = [name for name in SHARED if name in table]
     weights = table["time_s"]
     sums = table[fields].mul(weights, axis=0).groupby(table["kernel"]).sum(min_count=1)

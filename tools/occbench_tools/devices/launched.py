@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A profile's kernels with the launches and times of the whole program, as `occbench attach` saw it.
+
+A profiler sees few launches and slows the others down; attach sees every launch, and no DRAM. The two are
+joined by the kernels' names, which ncu and the C++ library spell differently.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from occbench_tools.attached.folder import read_attached
+from occbench_tools.devices.features import SHARED
+from occbench_tools.import_ncu import NotNcu
+
+UNNAMED = re.compile(r"\(anonymous namespace\)|<unnamed>")
+CAST = re.compile(r"\((?:(?:un)?signed )?(?:bool|char|short|int|long|long long)\)")  # ncu's: (int)128
+SUFFIX = re.compile(r"(?<=\d)[ul]+\b")  # the C++ library's: 128ul
+
+
+def plain(name: str) -> str:
+    """What both spellings of a kernel's name have in common: no result, no arguments, no casts, no blanks."""
+    name = SUFFIX.sub("", CAST.sub("", UNNAMED.sub("{}", name.strip()))).removeprefix("void ")
+    if name.endswith(")"):
+        depth = 0
+        for at in range(len(name) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(name[at], 0)
+            if depth == 0:
+                name = name[:at]
+                break
+    return name.replace("true", "1").replace("false", "0").replace(" ", "")
+
+
+def with_launches(kernels: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """The rows of profiles.kernels_of() as the program launched them, longest first.
+
+    A kernel that the profile lacks has no DRAM share; one that the program did not launch has no row. Raises
+    OSError, ValueError, and NotNcu where no kernel is in both.
+    """
+    program = read_attached(folder).kernels
+    program = program[program["time_total_s"] > 0]
+    names = program["kernel"].map(plain)
+    known = kernels.assign(name=kernels["kernel"].map(plain)).drop_duplicates("name").set_index("name")
+    if not names.isin(known.index).any():
+        raise NotNcu(f"{folder}: launched no kernel of the profile")
+    told = program.groupby(names, sort=False).agg(
+        kernel=("kernel", "first"), launches=("launches", "sum"), time_s=("time_total_s", "sum")
+    )
+    found = told.join(known[list(SHARED)]).sort_values("time_s", ascending=False, kind="stable")
+    return found.reset_index(drop=True)
