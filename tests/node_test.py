@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import unittest
+from unittest import mock
 
 from command import OCCBENCH, content, occbench, on_device, rows, validated, working_folder
 
@@ -54,6 +55,7 @@ class Node(unittest.TestCase):
             ("--device", "MIG-1,MIG-1"): (2, "names MIG-1 twice"),
             ("--device", "all"): (3, ""),
             ("--device", "0,2"): (3, ""),
+            ("--device", "MIG-1"): (3, ""),
             ("--device", "model:h100,model:h200", "--case", "a"): (2, "--case is of one run"),
             ("--device", "all", "--benchmark_out=a.json"): (2, "--benchmark_out is one file"),
         }
@@ -86,8 +88,76 @@ class Node(unittest.TestCase):
             self.assertEqual(out.count(b": ended with 143"), 2)
 
 
+TASK = ("run", "--preset", "quick", "--experiment", "waves", "--task-device", "auto", "--output", "fleet")
+RANK_0 = {"LOCAL_RANK": "0"}
+# Environment, further words, exit code, and a part of the one line.
+NO_TASK = (
+    ({}, (), 2, "--task-device: no launcher says which task this is"),
+    ({"LOCAL_RANK": "x"}, (), 2, "LOCAL_RANK='x' is no local rank"),
+    (RANK_0, (), 3, "local rank 0 on k1 has no GPU: "),
+    (RANK_0, ("--device", "0"), 2, "--task-device takes the task's own GPU"),
+    (RANK_0, ("--device", "model:h100,model:h200"), 2, "--task-device is of one run"),
+    (RANK_0, ("--resume", "fleet"), 2, "excludes"),
+)
+LAUNCHERS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
+
+
+class Tasks(unittest.TestCase):
+    """Of a launcher, whose variables alone count."""
+
+    def setUp(self) -> None:
+        others = {name: "" for name in (*LAUNCHERS, "JOB_COMPLETION_INDEX", "SLURMD_NODENAME")}
+        patched = mock.patch.dict(os.environ, others | {"NODE_NAME": "k1"})
+        patched.start()
+        self.addCleanup(patched.stop)
+        for name in others:
+            del os.environ[name]
+
+    def test_tasks_that_cannot_run(self) -> None:
+        with working_folder() as folder:
+            for environment, words, code, said in NO_TASK:
+                with self.subTest(said), mock.patch.dict(os.environ, environment):
+                    done = occbench(*TASK, *words, gpu=False)
+                    self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                    self.assertIn(said, done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertEqual(content(folder), {})
+
+    def test_a_task_begun_again_goes_on_and_another_preset_does_not(self) -> None:
+        with working_folder() as folder, mock.patch.dict(os.environ, RANK_0):
+            for _ in range(2):
+                self.assertEqual(occbench(*TASK, "--device", "model:h200", gpu=False).returncode, 0)
+            self.assertEqual([p.name for p in (folder / "fleet/k1").iterdir()], ["model-h200-0"])
+            done = occbench(*TASK, "--preset", "full", "--device", "model:h200", gpu=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("holds a run of preset quick, and not full; name another --output", done.stderr)
+
+    def test_two_tasks_on_one_gpu(self) -> None:
+        """The second is told so in one line, and the first is whole."""
+        words = [OCCBENCH, *TASK, "--device", "model:h200", "--preset", "standard"]
+        with working_folder() as folder, mock.patch.dict(os.environ, RANK_0):
+            with subprocess.Popen(
+                words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            ) as first:
+                while not list(folder.glob("fleet/k1/*/env.json")):
+                    time.sleep(0.01)
+                second = subprocess.run(words, capture_output=True, text=True)
+                self.assertEqual(second.returncode, 4, second.stderr)
+                self.assertEqual(second.stderr.count("\n"), 1, second.stderr)
+                first.communicate()
+            self.assertEqual(first.returncode, 0)
+            self.assertEqual(validated(folder / "fleet/k1/model-h200-0").returncode, 0)
+
+
 @on_device
 class OnDevice(unittest.TestCase):
+    def test_more_ranks_than_gpus(self) -> None:
+        with working_folder() as folder, mock.patch.dict(os.environ, {"LOCAL_RANK": "999"}):
+            done = occbench(*TASK)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("no GPU for local rank 999 (LOCAL_RANK)", done.stderr)
+            self.assertEqual(content(folder), {})
+
     def test_all(self) -> None:
         """A folder for each GPU, by its UUID."""
         with working_folder() as folder:

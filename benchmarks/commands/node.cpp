@@ -116,6 +116,12 @@ bool asks_for_several(const std::string& device) {
   return !device.starts_with(model) || !std::filesystem::exists(device.substr(model.size()), error);
 }
 
+void take_instance(RunOptions& o) {
+  if (!o.device.starts_with(mig)) return;
+  setenv("CUDA_VISIBLE_DEVICES", o.device.c_str(), 1);
+  o.device = "0";
+}
+
 std::vector<Place> places_of(const std::string& device, const std::vector<Device>& here) {
   std::vector<Place> places;
   const auto add = [&](const Device& d) {

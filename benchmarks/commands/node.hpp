@@ -21,6 +21,9 @@ struct Place {
 /// Whether `--device` asks for more than one: `all`, or a list with commas.
 bool asks_for_several(const std::string& device);
 
+/// One MIG instance by its UUID becomes the only GPU that this process sees. Before CUDA is asked for anything.
+void take_instance(RunOptions& o);
+
 /// The devices of such a list. GPUs are looked up in `here`; models, and MIG instances by their UUID, which
 /// one process sees one of, are taken as they are named. Throws UserError for one that is not there, and for
 /// a GPU named twice.

@@ -174,6 +174,7 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
       throw UserError(Exit::usage, "--benchmark_out is one file, and --device asks for several runs");
     return run_on_each(o);
   }
+  take_instance(o);
   if (!o.task_device.empty()) take_task_device(o);
   const auto resumed_environment =
       o.resume.empty() ? std::nullopt : std::optional(Recorder::environment_of(o.resume));
