@@ -53,6 +53,19 @@ def test_experiments_left_out(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     assert (found["error"] <= 0.05).mean() > (alone["error"] <= 0.05).mean()
 
 
+def test_the_share_of_dram_is_the_counted_one_where_there_is_one(
+    cases: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    rows, known = cases
+    gpu = dict(dram_bytes_per_s_theoretical=2e12)
+    counted = rows.assign(dram_read_bytes=1e9 * rows["time_median_s"], dram_write_bytes=np.nan)
+    counted.loc[counted.index[0], "dram_write_bytes"] = 3e9 * counted["time_median_s"].iloc[0]
+    found = features.of_rows(counted, gpu)["dram"]
+    assert found.iloc[0] == pytest.approx(0.002)
+    assert found.iloc[1:].tolist() == features.of_rows(rows, gpu)["dram"].iloc[1:].tolist()
+    assert known["dram"].max() > 0.9
+
+
 def test_what_the_suite_has_nothing_like(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     rows, known = cases
     shared = known[list(features.SHARED)]

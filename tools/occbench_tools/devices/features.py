@@ -33,7 +33,10 @@ def of_rows(rows: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
     own_level = rows["ceiling_kind"].isin(OWN_LEVEL)
     share = rows["percent_of_ceiling"] / 100
     said = pd.DataFrame(index=rows.index)
-    said["dram"] = (rows["bytes_per_launch"] / rows["time_median_s"] / peak).mask(own_level, 0).clip(0, 1.2)
+    # Counted where the run has counters, as a profile's is: spills and what the caches kept are in it.
+    moved = rows["dram_read_bytes"] + rows["dram_write_bytes"]
+    moved = moved.fillna(rows["bytes_per_launch"].mask(own_level, 0))
+    said["dram"] = (moved / rows["time_median_s"] / peak).clip(0, 1.2)
     said["issue"], said["fma"], said["tensor"] = (
         rows[f"{name}_active"] for name in ("issue", "fma", "tensor")
     )
