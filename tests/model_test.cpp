@@ -239,11 +239,11 @@ TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
       if (each["name"] == name) return each["of"];
     return "its own";
   };
-  const auto h100 = assumed(model_parameters("h100").content);
-  EXPECT_EQ(of(h100, "branch"), "NVIDIA H200") << "a parameter";
-  EXPECT_EQ(of(h100, "special_latency"), "NVIDIA H200") << "a fact";
-  EXPECT_EQ(of(h100, "dram_read_bandwidth"), "its own") << "published";
-  EXPECT_EQ(of(h100, "line_bytes"), "its own") << "every GPU's";
+  const auto a100 = assumed(model_parameters("a100").content);
+  EXPECT_EQ(of(a100, "branch"), "NVIDIA H200") << "a parameter";
+  EXPECT_EQ(of(a100, "special_latency"), "NVIDIA H200") << "a fact";
+  EXPECT_EQ(of(a100, "dram_read_bandwidth"), "its own") << "published";
+  EXPECT_EQ(of(a100, "line_bytes"), "its own") << "every GPU's";
   const auto own = assumed(model_parameters("h200").content);
   EXPECT_EQ(of(own, "special_latency"), "its own");
   EXPECT_EQ(of(own, "memory_queue"), "NVIDIA RTX A6000");
@@ -256,7 +256,7 @@ TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
   }
   const ModelSession session(h200(), {}, millisecond);
   EXPECT_EQ(environment(session, {})["assumed"], nlohmann::json::array()) << "nothing was predicted";
-  EXPECT_EQ(environment(session, {.parameters = model_parameters("h100").to_json()})["assumed"], h100);
+  EXPECT_EQ(environment(session, {.parameters = model_parameters("a100").to_json()})["assumed"], a100);
 }
 
 // --- The parameters files
@@ -288,6 +288,24 @@ TEST(ParameterFiles, MaySayThatAValueIsNotKnown) {
   EXPECT_EQ(parse_parameters(json.dump(), "p.json").values.bulk_copy_latency_s, 0);
 }
 
+TEST(ParameterFiles, SayWhatSourcesSpan) {
+  auto json = whole();
+  json["parameters"]["l2_latency"].update({{"low", 200}, {"high", 400}});
+  json["parameters"]["branch"]["low"] = nullptr;
+  const ParameterFile file = parse_parameters(json.dump(), "p.json");
+  EXPECT_EQ(file.ranges.low.l2_latency_cycles, 200);
+  EXPECT_EQ(file.ranges.high.l2_latency_cycles, 400);
+  EXPECT_EQ(file.ranges.low.branch_cycles, 0);
+  EXPECT_EQ(file.ranges.high.branch_cycles, 0);
+  for (const std::string& name : parameter_devices()) {
+    const ParameterFile known = model_parameters(name);
+    for (const theory::ParameterField& f : theory::parameter_fields()) {
+      EXPECT_LE(known.ranges.low.*f.value, known.values.*f.value) << name << ": " << f.name;
+      EXPECT_EQ(known.ranges.low.*f.value > 0, known.ranges.high.*f.value > 0) << name << ": " << f.name;
+    }
+  }
+}
+
 TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   const auto but = [](const std::function<void(nlohmann::json&)>& change) {
     auto json = whole();
@@ -297,6 +315,10 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   const auto parameter = [](nlohmann::json& json, const char* name) -> nlohmann::json& {
     return json["parameters"][name];
   };
+  EXPECT_EQ(but([&](auto& j) { parameter(j, "branch")["low"] = 9e4; }),
+            "p.json: parameter 'branch': its 'low' and its value are the wrong way round");
+  EXPECT_EQ(but([&](auto& j) { parameter(j, "dram_latency")["high"] = 330; }),
+            "p.json: parameter 'dram_latency': its 'high' is 330.0 s, which no device is near to");
   EXPECT_EQ(refusal("{").find("p.json: is not JSON: "), 0u) << refusal("{");
   EXPECT_EQ(refusal("[1]"), "p.json: is not a JSON object");
   EXPECT_EQ(refusal("{}"), "p.json: 'format' is missing");
@@ -329,7 +351,7 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
                   ", and must be greater than 0 (or null: not known)");
   // nanoseconds where seconds belong: a simulation would take forever
   EXPECT_EQ(but([&](auto& j) { parameter(j, "dram_latency")["value"] = 330; }),
-            "p.json: parameter 'dram_latency': is 330 s, which no device is near to");
+            "p.json: parameter 'dram_latency': is 330.0 s, which no device is near to");
   for (const nlohmann::json& value : {nlohmann::json(true), nlohmann::json("fast")})
     EXPECT_EQ(but([&](auto& j) { parameter(j, "launch")["value"] = value; }),
               "p.json: parameter 'launch': 'value' is " + value.dump() + ", which is not of its type");

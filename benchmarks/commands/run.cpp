@@ -67,6 +67,8 @@ Precision precision_of(Preset preset, double half_width) {
   return p;
 }
 
+constexpr std::size_t band_sets = 8;  // of parameters, beside their own values
+
 std::vector<Case> resolve_all(const std::vector<CaseSpec>& specs, const Runner& runner) {
   std::vector<Case> cases;
   for (const CaseSpec& spec : specs)
@@ -207,8 +209,15 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     return 0;
   }
 
+  std::vector<theory::Parameters> drawn;
+  if (o.bands) {
+    if (!target.parameters)
+      throw UserError(Exit::usage, "--bands goes with predictions, and nothing is known of " + device.name +
+                                       "; --parameters names what `occbench calibrate` wrote");
+    drawn = theory::drawn(target.parameters->values, target.parameters->ranges, band_sets);
+  }
   const Predictor predictor = [&](std::span<const Case> cases) {
-    return predict(cases, device, target.parameters->values);
+    return predict(cases, device, target.parameters->values, drawn);
   };
   const auto open = [&] { return open_runner(target, precision_of(preset, o.precision), o, predictor); };
   if (!o.case_ids.empty()) {
@@ -235,6 +244,7 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
                                    .counters = o.counters,
                                    .google_benchmark_version = google_benchmark_version(),
                                    .parameters = target.parameters ? target.parameters->to_json() : nullptr,
+                                   .bands = o.bands,
                                    .anonymous = o.anonymous};
   Recorder recorder = o.resume.empty()
                           ? Recorder::create(std::move(folder), environment(*runner, description))

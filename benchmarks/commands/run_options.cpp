@@ -59,6 +59,10 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
                                      "What `occbench calibrate` wrote, for the predictions beside the "
                                      "measurements (default: known GPUs' own)")
                          ->type_name("FILE");
+  auto* bands =
+      command.add_flag("--bands", o->bands,
+                       "Each prediction with its 90 % band, by the ranges of the parameters and the "
+                       "model's own error; takes nine times as long");
   auto* output = command.add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)")
                      ->type_name("FOLDER")
                      ->check(not_empty);
@@ -90,7 +94,7 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
       command.add_flag("--anonymous", o->anonymous,
                        "Leaves host, paths and the card's UUID out of the files, for results to send");
   for (auto* option :
-       {task_device, output, preset, experiment, seed, parameters, counters, precision, anonymous})
+       {task_device, output, preset, experiment, seed, parameters, bands, counters, precision, anonymous})
     resume->excludes(option);
   auto* these = command
                     .add_option("--case", o->case_ids,
@@ -139,6 +143,7 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
       "  occbench run --preset quick\n"
       "  occbench run --experiment registers,spilling --output my-run\n"
       "  occbench run --device model:h200\n"
+      "  occbench run --device model:a100 --experiment block_size --bands\n"
       "  occbench run --device all --output node7\n"
       "  srun --ntasks-per-node=8 occbench run --preset burn-in --task-device auto --output fleet");
   return o;

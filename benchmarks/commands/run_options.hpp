@@ -32,6 +32,7 @@ struct RunOptions {
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;
+  bool bands = false;
   std::string benchmark_filter;
 };
 

@@ -87,6 +87,7 @@ Target take_over(RunOptions& o, const nlohmann::json& env) try {
   o.seed = env.value("seed", o.seed);
   o.precision = env.value("/method/ci95_half_width_target"_json_pointer, o.precision);
   o.counters = env.value("counters", o.counters);
+  o.bands = env.value("bands", false);
   o.benchmark_filter = env.value("benchmark_filter", "");
   return t;
 } catch (const nlohmann::json::exception&) {

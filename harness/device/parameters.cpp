@@ -45,6 +45,13 @@ struct Plausible {
 constexpr Plausible plausible[] = {{"Hz", 1e8, 1e11},     {"cycle", 1e-2, 1e5}, {"byte/cycle", 1, 1e5},
                                    {"byte/s", 1e9, 1e15}, {"byte", 1, 1e9},     {"s", 1e-10, 1e-3}};
 
+void check_plausible(double value, std::string_view unit, const std::string& where, const std::string& name) {
+  for (const Plausible& p : plausible)
+    if (p.unit == unit && !(value >= p.least && value <= p.most))
+      fail(name, where + "is " + excerpt(Json(value).dump()) + " " + std::string(unit) +
+                     ", which no device is near to");
+}
+
 /// The value of one parameter, 0 where the file says null.
 double value_of(const Json& entry, const theory::ParameterField& f, const std::string& name) {
   const std::string where = "parameter '" + std::string(f.name) + "': ";
@@ -60,11 +67,20 @@ double value_of(const Json& entry, const theory::ParameterField& f, const std::s
   if (!(value > 0))
     fail(name, where + "is " + excerpt(entry["value"].dump()) +
                    ", and must be greater than 0 (or null: not known)");
-  for (const Plausible& p : plausible)
-    if (p.unit == unit && (value < p.least || value > p.most))
-      fail(name,
-           where + "is " + excerpt(entry["value"].dump()) + " " + unit + ", which no device is near to");
+  check_plausible(value, unit, where, name);
   return value;
+}
+
+/// One end of its range, "low" or "high"; 0 where the file has none.
+double end_of(const Json& entry, const char* end, const theory::ParameterField& f, double value,
+              const std::string& name) {
+  if (!entry.contains(end) || entry[end].is_null()) return 0;
+  const std::string where = "parameter '" + std::string(f.name) + "': ";
+  const auto found = field<double>(entry, end, name, where);
+  check_plausible(found, f.unit, where + "its '" + end + "' ", name);
+  if (value > 0 && (std::string_view(end) == "low" ? found > value : found < value))
+    fail(name, where + "its '" + end + "' and its value are the wrong way round");
+  return found;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -102,10 +118,13 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
   std::vector<std::string> missing;
   for (const theory::ParameterField& f : theory::parameter_fields()) {
     const auto entry = parameters.find(std::string(f.name));
-    if (entry == parameters.end())
+    if (entry == parameters.end()) {
       missing.emplace_back(f.name);
-    else
-      file.values.*f.value = value_of(*entry, f, name);
+      continue;
+    }
+    const double value = file.values.*f.value = value_of(*entry, f, name);
+    file.ranges.low.*f.value = end_of(*entry, "low", f, value, name);
+    file.ranges.high.*f.value = end_of(*entry, "high", f, value, name);
   }
   for (const auto& item : parameters.items())
     if (std::ranges::find(theory::parameter_fields(), item.key(), &theory::ParameterField::name) ==

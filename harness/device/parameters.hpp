@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/theory/bands.hpp"
 #include "harness/theory/parameters.hpp"
 
 namespace occbench {
@@ -21,6 +22,7 @@ struct ParameterFile {
   std::string device;          ///< "NVIDIA H200"
   std::string catalogue_name;  ///< "h200"
   theory::Parameters values;   ///< 0 where the file says null: not known, and why
+  theory::Ranges ranges;       ///< as `low` and `high` say; 0 where they say nothing
 
   /// For env.json, and back. The inverse throws as parse_parameters does, in the name of `where`.
   [[nodiscard]] nlohmann::json to_json() const { return {{"file", name}, {"content", content}}; }

@@ -13,6 +13,7 @@
 
 #include "harness/device/device.hpp"
 #include "harness/device/launch.hpp"
+#include "harness/theory/bands.hpp"
 #include "harness/theory/model.hpp"
 
 namespace occbench {
@@ -44,8 +45,9 @@ std::string_view to_string(Status status);
 /// What the model says of a case, or why it says nothing.
 struct Forecast {
   std::optional<theory::Prediction> prediction;
-  std::string why_not;  ///< one line when there is none: a parameter that is not known, say
-  int code_cc = 0;      ///< 10 x major + minor of the architecture whose machine code the model was told of
+  std::optional<theory::Band> band;  ///< of the time, where one was asked for
+  std::string why_not;               ///< one line when there is none: a parameter that is not known, say
+  int code_cc = 0;  ///< 10 x major + minor of the architecture whose machine code the model was told of
 };
 
 /// A case as this device can run it: theory, launch and work; or why it cannot run.

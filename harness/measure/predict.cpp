@@ -33,7 +33,8 @@ theory::LoopFacts facts_of(const Variant& v, double once) {
           .flow = v.flow};
 }
 
-Forecast predict_one(const Case& c, double once, const Device& device, const theory::Parameters& parameters) {
+Forecast predict_one(const Case& c, double once, const Device& device, const theory::Parameters& parameters,
+                     std::span<const theory::Parameters> drawn) {
   const Variant& v = *c.spec.variant;
   if (v.in_clusters) return {.why_not = "the network between the SMs of a cluster is outside the model"};
   const theory::Program* const program = machine_code(v, device.cc());
@@ -54,8 +55,14 @@ Forecast predict_one(const Case& c, double once, const Device& device, const the
                           .l2_bytes = device.l2_bytes,
                           .dram_bytes_per_s = device.dram_bytes_per_s};
   try {
-    return {.prediction = theory::predict(*program, facts_of(v, once), shape, chip, parameters),
-            .code_cc = described_cc(v, device.cc())};
+    const theory::LoopFacts facts = facts_of(v, once);
+    Forecast forecast{.prediction = theory::predict(*program, facts, shape, chip, parameters),
+                      .code_cc = described_cc(v, device.cc())};
+    std::vector<double> times;
+    for (const theory::Parameters& p : drawn)
+      times.push_back(theory::predict(*program, facts, shape, chip, p).time_s);
+    if (!times.empty()) forecast.band = theory::band(*forecast.prediction, times);
+    return forecast;
   } catch (const std::invalid_argument& e) {
     return {.why_not = e.what()};
   }
@@ -64,7 +71,8 @@ Forecast predict_one(const Case& c, double once, const Device& device, const the
 }  // namespace
 
 std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
-                              const theory::Parameters& parameters) {
+                              const theory::Parameters& parameters,
+                              std::span<const theory::Parameters> drawn) {
   std::vector<Forecast> forecasts(cases.size());
   Arena arena(arena_sizes(device.memory_bytes));  // no memory: works are read off it
   std::vector<double> once(cases.size());
@@ -73,7 +81,8 @@ std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++)
-      if (cases[i].status == Status::valid) forecasts[i] = predict_one(cases[i], once[i], device, parameters);
+      if (cases[i].status == Status::valid)
+        forecasts[i] = predict_one(cases[i], once[i], device, parameters, drawn);
   };
   std::vector<std::jthread> others;
   const std::size_t threads = std::min<std::size_t>(cases.size(), std::thread::hardware_concurrency());

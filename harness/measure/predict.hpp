@@ -10,8 +10,10 @@
 
 namespace occbench {
 
-/// Case by case, on all cores; each case is one that can be launched. Knows no measurement.
+/// Case by case, on all cores; each case is one that can be launched. Knows no measurement. `drawn`: sets of
+/// parameters, each of which makes a prediction of its own; a band goes over them. Empty: no band.
 std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
-                              const theory::Parameters& parameters);
+                              const theory::Parameters& parameters,
+                              std::span<const theory::Parameters> drawn = {});
 
 }  // namespace occbench

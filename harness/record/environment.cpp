@@ -157,6 +157,7 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
       {"gpu", gpu(runner.device())},
       {"machine_code", predicted_from(runner.device().cc())},
       {"parameters", run.parameters},
+      {"bands", run.bands},
       {"assumed", run.parameters.is_null() ? nlohmann::json::array() : assumed(run.parameters["content"])},
       {"method", method(runner)},
       {"disturbance", nlohmann::json::array()}};

@@ -22,6 +22,7 @@ struct RunDescription {
   std::vector<std::string> counters;  ///< groups asked for
   std::string google_benchmark_version;
   nlohmann::json parameters = nullptr;  ///< what the predictions were made with; null: nothing was predicted
+  bool bands = false;                   ///< predictions have one
   bool anonymous = false;               ///< neither host nor paths nor which card it was
 };
 

@@ -65,6 +65,13 @@ std::string predicted_rate(const CaseResult& r, double theory::Prediction::*time
   return p && (*p).*time_s > 0 && work > 0 ? number(work / (*p).*time_s) : "";
 }
 
+/// The same at one end of the band; the longest time is the lowest rate.
+std::string predicted_end(const CaseResult& r, double theory::Band::*time_s) {
+  const std::optional<theory::Band>& band = r.planned.forecast.band;
+  const double work = amount(r.work, unit_of(r.planned.spec.variant->ceiling));
+  return band && work > 0 ? number(work / (*band).*time_s) : "";
+}
+
 std::function<std::string(const CaseResult&)> slot_time(double SlotTime::*part) {
   return [part](const CaseResult& r) { return r.slot_time ? number((*r.slot_time).*part) : std::string(); };
 }
@@ -188,6 +195,8 @@ const std::vector<Column>& columns() {
       {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
       {"throughput", when(timed, [](R r) { return r.throughput; })},
       {"throughput_predicted", [](R r) { return predicted_rate(r, &theory::Prediction::time_s); }},
+      {"throughput_predicted_low", [](R r) { return predicted_end(r, &theory::Band::high_s); }},
+      {"throughput_predicted_high", [](R r) { return predicted_end(r, &theory::Band::low_s); }},
       {"bound_predicted",
        [](R r) {
          const auto& prediction = r.planned.forecast.prediction;

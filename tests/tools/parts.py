@@ -58,7 +58,7 @@ def lay(folder: Path, source: Path = RUN, env: dict[str, Any] | None = None,
         rows.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
     change = dict(env or {})
     gpu = run.env["gpu"] | change.pop("gpu", {})
-    said = run.env | dict(gpu=gpu, schema_version=NEWEST, disturbance=[]) | change
+    said = run.env | dict(gpu=gpu, schema_version=NEWEST, bands=False, disturbance=[]) | change
     (folder / "env.json").write_text(json.dumps(said), encoding="utf-8")
     return folder
 

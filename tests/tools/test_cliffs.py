@@ -324,7 +324,7 @@ BAD = {
     "finite number": lambda text: text.replace("1000000000000.0", "inf"),
     "above zero": lambda text: text.replace("1000000000000.0", "0"),
     "stands there twice": lambda text: text + text.splitlines(keepends=True)[-1],
-    "schema_version 9": lambda text: text.replace("\n5,", "\n9,"),
+    "schema_version 9": lambda text: text.replace("\n6,", "\n9,"),
     "lacks limiters": lambda text: text.replace(",limiters,", ",limits,"),
     "lacks status": lambda text: text.replace(",status,", ",state,"),
     "lacks family": lambda text: text.replace(",family,", ",kin,"),

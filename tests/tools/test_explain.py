@@ -225,7 +225,7 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
 def test_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "old", [made_up.cases()[0] | dict(schema_version=1)])
     assert explain.main([str(folder)]) == 4
-    assert "schema_version 1, and this tool reads 2 or 3 or 4 or 5" in capsys.readouterr().err
+    assert "schema_version 1, and this tool reads 2 or 3 or 4 or 5 or 6" in capsys.readouterr().err
 
 
 def test_missing_folder(tmp_path: Path) -> None:

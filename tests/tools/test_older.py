@@ -33,7 +33,7 @@ def test_what_a_name_said_becomes_columns() -> None:
     assert set(rows["curve"]) == {"two-operand-ilp4"} and set(rows["form"]) == {"two-operand-ilp*"}
 
 
-@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_every_tool_reads_it(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

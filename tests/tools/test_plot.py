@@ -24,7 +24,7 @@ from occbench_tools import NEWEST, experiments, explain, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
-from occbench_tools.plot.sheet import HIDDEN, MODEL
+from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
 from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
@@ -272,6 +272,25 @@ def test_the_model_is_a_grey_line(run: Path) -> None:
     assert not model_lines(plot.draw("shared_memory", modelled, env))
 
 
+@pytest.mark.parametrize("source", ["measured", "model"])
+def test_a_band_is_drawn_around_what_the_model_said(run: Path, source: str) -> None:
+    cases, env = read_folder(run)
+    rows = cases[cases["experiment"] == "shared_memory"].assign(source=source)
+    ends = {
+        f"throughput_predicted_{end}": by * rows["throughput"] for end, by in (("low", 0.9), ("high", 1.2))
+    }
+    figure = plot.draw("shared_memory", rows.assign(**ends), env)
+    assert "; band: 90 % of what it expects" in source_of(figure)
+    bands = [artist for artist in figure.axes[0].collections if artist.get_gid() == BAND]
+    lines = drawn(figure.axes[0])
+    assert len(bands) == len(lines) > 0
+    for band, line in zip(bands, lines, strict=True):
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert heights.min() == pytest.approx(0.9 * min(line.get_ydata()))
+        assert heights.max() == pytest.approx(1.2 * max(line.get_ydata()))
+    assert "band:" not in source_of(plot.draw("shared_memory", rows, env))
+
+
 def test_an_experiment_without_a_room(tmp_path: Path) -> None:
     """What no tool has heard of is drawn as it describes itself."""
     name = "of_tomorrow"
@@ -369,9 +388,9 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 def test_another_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "cases.csv").read_text()
-    (folder / "cases.csv").write_text(text.replace("\n5,", "\n1,"))
+    (folder / "cases.csv").write_text(text.replace("\n6,", "\n1,"))
     assert plot.main([str(folder)]) == 4
-    assert "schema_version 1, and this tool reads 2 or 3 or 4 or 5" in capsys.readouterr().err
+    assert "schema_version 1, and this tool reads 2 or 3 or 4 or 5 or 6" in capsys.readouterr().err
 
 
 def test_nothing_valid(folder: Path) -> None:

@@ -193,3 +193,25 @@ def test_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         predictions.main(words)
     assert stop.value.code == 2
+
+
+def with_band(row: dict[str, Any], low: float, high: float) -> dict[str, Any]:
+    """The row with a band, in shares of its throughput."""
+    ends = dict(throughput_predicted_low=low, throughput_predicted_high=high)
+    return row | {name: share * row["throughput"] for name, share in ends.items()}
+
+
+def test_bands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """How many measured cases they hold; those outside the model in a figure of their own."""
+    rows = rows_of("waves", [0.01, -0.02, 0.03, -0.3])
+    banded = [with_band(row, *ends) for row, ends in zip(rows, [(0.9, 1.1)] * 3 + [(0.6, 0.8)], strict=True)]
+    said = [*banded, with_band(rows_of("clusters", [2.0])[0], 2, 4)]
+    folder = made_up.write(tmp_path / "banded", said)
+    line = printed(capsys, folder)[-1]
+    assert line.startswith("Within their 90 % bands: 75.0 % of 4 measured cases; 60.0 % of 5 measured cases")
+    assert line.endswith("Half of the bands are +-10.6 % or less.")
+    assert not any("bands" in line for line in printed(capsys, made_up.write(tmp_path / "bare", rows)))
+    model = made_up.write(tmp_path / "model", [row | dict(source="model") for row in said])
+    (model / "env.json").write_text(json.dumps(made_up.ENV | dict(source="model")), encoding="utf-8")
+    bare = made_up.write(tmp_path / "measured", rows)
+    assert "75.0 % of 4 measured cases" in printed(capsys, bare, "--model", model)[-1]

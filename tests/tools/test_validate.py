@@ -21,7 +21,7 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="5", source="measured", case_id="block_size.fma.256", experiment="block_size",
+    schema_version="6", source="measured", case_id="block_size.fma.256", experiment="block_size",
     family="fma_chain",
     variant="ilp=4", curve="ilp=4", form="", baseline="", status="valid", reason="", block_size="256",
     grid_size="1056", waves="1",
@@ -43,7 +43,8 @@ CASE = dict(
     verified="repeat", samples="4", discarded="1", stop_reason="precision",
     time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002",
     time_p10_s="0.001", time_p90_s="0.002", speeds="one", sm_clock_hz="1.98e9",
-    throughput="4e13", throughput_predicted="", bound_predicted="", throughput_baseline="", machine_code="",
+    throughput="4e13", throughput_predicted="", throughput_predicted_low="",
+    throughput_predicted_high="", bound_predicted="", throughput_baseline="", machine_code="",
     throughput_unit="flop/s", ceiling_kind="fp32", ceiling="6.69e13",
     percent_of_ceiling="59.790732", per_cycle_per_sm="153", cycles_per_pass="29700", own_cycles_per_pass="",
     power_w="", energy_per_launch_j="",
@@ -67,12 +68,13 @@ ENV = dict(
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments={},
     benchmark_filter="", seed=1, gpu=GPU,
     google_benchmark_version=None, method={}, source="measured", parameters=None,
+    bands=False,
     counters=["occupancy", "memory", "stalls"],
 )  # fmt: skip
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="5", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
+    row = dict(schema_version="6", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
     row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
@@ -168,6 +170,8 @@ BAD_MODELS = {
     "achieved": (dict(occupancy_launch="0.9"), "occupancy_launch: 0.9, and source is model"),
     "residency": (dict(blocks_per_sm_resident="8"), "blocks_per_sm_resident: 8, and source is model"),
     "throughput": (dict(throughput_predicted="5e13"), "in a row of the model, which predicts 5e+13"),
+    "band": (dict(throughput_predicted_low="5e13", throughput_predicted_high="6e13"),
+             "throughput_predicted: 4e+13 outside its band, 5e+13 to 6e+13"),
     "bound": (dict(bound_predicted="luck"), "bound_predicted: 'luck' is not one of latency, "),
     "source": (dict(source="measured", stop_reason="bound"), "source: measured, and env.json says model"),
 }
@@ -183,7 +187,7 @@ def test_bad_model(
     assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_an_older_version_is_still_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
 ) -> None:
@@ -199,7 +203,8 @@ def test_an_older_version_is_still_read(
             writer.writeheader()
             writer.writerows(rows)
     later = {f["name"] for f in SCHEMA["files"]["env.json"]["fields"] if f.get("since", version) > version}
-    env = {k: v for k, v in ENV.items() if k not in later} | dict(schema_version=version, experiments=[])
+    env = {k: v for k, v in ENV.items() if k not in later} | dict(schema_version=version)
+    env |= dict(experiments=[] if version < 5 else {})
     (tmp_path / "env.json").write_text(json.dumps(env), encoding="utf-8")
     assert validate.main([str(tmp_path)]) == 0, capsys.readouterr().out
 
@@ -289,8 +294,8 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n5,", "\n1,"),
-        "cases.csv:2: schema_version 1 is not 2 or 3 or 4 or 5, the versions that this tool reads",
+        lambda p: edit(p / "cases.csv", "\n6,", "\n1,"),
+        "cases.csv:2: schema_version 1 is not 2 or 3 or 4 or 5 or 6, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -335,7 +340,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "env version": (
         lambda p: edit(p / "env.json", f'"schema_version": {NEWEST}', '"schema_version": 1'),
-        "env.json:2: schema_version 1 is not 2 or 3 or 4 or 5, the versions that this tool reads",
+        "env.json:2: schema_version 1 is not 2 or 3 or 4 or 5 or 6, the versions that this tool reads",
     ),
 }
 

@@ -9,8 +9,9 @@ and a second total has them in it.
 --model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
 place of what was said before the run: today's model against an older measurement.
 --bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
-names, by the rule of counters.py. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a
-file could not be read, or has no predictions of measured cases.
+names, by the rule of counters.py. Where predictions have bands (`run --bands`), a line says how many of the
+measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a file could not
+be read, or has no predictions of measured cases.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from occbench_tools.counters import named, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
 from occbench_tools.lines import complain, reason
 
+BAND = ("throughput_predicted_low", "throughput_predicted_high")
 COLUMNS = ("source", "throughput_predicted", "bound_predicted", "throughput_baseline")
 AIM = {"mean": 0.05, "90 % within": 0.10, "worst": 0.25}
 HEAD = ["experiment", "cases", "mean", "90 % within", "worst", "bias", "min(): mean", "90 % within", "worst",
@@ -53,9 +55,12 @@ def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
         if env["source"] != "model":
             raise ValueError(f"--model {model}: measured, not a run of the model")
         said = said.set_index("case_id")
-        cases = cases.assign(**{name: cases["case_id"].map(said[name]) for name in COLUMNS[1:]})
+        told = [name for name in (*COLUMNS[1:], *BAND) if name in said]
+        cases = cases.drop(columns=cases.columns.intersection(BAND))
+        cases = cases.assign(**{name: cases["case_id"].map(said[name]) for name in told})
         other_unit = cases["case_id"].map(said["throughput_unit"]) != cases["throughput_unit"]
-        cases.loc[other_unit, ["throughput_predicted", "throughput_baseline"]] = float("nan")
+        rates = ["throughput_predicted", "throughput_baseline", *cases.columns.intersection(BAND)]
+        cases.loc[other_unit, rates] = float("nan")
     errors = {
         name: cases[column].where(cases[column] > 0) / cases["throughput"] - 1
         for name, column in (("error", "throughput_predicted"), ("baseline_error", "throughput_baseline"))
@@ -105,6 +110,22 @@ def lines(rows: pd.DataFrame) -> list[list[list[str]]]:
     )
     whole = [line("all, with those outside", rows)] if apart else []
     return [each, [line("all of these", rows[~outside])], apart, whole]
+
+
+def held(rows: pd.DataFrame) -> str:
+    """How many of the measured cases lie within their bands, and how wide these are; empty without bands."""
+    rows = rows.dropna(subset=list(BAND)) if set(BAND) <= set(rows) else rows[:0]
+    if rows.empty:
+        return ""
+    low, high = (rows[name] for name in BAND)
+    parts = {"": rows["outside_model"].isna(), ", with those outside the model": pd.Series(True, rows.index)}
+    said = [
+        f"{100 * within.mean():.1f} % of {len(within):,} measured cases{which}"
+        for which, some in parts.items()
+        if len(within := rows["throughput"].between(low, high)[some])
+    ]
+    wide = f"Half of the bands are +-{100 * ((high / low).median() ** 0.5 - 1):.1f} % or less."
+    return f"Within their 90 % bands: {'; '.join(dict.fromkeys(said))}. {wide}"
 
 
 def verdict(rows: pd.DataFrame) -> str:
@@ -194,6 +215,8 @@ def report(
             "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
         )
     text = table(HEAD, *lines(rows)) + f"\n{verdict(rows)}\n"
+    if bands := held(rows):
+        text += f"\n{bands}\n"
     if bounds:
         counters = read_counters(bounds)
         found = compare(rows, counters)

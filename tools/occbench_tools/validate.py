@@ -53,6 +53,9 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
         yield f"samples: {row['samples']}, and source is model"
     if modelled and (got := numbers("throughput", "throughput_predicted")) and not close(*got):
         yield f"throughput: {got[0]:.9g} in a row of the model, which predicts {got[1]:.9g}"
+    band = [f"throughput_predicted{end}" for end in ("_low", "", "_high")]
+    if set(band) <= set(row) and (got := numbers(*band)) and got != sorted(got):
+        yield f"throughput_predicted: {got[1]:.9g} outside its band, {got[0]:.9g} to {got[2]:.9g}"
     # Clusters are placed in whole GPCs: an SM may hold fewer blocks, the device's count is what must agree.
     in_clusters = bool(row["clusters_api"])
     observed = [] if in_clusters or not row["blocks_per_sm_resident"] else ["blocks_per_sm_resident"]

@@ -27,6 +27,7 @@ from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION
 
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
 MODEL = "model"  # gid of what is predicted
+BAND = "band"  # gid of a prediction's band
 BARE = "bare"  # gid of lines of too few points to be joined
 EMPTY = "empty"  # gid of the word in a panel without rows
 HIDDEN = "hidden"  # gid of a panel's word on lines that are not drawn
@@ -80,6 +81,8 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
         style |= dict(color=VERMILION, fontweight="bold")
     if MODEL in drawn:
         source += "; grey: the model, beforehand"
+    if BAND in drawn:
+        source += "; band: 90 % of what it expects"
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
     if hidden := sum(int(word.removeprefix(HIDDEN)) for word in drawn if word.startswith(HIDDEN)):
@@ -129,6 +132,15 @@ def as_predicted(rows: pd.DataFrame) -> pd.Series:
     return said / rows["throughput"]
 
 
+def band(rows: pd.DataFrame, y: pd.Series, time: bool) -> tuple[pd.Series, pd.Series] | None:
+    """The ends of what the model expects, in the unit of y; None where nobody asked for a band."""
+    ends = [f"throughput_predicted_{end}" for end in ("low", "high")]
+    if not set(ends) <= set(rows) or rows[ends].isna().all(axis=None):
+        return None
+    low, high = (y * (rows[end] / rows["throughput"]) ** (-1 if time else 1) for end in ends)
+    return (high, low) if time else (low, high)
+
+
 def curve(
     axes: Axes, rows: pd.DataFrame, x: pd.Series, y: pd.Series, colour: str, name: str = "",
     time: bool = False, model: bool = True, **style: Any,  # noqa: ANN401
@@ -146,6 +158,11 @@ def curve(
         expected = y / said if time else y * said
         alone = dict(linestyle="none", marker="_", markersize=9)
         axes.plot(x, expected, color=GREY, zorder=1.5, gid=MODEL, **(dict(linewidth=1) if joined else alone))
+    if model and (ends := band(rows, y, time)):
+        if joined:
+            axes.fill_between(x, *ends, color=GREY, alpha=0.2, linewidth=0, zorder=1.2, gid=BAND)
+        else:
+            axes.vlines(x, *ends, color=GREY, alpha=0.5, linewidth=3, zorder=1.2, gid=BAND)
     if not joined:
         style = dict(linestyle="none", markersize=5, gid=BARE if x.nunique() > 1 else None) | style
     axes.plot(x, y, **dict(marker="o", color=colour, label=picture(name) or None) | style)
