@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import re
+import statistics
 from collections import Counter
 from collections.abc import Callable
 
@@ -102,7 +103,33 @@ def of_facts() -> str:
     )
 
 
+IN_WORDS = {"Hz": (1e6, "MHz"), "byte/s": (1e9, "GB/s"), "s": (1e-9, "ns")}
+
+
+def of_cards() -> str:
+    """Each parameter over the cards on which it was measured, and how far apart the two GPUs are."""
+    (_, _, *cards), *rows = rows_of("cards.csv")
+    gpus = list(dict.fromkeys(card.split()[0] for card in cards))
+    lines = []
+    for name, unit, *cells in rows:
+        scale, word = IN_WORDS.get(unit, (1, unit))
+        of = [
+            [
+                float(cell) / scale
+                for card, cell in zip(cards, cells, strict=True)
+                if card.startswith(gpu) and cell
+            ]
+            for gpu in gpus
+        ]
+        spans = [f"{min(values):.4g} to {max(values):.4g}" for values in of]
+        first, second = (statistics.median(values) for values in of)
+        lines.append([f"`{name}`", word, *spans, f"{100 * (second / first - 1):+.1f} %"])
+    heads = [f"{gpu}, {sum(card.startswith(gpu) for card in cards)} cards" for gpu in gpus]
+    return table(["parameter", "unit", *heads, f"{gpus[1]} over {gpus[0]}"], lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "cards": of_cards,
     "commands": commands,
     "env.json": fields,
     "example": example,

@@ -10,8 +10,8 @@ and a second total has them in it.
 place of what was said before the run: today's model against an older measurement.
 --bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
 names, by the rule of counters.py. Where predictions have bands (`run --bands`), a line says how many of the
-measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a file could not
-be read, or has no predictions of measured cases.
+measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a file could
+not be read, or has no predictions of measured cases.
 """
 
 from __future__ import annotations
