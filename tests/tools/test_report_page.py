@@ -290,3 +290,24 @@ def test_one_that_fails_takes_no_other_down(
     assert len(browser.find_elements("css selector", "#findings a")) == len(EXPERIMENTS)
     for name in ("intensity", "block_size", "clusters", "energy"):
         assert points_of(browser, f"experiment-{name}"), name
+
+
+def test_a_band_stands_around_what_the_model_said(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    ends = dict(throughput_predicted_low=0.9, throughput_predicted_high=1.2)
+    rows = [
+        made_up.foretold(row) | {name: share * row["throughput"] for name, share in ends.items()}
+        for row in cases()
+        if row["experiment"] == "shared_memory"
+    ]
+    page = tmp_path / "page.html"
+    assert report.main([str(write(tmp_path / "run", rows)), "--output", str(page)]) == 0
+    opened(browser, page)
+    assert points_of(browser, "experiment-shared_memory")
+    said = browser.execute_script(
+        "return document.querySelector('#experiment-shared_memory .chart').data"
+        ".filter((t) => t.meta === 'model').map((t) => [[...t.y], t.error_y.array, t.error_y.arrayminus])"
+    )
+    assert said
+    for middle, above, below in said:
+        assert above == pytest.approx([0.2 * y for y in middle], rel=1e-3)
+        assert below == pytest.approx([0.1 * y for y in middle], rel=1e-3)

@@ -131,17 +131,19 @@ function suffices(rows, list) {
   return { best, least: SHARES.map((share) => byWarps.find((r) => rate(r) >= share * rate(best))) };
 }
 
-/** y of a row with its 95 % interval and what the model said, scaled alike: [y, low, high, predicted]. */
+/** y of a row with its 95 % interval and what the model said with its band, scaled alike:
+    [y, low, high, predicted, its low, its high]. */
 function heights(rows, y, r, top) {
   const value = y.kind === "best" ? (100 * y.value(r)) / top : y.value(r);
   const [middle, low, high] = ["median", "ci95_low", "ci95_high"].map((n) => rows.get(r, `time_${n}_s`));
-  const said = rows.get(r, "source") === "model" ? null : rows.get(r, "throughput_predicted");
   if (y.kind === "own") return [value, value, value, null];
   const turn = y.kind === "time";
-  const model = said ? value * (said / rows.get(r, "throughput")) ** (turn ? -1 : 1) : null;
-  if (low === null || high === null) return [value, value, value, model];
-  return turn ? [value, (value * low) / middle, (value * high) / middle, model]
-    : [value, (value * middle) / high, (value * middle) / low, model];
+  const scaled = (rate) => (rate ? value * (rate / rows.get(r, "throughput")) ** (turn ? -1 : 1) : null);
+  const [model, ...band] = ["", "_low", "_high"].map((end) => scaled(rows.get(r, `throughput_predicted${end}`)));
+  if (turn) band.reverse();
+  if (low === null || high === null) return [value, value, value, model, ...band];
+  return turn ? [value, (value * low) / middle, (value * high) / middle, model, ...band]
+    : [value, (value * middle) / high, (value * middle) / low, model, ...band];
 }
 
 /** Steps of theory: for each device, block size and the like one flight of [x, occupancy, textbook's]. */
@@ -289,6 +291,10 @@ function figure(experiment, view, runs, names, models, columns, width) {
           x: said.map((i) => at[i]), y: said.map((i) => points[i][3]), hoverinfo: "skip",
           ...(joined ? { mode: "lines" } : { mode: "markers", marker: { symbol: "line-ew-open", color: faint, size: 11 } }),
           line: { color: faint, width: 1, dash: DASHES[run % DASHES.length] }, meta: "model", showlegend: false,
+          ...(said.every((i) => points[i][4]) ? { error_y: {
+            type: "data", symmetric: false, color: faint, thickness: 1, width: 3,
+            array: said.map((i) => points[i][5] - points[i][3]), arrayminus: said.map((i) => points[i][3] - points[i][4]),
+          } } : {}),
         });
         top = Math.max(top, ...said.map((i) => Math.min(points[i][3], 1.3 * best)));
       }
