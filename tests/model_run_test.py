@@ -67,6 +67,47 @@ class ModelRun(unittest.TestCase):
             self.assertRegex(listing, r"\nregisters: .*\n(  .*\n)*    90.* % of it at [\d.]+ % occupancy")
             self.assertIn("next   occbench report elsewhere    occbench explain elsewhere registers", lines)
 
+    def test_bands(self) -> None:
+        """They hold the prediction, widen with the ranges of the parameters, and go on with --resume."""
+        with working_folder():
+            words = ("--preset", "quick", "--experiment", "registers", "--bands")
+            wide = json.loads(PARAMETERS.read_text())
+            for entry in wide["parameters"].values():
+                entry.update(low=0.8 * entry["value"], high=1.2 * entry["value"])
+            Path("wide.json").write_text(json.dumps(wide))
+            self.run_model(*words, "--output", "narrow")
+            model = ("run", "--device", "model:wide.json")
+            self.assertEqual(occbench(*model, *words, "--output", "wide", gpu=False).returncode, 0)
+            spans = {}
+            for run in ("narrow", "wide"):
+                self.assertIs(json.loads(Path(run, "env.json").read_text())["bands"], True)
+                self.assertEqual(validated(Path(run)).returncode, 0)
+                for row in rows(Path(run, "cases.csv")):
+                    ends = [row[f"throughput_predicted{end}"] for end in ("_low", "", "_high")]
+                    self.assertEqual(all(ends), row["status"] == "valid", row["case_id"])
+                    if all(ends):
+                        low, said, high = map(float, ends)
+                        self.assertTrue(low < said < high, row["case_id"])
+                        spans.setdefault(row["case_id"], []).append(high / low)
+            self.assertTrue(spans)
+            for case_id, (narrow, wider) in spans.items():
+                self.assertGreater(wider, narrow, case_id)
+            whole = Path("wide/cases.csv").read_text().splitlines(keepends=True)
+            Path("wide/cases.csv").write_text("".join(whole[:4]))
+            self.assertEqual(occbench("run", "--resume", "wide", gpu=False).returncode, 0)
+            self.assertEqual(
+                sorted(Path("wide/cases.csv").read_text().splitlines(keepends=True)), sorted(whole)
+            )
+
+    def test_without_bands_the_columns_are_empty(self) -> None:
+        with working_folder():
+            self.run_model("--preset", "quick", "--experiment", "adam", "--output", "run")
+            self.assertIs(json.loads(Path("run/env.json").read_text())["bands"], False)
+            for row in rows(Path("run/cases.csv")):
+                self.assertEqual(
+                    (row["throughput_predicted_low"], row["throughput_predicted_high"]), ("", "")
+                )
+
     def test_what_a_kernel_needs_and_nobody_knows(self) -> None:
         with working_folder():
             unknown = dict(value=None, unit="byte/s", source="nobody", method="not measured")

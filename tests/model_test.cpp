@@ -297,6 +297,14 @@ TEST(ParameterFiles, SayWhatSourcesSpan) {
   EXPECT_EQ(file.ranges.high.l2_latency_cycles, 400);
   EXPECT_EQ(file.ranges.low.branch_cycles, 0);
   EXPECT_EQ(file.ranges.high.branch_cycles, 0);
+  const auto reads = [](const ParameterFile& f) {
+    return f.ranges.high.dram_read_bytes_per_s / f.values.dram_read_bytes_per_s - 1;
+  };
+  EXPECT_NEAR(reads(file), 0.03, 1e-9) << "one source";
+  json["parameters"]["dram_read_bandwidth"]["of"] = "NVIDIA H200";
+  EXPECT_NEAR(reads(parse_parameters(json.dump(), "p.json")), 0.1, 1e-9) << "another GPU's";
+  json["origin"] = "measured";
+  EXPECT_EQ(parse_parameters(json.dump(), "p.json").ranges.high.dram_read_bytes_per_s, 0);
   for (const std::string& name : parameter_devices()) {
     const ParameterFile known = model_parameters(name);
     for (const theory::ParameterField& f : theory::parameter_fields()) {

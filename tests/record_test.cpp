@@ -216,12 +216,16 @@ TEST(Columns, CellsKeepTheRulesOfTheSchema) {
 TEST(Columns, APredictionStandsBesideTheMeasurementAndEvenInAnInvalidRow) {
   CaseResult r = valid_result();
   EXPECT_EQ(case_number(r, "throughput_predicted"), 0);
+  EXPECT_EQ(case_number(r, "throughput_predicted_low"), 0);
+  r.planned.forecast.band = {.low_s = 0.5e-3, .high_s = 1e-3};
   r.planned.forecast.prediction = {
       .time_s = 0.8e-3, .bound = theory::Bound::dram, .sm_clock_hz = 1.98e9, .baseline_time_s = 0.5e-3};
   for (const Status status : {Status::valid, Status::invalid}) {
     r.planned.status = status;
     EXPECT_DOUBLE_EQ(case_number(r, "throughput_predicted"), 5e12);
     EXPECT_DOUBLE_EQ(case_number(r, "throughput_baseline"), 8e12);
+    EXPECT_DOUBLE_EQ(case_number(r, "throughput_predicted_low"), 4e12) << "the longest time";
+    EXPECT_DOUBLE_EQ(case_number(r, "throughput_predicted_high"), 8e12);
   }
   const auto fields = case_fields(r);
   EXPECT_EQ(std::ranges::count(fields, "DRAM"), 1);
