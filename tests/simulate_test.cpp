@@ -137,6 +137,20 @@ TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
   EXPECT_LT(simulate(loop, m, {}, crew, 1).cycles, 959 * 150 / 4.0);
 }
 
+TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
+  Machine m = quiet_machine();
+  m.dram_spread = 150;
+  const Program load =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const auto cycles = [&](double start_cycles) {
+    m.start_cycles = start_cycles;
+    return simulate(load, m, {}, {.blocks = 4, .warps_per_block = 1, .total_blocks = 4000}, 1).cycles / 4000;
+  };
+  const double free = cycles(0);
+  EXPECT_LT(cycles(0.8 * free), 1.03 * free) << "the distributor has room for more";
+  EXPECT_NEAR(cycles(1.5 * free), 1.5 * free, 0.01 * free) << "and no more than it has";
+}
+
 TEST(Simulate, IsDeterministic) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});

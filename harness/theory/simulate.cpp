@@ -78,8 +78,10 @@ class Sm {
   /// The next block of the grid begins: its warps are dealt to the schedulers where the last block's ended.
   void enter(double t) {
     --waiting_;
+    // One distributor serves all SMs: this one's blocks may begin at once that others' leave room for, but no
+    // more in the long run than its share.
     t = std::max(t, next_start_);
-    next_start_ = t + m_.start_cycles;
+    next_start_ = std::max(next_start_, t - m_.start_cycles * crew_.blocks) + m_.start_cycles;
     const int number = static_cast<int>(blocks_.size());
     blocks_.emplace_back().groups.resize(static_cast<std::size_t>(t_.barrier_groups));
     blocks_.back().first_warp = warps_.size();
