@@ -68,7 +68,7 @@ ENV = dict(
     cuda_architectures="90", command_line="occbench run", host="node", preset="quick", experiments={},
     benchmark_filter="", seed=1, gpu=GPU,
     google_benchmark_version=None, method={}, source="measured", parameters=None,
-    bands=False,
+    bands=False, disturbance=[],
     counters=["occupancy", "memory", "stalls"],
 )  # fmt: skip
 
