@@ -81,7 +81,7 @@ def test_picture_has_the_law_that_was_made_up(program: Path, tmp_path: Path) -> 
     pictured = {each["name"]: each for each in block["of"]}
     assert list(pictured) == ["needs<float>", "flat", "faster", "l1", "sync", "few"]
     assert pictured["needs<float>"]["verdict"] == "needs occupancy"
-    assert pictured["needs<float>"]["more"][1] == "8 registers fewer: -5.6 % (3.0 to 8.0)"
+    assert pictured["needs<float>"]["more"][1] == "8 registers fewer: -5.6 % (-8.0 to -3.0)"
     for name, slope in (("needs<float>", 50), ("flat", 0), ("faster", -20)):
         points = pictured[name]["points"]
         assert [warps for warps, *_ in points] == [75, 50, 25]
@@ -131,6 +131,8 @@ def test_page_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN40
     wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert browser.execute_script(wide)
     browser.set_window_size(1440, 900)
+    whole = "const at = document.querySelector('.kernels'); return at.scrollWidth <= at.clientWidth"
+    assert browser.execute_script(whole)
     assert_quiet(browser, page)
 
 

@@ -122,7 +122,7 @@ def cells(row: pd.Series, levels: pd.DataFrame) -> list[Any]:
         [time_of(row["time_mean_s"]), float(row["time_mean_s"])],
         [f"{row['launches']:,}", int(row["launches"])],
         [occupancy(row), float(row["occupancy"])],
-        "-" if pd.isna(row["limiter"]) else row["limiter"],
+        "-" if pd.isna(row["limiter"]) else row["limiter"].replace("+", " + "),
         [shape(row, "grid"), blocks],
         [shape(row, "block"), threads],
     ]

@@ -58,13 +58,13 @@ def shape(row: pd.Series, what: str) -> str:
 
 
 def gain(row: pd.Series) -> str:
-    """'-6.0 % (3.2 to 8.9)': what the next step would save of the kernel's own time."""
+    """'-6.0 % (-8.9 to -3.2)': what the next step would save of the kernel's own time."""
     value, low, high = (100 * row[column] for column in ("gain", "gain_low", "gain_high"))
-    return f"-{value:.1f} % ({low:.1f} to {high:.1f})"
+    return f"-{value:.1f} % ({0 - high:.1f} to {0 - low:.1f})"
 
 
 def next_step(row: pd.Series) -> str:
-    """'87 registers fewer: -6.0 % (3.2 to 8.9)', '8 registers fewer: not worth it', 'none'"""
+    """'87 registers fewer: -6.0 % (-8.9 to -3.2)', '8 registers fewer: not worth it', 'none'"""
     if not row["next_step"]:
         return "none"
     if pd.isna(row["gain"]):
@@ -86,8 +86,8 @@ def verdict(row: pd.Series) -> str:
 
 
 def fewer_warps(levels: pd.DataFrame) -> str:
-    """'+17.6 % ±0.7 at 75 %, +55.1 % ±0.8 at 50 %': slowdowns at shares of the natural warps."""
-    return ", ".join(
+    """'+17.6 % ±0.7 at 75 %', and a line for each other share of the natural warps: slowdowns."""
+    return "\n".join(
         f"{signed(one.slowdown)} ±{50 * (one.high - one.low):.1f} at {100 * one.warps:.0f} %"
         for one in levels.itertuples()
     )
