@@ -78,7 +78,7 @@ std::string next_cell(const Verdict& v) {
   if (!v.gain) return v.next.needs;
   if (v.gain->value < no_change) return v.next.needs + ": not worth it";
   return v.next.needs +
-         text(": -%.1f %% (%.1f to %.1f)", 100 * v.gain->value, 0 - 100 * v.gain->high, 0 - 100 * v.gain->low);
+         text(": %+.1f %% (%+.1f to %+.1f)", -100 * v.gain->value, -100 * v.gain->high, -100 * v.gain->low);
 }
 
 void print_left_alone(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {

@@ -58,10 +58,14 @@ struct Verdict {
   std::vector<LevelFound> levels;      ///< most blocks first
   std::optional<double> saturated_to;  ///< share of the natural warps
   NextStep next;
-  std::optional<Change> gain;  ///< of the time, by the next step: 0.1 is 10 % less time
+  std::optional<Change> gain;  ///< of the time, by the next step: 0.1 is 10 % less time, -0.1 more
   theory::Limiter limiters = theory::Limiter::none;
   double occupancy = 0;
 };
+
+/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`: it takes `change`
+/// longer with `warps` of them (a share, below 1). Never more than the warps themselves could bring.
+[[nodiscard]] Change gain_of(double warps, const Change& change, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);
 

@@ -58,13 +58,13 @@ def shape(row: pd.Series, what: str) -> str:
 
 
 def gain(row: pd.Series) -> str:
-    """'-6.0 % (-8.9 to -3.2)': what the next step would save of the kernel's own time."""
+    """'-6.0 % (-8.9 to +1.2)': what the next step would save of the kernel's own time."""
     value, low, high = (100 * row[column] for column in ("gain", "gain_low", "gain_high"))
-    return f"-{value:.1f} % ({0 - high:.1f} to {0 - low:.1f})"
+    return f"{-value:+.1f} % ({-high:+.1f} to {-low:+.1f})"
 
 
 def next_step(row: pd.Series) -> str:
-    """'87 registers fewer: -6.0 % (-8.9 to -3.2)', '8 registers fewer: not worth it', 'none'"""
+    """'87 registers fewer: -6.0 % (-8.9 to +1.2)', '8 registers fewer: not worth it', 'none'"""
     if not row["next_step"]:
         return "none"
     if pd.isna(row["gain"]):
@@ -104,10 +104,14 @@ def sentence(kernels: pd.DataFrame) -> str:
         part = percent(judged, 0)
         return f"No kernel needs more occupancy, of those judged, which hold {part} of GPU time."
     value, low, high = (
-        (needing["gpu_time_share"] * needing[column]).sum() for column in ("gain", "gain_low", "gain_high")
+        needing["gpu_time_share"] * needing[column].fillna(0) for column in ("gain", "gain_low", "gain_high")
     )
+    # What the law misses by is each kernel's own.
+    below, above = ((((end - value) ** 2).sum()) ** 0.5 for end in (low, high))
+    value = value.sum()
     what = (
-        f"the next step in each would gain about {percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
+        f"the next step in each would gain about {percent(value)} "
+        f"({100 * (value - below):.1f} to {100 * (value + above):.1f})"
         if value
         else "and none has a next step"
     )
