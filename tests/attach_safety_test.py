@@ -234,6 +234,19 @@ class Interrupts(AttachCase):
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
 
 
+    def test_a_kernel_that_waits_for_its_own_blocks_is_named(self) -> None:
+        """With --all it hangs; the sentence comes while it does, and what was measured is kept."""
+        child = self.start(f"--all -- {ASKED} waits_k 300 sync {132 * 8}", output="r")
+        assert child.stderr is not None
+        self.assertRegex(
+            child.stderr.readline(), "waits_k with . of 8 blocks per SM does not end: .* without --all"
+        )
+        os.killpg(child.pid, signal.SIGINT)
+        _, said = child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 128 + signal.SIGINT, said)
+        self.assertEqual(self.kernels()[0]["launches"], "300")
+
+
 class BadInput(AttachCase):
     def test_one_line_and_the_exit_code(self) -> None:
         """Words, what is said, and the code; nothing is left behind."""

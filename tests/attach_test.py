@@ -92,6 +92,16 @@ class Attach(AttachCase):
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
 
+    def test_all_takes_grids_within_one_residency(self) -> None:
+        grid = 132 * 8
+        self.attach(f"-- {OPENED} asked flat_k 600 return {grid}", output="without")
+        self.assertEqual(self.kernels("without")[0]["why"], "grid within one residency")
+        done = self.attach(f"--all -- {OPENED} asked flat_k 600 sync {grid}", output="with")
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        self.assertEqual(self.kernels("with")[0]["verdict"], "saturated", done.stderr)
+        self.attach(f"--all -- {OPENED} asked flat_k 100 cooperative", output="never")
+        self.assertIn("cooperative launch", {k["why"] for k in self.kernels("never")})
+
     def test_nothing_is_changed_by_observing_or_before_it_is_time(self) -> None:
         for n, words in enumerate(("--observe", "--after 1000", "--skip 1000")):
             done = self.attach(f"{words} -- {OPENED} asked latency_k 500", output=f"r{n}")

@@ -23,6 +23,17 @@ namespace occbench::commands {
 
 namespace {
 
+/// What the library says of a launch that does not end, as soon as it does; whether it did.
+bool says_stuck(const std::filesystem::path& raw) {
+  std::error_code error;
+  const std::filesystem::path path = raw / attach::stuck_file;
+  if (!std::filesystem::exists(path, error)) return false;
+  constexpr std::size_t room = 20'000;
+  std::cerr << "occbench: " << printable(read_file(path, room))
+            << ". Ctrl-C ends the program; without --all such grids are left alone.\n";
+  return true;
+}
+
 int run(AttachOptions o, const std::vector<std::string>& program) {
   if (!o.apply.empty()) return apply_levels(o, program);
   if (program.empty())
@@ -49,6 +60,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
       .library = library,
       .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}};
   if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library);
+  if (o.all) what.meanwhile = [raw, has_said = false]() mutable { has_said = has_said || says_stuck(raw); };
   const Ended ended = run_attached(what);
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (!ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
@@ -115,6 +127,8 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
     attach->add_option(name, value, does)->type_name(type);
   };
   attach->add_flag("--observe", o->observe, "Changes no launch: kernels, times and occupancy alone");
+  attach->add_flag("--all", o->all,
+                   "Also grids within one residency: a watchdog names a kernel that then hangs");
   attach->add_flag("--by-range", o->by_range, "Tells kernels apart by the NVTX range they are launched in");
   add("--output", o->output, "Folder for the results (default: results/attach/NAME)", "DIR");
   add("--kernel", o->kernel, "Changes only kernels whose name matches (POSIX extended)", "REGEX");

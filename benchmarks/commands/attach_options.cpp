@@ -94,9 +94,9 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
   constexpr std::int64_t least_limit = 65'536;
   std::string said =
       "apply=" + std::string(o.apply.empty() ? "0" : "1") + ";observe=" + std::string(o.observe ? "1" : "0") +
-      ";by_range=" + (o.by_range ? "1" : "0") + ";seed=" + std::to_string(parse_size(o.seed, "--seed")) +
-      ";precision=" + shortest(precision) + ";budget=" + shortest(budget) +
-      ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
+      ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") +
+      ";seed=" + std::to_string(parse_size(o.seed, "--seed")) + ";precision=" + shortest(precision) +
+      ";budget=" + shortest(budget) + ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
       ";after=" + std::to_string(parse_size(o.after, "--after")) +
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";

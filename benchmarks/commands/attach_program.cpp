@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 
 #include "harness/io/check.hpp"
 
@@ -136,7 +137,13 @@ Ended run_attached(const ProgramRun& run) {
   const bool has_failed = read(ends[0], &error, sizeof error) == sizeof error;  // the end of a pipe: it runs
   close(ends[0]);
   int status = 0;
-  while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
+  const int how = run.meanwhile ? WNOHANG : 0;
+  for (pid_t ended = 0; ended != id; ended = waitpid(id, &status, how)) {
+    if (ended < 0 && errno != EINTR) break;
+    if (run.meanwhile) {
+      run.meanwhile();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
   }
   child = 0;
   Ended ended{.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()};

@@ -2,6 +2,7 @@
 // A program that runs with the library of `occbench attach` in it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@ struct ProgramRun {
   std::vector<std::pair<std::string, std::string>> variables;  ///< beside its own environment
   std::string output;  ///< file for its stdout, which then has no stdin; empty: both are this process's
   std::string errors;  ///< file for its stderr; empty: this process's
+  std::function<void()> meanwhile;  ///< ten times a second, while it runs
 };
 
 struct Ended {

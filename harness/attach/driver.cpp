@@ -39,8 +39,9 @@ void* libcuda_symbol(const char* name) {
 bool Driver::is_complete() const {
   return ctx_get_current != nullptr && ctx_get_device != nullptr && device_get_attribute != nullptr &&
          device_get_name != nullptr && event_create != nullptr && event_record != nullptr &&
-         event_elapsed_time != nullptr && event_destroy != nullptr && func_get_attribute != nullptr &&
-         func_set_attribute != nullptr && occupancy != nullptr && stream_is_capturing != nullptr;
+         event_elapsed_time != nullptr && event_query != nullptr && event_destroy != nullptr &&
+         func_get_attribute != nullptr && func_set_attribute != nullptr && occupancy != nullptr &&
+         stream_is_capturing != nullptr;
 }
 
 Driver find_driver() {
@@ -54,6 +55,7 @@ Driver find_driver() {
   find(d.event_create, "cuEventCreate");
   find(d.event_record, "cuEventRecord");
   find(d.event_elapsed_time, "cuEventElapsedTime_v2", "cuEventElapsedTime");
+  find(d.event_query, "cuEventQuery");
   find(d.event_destroy, "cuEventDestroy_v2", "cuEventDestroy");
   find(d.func_get_attribute, "cuFuncGetAttribute");
   find(d.func_set_attribute, "cuFuncSetAttribute");

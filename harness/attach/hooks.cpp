@@ -27,7 +27,7 @@ std::atomic<bool> is_inert{false};
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER, taking = PTHREAD_MUTEX_INITIALIZER;
 
 void at_exit() {
-  if (Launches* const launches = state.load()) launches->drain();
+  if (Launches* const launches = state.load()) launches->end();
 }
 
 /// A fork's child begins anew: what stands in the parent's files is the parent's.

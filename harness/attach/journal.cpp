@@ -49,7 +49,7 @@ Journal::File Journal::make(const std::string& path) {
 }
 
 Journal::Journal(const std::string& folder, std::size_t limit_bytes)
-    : most_windows_(std::max<std::size_t>(limit_bytes / window_bytes, 1)) {
+    : folder_(folder), most_windows_(std::max<std::size_t>(limit_bytes / window_bytes, 1)) {
   constexpr int most_of_one_id = 10'000;  // after exec, and where ids come again
   const std::string base = folder + "/process-" + std::to_string(getpid());
   std::string name;
@@ -80,6 +80,13 @@ void Journal::line(const std::vector<std::string>& fields) {
   if (is_open) close(text_.descriptor);  // what reads it drops a last line without its end
   text_.descriptor = -1;
   end(is_open ? Full::disk : Full::closed);
+}
+
+void Journal::leave(const std::string& name, const std::string& text) const {
+  const File file = make(folder_ + '/' + name);
+  if (!file.is_open()) return;
+  if (may_hold(text.size())) static_cast<void>(!write(file.descriptor, text.data(), text.size()));
+  close(file.descriptor);
 }
 
 void Journal::end(Full why) {

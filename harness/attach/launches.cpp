@@ -20,6 +20,7 @@ constexpr std::size_t most_pending = 4096;  // launches whose time is awaited
 constexpr std::size_t poll_from = 16;       // times are read in batches
 constexpr std::uint64_t always_timed = 64;  // first launches of a signature
 constexpr std::uint64_t timed_one_in = 16;  // later, where nothing is asked any more
+constexpr double stuck_after_s = 5;         // a launch of the suspicious kind has not ended
 
 double now_s() {
   timespec t{};
@@ -70,6 +71,7 @@ Launches::Launches(Options options)
       journal_.line(
           {"note", "this driver is older than CUDA 11.8: launches were observed, none was changed"});
     }
+    if (options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
   }
 }
 
@@ -285,6 +287,38 @@ void Launches::module_ends() noexcept try {
   const std::lock_guard lock(mutex_);
   signatures_.forget_handles();
 } catch (...) {
+}
+
+void Launches::look_for_stuck() noexcept try {
+  const Relaxed relaxed(driver_);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || is_stuck_noted_ || getpid() != process_) return;
+  const auto first = std::ranges::find_if(
+      pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
+  if (first == pending_.end() || first->ticket.draw.arm < first_level) {
+    running_since_s_ = 0;
+    return;
+  }
+  const Ticket& t = first->ticket;
+  if (running_since_s_ == 0 || running_ != t.sequence) {
+    running_ = t.sequence;
+    running_since_s_ = now_s();
+  }
+  if (now_s() - running_since_s_ < stuck_after_s) return;
+  is_stuck_noted_ = true;
+  const Signature& s = *t.signature;
+  const int blocks = s.blocks[static_cast<std::size_t>(t.draw.arm - first_level)];
+  const std::string said = s.name + " with " + std::to_string(blocks) + " of " +
+                           std::to_string(s.blocks_per_sm) +
+                           " blocks per SM does not end: its blocks may wait for each other";
+  journal_.line({"note", said});
+  journal_.leave(stuck_file, said);
+} catch (...) {
+}
+
+void Launches::end() noexcept {
+  drain();
+  if (watchdog_ && getpid() == process_) watchdog_->end();
 }
 
 void Launches::drain() noexcept try {

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "harness/attach/driver.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
 #include "harness/attach/schedule.hpp"
 #include "harness/attach/signatures.hpp"
+#include "harness/attach/watchdog.hpp"
 
 namespace occbench::attach {
 
@@ -52,6 +54,8 @@ class Launches {
   void device_released(CUdevice device) noexcept;
   /// Reads the times that are there.
   void drain() noexcept;
+  /// The process ends in good order.
+  void end() noexcept;
   [[nodiscard]] pid_t process() const { return process_; }
 
  private:
@@ -69,6 +73,8 @@ class Launches {
   void poll();
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
+  /// Names a changed launch that has not ended for long, in a file of the folder.
+  void look_for_stuck() noexcept;
 
   Options options_;
   Driver driver_;
@@ -82,6 +88,10 @@ class Launches {
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;
   Signatures signatures_;
+  std::uint64_t running_ = 0;  ///< the launch that the watchdog saw running, and since when
+  double running_since_s_ = 0;
+  bool is_stuck_noted_ = false;
+  std::optional<Watchdog> watchdog_;
 };
 
 }  // namespace occbench::attach

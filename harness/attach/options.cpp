@@ -37,6 +37,7 @@ std::optional<Options> options_from_environment() {
     const auto whole = [&] { return std::strtoull(value.c_str(), nullptr, 10); };
     if (key == "observe") o.observe = value == "1";
     if (key == "apply") o.apply = value == "1";
+    if (key == "all") o.all = value == "1";
     if (key == "by_range") o.by_range = value == "1";
     if (key == "seed") o.plan.seed = whole();
     if (key == "precision") o.plan.precision = real();

@@ -18,6 +18,7 @@ struct Options {
   std::string folder;
   bool observe = false;
   bool apply = false;     ///< what the folder's advice says, in every launch; nothing is timed
+  bool all = false;       ///< also grids whose blocks may wait for each other, under a watchdog
   bool by_range = false;  ///< a kernel of two NVTX ranges is two
   Plan plan;
   double budget = 0.2;

@@ -17,6 +17,9 @@ constexpr int protocol_version = 4;
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
 constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
 
+/// In the folder: a sentence on a launch that does not end, while the program still waits for it.
+constexpr const char* stuck_file = "stuck";
+
 constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
 
 /// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer

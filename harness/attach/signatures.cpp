@@ -257,7 +257,7 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
     return Alone::nccl;
   if (!handle.is_known || blocks_per_sm < 1) return Alone::no_answer;
   // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
-  if (blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
+  if (!options_.all && blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
     return Alone::one_residency;
   if (blocks_per_sm == 1) return Alone::one_block;
   if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
@@ -341,6 +341,7 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
   const CUlaunchConfig& c = request.config;
   Signature& s = signatures_.emplace_back();
   s.number = signatures_.size() - 1;
+  s.name = handle.name;
   s.hash = hash;
   s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
   s.dynamic_smem = c.sharedMemBytes;

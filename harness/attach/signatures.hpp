@@ -57,6 +57,7 @@ struct Handle {
 
 struct Signature {
   std::size_t number = 0;
+  std::string name;
   int blocks_per_sm = 0, block_size = 0;
   unsigned dynamic_smem = 0;
   std::uint64_t hash = 0;

@@ -7,7 +7,7 @@
 //   latency_   time ~ 1 / warps                    flat_      no change down to a quarter
 //   lower_     80 % of the time at half the warps   l1_        1.5 times where the carve-out is pinned
 //   steps_     by whole waves alone                 kinds_     every second launch takes three times as long
-//   some_      0.97 + 0.03 / warps
+//   some_      0.97 + 0.03 / warps                  waits_     without end, where not all blocks are resident
 // Each time has a spread of a few parts in ten thousand, always the same.
 #include <cuda.h>
 
@@ -126,6 +126,8 @@ __attribute__((destructor)) void log_launches() {
   std::fclose(file);
 }
 
+std::atomic<bool> is_stuck{false};
+
 CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dynamic, bool is_pinned,
                 bool may_be_kernel = true) {
   const std::lock_guard lock(mutex);
@@ -139,6 +141,8 @@ CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dyn
   clock_us += 1 + time_us;
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
+  const int resident = sms * blocks_of(*f, block, dynamic);
+  if (f->name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(resident)) is_stuck = true;
   ++launches;
   changed += is_pinned ? 1 : 0;
   return CUDA_SUCCESS;
@@ -237,11 +241,20 @@ FAKE(CUresult, cuEventDestroy_v2, (CUevent event)) {
 FAKE(CUresult, cuEventRecord, (CUevent event, CUstream)) {
   const std::lock_guard lock(mutex);
   if (alive(event).context != current) return CUDA_ERROR_INVALID_CONTEXT;
-  alive(event).time_us = clock_us;
+  alive(event).time_us = is_stuck ? -1 : clock_us;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuEventElapsedTime_v2, (float* milliseconds, CUevent start, CUevent stop)) {
+  if (alive(stop).time_us < 0) return CUDA_ERROR_NOT_READY;
   *milliseconds = static_cast<float>(1e-3 * (alive(stop).time_us - alive(start).time_us));
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuEventQuery, (CUevent event)) {
+  const std::lock_guard lock(mutex);
+  return alive(event).time_us < 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+FAKE(CUresult, cuCtxSynchronize, ()) {
+  while (is_stuck) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return CUDA_SUCCESS;
 }
 #if FAKE_VERSION >= 10000

@@ -8,7 +8,7 @@
  * (per-thread default stream), ex (cuLaunchKernelEx). END, before or after the launches: return, exit42, _exit,
  * crash, term, kill, wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload
  * (and another kernel at the same address), close (all files), capture, graph, threads, streams, cooperative,
- * shapes, ranges (NVTX's), says (whether a launch was changed), fails (with code 9 if one was).
+ * shapes, ranges (NVTX's), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -42,6 +42,7 @@ typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
 typedef CUresult (*WithModule)(CUmodule);
 typedef unsigned long long (*Number)(void);
+typedef CUresult (*WithoutWords)(void);
 
 static void* library;
 static Ask ask;
@@ -226,6 +227,7 @@ int main(int argc, char** argv) {
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
     many();
   }
+  if (strcmp(end, "sync") == 0) ((WithoutWords)dlsym(library, "cuCtxSynchronize"))();
   if (strcmp(end, "close") == 0) {
     close_all();
     shapes();

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread beside the program's own that looks after its launches now and then.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace occbench::attach {
+
+class Watchdog {
+ public:
+  /// Calls `look` twice a second until the end. It takes no signal that is meant for the program. Throws
+  /// std::system_error where there is no thread to be had.
+  explicit Watchdog(std::function<void()> look);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() { end(); }
+  void end() noexcept;
+
+ private:
+  void run();
+
+  std::function<void()> look_;
+  std::mutex mutex_;
+  std::condition_variable ends_;
+  bool has_ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace occbench::attach
