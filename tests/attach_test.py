@@ -92,6 +92,12 @@ class Attach(AttachCase):
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
 
+    def test_kernels_of_graphs_are_counted(self) -> None:
+        done = self.attach(f"-- {OPENED} asked flat_k 100 graph")
+        graphs = {k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]}
+        self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
+        self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
+
     def test_all_takes_grids_within_one_residency(self) -> None:
         grid = 132 * 8
         self.attach(f"-- {OPENED} asked flat_k 600 return {grid}", output="without")

@@ -113,10 +113,12 @@ void print_ranges(std::ostream& out, const Collected& all) {
 
 void print_attached(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
                     const std::vector<double>& levels, bool is_observed) {
-  std::uint64_t launches = 0, captured = 0;
+  std::uint64_t launches = 0, captured = 0, graphs = 0, replayed = 0;
   for (const Kernel& k : all.kernels) {
     launches += k.launches;
     captured += k.captured;
+    graphs += k.alone == Alone::graph ? k.launches : 0;
+    replayed += k.alone == Alone::graph ? k.launches * k.graph_kernels : 0;
   }
   const double total = all.total_us();
   out << "\noccbench attach: " << grouped(launches) << " launches of "
@@ -167,6 +169,9 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   out << '\n';
   if (captured > 0)
     out << grouped(captured) << " launches were captured into CUDA graphs: counted, not timed one by one.\n";
+  if (graphs > 0)
+    out << grouped(graphs) << " launches of CUDA graphs ran " << grouped(replayed)
+        << " kernels: timed as wholes, not changed.\n";
   if (by_range) print_ranges(out, all);
   if (is_observed) return;
   print_left_alone(out, all, verdicts);

@@ -186,7 +186,7 @@ class Reader {
   }
 
   void take_signature(const Fields& f) {
-    if (f.size() < 14) throw std::invalid_argument("a line is too short");
+    if (f.size() < 15) throw std::invalid_argument("a line is too short");
     Kernel k{.name = "(more kernels than can be told apart)"};
     if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
       k.name = function->second.name;
@@ -205,6 +205,7 @@ class Reader {
     k.blocks_per_sm = whole(f, 10);
     k.arguments = f[11];
     k.range = f[13];
+    k.graph_kernels = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number(f, 14)));
     const int alone = whole(f, 12);
     if (alone < 0 || alone >= static_cast<int>(Alone::end))
       throw std::invalid_argument("a reason is not known");

@@ -40,7 +40,8 @@ struct Kernel {
   std::string arguments;  ///< hash of those that are no addresses
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
-  int blocks_per_sm = 0;  ///< the driver's answer
+  int blocks_per_sm = 0;            ///< the driver's answer
+  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph: so many run in each launch; 0: not known
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <initializer_list>
+#include <vector>
 
 namespace occbench::attach {
 
@@ -67,8 +68,33 @@ Driver find_driver() {
   find(d.func_get_name, "cuFuncGetName");
   find(d.func_get_param_info, "cuFuncGetParamInfo");
   find(d.kernel_get_function, "cuKernelGetFunction");
+  find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
+  find(d.graph_nodes, "cuGraphGetNodes");
+  find(d.graph_node_type, "cuGraphNodeGetType");
   find(d.primary_state, "cuDevicePrimaryCtxGetState");
   return d;
+}
+
+std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph) {
+  std::size_t count = 0;
+  if (driver.graph_child == nullptr || driver.graph_nodes == nullptr || driver.graph_node_type == nullptr ||
+      driver.graph_nodes(graph, nullptr, &count) != CUDA_SUCCESS)
+    return std::nullopt;
+  std::vector<CUgraphNode> nodes(count);
+  if (count > 0 && driver.graph_nodes(graph, nodes.data(), &count) != CUDA_SUCCESS) return std::nullopt;
+  std::uint64_t kernels = 0;
+  for (CUgraphNode node : nodes) {
+    CUgraphNodeType type{};
+    if (driver.graph_node_type(node, &type) != CUDA_SUCCESS) return std::nullopt;
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL) ++kernels;
+    if (type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
+    CUgraph within = nullptr;
+    if (driver.graph_child(node, &within) != CUDA_SUCCESS) return std::nullopt;
+    const auto more = kernels_of(driver, within);
+    if (!more) return std::nullopt;
+    kernels += *more;
+  }
+  return kernels;
 }
 
 }  // namespace occbench::attach

@@ -5,6 +5,9 @@
 
 #include <cuda.h>
 
+#include <cstdint>
+#include <optional>
+
 namespace occbench::attach {
 
 /// dlsym of libc (or of whoever comes next), as the library's own name stands before it.
@@ -37,6 +40,9 @@ struct Driver {
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
+  CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
+  CUresult (*graph_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
+  CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
   CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
 
   /// Whether all that must be there is.
@@ -44,6 +50,9 @@ struct Driver {
 };
 
 [[nodiscard]] Driver find_driver();
+
+/// Kernels that one launch of `graph` runs, with those of graphs within it; nullopt where the driver does not say.
+[[nodiscard]] std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph);
 
 /// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).
 class Relaxed {

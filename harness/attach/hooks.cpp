@@ -97,6 +97,9 @@ enum Name : int {
   launch_ex,
   launch_cooperative,
   graph_launch,
+  graph_instantiate,
+  graph_instantiate_with,
+  graph_ends,
   get_proc_address,
   get_proc_address_v2,
   context_ends,
@@ -127,6 +130,8 @@ using GraphLaunch = CUresult (*)(CUgraphExec, CUstream);
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
 using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using Ends = CUresult (*)(void*);
+/// Of three signatures with the same two first arguments; what one of them has not is not looked at.
+using Instantiate = CUresult (*)(CUgraphExec*, CUgraph, void*, void*, void*);
 
 template <int slot>
 CUresult on_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -167,9 +172,32 @@ CUresult on_launch_cooperative(CUfunction f, unsigned gx, unsigned gy, unsigned 
 template <int slot>
 CUresult on_graph_launch(CUgraphExec graph, CUstream stream) {
   const auto original = original_of<GraphLaunch>(graph_launch, slot);
-  Request request{.is_per_thread = table[graph_launch][slot].is_per_thread, .kind = Alone::graph};
+  Request request{
+      .is_per_thread = table[graph_launch][slot].is_per_thread, .graph = graph, .kind = Alone::graph};
   request.config.hStream = stream;
   return pass(request, [&] { return original(graph, stream); });
+}
+
+template <Name name, int slot>
+CUresult instantiate(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  const CUresult result = original_of<Instantiate>(name, slot)(made, graph, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && made != nullptr && launches != nullptr) launches->graph_made(*made, graph);
+  return result;
+}
+template <int slot>
+CUresult on_graph_instantiate(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  return instantiate<graph_instantiate, slot>(made, graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_instantiate_with(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  return instantiate<graph_instantiate_with, slot>(made, graph, a, b, c);
+}
+
+template <int slot>
+CUresult on_graph_ends(void* graph) {
+  if (Launches* const launches = state.load()) launches->graph_ends(static_cast<CUgraphExec>(graph));
+  return original_of<Ends>(graph_ends, slot)(graph);
 }
 
 template <int slot>
@@ -233,11 +261,13 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
         reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
   }
 void* const ours[names][slots] = {
-    OCCBENCH_SLOTS(on_launch_kernel),      OCCBENCH_SLOTS(on_launch_ex),
-    OCCBENCH_SLOTS(on_launch_cooperative), OCCBENCH_SLOTS(on_graph_launch),
-    OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
-    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
-    OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_launch_kernel),       OCCBENCH_SLOTS(on_launch_ex),
+    OCCBENCH_SLOTS(on_launch_cooperative),  OCCBENCH_SLOTS(on_graph_launch),
+    OCCBENCH_SLOTS(on_graph_instantiate),   OCCBENCH_SLOTS(on_graph_instantiate_with),
+    OCCBENCH_SLOTS(on_graph_ends),          OCCBENCH_SLOTS(on_get_proc_address),
+    OCCBENCH_SLOTS(on_get_proc_address_v2), OCCBENCH_SLOTS(on_context_ends),
+    OCCBENCH_SLOTS(on_device_ends),         OCCBENCH_SLOTS(on_device_release),
+    OCCBENCH_SLOTS(on_module_ends)};
 
 struct Hooked {
   const char* name;
@@ -253,6 +283,12 @@ constexpr Hooked hooked[] = {
     {"cuLaunchCooperativeKernel_ptsz", launch_cooperative, true},
     {"cuGraphLaunch", graph_launch, false},
     {"cuGraphLaunch_ptsz", graph_launch, true},
+    {"cuGraphInstantiate", graph_instantiate, false},
+    {"cuGraphInstantiate_v2", graph_instantiate, false},
+    {"cuGraphInstantiateWithFlags", graph_instantiate, false},
+    {"cuGraphInstantiateWithParams", graph_instantiate_with, false},
+    {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true},
+    {"cuGraphExecDestroy", graph_ends, false},
     {"cuGetProcAddress", get_proc_address, false},
     {"cuGetProcAddress_v2", get_proc_address_v2, false},
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},
@@ -392,6 +428,16 @@ OCCBENCH_LINKED(LaunchEx, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfun
                 (c, f, p, e))
 OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch, (CUgraphExec g, CUstream s), (g, s))
 OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch_ptsz, (CUgraphExec g, CUstream s), (g, s))
+#undef cuGraphInstantiate
+#define OCCBENCH_INSTANTIATE(symbol)                                                                   \
+  OCCBENCH_LINKED(Instantiate, symbol, (CUgraphExec * made, CUgraph graph, void* a, void* b, void* c), \
+                  (made, graph, a, b, c))
+OCCBENCH_INSTANTIATE(cuGraphInstantiate)
+OCCBENCH_INSTANTIATE(cuGraphInstantiate_v2)
+OCCBENCH_INSTANTIATE(cuGraphInstantiateWithFlags)
+OCCBENCH_INSTANTIATE(cuGraphInstantiateWithParams)
+OCCBENCH_INSTANTIATE(cuGraphInstantiateWithParams_ptsz)
+OCCBENCH_LINKED(Ends, cuGraphExecDestroy, (void* which), (which))
 OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int v, cuuint64_t flags),
                 (n, f, v, flags))
 OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,

@@ -248,6 +248,21 @@ void Launches::poll() {
   }
 }
 
+void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {
+  if (!is_usable_ || getpid() != process_) return;
+  const Relaxed relaxed(driver_);
+  const std::uint64_t kernels = kernels_of(driver_, graph).value_or(0);
+  const std::lock_guard lock(mutex_);
+  signatures_.graph_made(executable, kernels);
+} catch (...) {
+}
+
+void Launches::graph_ends(CUgraphExec executable) noexcept try {
+  const std::lock_guard lock(mutex_);
+  signatures_.graph_ends(executable);
+} catch (...) {
+}
+
 template <class Which>
 void Launches::end_contexts(const Which& is_meant) noexcept try {
   if (!is_usable_ || getpid() != process_) return;

@@ -46,6 +46,9 @@ class Launches {
   void refuse(Ticket& ticket, CUresult why) noexcept;
   void after(Ticket& ticket, CUresult result) noexcept;
 
+  void graph_made(CUgraphExec executable, CUgraph graph) noexcept;
+  void graph_ends(CUgraphExec executable) noexcept;
+
   // Before the driver's own part: what is known of them, and their events, is forgotten.
   void module_ends() noexcept;
   void context_ends(CUcontext context) noexcept;

@@ -166,11 +166,15 @@ void Signatures::number(Handle& h, const Context& context, int local, int binary
 
 Handle& Signatures::handle_of(const Request& request, Context& context) {
   if (request.kind == Alone::graph) {
-    if (graph_.number < 0) {
-      graph_.name = "(CUDA graph)";
-      number(graph_, context, 0, 0);
+    const auto known = kernels_of_graphs_.find(request.graph);
+    const std::uint64_t kernels = known == kernels_of_graphs_.end() ? 0 : known->second;
+    Handle& graph = graphs_[kernels];
+    if (graph.number < 0) {
+      graph.graph_kernels = kernels;
+      graph.name = kernels == 0 ? "(CUDA graph)" : "(CUDA graph of " + std::to_string(kernels) + " kernels)";
+      number(graph, context, 0, 0);
     }
-    return graph_;
+    return graph;
   }
   const std::uint64_t key = mix(reinterpret_cast<std::uintptr_t>(request.function),
                                 reinterpret_cast<std::uintptr_t>(context.handle));
@@ -331,7 +335,7 @@ Signature& Signatures::rest() {
     rest_->number = signatures_.size() - 1;
     rest_->alone = Alone::too_many;
     journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
-                   "0", std::to_string(static_cast<int>(rest_->alone)), ""});
+                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0"});
   }
   return *rest_;
 }
@@ -352,12 +356,12 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     find_levels(s, handle, context, wanted);
     if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
   }
-  journal_.line({"signature", std::to_string(s.number), std::to_string(handle.number),
-                 std::to_string(c.gridDimX), std::to_string(c.gridDimY), std::to_string(c.gridDimZ),
-                 std::to_string(c.blockDimX), std::to_string(c.blockDimY), std::to_string(c.blockDimZ),
-                 std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits_of(arguments),
-                 std::to_string(static_cast<int>(s.alone)),
-                 options_.by_range ? name_of_range(current_range()) : ""});
+  journal_.line(
+      {"signature", std::to_string(s.number), std::to_string(handle.number), std::to_string(c.gridDimX),
+       std::to_string(c.gridDimY), std::to_string(c.gridDimZ), std::to_string(c.blockDimX),
+       std::to_string(c.blockDimY), std::to_string(c.blockDimZ), std::to_string(s.dynamic_smem),
+       std::to_string(s.blocks_per_sm), digits_of(arguments), std::to_string(static_cast<int>(s.alone)),
+       options_.by_range ? name_of_range(current_range()) : "", std::to_string(handle.graph_kernels)});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
   for (std::size_t i = 0; i < s.blocks.size(); ++i) {

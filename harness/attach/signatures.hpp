@@ -27,7 +27,8 @@ struct Request {
   void** parameters = nullptr;
   void** extra = nullptr;
   bool is_per_thread = false;  ///< stream 0 is the thread's own
-  Alone kind = Alone::no;      ///< what the call itself says
+  CUgraphExec graph = nullptr;
+  Alone kind = Alone::no;  ///< what the call itself says
 };
 
 /// One of a kernel.
@@ -47,6 +48,7 @@ struct Context {
 struct Handle {
   CUfunction function = nullptr;
   int number = -1;
+  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph
   std::string name;
   std::uint64_t content = 0;
   int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
@@ -83,6 +85,9 @@ class Signatures {
   /// Whether a level, counted from 0, has been held against the driver's count with this handle.
   [[nodiscard]] static bool is_verified(const Signature& signature, const Handle& handle, std::size_t level);
 
+  /// A graph with so many kernels was made, or is one no more.
+  void graph_made(CUgraphExec graph, std::uint64_t kernels) { kernels_of_graphs_[graph] = kernels; }
+  void graph_ends(CUgraphExec graph) { kernels_of_graphs_.erase(graph); }
   /// Handles of functions may mean others from here on.
   void forget_handles();
   /// The context ends, and its events with it.
@@ -113,7 +118,8 @@ class Signatures {
   std::deque<Signature> signatures_;
   std::deque<Handle> handles_;
   Signature* rest_ = nullptr;
-  Handle graph_;  ///< stands for all CUDA graphs
+  std::unordered_map<CUgraphExec, std::uint64_t> kernels_of_graphs_;
+  std::unordered_map<std::uint64_t, Handle> graphs_;  ///< by their kernels; 0: of a number that is not known
   std::unordered_map<CUcontext, Context*> by_context_;
   std::unordered_map<std::uint64_t, Handle*> by_handle_;
   std::unordered_map<std::uint64_t, Signature*> by_hash_;

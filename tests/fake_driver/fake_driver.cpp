@@ -368,6 +368,30 @@ FAKE(CUresult, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, vo
   return fake_cuLaunchKernelEx(c, f, p, e);
 }
 #endif
+/// A graph of two kernels, a copy, and a graph of one kernel within it.
+FAKE(CUresult, cuGraphInstantiateWithFlags, (CUgraphExec * made, CUgraph graph, unsigned long long)) {
+  *made = reinterpret_cast<CUgraphExec>(graph);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphGetNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count)) {
+  static CUgraph_st* const within = reinterpret_cast<CUgraph_st*>(&pooled);
+  static const CUgraphNodeType types[] = {CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,
+                                          CU_GRAPH_NODE_TYPE_GRAPH, CU_GRAPH_NODE_TYPE_KERNEL};
+  const std::size_t has = graph == within ? 1 : std::size(types);
+  for (std::size_t i = 0; nodes != nullptr && i < has; ++i)
+    nodes[i] = reinterpret_cast<CUgraphNode>(const_cast<CUgraphNodeType*>(types + i));
+  *count = has;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType* type)) {
+  *type = *reinterpret_cast<CUgraphNodeType*>(node);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphChildGraphNodeGetGraph, (CUgraphNode, CUgraph* graph)) {
+  *graph = reinterpret_cast<CUgraph>(&pooled);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphExecDestroy, (CUgraphExec)) { return CUDA_SUCCESS; }
 FAKE(CUresult, cuGraphLaunch, (CUgraphExec, CUstream)) {
   const std::lock_guard lock(mutex);
   clock_us += 500;
@@ -394,6 +418,8 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuLibraryGetKernel),
       KNOWN(cuLaunchCooperativeKernel),
       KNOWN(cuGraphLaunch),
+      KNOWN(cuGraphExecDestroy),
+      {"cuGraphInstantiate", reinterpret_cast<void*>(&fake_cuGraphInstantiateWithFlags), nullptr},
       {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},
       {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxRelease_v2), nullptr},

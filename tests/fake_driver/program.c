@@ -37,6 +37,8 @@ typedef CUresult (*LaunchEx)(const CUlaunchConfig*, CUfunction, void**, void**);
 typedef CUresult (*Ask)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 typedef CUresult (*WithInt)(int);
 typedef CUresult (*Graph)(CUgraphExec, CUstream);
+typedef CUresult (*Instantiate)(CUgraphExec*, CUgraph, unsigned long long);
+typedef CUresult (*WithGraph)(CUgraphExec);
 typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
@@ -160,6 +162,16 @@ static void ranges(void) {
   nvtxRangePop();
 }
 
+/* One that was made before anybody looked, and one that is made, launched ten times and destroyed. */
+static void graphs(void) {
+  static char graph;
+  CUgraphExec made;
+  ((Graph)get("cuGraphLaunch"))(NULL, NULL);
+  ((Instantiate)get("cuGraphInstantiate"))(&made, (CUgraph)(void*)&graph, 0);
+  for (int n = 0; n < 10; ++n) ((Graph)get("cuGraphLaunch"))(made, NULL);
+  ((WithGraph)get("cuGraphExecDestroy"))(made);
+}
+
 /* What is opened then has numbers that somebody else may remember. */
 static void close_all(void) {
   for (int file = 3; file < 100; ++file) close(file);
@@ -263,7 +275,7 @@ int main(int argc, char** argv) {
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, argv[2]);
     many();
   }
-  if (strcmp(end, "graph") == 0) ((Graph)get("cuGraphLaunch"))(NULL, NULL);
+  if (strcmp(end, "graph") == 0) graphs();
   if (strcmp(end, "cooperative") == 0)
     for (int n = 0; n < launches; ++n)
       ((Cooperative)get("cuLaunchCooperativeKernel"))(function, grid, 1, 1, 256, 1, 1, 0, NULL, NULL);
