@@ -233,7 +233,6 @@ class Interrupts(AttachCase):
             self.assertIn(f"was ended by signal {int(number)}", said)
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
 
-
     def test_a_kernel_that_waits_for_its_own_blocks_is_named(self) -> None:
         """With --all it hangs; the sentence comes while it does, and what was measured is kept."""
         child = self.start(f"--all -- {ASKED} waits_k 300 sync {132 * 8}", output="r")
@@ -263,6 +262,10 @@ class BadInput(AttachCase):
             "--budget much -- true": (125, "--budget 'much' is no share"),
             "--precision 2 -- true": (125, "--precision lies between"),
             "--duration soon -- true": (125, "--duration 'soon' is no time"),
+            "--registers 8 -- true": (125, "--registers '8' is less than 16"),
+            "--registers 32,x -- true": (125, "--registers 'x'"),
+            "--registers 20,21,22,23,24,25,26 -- true": (125, "--registers: at most 6"),
+            "--registers 32 --observe -- true": (125, "--registers changes launches"),
             "--skip -1 -- true": (125, "--skip '-1' is negative"),
             "--limit 1 -- true": (125, "--limit '1' is less than"),
             "--kernel ( -- true": (125, "--kernel '('"),

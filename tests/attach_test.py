@@ -92,9 +92,35 @@ class Attach(AttachCase):
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
 
+    def test_register_caps_are_tried_in_turn(self) -> None:
+        words = f"--registers 255,64,40,32 --budget 500% -- {OPENED} ptx caps_k 400"
+        done = self.attach(words)
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        found = {r["register_cap"]: r for r in rows(self.folder / "r/registers.csv")}
+        self.assertEqual(list(found), ["64", "40", "32"])  # 255 changes nothing
+        # 2 blocks of 128 registers; 4, 6 and 8 with the caps.
+        for cap, blocks, time in (("64", "4", 2 / 4), ("40", "6", 2 / 6 * 1.48), ("32", "8", 2 / 8 * 1.64)):
+            self.assertEqual(found[cap]["blocks_per_sm"], blocks)
+            self.assertAlmostEqual(float(found[cap]["change"]), time - 1, delta=0.01)
+        self.assertIn("caps_k: fastest with at most 32 registers, -58.", done.stderr)
+        found_by_validate = validated(self.folder / "r")
+        self.assertEqual(found_by_validate.returncode, 0, found_by_validate.stdout)
+        self.assertEqual(told("explain", self.folder / "r").returncode, 0)
+        changed = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
+        self.assertEqual(changed, {"untouched"})
+
+    def test_no_cap_for_a_kernel_with_variables_or_without_ptx(self) -> None:
+        for n, words in enumerate(("ptx caps_k 300 variable", "asked caps_k:128 300")):
+            done = self.attach(f"--registers 64 -- {OPENED} {words}", output=f"r{n}")
+            self.assertEqual(self.kernels(f"r{n}")[0]["why"], "no PTX that a cap changes", done.stderr)
+            self.assertIn("No kernel has PTX that a cap changes", done.stderr)
+            self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
+
     def test_kernels_of_graphs_are_counted(self) -> None:
         done = self.attach(f"-- {OPENED} asked flat_k 100 graph")
-        graphs = {k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]}
+        graphs = {
+            k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
+        }
         self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
         self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
 

@@ -13,6 +13,7 @@
 #include "benchmarks/commands/attach_print.hpp"
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/attach_record.hpp"
+#include "benchmarks/commands/attach_versions.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/attach/verdict.hpp"
@@ -59,6 +60,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
       .program = program,
       .library = library,
       .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}};
+  if (!o.registers.empty()) write_ptx(program[0], raw);
   if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library);
   if (o.all) what.meanwhile = [raw, has_said = false]() mutable { has_said = has_said || says_stuck(raw); };
   const Ended ended = run_attached(what);
@@ -81,9 +83,10 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   for (const std::string& complaint : all.complaints)
     std::cerr << "occbench: " << printable(complaint) << '\n';
   if (!all.kernels.empty())
-    print_attached(std::cerr, all, verdicts, levels, o.observe);
+    print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
   else if (all.complaints.empty())
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
+  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all);
   if (o.by_range && !all.kernels.empty() && !all.has_ranges())
     std::cerr << "occbench: no kernel was launched within an NVTX range\n";
   std::filesystem::remove_all(raw, error);  // where the disk is full, that is the room for the results
@@ -91,8 +94,10 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
                   {{"command_line", "occbench attach"},
                    {"program", program},
                    {"exit_code", ended.code},
-                   {"observe", o.observe},
+                   {"observe", o.observe || !o.registers.empty()},
                    {"options", options}});
+  if (const std::string text = registers_csv(all); !text.empty())
+    replace_file(folder.path() / "registers.csv", text);
   std::cerr << folder.path().string() << '\n';
   return ended.code;
 }
@@ -138,6 +143,8 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   add("--budget", o->budget, "Most GPU time that throttling may add (default: 20%)", "SHARE");
   add("--precision", o->precision, "An arm known so well is drawn no more (default: 0.5%)", "SHARE");
   add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
+  add("--registers", o->registers,
+      "Caps on registers to try in turn (32,40,64), of kernels with PTX, in place of levels", "LIST");
   add("--seed", o->seed, "Of the order of levels (default: 1)", "N");
   add("--limit", o->limit, "Bytes of timed launches that a process may leave (default: 32M)", "N");
   attach

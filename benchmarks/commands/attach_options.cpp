@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "benchmarks/commands/attach_versions.hpp"
 #include "benchmarks/commands/numbers.hpp"
 #include "harness/attach/protocol.hpp"
 
@@ -101,6 +102,10 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";
   for (const double share : levels) said += (said.back() == '=' ? "" : ",") + shortest(share);
+  if (!o.registers.empty()) {
+    if (o.observe) throw std::invalid_argument("--registers changes launches, and --observe none");
+    said += ";registers=" + caps_of(o.registers);
+  }
   if (o.children == "none") said += ";only_child_of=" + std::to_string(getpid());
   if (!o.kernel.empty()) said += ";kernel=" + o.kernel;
   return said;

@@ -81,10 +81,9 @@ std::string attach_library() {
   throw UserError(Exit::tool_missing, std::string(name) + " is not beside this program; install both");
 }
 
-void check_program(const std::string& name) {
+std::string path_of_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = name.find('/') != std::string::npos || path == nullptr ? "" : path;
-  struct stat found {};
   std::string file = name;
   for (bool is_found = !name.empty() && name.find('/') != std::string::npos; !is_found && !rest.empty();) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
@@ -92,6 +91,12 @@ void check_program(const std::string& name) {
     is_found = access(file.c_str(), X_OK) == 0;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  return file;
+}
+
+void check_program(const std::string& name) {
+  const std::string file = path_of_program(name);
+  struct stat found {};
   if (stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return;
   const bool changes_user = (found.st_mode & S_ISUID) != 0 && found.st_uid != geteuid();
   const bool changes_group = (found.st_mode & S_ISGID) != 0 && found.st_gid != getegid();

@@ -28,6 +28,9 @@ struct Ended {
 /// reach it; Ctrl-C is the program's to handle.
 [[nodiscard]] Ended run_attached(const ProgramRun& run);
 
+/// Where the shell would find it; the name itself where it would not.
+[[nodiscard]] std::string path_of_program(const std::string& name);
+
 /// Throws UserError where it is a file that runs with another user's rights: nothing is preloaded into that.
 void check_program(const std::string& name);
 

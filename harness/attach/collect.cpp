@@ -110,6 +110,13 @@ class Reader {
     to.overlapping += from.overlapping;
     to.untouched_us += from.untouched_us;
     to.untouched_timed += from.untouched_timed;
+    to.as_it_is_us.insert(to.as_it_is_us.end(), from.as_it_is_us.begin(), from.as_it_is_us.end());
+    for (const auto& [number, version] : from.versions) {
+      CappedVersion& all = to.versions[number];
+      const std::vector<double> before = std::move(all.times_us);
+      all = version;
+      all.times_us.insert(all.times_us.begin(), before.begin(), before.end());
+    }
     for (const auto& [number, arm] : from.arms) {
       Arm& all = to.arms[number];
       all.blocks_per_sm = arm.blocks_per_sm;
@@ -159,6 +166,14 @@ class Reader {
       Arm& level = kernel(number(f, 1)).arms[arm];
       level.added_smem_bytes = natural(f, 3);
       level.blocks_per_sm = whole(f, 4);
+    } else if (f[0] == "version") {
+      const int arm = whole(f, 2);
+      if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
+      CappedVersion& v = kernel(number(f, 1)).versions[arm];
+      v.cap = whole(f, 3);
+      v.registers = whole(f, 4);
+      v.local_bytes = whole(f, 5);
+      v.blocks_per_sm = whole(f, 6);
     } else if (f[0] == "note") {
       complain(all_.processes.back().id + ": " + f.at(1));
     }
@@ -259,13 +274,20 @@ class Reader {
         return;
       }
       Kernel& k = all_.kernels[found->second];
+      const bool counts = (launch.flags & (drawn | overlapped)) == drawn;
+      if (!k.versions.empty() && launch.arm != untouched) {
+        if (counts) k.versions[launch.arm].times_us.push_back(static_cast<double>(launch.time_us));
+        continue;
+      }
       ++k.timed;
       if ((launch.flags & overlapped) != 0) ++k.overlapping;
       if (launch.arm == untouched && ((launch.flags & warm_up) == 0)) {
         k.untouched_us += static_cast<double>(launch.time_us);
         ++k.untouched_timed;
       }
-      if ((launch.flags & (drawn | overlapped)) == drawn) {
+      if (counts && !k.versions.empty()) {
+        k.as_it_is_us.push_back(static_cast<double>(launch.time_us));
+      } else if (counts) {
         Arm& arm = k.arms[launch.arm];
         if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
         arm.times_us.push_back(static_cast<double>(launch.time_us));

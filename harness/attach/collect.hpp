@@ -30,6 +30,12 @@ struct Arm {
   std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
 };
 
+/// A kernel compiled again with a cap on its registers.
+struct CappedVersion {
+  int cap = 0, registers = 0, local_bytes = 0, blocks_per_sm = 0;
+  std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
+};
+
 /// Launches of one kernel with the same grid, block, shared memory and arguments, of all processes.
 struct Kernel {
   std::string name;
@@ -45,7 +51,9 @@ struct Kernel {
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;
-  std::map<int, Arm> arms;  ///< none where nothing was changed
+  std::map<int, Arm> arms;  ///< none where nothing was changed, or versions were tried
+  std::map<int, CappedVersion> versions;
+  std::vector<double> as_it_is_us;  ///< drawn in turn with the versions
 
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);

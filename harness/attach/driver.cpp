@@ -71,6 +71,8 @@ Driver find_driver() {
   find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
   find(d.graph_nodes, "cuGraphGetNodes");
   find(d.graph_node_type, "cuGraphNodeGetType");
+  find(d.module_load_data, "cuModuleLoadData");
+  find(d.module_get_function, "cuModuleGetFunction");
   find(d.primary_state, "cuDevicePrimaryCtxGetState");
   return d;
 }

@@ -43,6 +43,8 @@ struct Driver {
   CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
   CUresult (*graph_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
   CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
+  CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;
+  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;
   CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
 
   /// Whether all that must be there is.
@@ -51,7 +53,8 @@ struct Driver {
 
 [[nodiscard]] Driver find_driver();
 
-/// Kernels that one launch of `graph` runs, with those of graphs within it; nullopt where the driver does not say.
+/// Kernels that one launch of `graph` runs, with those of graphs within it; nullopt where the driver does not
+/// say.
 [[nodiscard]] std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph);
 
 /// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).

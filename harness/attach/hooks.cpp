@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preloaded library's border: the driver's names that programs ask for, and the ways by which they ask:
-// linked, by dlsym, and by cuGetProcAddress at both levels. Everything else passes through untouched.
-//
-// A name may stand for several functions (versions, default streams), so that each original has a slot of its
-// own and a function of ours that calls it and no other.
+// What stands in for the driver's functions. A name may mean several (versions, default streams), so that each
+// original has a slot of its own and a function of ours that calls it and no other.
+#include "harness/attach/hooks.hpp"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -16,8 +15,6 @@
 
 #include "harness/attach/launches.hpp"
 #include "harness/attach/ranges.hpp"
-
-#define OCCBENCH_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace occbench::attach {
 namespace {
@@ -100,6 +97,8 @@ enum Name : int {
   graph_instantiate,
   graph_instantiate_with,
   graph_ends,
+  module_load,
+  library_load,
   get_proc_address,
   get_proc_address_v2,
   context_ends,
@@ -120,18 +119,6 @@ template <class Function>
 Function original_of(Name name, int slot) {
   return reinterpret_cast<Function>(table[name][slot].original.load(std::memory_order_acquire));
 }
-
-using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  unsigned, CUstream, void**, void**);
-using LaunchCooperative = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                       unsigned, CUstream, void**);
-using LaunchEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
-using GraphLaunch = CUresult (*)(CUgraphExec, CUstream);
-using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
-using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
-using Ends = CUresult (*)(void*);
-/// Of three signatures with the same two first arguments; what one of them has not is not looked at.
-using Instantiate = CUresult (*)(CUgraphExec*, CUgraph, void*, void*, void*);
 
 template <int slot>
 CUresult on_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -195,6 +182,23 @@ CUresult on_graph_instantiate_with(CUgraphExec* made, CUgraph graph, void* a, vo
 }
 
 template <int slot>
+CUresult on_module_load(void* module, const void* image, void* a, void* b, void* c) {
+  const CUresult result = original_of<ModuleLoad>(module_load, slot)(module, image, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded(image);
+  return result;
+}
+
+template <int slot>
+CUresult on_library_load(CUlibrary* library, const void* image, CUjit_option* a, void** b, unsigned c,
+                         CUlibraryOption* d, void** e, unsigned f) {
+  const CUresult result = original_of<LibraryLoad>(library_load, slot)(library, image, a, b, c, d, e, f);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded(image);
+  return result;
+}
+
+template <int slot>
 CUresult on_graph_ends(void* graph) {
   if (Launches* const launches = state.load()) launches->graph_ends(static_cast<CUgraphExec>(graph));
   return original_of<Ends>(graph_ends, slot)(graph);
@@ -230,8 +234,6 @@ CUresult on_module_ends(void* which) {
   return original_of<Ends>(module_ends, slot)(which);
 }
 
-void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
-
 template <int slot>
 CUresult on_get_proc_address(const char* name, void** found, int version, cuuint64_t flags) {
   const CUresult result = original_of<GetProcAddress>(get_proc_address, slot)(name, found, version, flags);
@@ -264,7 +266,8 @@ void* const ours[names][slots] = {
     OCCBENCH_SLOTS(on_launch_kernel),       OCCBENCH_SLOTS(on_launch_ex),
     OCCBENCH_SLOTS(on_launch_cooperative),  OCCBENCH_SLOTS(on_graph_launch),
     OCCBENCH_SLOTS(on_graph_instantiate),   OCCBENCH_SLOTS(on_graph_instantiate_with),
-    OCCBENCH_SLOTS(on_graph_ends),          OCCBENCH_SLOTS(on_get_proc_address),
+    OCCBENCH_SLOTS(on_graph_ends),          OCCBENCH_SLOTS(on_module_load),
+    OCCBENCH_SLOTS(on_library_load),        OCCBENCH_SLOTS(on_get_proc_address),
     OCCBENCH_SLOTS(on_get_proc_address_v2), OCCBENCH_SLOTS(on_context_ends),
     OCCBENCH_SLOTS(on_device_ends),         OCCBENCH_SLOTS(on_device_release),
     OCCBENCH_SLOTS(on_module_ends)};
@@ -289,6 +292,9 @@ constexpr Hooked hooked[] = {
     {"cuGraphInstantiateWithParams", graph_instantiate_with, false},
     {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true},
     {"cuGraphExecDestroy", graph_ends, false},
+    {"cuModuleLoadData", module_load, false},
+    {"cuModuleLoadDataEx", module_load, false},
+    {"cuLibraryLoadData", library_load, false},
     {"cuGetProcAddress", get_proc_address, false},
     {"cuGetProcAddress_v2", get_proc_address_v2, false},
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},
@@ -309,8 +315,14 @@ const Hooked* find(const char* name) {
   return nullptr;
 }
 
-/// Our function for this original; the original itself where it is none that is hooked, ours already, or all
-/// slots are taken.
+}  // namespace
+
+bool is_hooked(const char* name) noexcept { return find(name) != nullptr; }
+
+void drain_launches() noexcept {
+  if (Launches* const launches = state.load()) launches->drain();
+}
+
 void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
   const Hooked* const h = find(name);
   if (h == nullptr) return original;
@@ -334,129 +346,4 @@ void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
   return result;
 }
 
-/// For a program that is linked to the driver: the original by its name, and then ours for it.
-template <class Function>
-Function linked(const char* name) {
-  void* const original = libcuda_symbol(name);
-  return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
-}
-
-}  // namespace
 }  // namespace occbench::attach
-
-using namespace occbench::attach;
-
-extern "C" {
-
-__attribute__((visibility("hidden"))) void* occbench_attach_dlsym = nullptr;
-
-/// Our function for what dlsym is asked for; null where the original is to answer.
-__attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* handle, const char* name) {
-  const auto original = original_dlsym();
-  occbench_attach_dlsym = reinterpret_cast<void*>(original);
-  if (name == nullptr || original == nullptr || find(name) == nullptr) return nullptr;
-  void* found = libcuda_symbol(name);
-  if (found == nullptr) return nullptr;
-  // A handle that has no such name is answered by the original, with its error.
-  if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && original(handle, name) == nullptr) return nullptr;
-  return ours_for(name, found, false);
-}
-}
-
-// dlsym looks at its return address (RTLD_NEXT), so the original is jumped to and not called.
-#if defined(__x86_64__)
-__asm__(
-    ".text\n.globl dlsym\n.type dlsym,@function\n"
-    "dlsym:\n"
-    "  push %rdi\n"
-    "  push %rsi\n"
-    "  sub $8, %rsp\n"
-    "  call occbench_attach_find\n"
-    "  add $8, %rsp\n"
-    "  pop %rsi\n"
-    "  pop %rdi\n"
-    "  test %rax, %rax\n"
-    "  jz 1f\n"
-    "  ret\n"
-    "1: mov occbench_attach_dlsym(%rip), %rax\n"
-    "  jmp *%rax\n"
-    ".size dlsym, .-dlsym\n");
-#elif defined(__aarch64__)
-__asm__(
-    ".text\n.globl dlsym\n.type dlsym,%function\n"
-    "dlsym:\n"
-    "  stp x29, x30, [sp, #-32]!\n"
-    "  mov x29, sp\n"
-    "  stp x0, x1, [sp, #16]\n"
-    "  bl occbench_attach_find\n"
-    "  mov x16, x0\n"
-    "  ldp x0, x1, [sp, #16]\n"
-    "  ldp x29, x30, [sp], #32\n"
-    "  cbz x16, 1f\n"
-    "  mov x0, x16\n"
-    "  ret\n"
-    "1: adrp x16, occbench_attach_dlsym\n"
-    "  ldr x16, [x16, #:lo12:occbench_attach_dlsym]\n"
-    "  br x16\n"
-    ".size dlsym, .-dlsym\n");
-#else
-#error "no dlsym for this architecture"
-#endif
-
-// For programs that are linked to libcuda.so.1. The names are given to the assembler: cuda.h has macros of
-// them.
-#define OCCBENCH_LINKED(type, symbol, parameters, arguments)              \
-  OCCBENCH_EXPORT CUresult occbench_##symbol parameters __asm__(#symbol); \
-  CUresult occbench_##symbol parameters {                                 \
-    static const auto ours = linked<type>(#symbol);                       \
-    return ours == nullptr ? CUDA_ERROR_NOT_INITIALIZED : ours arguments; \
-  }
-#define OCCBENCH_SHAPE                                                                                       \
-  CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned smem, \
-      CUstream stream
-OCCBENCH_LINKED(LaunchKernel, cuLaunchKernel, (OCCBENCH_SHAPE, void** p, void** e),
-                (f, gx, gy, gz, bx, by, bz, smem, stream, p, e))
-OCCBENCH_LINKED(LaunchKernel, cuLaunchKernel_ptsz, (OCCBENCH_SHAPE, void** p, void** e),
-                (f, gx, gy, gz, bx, by, bz, smem, stream, p, e))
-OCCBENCH_LINKED(LaunchCooperative, cuLaunchCooperativeKernel, (OCCBENCH_SHAPE, void** p),
-                (f, gx, gy, gz, bx, by, bz, smem, stream, p))
-OCCBENCH_LINKED(LaunchCooperative, cuLaunchCooperativeKernel_ptsz, (OCCBENCH_SHAPE, void** p),
-                (f, gx, gy, gz, bx, by, bz, smem, stream, p))
-OCCBENCH_LINKED(LaunchEx, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void** p, void** e),
-                (c, f, p, e))
-OCCBENCH_LINKED(LaunchEx, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e),
-                (c, f, p, e))
-OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch, (CUgraphExec g, CUstream s), (g, s))
-OCCBENCH_LINKED(GraphLaunch, cuGraphLaunch_ptsz, (CUgraphExec g, CUstream s), (g, s))
-#undef cuGraphInstantiate
-#define OCCBENCH_INSTANTIATE(symbol)                                                                   \
-  OCCBENCH_LINKED(Instantiate, symbol, (CUgraphExec * made, CUgraph graph, void* a, void* b, void* c), \
-                  (made, graph, a, b, c))
-OCCBENCH_INSTANTIATE(cuGraphInstantiate)
-OCCBENCH_INSTANTIATE(cuGraphInstantiate_v2)
-OCCBENCH_INSTANTIATE(cuGraphInstantiateWithFlags)
-OCCBENCH_INSTANTIATE(cuGraphInstantiateWithParams)
-OCCBENCH_INSTANTIATE(cuGraphInstantiateWithParams_ptsz)
-OCCBENCH_LINKED(Ends, cuGraphExecDestroy, (void* which), (which))
-OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int v, cuuint64_t flags),
-                (n, f, v, flags))
-OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,
-                (const char* n, void** f, int v, cuuint64_t flags, CUdriverProcAddressQueryResult* s),
-                (n, f, v, flags, s))
-OCCBENCH_LINKED(Ends, cuCtxDestroy_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxReset_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuModuleUnload, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
-
-// Ends that run no handlers: Python's child processes leave so.
-#define OCCBENCH_LEAVE(symbol)                                                                          \
-  extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int);                         \
-  void symbol(int status) {                                                                             \
-    if (Launches* const launches = state.load()) launches->drain();                                     \
-    static const auto original = reinterpret_cast<void (*)(int)>(original_dlsym()(RTLD_NEXT, #symbol)); \
-    original(status);                                                                                   \
-    std::abort();                                                                                       \
-  }
-OCCBENCH_LEAVE(_exit)
-OCCBENCH_LEAVE(_Exit)

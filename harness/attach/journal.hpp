@@ -26,7 +26,7 @@ class Journal {
   /// Of signature `n`, below most_signatures; null where nothing is noted.
   [[nodiscard]] Count* count(std::size_t n) { return counts_ == nullptr ? nullptr : &counts_->of[n]; }
   void add(const Launch& launch);
-  /// A file of its own beside the others, which the command reads while the process runs; the first one stays.
+  /// A file of its own beside the others, which the command reads while the process runs; the first stays.
   void leave(const std::string& name, const std::string& text) const;
   /// Whether no launch can be added any more.
   [[nodiscard]] bool is_full() const { return counts_ == nullptr || counts_->full != Full::no; }

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "harness/attach/ptx.hpp"
 
 namespace occbench::attach {
 
@@ -95,11 +99,19 @@ void Launches::apply(Ticket& t, Signature& s, const Handle& handle) {
   t.signature = &s;
 }
 
-void Launches::draw(Ticket& t, Signature& s, const Handle& handle) {
+void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& context) {
   t.draw = s.schedule->next(budget_);
   t.dynamic_smem_bytes = s.dynamic_smem;
   if (t.draw.arm < first_level) return;
   const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
+  if (!s.versions.empty()) {
+    t.is_pinned = false;
+    t.function = signatures_.version_of(s, handle, context, level);
+    if (t.function != nullptr) return;
+    s.schedule->refuse(t.draw, budget_, true);
+    t.draw = {};
+    return;
+  }
   t.dynamic_smem_bytes += s.added[level];
   if (Signatures::is_verified(s, handle, level)) return;
   s.schedule->refuse(t.draw, budget_, true);
@@ -160,12 +172,12 @@ Ticket Launches::before(const Request& request) noexcept try {
       t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
   const bool has_room = pending_.size() < most_pending;
   if (has_room && s.schedule && is_asked)
-    draw(t, s, handle);
+    draw(t, s, handle, context);
   else
     budget_.ran(s.schedule ? s.schedule->natural_us() : 0);
   if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(s))) return t;
   t.context = &context;
-  t.function = handle.function;
+  if (t.function == nullptr) t.function = handle.function;
   if (begin(t, s, context)) t.signature = &s;
   return t;
 } catch (...) {
@@ -183,7 +195,7 @@ CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) 
   carveout.value.sharedMemCarveout = whole_carveout;
   CUlaunchConfig config = request.config;
   config.attrs = attributes.data();
-  ++config.numAttrs;
+  if (ticket.is_pinned) ++config.numAttrs;
   config.sharedMemBytes = ticket.dynamic_smem_bytes;
   return launch(&config, ticket.function, request.parameters, request.extra);
 }
@@ -246,6 +258,17 @@ void Launches::poll() {
                   .time_us = static_cast<float>(time_us),
                   .sequence = static_cast<std::uint32_t>(t.sequence)});
   }
+}
+
+void Launches::loaded(const void* image) noexcept try {
+  if (options_.registers.empty() || image == nullptr || !is_usable_ || getpid() != process_) return;
+  constexpr std::size_t look = 4096, most = std::size_t{64} << 20;
+  const auto* const text = static_cast<const char*>(image);
+  if (!is_ptx(std::string_view(text, strnlen(text, look)))) return;
+  const std::size_t size = strnlen(text, most);
+  const std::lock_guard lock(mutex_);
+  if (size < most) signatures_.add_ptx(std::string(text, size));
+} catch (...) {
 }
 
 void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {

@@ -26,6 +26,7 @@ struct Ticket {
   Schedule::Draw draw;
   CUfunction function = nullptr;  ///< for the changed launch
   unsigned dynamic_smem_bytes = 0;
+  bool is_pinned = true;  ///< the changed launch's carve-out
   CUstream stream = nullptr;
   CUevent start = nullptr, stop = nullptr;
   std::uint8_t flags = 0;
@@ -46,6 +47,8 @@ class Launches {
   void refuse(Ticket& ticket, CUresult why) noexcept;
   void after(Ticket& ticket, CUresult result) noexcept;
 
+  /// The program gave the driver an image: a module's text counts, where versions are asked for.
+  void loaded(const void* image) noexcept;
   void graph_made(CUgraphExec executable, CUgraph graph) noexcept;
   void graph_ends(CUgraphExec executable) noexcept;
 
@@ -70,7 +73,7 @@ class Launches {
   void end_contexts(const Which& is_meant) noexcept;
   void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   /// Draws an arm for a launch that nothing speaks against.
-  void draw(Ticket& ticket, Signature& signature, const Handle& handle);
+  void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
   /// Sets its flags, and records its first event; false where it is not to be timed.
   bool begin(Ticket& ticket, Signature& signature, Context& context);
   void poll();

@@ -48,6 +48,14 @@ std::optional<Options> options_from_environment() {
     if (key == "limit") o.limit_bytes = whole();
     if (key == "only_child_of") o.only_child_of = static_cast<pid_t>(whole());
     if (key == "kernel") o.kernel = value;
+    if (key == "registers") {
+      const char* at = value.c_str();
+      for (char* stop = nullptr; *at != '\0' && o.registers.size() + first_level < most_arms; at = stop) {
+        o.registers.push_back(static_cast<int>(std::strtol(at, &stop, 10)));
+        if (stop == at) break;
+        if (*stop == ',') ++stop;
+      }
+    }
     if (key == "levels") {
       o.levels.clear();
       const char* at = value.c_str();

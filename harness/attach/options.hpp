@@ -23,9 +23,10 @@ struct Options {
   Plan plan;
   double budget = 0.2;
   std::vector<double> levels = {0.75, 0.5, 0.25};
-  std::uint64_t after = 0;  ///< launches of the process that stay untouched first
-  double duration_s = 0;    ///< 0: without an end
-  std::string kernel;       ///< POSIX extended regular expression; empty: all
+  std::vector<int> registers;  ///< caps to try in place of levels
+  std::uint64_t after = 0;     ///< launches of the process that stay untouched first
+  double duration_s = 0;       ///< 0: without an end
+  std::string kernel;          ///< POSIX extended regular expression; empty: all
   std::size_t limit_bytes = std::size_t{32} << 20;
   pid_t only_child_of = 0;  ///< 0: all descendants
   std::string stands_back;  ///< why nothing is to be done; empty: it is

@@ -11,11 +11,14 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 5;
+constexpr int protocol_version = 6;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
 constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
+
+/// In the folder: "0.ptx" and on, modules that the program's file holds.
+constexpr const char* ptx_ending = ".ptx";
 
 /// In the folder: a sentence on a launch that does not end, while the program still waits for it.
 constexpr const char* stuck_file = "stuck";
@@ -23,7 +26,7 @@ constexpr const char* stuck_file = "stuck";
 constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
 
 /// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
-/// resident blocks, levels from the third on.
+/// resident blocks, levels from the third on. Where register caps were asked for, they stand for the levels.
 constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
 
 constexpr std::size_t most_signatures = 65'536;
@@ -75,6 +78,7 @@ enum class Alone : int {
   no_answer,
   too_many,
   no_level,
+  no_version,
   end,
 };
 constexpr const char* words_of_alone[] = {
@@ -92,6 +96,7 @@ constexpr const char* words_of_alone[] = {
     "no answer from the driver",
     "too many signatures",
     "no level within the shared memory limit",
+    "no PTX that a cap changes",
 };
 static_assert(sizeof words_of_alone / sizeof *words_of_alone == static_cast<int>(Alone::end));
 

@@ -21,6 +21,11 @@ Schedule::Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<d
   for (const double share : warps) arms_.push_back({.warps = share});
 }
 
+void Schedule::take_versions() {
+  has_versions_ = true;
+  arms_[pinned].is_open = false;
+}
+
 std::uint64_t Schedule::random() {  // SplitMix64
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -48,8 +53,11 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) refill();
   if (due_.empty()) return {};
   const int arm = due_.back();
-  const double warps = arms_[static_cast<std::size_t>(arm)].warps;
-  const double reserved = warps < 1 ? natural_us_ * (1 / warps - 1) : 0;
+  const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
+  const double reserved = has_versions_ && arm != untouched && !times.empty()
+                              ? std::max(0.0, times.back() - natural_us_)
+                          : warps < 1 ? natural_us_ * (1 / warps - 1)
+                                      : 0;
   if (natural_us_ == 0 || !budget.reserve(reserved)) return {};
   due_.pop_back();
   return {.arm = arm, .of_block = true, .reserved_us = reserved};

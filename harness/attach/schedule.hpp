@@ -45,6 +45,8 @@ class Schedule {
  public:
   /// `warps[a]`: share of the natural warps that arm `a` has; untouched and pinned have 1.
   Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps);
+  /// The pinned arm is never drawn, and what an arm costs is known from its last launch alone.
+  void take_versions();
 
   struct Draw {
     int arm = untouched;
@@ -77,6 +79,7 @@ class Schedule {
   std::vector<Arm> arms_;
   std::vector<int> due_;  ///< the last comes next
   int seen_ = 0;
+  bool has_versions_ = false;
   double natural_us_ = 0;  ///< mean of untouched launches, the last counted most
 };
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "harness/attach/ranges.hpp"
+#include "harness/attach/request.hpp"
 
 namespace occbench::attach {
 
@@ -20,24 +21,10 @@ namespace {
 constexpr int smem_unit = 128;           // bytes in which shared memory is given
 constexpr int most_argument_hashes = 8;  // then arguments are no part of the signature
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-  return hash ^ (hash >> 27);
-}
-
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of 64 bits
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
-}
-
-/// A word that could be an address of device memory. What a kernel's parameters are is not known: this is a
-/// guess, and a wrong one costs no more than a signature too many or too few.
-bool may_be_pointer(std::uint64_t word, bool is_alone) {
-  constexpr std::uint64_t low = std::uint64_t{1} << 32, high = std::uint64_t{1} << 48;
-  constexpr std::uint64_t usual = std::uint64_t{1} << 44, alignment = 256;
-  return word >= low && word < high && (is_alone || word >= usual || word % alignment == 0);
 }
 
 std::string digits_of(std::uint64_t hash) {
@@ -56,7 +43,8 @@ std::string demangled(const std::string& name) {
 }  // namespace
 
 Signatures::Signatures(const Options& options, const Driver& driver, Journal& journal)
-    : options_(options), driver_(driver), journal_(journal) {
+    : options_(options), driver_(driver), journal_(journal), versions_(driver, options.registers) {
+  if (!options_.registers.empty()) versions_.add_files(options_.folder);
   if (options_.apply) advice_.read(options_.folder + '/' + advice_file);
   has_kernel_ =
       !options_.kernel.empty() && regcomp(&kernel_, options_.kernel.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
@@ -80,6 +68,8 @@ Context& Signatures::context_of(CUcontext handle) {
     driver_.device_get_attribute(&value, attribute, device);
     return value;
   };
+  c.compute_capability = 10 * get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                         get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   c.sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   c.smem_per_sm = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   c.smem_reserved = get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
@@ -188,63 +178,6 @@ Handle& Signatures::handle_of(const Request& request, Context& context) {
 
 namespace {
 
-/// Of the arguments that are no addresses.
-std::uint64_t argument_hash(const Request& request, const Handle& handle) {
-  std::uint64_t hash = 0;
-  const auto* packed = static_cast<const unsigned char*>(nullptr);
-  if (request.extra != nullptr)
-    for (void** at = request.extra; *at != CU_LAUNCH_PARAM_END; at += 2)
-      if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = static_cast<const unsigned char*>(at[1]);
-  for (std::size_t i = 0; i < handle.parameters.size(); ++i) {
-    const Parameter& p = handle.parameters[i];
-    const unsigned char* const bytes = request.parameters != nullptr
-                                           ? static_cast<const unsigned char*>(request.parameters[i])
-                                       : packed != nullptr ? packed + p.offset
-                                                           : nullptr;
-    if (bytes == nullptr) return hash;
-    for (std::size_t at = 0; at < p.size; at += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes + at, std::min(sizeof word, p.size - at));
-      if (!may_be_pointer(word, p.size == sizeof word)) hash = mix(hash, word + 1);
-    }
-  }
-  return hash;
-}
-
-/// What the attributes of a launch say against changing it.
-Alone against(const CUlaunchConfig& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const CUlaunchAttribute& a = config.attrs[i];
-    switch (static_cast<int>(a.id)) {
-      case CU_LAUNCH_ATTRIBUTE_IGNORE:
-      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        break;
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        if (a.value.cooperative != 0) return Alone::cooperative;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z > 1) return Alone::cluster;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        break;
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-        if (a.value.programmaticStreamSerializationAllowed != 0) return Alone::dependent;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        return Alone::dependent;
-      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return Alone::own_carveout;
-      default:
-        return Alone::attribute;
-    }
-  }
-  return Alone::no;
-}
-
 std::uint64_t blocks_of(const CUlaunchConfig& c) {
   return std::uint64_t{c.gridDimX} * c.gridDimY * c.gridDimZ;
 }
@@ -261,9 +194,11 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
     return Alone::nccl;
   if (!handle.is_known || blocks_per_sm < 1) return Alone::no_answer;
   // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
-  if (!options_.all && blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
+  const bool has_fewer = options_.registers.empty();
+  if (has_fewer && !options_.all &&
+      blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
     return Alone::one_residency;
-  if (blocks_per_sm == 1) return Alone::one_block;
+  if (has_fewer && blocks_per_sm == 1) return Alone::one_block;
   if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
       regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
     return Alone::not_asked;
@@ -351,7 +286,11 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
   s.dynamic_smem = c.sharedMemBytes;
   if (handle.is_known) driver_.occupancy(&s.blocks_per_sm, handle.function, s.block_size, s.dynamic_smem);
   s.alone = left_alone(request, handle, context, s.blocks_per_sm);
-  if (s.alone == Alone::no && !options_.observe) {
+  if (s.alone == Alone::no && !options_.registers.empty()) {
+    s.versions = find_versions(s, handle, context);
+    if (s.versions.empty()) s.alone = Alone::no_version;
+    handle.versions[s.hash] = s.versions;
+  } else if (s.alone == Alone::no && !options_.observe) {
     const std::vector<int> wanted = targets(request, s, handle, arguments);
     find_levels(s, handle, context, wanted);
     if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
@@ -369,9 +308,36 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     journal_.line({"level", std::to_string(s.number), std::to_string(first_level + static_cast<int>(i)),
                    std::to_string(s.added[i]), std::to_string(s.blocks[i])});
   }
+  for (std::size_t i = 0; i < s.versions.size(); ++i) {
+    const Version& v = s.versions[i];
+    warps.push_back(1);
+    journal_.line({"version", std::to_string(s.number), std::to_string(first_level + static_cast<int>(i)),
+                   std::to_string(v.cap), std::to_string(v.registers), std::to_string(v.local_bytes),
+                   std::to_string(v.blocks_per_sm)});
+  }
   s.is_applied = options_.apply;
   if (!options_.apply) s.schedule.emplace(options_.plan, s.hash, std::move(warps));
+  if (!s.versions.empty()) s.schedule->take_versions();
   return s;
+}
+
+std::vector<Version> Signatures::find_versions(const Signature& s, const Handle& h, const Context& context) {
+  return versions_.of({.kernel = h.name,
+                       .function = h.function,
+                       .context = context.handle,
+                       .compute_capability = context.compute_capability,
+                       .registers = h.registers,
+                       .block_size = s.block_size,
+                       .blocks_per_sm = s.blocks_per_sm,
+                       .dynamic_smem = s.dynamic_smem});
+}
+
+CUfunction Signatures::version_of(const Signature& s, Handle& h, const Context& context, std::size_t number) {
+  const auto [place, is_new] = h.versions.try_emplace(s.hash);
+  if (is_new) place->second = find_versions(s, h, context);
+  if (number >= place->second.size() || place->second.size() != s.versions.size()) return nullptr;
+  const Version& v = place->second[number];
+  return v.registers == s.versions[number].registers ? v.function : nullptr;
 }
 
 Signature& Signatures::signature_of(const Request& request, Handle& handle, Context& context) {
@@ -380,7 +346,7 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
   for (const unsigned value : {c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
                                c.sharedMemBytes, c.numAttrs, options_.by_range ? current_range() : 0})
     shape = mix(shape, value);
-  std::uint64_t arguments = argument_hash(request, handle);
+  std::uint64_t arguments = argument_hash(request, handle.parameters);
   const auto different = argument_hashes_.find(shape);
   if (different != argument_hashes_.end() && different->second > most_argument_hashes) arguments = 0;
   const std::uint64_t hash = mix(shape, arguments);
@@ -409,6 +375,7 @@ void Signatures::forget_handles() {
 
 void Signatures::forget_context(Context& context) {
   by_context_.erase(context.handle);
+  versions_.forget_context(context.handle);
   context.handle = nullptr;
   context.free_events.clear();  // they end with it
   forget_handles();

@@ -16,30 +16,17 @@
 #include "harness/attach/driver.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
+#include "harness/attach/request.hpp"
 #include "harness/attach/schedule.hpp"
+#include "harness/attach/versions.hpp"
 
 namespace occbench::attach {
-
-/// A launch as the program asked for it. `stream` is never 0.
-struct Request {
-  CUfunction function = nullptr;
-  CUlaunchConfig config{};
-  void** parameters = nullptr;
-  void** extra = nullptr;
-  bool is_per_thread = false;  ///< stream 0 is the thread's own
-  CUgraphExec graph = nullptr;
-  Alone kind = Alone::no;  ///< what the call itself says
-};
-
-/// One of a kernel.
-struct Parameter {
-  std::size_t offset = 0, size = 0;
-};
 
 /// A CUDA context that launches came from.
 struct Context {
   CUcontext handle = nullptr;
   int device = 0;
+  int compute_capability = 0;  ///< 90
   int sms = 0, smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
 };
@@ -55,6 +42,7 @@ struct Handle {
   bool is_cluster = false, is_known = false;
   std::vector<Parameter> parameters;
   std::unordered_map<std::uint64_t, bool> verified;  ///< levels of signatures, with this handle
+  std::unordered_map<std::uint64_t, std::vector<Version>> versions;  ///< of signatures, with this handle
 };
 
 struct Signature {
@@ -65,9 +53,10 @@ struct Signature {
   std::uint64_t hash = 0;
   Alone alone = Alone::no;
   std::optional<Schedule> schedule;
-  std::vector<unsigned> added;  ///< dynamic shared memory of arms from first_level on
-  std::vector<int> blocks;      ///< that they are to have
-  bool is_applied = false;      ///< the first of them, in every launch
+  std::vector<unsigned> added;    ///< dynamic shared memory of arms from first_level on
+  std::vector<int> blocks;        ///< that they are to have
+  std::vector<Version> versions;  ///< in place of levels; their functions are the handles'
+  bool is_applied = false;        ///< the first of them, in every launch
   std::uint64_t launches = 0;
 };
 
@@ -88,6 +77,11 @@ class Signatures {
   /// A graph with so many kernels was made, or is one no more.
   void graph_made(CUgraphExec graph, std::uint64_t kernels) { kernels_of_graphs_[graph] = kernels; }
   void graph_ends(CUgraphExec graph) { kernels_of_graphs_.erase(graph); }
+  /// The function of a version, counted from 0, for this handle; null where it has none.
+  [[nodiscard]] CUfunction version_of(const Signature& signature, Handle& handle, const Context& context,
+                                      std::size_t number);
+  /// A module's text, where versions are asked for.
+  void add_ptx(std::string ptx) { versions_.add(std::move(ptx)); }
   /// Handles of functions may mean others from here on.
   void forget_handles();
   /// The context ends, and its events with it.
@@ -100,6 +94,8 @@ class Signatures {
   /// Blocks per SM of each level that is asked for, most first.
   [[nodiscard]] std::vector<int> targets(const Request& request, const Signature& signature,
                                          const Handle& handle, std::uint64_t arguments) const;
+  [[nodiscard]] std::vector<Version> find_versions(const Signature& signature, const Handle& handle,
+                                                   const Context& context);
   void find_levels(Signature& signature, Handle& handle, const Context& context,
                    const std::vector<int>& targets);
   void look_at(Handle& handle, CUfunction named, const Context& context);
@@ -112,6 +108,7 @@ class Signatures {
   const Driver& driver_;
   Journal& journal_;
   AdviceBook advice_;
+  Versions versions_;
   regex_t kernel_{};
   bool has_kernel_ = false;
   std::deque<Context> contexts_;

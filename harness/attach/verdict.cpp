@@ -97,8 +97,8 @@ std::string more_launches(double count) {
 
 }  // namespace
 
-// With fewer warps a share of the time goes as 1 / warps. To go on with that share is the most that more warps
-// can bring, but it shrinks as they come: the suite's kernels lie between it and its square.
+// With fewer warps a share of the time goes as 1 / warps. To go on with it is the most that more warps can
+// bring, but it shrinks as they come: the suite's kernels lie between that share and its square.
 Change gain_of(double warps, const Change& change, int natural_blocks, int next_blocks) {
   const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
   const auto share = [&](double longer) { return std::clamp(longer / (1 / warps - 1), 0.0, 1.0); };

@@ -63,8 +63,8 @@ struct Verdict {
   double occupancy = 0;
 };
 
-/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`: it takes `change`
-/// longer with `warps` of them (a share, below 1). Never more than the warps themselves could bring.
+/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`, if it takes
+/// `change` longer with `warps` of them (a share, below 1). Never more than the warps themselves could bring.
 [[nodiscard]] Change gain_of(double warps, const Change& change, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);

@@ -187,4 +187,25 @@ Contents read_binaries(const fs::path& path) {
   return contents;
 }
 
+std::vector<std::string> ptx_of(const std::filesystem::path& path) try {
+  std::vector<std::string> texts;
+  const MappedFile file(path);
+  if (!is_elf(file.bytes())) return texts;
+  const ElfFile elf(file.bytes());
+  for (const Section& section : elf.sections()) {
+    if (section.name != ".nv_fatbin" || section.is_cut) continue;
+    static_cast<void>(for_each_part(
+        section.bytes,
+        [&](const FatbinPart& part) {
+          if (part.kind != FatbinPart::Kind::ptx || !part.damage.empty()) return;
+          const auto* const text = reinterpret_cast<const char*>(part.content.data());
+          texts.emplace_back(text, strnlen(text, part.content.size()));
+        },
+        true));
+  }
+  return texts;
+} catch (const std::exception&) {
+  return {};
+}
+
 }  // namespace occbench::binary

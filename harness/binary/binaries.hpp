@@ -28,4 +28,7 @@ struct Contents {
 /// are passed over.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
 
+/// The texts of the PTX in a program or library; none where it is something else, or cannot be read.
+[[nodiscard]] std::vector<std::string> ptx_of(const std::filesystem::path& path);
+
 }  // namespace occbench::binary

@@ -60,19 +60,19 @@ std::string unpack(const PartHeader& header, Bytes from, std::vector<std::byte>&
 }
 
 void visit_part(const PartHeader& header, Bytes content, std::vector<std::byte>& buffer,
-                const std::function<void(const FatbinPart&)>& visit) {
+                const std::function<void(const FatbinPart&)>& visit, bool with_ptx) {
   FatbinPart part;
   part.kind = header.kind == cubin ? FatbinPart::Kind::cubin
               : header.kind == ptx ? FatbinPart::Kind::ptx
                                    : FatbinPart::Kind::other;
   part.architecture = (header.kind == ptx ? "compute_" : "sm_") + std::to_string(header.architecture);
-  if (part.kind == FatbinPart::Kind::cubin) {
+  if (part.kind == FatbinPart::Kind::cubin || (with_ptx && part.kind == FatbinPart::Kind::ptx)) {
     part.content = content;
     if ((header.flags & (lz4_packed | zstd_packed)) != 0) {
       part.damage = unpack(header, content, buffer);
       part.content = buffer;
     }
-    if (part.damage.empty() && !is_elf(part.content))
+    if (part.kind == FatbinPart::Kind::cubin && part.damage.empty() && !is_elf(part.content))
       part.damage = "is encrypted, or packed in a way that is not known";
     if (!part.damage.empty()) part.content = {};
   }
@@ -88,7 +88,7 @@ bool is_fatbin(Bytes bytes) {
   return begin == magic;
 }
 
-std::string for_each_part(Bytes bytes, const std::function<void(const FatbinPart&)>& visit) {
+std::string for_each_part(Bytes bytes, const std::function<void(const FatbinPart&)>& visit, bool with_ptx) {
   std::vector<std::byte> buffer;  // one for all
   while (true) {
     const auto gap = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
@@ -108,7 +108,7 @@ std::string for_each_part(Bytes bytes, const std::function<void(const FatbinPart
       if (header.header_bytes < sizeof header || header.header_bytes > parts.size() ||
           header.bytes > parts.size() - header.header_bytes)
         return "has a fatbin with a damaged part";
-      visit_part(header, parts.subspan(header.header_bytes, header.bytes), buffer, visit);
+      visit_part(header, parts.subspan(header.header_bytes, header.bytes), buffer, visit, with_ptx);
       parts = parts.subspan(header.header_bytes + header.bytes);
     }
   }

@@ -7,6 +7,7 @@
 //   latency_   time ~ 1 / warps                    flat_      no change down to a quarter
 //   lower_     80 % of the time at half the warps   l1_        1.5 times where the carve-out is pinned
 //   steps_     by whole waves alone                 kinds_     every second launch takes three times as long
+//   caps_      2 / blocks, and 2 % more for each register below 64
 //   some_      0.97 + 0.03 / warps                  waits_     without end, where not all blocks are resident
 // Each time has a spread of a few parts in ten thousand, always the same.
 #include <cuda.h>
@@ -112,6 +113,7 @@ double time_of(const Function& f, std::uint64_t grid, int block, std::size_t dyn
   if (is("lower_")) time *= 0.6 + 0.4 * warps;
   if (is("l1_") && is_pinned) time *= 1.5;
   if (is("steps_")) time *= waves(now) * now / (waves(natural) * natural);
+  if (is("caps_")) time *= (1 / warps) * (2.0 / now) * (1 + 0.02 * std::max(0, 64 - f.registers));
   if (is("kinds_") && launches % 2 == 1) time *= 3;
   return time * (1 + 4e-4 * spread());
 }
@@ -275,12 +277,23 @@ FAKE(CUresult, fakeCapture, (int on)) {
 }
 FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
 
-FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void*)) {
+/// A text may have "// registers 128" and ".maxnreg 40".
+struct Module {
+  int registers = 0;
+};
+FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void* image)) {
   *module = reinterpret_cast<CUmodule>(&pooled);
+  const auto number_after = [&](const char* word, int otherwise) {
+    const char* const at = image == nullptr ? nullptr : std::strstr(static_cast<const char*>(image), word);
+    return at == nullptr ? otherwise : std::atoi(at + std::strlen(word));
+  };
+  if (const int registers = number_after("// registers ", 0); registers > 0)
+    *module =
+        reinterpret_cast<CUmodule>(new Module{std::min(registers, number_after(".maxnreg ", registers))});
   return CUDA_SUCCESS;
 }
 /// "NAME", "NAME:REGISTERS"
-FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule, const char* name)) {
+FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name)) {
   const std::lock_guard lock(mutex);
   Function* const f = &pool[pooled++ % std::size(pool)];
   *f = Function{};
@@ -288,6 +301,8 @@ FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule, const char
   const char* const colon = std::strchr(name, ':');
   f->name = colon == nullptr ? name : std::string(name, colon);
   if (colon != nullptr) f->registers = std::atoi(colon + 1);
+  if (module != nullptr && module != reinterpret_cast<CUmodule>(&pooled))
+    f->registers = reinterpret_cast<const Module*>(module)->registers;
   *function = reinterpret_cast<CUfunction>(f);
   return CUDA_SUCCESS;
 }

@@ -5,10 +5,11 @@
  *
  * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), asked
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
- * (per-thread default stream), ex (cuLaunchKernelEx). END, before or after the launches: return, exit42, _exit,
- * crash, term, kill, wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload
- * (and another kernel at the same address), close (all files), capture, graph, threads, streams, cooperative,
- * shapes, ranges (NVTX's), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
+ * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
+ * END, before or after the launches: return, variable (that the PTX then has), exit42, _exit, crash, term, kill,
+ * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
+ * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
+ * (NVTX's), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -45,6 +46,7 @@ typedef CUresult (*WithContext)(CUcontext);
 typedef CUresult (*WithModule)(CUmodule);
 typedef unsigned long long (*Number)(void);
 typedef CUresult (*WithoutWords)(void);
+typedef CUresult (*Load)(CUmodule*, const void*);
 
 static void* library;
 static Ask ask;
@@ -213,7 +215,17 @@ int main(int argc, char** argv) {
     ((GetKernel)get("cuLibraryGetKernel"))(&kernel, NULL, argv[2]);
     function = (CUfunction)kernel;
   } else {
-    ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, argv[2]);
+    CUmodule module = NULL;
+    if (strcmp(way, "ptx") == 0) {
+      char text[1000];
+      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];" : "";
+      snprintf(text, sizeof text,
+               "// registers 128\n.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 count;\n"
+               ".visible .entry %s(\n.param .u64 p)\n.maxntid 256, 1, 1\n{ %s ret; }\n",
+               argv[2], variable);
+      ((Load)get("cuModuleLoadData"))(&module, text);
+    }
+    ((GetFunction)get("cuModuleGetFunction"))(&function, module, argv[2]);
   }
   launch = (Launch)get("cuLaunchKernel");
   if (strcmp(way, "ex") == 0) launch_ex = (LaunchEx)get("cuLaunchKernelEx");

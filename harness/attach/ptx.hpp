@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a PTX module, as far as a cap on its registers asks for it. PTX ISA, 'Directives'.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace occbench::attach {
+
+/// Whether it begins like a module: the driver takes binary images by the same call.
+[[nodiscard]] bool is_ptx(std::string_view text);
+
+/// Kernels that may run from another copy of the module: neither they nor what they call use variables of the
+/// module (.global, .const, textures), of which each copy has its own, or functions from elsewhere.
+[[nodiscard]] std::vector<std::string> kernels_without_variables(std::string_view ptx);
+
+/// The module with `.maxnreg cap` on these kernels, in place of what they had.
+[[nodiscard]] std::string with_register_cap(std::string_view ptx, int cap);
+
+/// 90 of ".target sm_90a"; 0 where it has none.
+[[nodiscard]] int target_of(std::string_view ptx);
+
+}  // namespace occbench::attach

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch as the program asks for it: what tells it from others, and what speaks against changing it.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/attach/protocol.hpp"
+
+namespace occbench::attach {
+
+/// A launch as the program asked for it. `stream` is never 0.
+struct Request {
+  CUfunction function = nullptr;
+  CUlaunchConfig config{};
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  bool is_per_thread = false;  ///< stream 0 is the thread's own
+  CUgraphExec graph = nullptr;
+  Alone kind = Alone::no;  ///< what the call itself says
+};
+
+/// One of a kernel.
+struct Parameter {
+  std::size_t offset = 0, size = 0;
+};
+
+[[nodiscard]] std::uint64_t mix(std::uint64_t hash, std::uint64_t value);
+
+/// Of the arguments that are no addresses.
+[[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);
+
+/// What the attributes of a launch say against changing it.
+[[nodiscard]] Alone against(const CUlaunchConfig& config);
+
+}  // namespace occbench::attach
