@@ -38,8 +38,7 @@ class Versions {
     int registers = 0, block_size = 0, blocks_per_sm = 0;
     unsigned dynamic_smem = 0;
   };
-  /// Of each cap that changes the registers and lets no fewer blocks in. Compiles what was not compiled in this
-  /// context before.
+  /// Of each cap that changes the registers and lets no fewer blocks in. Compiles what this context lacks.
   [[nodiscard]] std::vector<Version> of(const Wanted& wanted);
   void forget_context(CUcontext context);
 
