@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in for the driver's functions. A name may mean several (versions, default streams): each original
-// has a slot of its own, and a function of ours that calls it and no other.
+// What stands in for the driver's functions. A name may mean several (versions, default streams): each has a
+// slot of its own, and a function of ours that calls it and no other.
 #include "harness/attach/hooks.hpp"
 
 #include <dlfcn.h>
