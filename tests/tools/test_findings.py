@@ -205,8 +205,8 @@ def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     table = cliffs.find_cliffs(*analysis.read_folder(folder))
     assert list(table["kernel"]) == ["load"] and table["verdict"].iloc[0] == "confirmed"
     samples = pd.DataFrame(
-        [dict(schema_version=NEWEST, case_id=row["case_id"], sample=i, round=i // 3, repetition=0, time_s=1e-3,
-              sm_clock_hz=2e9, discarded=0, started_unix_s=1) for row in rows for i in range(9)]
+        [dict(schema_version=NEWEST, case_id=row["case_id"], sample=i, round=i // 3, repetition=0,
+              time_s=1e-3, sm_clock_hz=2e9, discarded=0, started_unix_s=1) for row in rows for i in range(9)]
     )  # fmt: skip
     names = [column["name"] for column in report.payload.validate.schema()["files"]["samples.csv"]["columns"]]
     samples[names].to_csv(folder / "samples.csv", index=False, lineterminator="\n")

@@ -219,7 +219,15 @@ BAD_CASES = {
     "empty experiment": (dict(experiment=""), "experiment: empty, and must not be"),
     "reason": (dict(reason="because"), "reason: must be empty in a valid row"),
     "no reason": (dict(status="skipped"), "reason: empty in a row with status skipped"),
-    "status": (dict(status="fine"), "status: 'fine' is not one of valid, invalid, impossible, skipped"),
+    "a share of one speed": (dict(slow_share="0.5"), "slow_share: 0.5, and speeds is one"),
+    "slow before fast": (
+        dict(speeds="two", time_fast_s="2e-3", time_slow_s="1e-3", slow_share="0.5"),
+        "time_fast_s: 0.002 is not under time_slow_s, 0.001",
+    ),
+    "status": (
+        dict(status="fine"),
+        "status: 'fine' is not one of valid, noisy, invalid, impossible, skipped",
+    ),
     "identifier": (dict(case_id="a b"), "case_id: 'a b' does not match"),
     "line feed in an identifier": (dict(case_id="ab\n"), r"case_id: 'ab\n' does not match"),
     "limiter": (dict(limiters="warps+luck"), "limiters: 'warps+luck' does not match"),

@@ -81,6 +81,12 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
         yield f"time_median_s: {got[1]:g} is outside its interval [{got[0]:g}, {got[2]:g}]"
     if (got := numbers("time_p10_s", "time_median_s", "time_p90_s")) and sorted(got) != got:
         yield f"time_median_s: {got[1]:g} is outside the tenths [{got[0]:g}, {got[2]:g}]"
+    two = row.get("speeds", "").startswith("two")
+    for name in ("time_fast_s", "time_slow_s", "slow_share"):
+        if two != bool(row.get(name)):
+            yield f"{name}: {row.get(name) or 'empty'}, and speeds is {row.get('speeds') or 'empty'}"
+    if two and (got := numbers("time_fast_s", "time_slow_s")) and got[0] >= got[1]:
+        yield f"time_fast_s: {got[0]:g} is not under time_slow_s, {got[1]:g}"
     work = WORK.get(row["throughput_unit"])
     if work and not row[work]:
         yield f"{work}: empty, and throughput_unit is {row['throughput_unit']}"
