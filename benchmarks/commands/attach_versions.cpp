@@ -9,6 +9,7 @@
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/attach/verdict.hpp"
 #include "harness/binary/kernel_use.hpp"
