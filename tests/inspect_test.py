@@ -214,6 +214,8 @@ class Inspect(unittest.TestCase):
         registers = [int(r["registers_per_thread"])
                      for r in said(self.folder / "new.cubin", "--sort", "registers_per_thread")]  # fmt: skip
         self.assertEqual(registers, sorted(registers, reverse=True))
+        cubin = self.folder / "new.cubin"
+        self.assertEqual(said(cubin, "--sort", "registers"), said(cubin, "--sort", "registers_per_thread"))
 
     def test_formats(self) -> None:
         cubin = str(self.folder / "new.cubin")
@@ -248,7 +250,7 @@ class Inspect(unittest.TestCase):
         for condition, holds in (
             ("spill_bytes>0", True), ("spill_bytes>=100000", False), ("spill_bytes == unknown", True),
             ("occupancy<0.5 or registers_per_thread>24", False), ("not (registers_per_thread<=24)", False),
-            ("barriers==16 and code_bytes<100", False), ("barriers!=16", True),
+            ("barriers==16 and code_bytes<100", False), ("barriers!=16", True), ("registers>24", False),
         ):  # fmt: skip
             with self.subTest(condition):
                 done = occbench("inspect", str(capped), "--fail-on", condition, gpu=False)
@@ -286,7 +288,8 @@ class Inspect(unittest.TestCase):
         yield "/dev/null", 4, "is no regular file"
         yield f"{self.folder}/nothing", 4, "holds no file with GPU code"
         yield f"{self.folder}/host.o", 4, "holds no GPU code; it is for the CPU alone"
-        yield f"{self.folder}/only.ptx", 4, "is no cubin, fatbin, object, archive, library or program"
+        yield f"{self.folder}/only.ptx", 4, "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes"
+        yield str(SOURCE), 4, "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it"
         yield f"{self.folder}/ptx.o", 4, "holds PTX for compute_90 and no machine code"
         yield f"{self.folder}/cut.o", 4, "is cut off"
         yield f"{self.folder}/cut.cubin", 4, "is cut off"
@@ -302,6 +305,7 @@ class Inspect(unittest.TestCase):
         yield f"{new} --block-size 512..64", 2, "--block-size '512..64' is an empty range"
         yield f"{new} --dynamic-smem -1", 2, "--dynamic-smem '-1' is negative"
         yield f"{new} --sort nope", 2, "no column 'nope'; there are kernel, "
+        yield f"{new} --sort block", 2, "no column 'block'; there are kernel, "  # block_size, blocks_per_sm
         yield (
             f"{new} --fail-on spill_bytes",
             2,

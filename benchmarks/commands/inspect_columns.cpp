@@ -2,6 +2,7 @@
 #include "benchmarks/commands/inspect_columns.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "benchmarks/commands/numbers.hpp"
 #include "harness/io/check.hpp"
@@ -91,6 +92,10 @@ std::span<const InspectColumn> inspect_columns() { return columns; }
 const InspectColumn& inspect_column(const std::string& name) {
   const auto found = std::ranges::find_if(columns, [&](const InspectColumn& c) { return c.name == name; });
   if (found != std::end(columns)) return *found;
+  const auto begins = [&](const InspectColumn& c) {
+    return !name.empty() && std::string_view(c.name).starts_with(name);
+  };
+  if (std::ranges::count_if(columns, begins) == 1) return *std::ranges::find_if(columns, begins);
   std::string known;
   for (const InspectColumn& column : columns) known += (known.empty() ? "" : ", ") + std::string(column.name);
   throw UserError(Exit::usage, "no column '" + name + "'; there are " + known);

@@ -158,6 +158,14 @@ std::vector<fs::path> files_below(const fs::path& folder, Contents& contents) {
   return files;
 }
 
+/// Of a file of another kind, by its name.
+const char* what_it_is(const fs::path& path) {
+  if (path.extension() == ".ptx")
+    return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";
+  if (path.extension() == ".cu") return "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it";
+  return "is no cubin, fatbin, object, archive, library or program";
+}
+
 std::size_t found(const Contents& contents) { return contents.kernels.size() + contents.ptx.size(); }
 
 }  // namespace
@@ -179,7 +187,7 @@ Contents read_binaries(const fs::path& path) {
     if (found(contents) == 0 && contents.complaints.empty()) fail(path, "holds no file with GPU code");
     return contents;
   }
-  if (!reader.read_file(path)) fail(path, "is no cubin, fatbin, object, archive, library or program");
+  if (!reader.read_file(path)) fail(path, what_it_is(path));
   contents.files = 1;
   if (found(contents) == 0 && !contents.has_link_time_code && contents.complaints.empty())
     fail(path, contents.has_machine_code ? "holds GPU code, and no kernel in it"
