@@ -136,16 +136,15 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
       ->check(CLI::Range(1.0, 1e6));
   command.add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
   command.allow_extras();
-  command.footer(
-      benchmark_flags_help() +
-      "\n\n"
-      "Example\n"
-      "  occbench run --preset quick\n"
-      "  occbench run --experiment registers,spilling --output my-run\n"
-      "  occbench run --device model:h200\n"
-      "  occbench run --device model:a100 --experiment block_size --bands\n"
-      "  occbench run --device all --output node7\n"
-      "  srun --ntasks-per-node=8 occbench run --preset burn-in --task-device auto --output fleet");
+  command.footer(benchmark_flags_help() +
+                 "\n\n"
+                 "Example\n"
+                 "  occbench run --preset quick\n"
+                 "  occbench run --experiment registers,spilling --output my-run\n"
+                 "  occbench run --device model:h200\n"
+                 "  occbench run --device model:a100 --experiment block_size --bands\n"
+                 "  occbench run --device all --output node7\n"
+                 "  srun occbench run --preset burn-in --task-device auto --output fleet");
   return o;
 }
 
