@@ -21,7 +21,7 @@ struct Place {
 /// Whether `--device` asks for more than one: `all`, or a list with commas.
 bool asks_for_several(const std::string& device);
 
-/// One MIG instance by its UUID becomes the only GPU that this process sees. Before CUDA is asked for anything.
+/// One MIG instance by its UUID becomes the only GPU that this process sees. Call before any of CUDA.
 void take_instance(RunOptions& o);
 
 /// The devices of such a list. GPUs are looked up in `here`; models, and MIG instances by their UUID, which
