@@ -158,7 +158,7 @@ Handle& Signatures::handle_of(const Request& request, Context& context) {
   if (request.kind == Alone::graph) {
     const auto known = kernels_of_graphs_.find(request.graph);
     const std::uint64_t kernels = known == kernels_of_graphs_.end() ? 0 : known->second;
-    Handle& graph = graphs_[kernels];
+    Handle& graph = graphs_[{kernels, context.device}];
     if (graph.number < 0) {
       graph.graph_kernels = kernels;
       graph.name = kernels == 0 ? "(CUDA graph)" : "(CUDA graph of " + std::to_string(kernels) + " kernels)";
@@ -280,7 +280,7 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
   const CUlaunchConfig& c = request.config;
   Signature& s = signatures_.emplace_back();
   s.number = signatures_.size() - 1;
-  s.name = handle.name;
+  if (options_.all) s.name = handle.name;
   s.hash = hash;
   s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
   s.dynamic_smem = c.sharedMemBytes;

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "harness/attach/advice.hpp"
@@ -47,7 +49,7 @@ struct Handle {
 
 struct Signature {
   std::size_t number = 0;
-  std::string name;
+  std::string name;  ///< for the watchdog's sentence
   int blocks_per_sm = 0, block_size = 0;
   unsigned dynamic_smem = 0;
   std::uint64_t hash = 0;
@@ -116,7 +118,7 @@ class Signatures {
   std::deque<Handle> handles_;
   Signature* rest_ = nullptr;
   std::unordered_map<CUgraphExec, std::uint64_t> kernels_of_graphs_;
-  std::unordered_map<std::uint64_t, Handle> graphs_;  ///< by their kernels; 0: of a number that is not known
+  std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by kernels, 0 if not known, and device
   std::unordered_map<CUcontext, Context*> by_context_;
   std::unordered_map<std::uint64_t, Handle*> by_handle_;
   std::unordered_map<std::uint64_t, Signature*> by_hash_;
