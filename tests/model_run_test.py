@@ -70,7 +70,7 @@ class ModelRun(unittest.TestCase):
     def test_bands(self) -> None:
         """They hold the prediction, widen with the ranges of the parameters, and go on with --resume."""
         with working_folder():
-            words = ("--preset", "quick", "--experiment", "registers", "--bands")
+            words = ("--preset", "quick", "--experiment", "adam", "--bands")
             wide = json.loads(PARAMETERS.read_text())
             for entry in wide["parameters"].values():
                 entry.update(low=0.8 * entry["value"], high=1.2 * entry["value"])
@@ -93,7 +93,7 @@ class ModelRun(unittest.TestCase):
             for case_id, (narrow, wider) in spans.items():
                 self.assertGreater(wider, narrow, case_id)
             whole = Path("wide/cases.csv").read_text().splitlines(keepends=True)
-            Path("wide/cases.csv").write_text("".join(whole[:4]))
+            Path("wide/cases.csv").write_text("".join(whole[:3]))
             self.assertEqual(occbench("run", "--resume", "wide", gpu=False).returncode, 0)
             self.assertEqual(
                 sorted(Path("wide/cases.csv").read_text().splitlines(keepends=True)), sorted(whole)

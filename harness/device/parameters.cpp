@@ -84,12 +84,13 @@ double end_of(const Json& entry, const char* end, const theory::ParameterField& 
 }
 
 /// A figure of the memory system that one source gives, or that is another GPU's: how far it may be off,
-/// relative. Where a figure has several sources they span +-0.4 to 19 %, half of them 2.9 % or less (13 figures
-/// of an A100, B200 and V100). Of the nine that an H100 had from an H200, half were off by 10 % or more.
+/// relative. Where a figure has several sources they span +-0.4 to 19 %, half of them 2.9 % or less (13
+/// figures of an A100, B200 and V100). Of the nine that an H100 had from an H200, half were off by 10 % or
+/// more.
 constexpr double lone_source = 0.03, other_gpu = 0.1;
 
-/// Widens the range of a figure that was not measured on this GPU. The SM's own, in cycles, are the same from
-/// source to source.
+/// Widens the range of a figure that was not measured on this GPU. The SM's own, in cycles, are the same
+/// from source to source.
 void widen(const Json& entry, std::string_view unit, double value, double& low, double& high) {
   const bool is_others = entry.contains("of"), has_span = low < high;
   if ((unit != "byte/s" && unit != "s") || (has_span && !is_others)) return;

@@ -16,9 +16,9 @@ struct Ranges {
   Parameters low, high;
 };
 
-/// Sets of parameters within their ranges, the same in every run. Each parameter takes as many values as there
-/// are sets, spread evenly: half of them below its own value, half above (a Latin hypercube, McKay et al.
-/// 1979).
+/// Sets of parameters within their ranges, the same in every run. Each parameter takes as many values as
+/// there are sets, spread evenly: half of them below its own value, half above (a Latin hypercube, McKay et
+/// al. 1979).
 std::vector<Parameters> drawn(const Parameters& values, const Ranges& ranges, std::size_t sets);
 
 /// Of a launch's time.
