@@ -64,7 +64,7 @@ def test_committed_runs(folder: Path) -> None:
 def test_every_schema_is_read() -> None:
     """The older ones in a few rows of runs that gave way; samples, too."""
     older = sorted(Path(__file__).parent.glob("runs/schema-*"))
-    assert [read_folder(folder).env["schema_version"] for folder in older] == [2, 3, 4]
+    assert [read_folder(folder).env["schema_version"] for folder in older] == [2, 3, 4, 5]
     for folder in older:
         read = read_folder(folder, samples=False)
         told = read.cases["case_id"].str.contains(r"\.r\d")
@@ -101,7 +101,7 @@ def other_header(lines: list[str]) -> list[str]:
         ("samples.csv", other_header, "samples.csv: header lacks time_s and has extra seconds"),
         ("cases.csv", lambda lines: [*lines, lines[1]], "cases.csv:42: case_id: "),
         ("cases.csv", lambda lines: [lines[0], *(f"9{line[1:]}" for line in lines[1:])],
-         "cases.csv has schema_version 9, and this tool reads 2 or 3 or 4 or 5"),
+         "cases.csv has schema_version 9, and this tool reads 2 or 3 or 4 or 5 or 6"),
         ("cases.csv", lambda lines: [*lines[:5], "\udc80", *lines[6:]], "cases.csv"),
         ("cases.csv", lambda lines: [lines[0], lines[1].replace("\n", ",1,2,3\n"), *lines[2:]], "cases.csv"),
         ("cases.csv", lambda lines: [lines[0].replace(",", "\r,", 1), *lines[1:]], "cases.csv: not CSV"),
@@ -110,7 +110,7 @@ def other_header(lines: list[str]) -> list[str]:
         ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: many"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "guess", "gpu": {}}'], "source: guess"),
         ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: not JSON: NaN"),
-        ("env.json", lambda _: ['{"schema_version": 6, "gpu": {}}'], "env.json has schema_version 6"),
+        ("env.json", lambda _: ['{"schema_version": 7, "gpu": {}}'], "env.json has schema_version 7"),
         ("env.json", lambda _: ['{"schema_version": [3], "gpu": {}}'], "env.json has schema_version [3]"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "model", "gpu": {}}'],
          "cases.csv: source measured, and env.json says model"),
