@@ -23,7 +23,7 @@ class Foretold {
   Foretold(const Foretold&) = delete;
   Foretold& operator=(const Foretold&) = delete;
 
-  /// Adds what the model says of this case; at once, if that was not its turn yet. What the model throws, this
+  /// Adds what the model says of this case; at once, if that was not its turn yet. Throws what the model
   /// throws.
   void add_to(Case& c);
 

@@ -22,7 +22,8 @@ struct InspectColumn {
 };
 
 [[nodiscard]] std::span<const InspectColumn> inspect_columns();
-/// By its name, or by how its name alone begins: "registers". Throws UserError(Exit::usage) where there is none.
+/// By its name, or by how its name alone begins: "registers". Throws UserError(Exit::usage) where there is
+/// none.
 [[nodiscard]] const InspectColumn& inspect_column(const std::string& name);
 
 /// As CSV has it: empty where it is not known.

@@ -29,8 +29,8 @@ std::optional<SlotTime> Session::slot_time_of(const Course& course) {
   const Stopwatch watch(spent_s_["blocks' own times"]);
   constexpr int most_blocks = 1 << 20;  // 24 MiB of records
   constexpr double tolerance = 0.05;
-  // A block that writes its record lives a part of a microsecond longer: on an H200 blocks of 0.3 to 1.3 us read
-  // up to 80 % residency where the counter says 10, those of 4.5 us agree with it within 0.3 %.
+  // A block that writes its record lives a part of a microsecond longer: on an H200 blocks of 0.3 to 1.3 us
+  // read up to 80 % residency where the counter says 10, those of 4.5 us agree with it within 0.3 %.
   constexpr double least_block_s = 3e-6;
   constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
   const CaseResult& r = course.result;

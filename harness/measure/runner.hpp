@@ -36,7 +36,7 @@ struct References {
   /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
   /// written, per s.
   double memcpy_bytes_per_s = 0;
-  /// SM clock once it had settled under next to no load, Hz: what the device gives when nothing holds it back.
+  /// SM clock once it had settled under next to no load, Hz: what the device gives if nothing holds it back.
   double sm_clock_hz = 0;
   /// Whether that copy is as fast as on a GPU that is alone: 0.89 and 0.90 of DRAM's peak on an H200 and an
   /// H100. Something that shares the DRAM all the time shows in nothing else. True where the peak is unknown.
