@@ -363,7 +363,8 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   const bool failed = std::ranges::any_of(results, [](const CaseResult& r) {
     return r.planned.status == Status::invalid || r.planned.status == Status::noisy;
   });
-  return static_cast<int>(failed || goes_on_for_another() ? Exit::some_case_failed : Exit::ok);
+  const bool doubtful = disturbance && disturbance->from_the_start;
+  return static_cast<int>(failed || doubtful || goes_on_for_another() ? Exit::some_case_failed : Exit::ok);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ struct Disturbance {
   std::size_t discarded = 0;        ///< of these, because something else used the GPU
   std::size_t looks = 0;            ///< whether it had the GPU to itself
   std::size_t disturbed_looks = 0;  ///< that found it had not
+  bool from_the_start = false;      ///< something shared the DRAM before the first case: no look can tell
   std::string said;                 ///< one line; empty: nothing did
 };
 

@@ -126,7 +126,10 @@ std::optional<Disturbance> Session::disturbance() const {
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
     add(line);
   }
-  if (!references_.copies_alone(device_.dram_bytes_per_s)) {
+  // A slice has its part of the DRAM, and the driver names the whole card's.
+  const bool is_slice = device_.nvml.mig.value_or(false) || device_.name.find(" MIG ") != std::string::npos;
+  const bool from_the_start = !is_slice && !references_.copies_alone(device_.dram_bytes_per_s);
+  if (from_the_start) {
     std::snprintf(line, sizeof line,
                   "cudaMemcpy comes to %.0f %% of the DRAM's peak at the start: was it alone?",
                   100 * references_.memcpy_bytes_per_s / device_.dram_bytes_per_s);
@@ -143,6 +146,7 @@ std::optional<Disturbance> Session::disturbance() const {
                      .discarded = disturbed_samples_,
                      .looks = lookout_.looks(),
                      .disturbed_looks = lookout_.disturbed(),
+                     .from_the_start = from_the_start,
                      .said = words};
 }
 
