@@ -37,9 +37,10 @@ foreach(header
     harness/device/arena.hpp harness/device/census.cuh harness/device/device.hpp
     harness/device/first_where.hpp harness/device/instruments.hpp harness/device/kernel.hpp
     harness/device/kernel_code.hpp
-    harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh harness/device/resource.hpp
+    harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh harness/device/reserved.hpp
+    harness/device/resource.hpp
     harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
-    harness/theory/catalogue.hpp harness/theory/flow.hpp harness/theory/model.hpp
+    harness/theory/bands.hpp harness/theory/catalogue.hpp harness/theory/flow.hpp harness/theory/model.hpp
     harness/theory/occupancy.hpp harness/theory/parameters.hpp harness/theory/program.hpp)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${internal}/${folder})

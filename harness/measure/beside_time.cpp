@@ -56,6 +56,7 @@ std::optional<SlotTime> Session::slot_time_of(const Course& course) {
 }
 
 Counts Session::count(const Course& course) {
+  const Stopwatch watch(spent_s_["counters"]);
   const Case& c = course.result.planned;
   const auto launch = [&] {
     launch_kernel(c.launch, course.timed, Census{}, stream_);
@@ -78,6 +79,7 @@ Counts Session::count(const Course& course) {
 }
 
 std::optional<Energy> Session::energy_of(const Course& course, const std::atomic<bool>& stop) {
+  const Stopwatch watch(spent_s_["energy"]);
   constexpr double warm_up_s = 0.15;  // the board's power follows a load with some delay
   const double window_s = precision_.energy_s;
   constexpr double queued_s = 40e-3;  // work in the queue: the device never waits while the counter is read
