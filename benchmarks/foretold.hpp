@@ -16,15 +16,14 @@ namespace occbench {
 
 class Foretold {
  public:
-  /// Predicts those that can be launched, one after the other, on all of the machine's threads but two.
+  /// Predicts those that can be launched, on threads behind all others.
   Foretold(std::vector<Case> cases, Predictor predictor);
   /// Does not wait for what nobody asked for.
   ~Foretold() { ending_ = true; }
   Foretold(const Foretold&) = delete;
   Foretold& operator=(const Foretold&) = delete;
 
-  /// Adds what the model says of this case; at once, if that was not its turn yet. Throws what the model
-  /// throws.
+  /// Adds what the model says of this case, or why it says nothing; at once, if that was not its turn yet.
   void add_to(Case& c);
 
  private:

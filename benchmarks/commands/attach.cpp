@@ -94,7 +94,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
                   {{"command_line", "occbench attach"},
                    {"program", program},
                    {"exit_code", ended.code},
-                   {"observe", o.observe || !o.registers.empty()},
+                   {"observe", o.observe},
                    {"options", options}});
   if (const std::string text = registers_csv(all); !text.empty())
     replace_file(folder.path() / "registers.csv", text);

@@ -220,6 +220,8 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const auto pairs = static_cast<int>(parse_size(o.pairs, "--pairs", 1, 1'000));
   if (program.empty() && o.from.empty())
     throw UserError(Exit::usage, "which program? `occbench attach --apply best -- COMMAND...`");
+  if (!o.registers.empty())
+    throw UserError(Exit::usage, "--apply sets levels, and --registers tries caps: one at a time");
   if (o.observe) throw UserError(Exit::usage, "--apply changes launches, and --observe does not");
   fs::path from = o.from;
   if (is_best && from.empty()) from = last_folder(program);

@@ -283,9 +283,10 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   const auto finish = [&](const CaseResult& result, std::span<const SampleRow>) {
     const std::scoped_lock lock(finishing);
     if (result.repetition > 0) return;
-    results.push_back(result);
-    if (foretold) foretold->add_to(results.back().planned);
-    recorder.append(results.back());
+    CaseResult row = result;
+    if (foretold) foretold->add_to(row.planned);
+    recorder.append(row);
+    results.push_back(std::move(row));
     progress.advance(result.planned.id, result.has_time());
   };
   // A lost context is lost with its process: the rest is for another.
@@ -294,7 +295,10 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     const auto words = words_to_go_on(o, asked, recorder.folder(), progress.elapsed_s());
     std::cerr << "occbench: " << line << (words.empty() ? "; --resume goes on with the rest" : "")
               << std::endl;
-    if (!words.empty()) go_on(words, recorder.finished().size() + results.size());
+    const auto noisy =
+        std::ranges::count(results, Status::noisy, [](const CaseResult& r) { return r.planned.status; });
+    if (!words.empty())
+      go_on(words, recorder.finished().size() + results.size() - static_cast<std::size_t>(noisy));
   };
   Watchdog watchdog(o.timeout_s, [&](const Case& c) {
     CaseResult hung{.planned = c};

@@ -333,7 +333,8 @@ void Launches::look_for_stuck() noexcept try {
   if (!lock || is_stuck_noted_ || getpid() != process_) return;
   const auto first = std::ranges::find_if(
       pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
-  if (first == pending_.end() || first->ticket.draw.arm < first_level) {
+  if (first == pending_.end() || first->ticket.draw.arm < first_level ||
+      driver_.event_query(first->ticket.start) != CUDA_SUCCESS) {  // not its turn yet
     running_since_s_ = 0;
     return;
   }
@@ -345,7 +346,8 @@ void Launches::look_for_stuck() noexcept try {
   if (now_s() - running_since_s_ < stuck_after_s) return;
   is_stuck_noted_ = true;
   const Signature& s = *t.signature;
-  const int blocks = s.blocks[static_cast<std::size_t>(t.draw.arm - first_level)];
+  const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
+  const int blocks = s.versions.empty() ? s.blocks[level] : s.versions[level].blocks_per_sm;
   const std::string said = s.name + " with " + std::to_string(blocks) + " of " +
                            std::to_string(s.blocks_per_sm) +
                            " blocks per SM does not end: its blocks may wait for each other";

@@ -2,7 +2,6 @@
 #include "harness/device/arena.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <stdexcept>
 #include <type_traits>
@@ -66,7 +65,10 @@ void Arena::keep_output(Kept& kept) {
                                << 10;  // a check may read whole pages, of which part was written
   kept.bytes = std::min(poisoned_ + page, sizes_.output_bytes);
   kept.samples = samples_;
-  if (kept.data.size() < kept.bytes) kept.data = PinnedBuffer<std::byte>(std::bit_ceil(kept.bytes));
+  if (kept.data.size() < kept.bytes) {
+    kept.data = {};  // gives back first
+    kept.data = PinnedBuffer<std::byte>(kept.bytes + kept.bytes / 2);
+  }
   check(cudaMemcpyAsync(kept.data.data(), output_.data(), kept.bytes, cudaMemcpyDeviceToHost, stream_->get()),
         "reading results back");
   stream_->synchronize();

@@ -41,17 +41,44 @@ std::string residency_doubt(const CaseResult& r) {
 }  // namespace
 
 void Session::found_wrong(Course& course, const std::string& what) {
-  verified_.erase(course.result.planned.spec.variant);
   course.result.planned.status = Status::invalid;
   course.result.planned.reason = what;
 }
 
+bool Session::begin_check(Course& course, const Problem& problem) {
+  // What is not this house's may not be called on another thread.
+  if (course.result.planned.spec.variant->ordinary || !Checks::takes(arena_.poisoned_bytes())) return false;
+  watch_(nullptr);  // it may wait for others' references
+  try {
+    course.check = checks_.begin(problem.mismatch);
+  } catch (const CudaError& e) {
+    if (e.context_lost()) throw;  // no memory for a copy: then it is read where it lies
+  }
+  watch_(&course.result.planned);
+  return course.check.valid();
+}
+
 bool Session::right(Course& course) {
-  if (!course.check.valid()) return true;
-  const Stopwatch watch(spent_s_["waiting for references"]);
-  const auto wrong = course.check.get();
-  if (wrong) found_wrong(course, *wrong);
-  return !wrong;
+  const Variant* const variant = course.result.planned.spec.variant;
+  if (course.check.valid()) {
+    const Stopwatch stopwatch(spent_s_["waiting for references"]);
+    watch_(nullptr);  // the host's time, and perhaps another case's
+    std::optional<std::string> wrong;
+    try {
+      wrong = course.check.get();
+    } catch (const std::exception& e) {  // no host memory for it, say: nobody knows whether it is right
+      wrong = e.what();
+    }
+    watch_(&course.result.planned);
+    if (wrong) {
+      found_wrong(course, *wrong);
+      if (!course.is_sampled) wrong_.insert(variant);
+    }
+  } else if (course.is_sampled && wrong_.contains(variant)) {
+    // Some of its outputs were right, since all of another case's were about to be looked at.
+    found_wrong(course, "wrong result in another case of " + variant->family + "." + variant->name);
+  }
+  return course.result.planned.status == Status::valid;
 }
 
 bool Session::admit(Course& course) {
@@ -74,14 +101,14 @@ bool Session::admit(Course& course) {
   stream_.synchronize();
   // The same code is right at every output, in another shape: some outputs of each block will do.
   std::optional<Sampling> sampling;
-  if (!verified_.insert(&variant).second) sampling.emplace(arena_, c.launch.grid_size);
-  // What is not this house's may not be called on another thread.
-  if (!variant.ordinary && Checks::takes(arena_.poisoned_bytes())) {
-    course.check = checks_.begin(small.mismatch);
-  } else if (const auto wrong = small.mismatch()) {
-    found_wrong(course, *wrong);
-    return false;
-  }
+  course.is_sampled = verified_.contains(&variant);
+  if (course.is_sampled) sampling.emplace(arena_, c.launch.grid_size);
+  if (!begin_check(course, small))
+    if (const auto wrong = small.mismatch()) {
+      found_wrong(course, *wrong);
+      return false;
+    }
+  verified_.insert(&variant);
 
   sampling.reset();
   watch.emplace(spent_s_["a launch as timed, checked"]);

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/measure/checks.hpp"
 
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <utility>
+
+#include "harness/io/threads.hpp"
 
 namespace occbench {
 
-Checks::Checks(Arena& arena, std::size_t workers) : arena_(arena) {
-  // One thread launches, and the driver has one of its own.
-  if (workers == 0) workers = std::max(3U, std::thread::hardware_concurrency()) - 2;
-  kept_.resize(workers + 1);  // one is filled while the others are read
+Checks::Checks(Arena& arena) : arena_(arena) {
+  start_behind(workers_, 5, [this] { work(); });  // what the launching thread queues must not come late
+  kept_.resize(workers_.size() + 1);              // one is filled while the others are read
   for (Arena::Kept& each : kept_) free_.push_back(&each);
-  for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
 }
 
 Checks::~Checks() {
@@ -55,8 +52,6 @@ std::future<std::optional<std::string>> Checks::begin(Check check) {
 }
 
 void Checks::work() {
-  // Behind the thread that launches: what it queues must not come late. On Linux a nice value is a thread's.
-  setpriority(PRIO_PROCESS, 0, 5);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });

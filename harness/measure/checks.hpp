@@ -22,8 +22,7 @@ class Checks {
   /// As Problem::mismatch: nullopt, or one line on what is wrong.
   using Check = std::function<std::optional<std::string>()>;
 
-  /// `workers` threads; 0: all of the machine's but two.
-  explicit Checks(Arena& arena, std::size_t workers = 0);
+  explicit Checks(Arena& arena);
   /// Drops what has not begun.
   ~Checks();
   Checks(const Checks&) = delete;
@@ -32,11 +31,11 @@ class Checks {
   /// Whether an output is small enough to be kept.
   [[nodiscard]] static bool takes(std::size_t bytes) { return bytes <= most_bytes; }
   /// Keeps the output of the last launch, which `check` reads on another thread. What it throws, the future
-  /// throws. Waits where as many outputs are kept as there are workers.
+  /// throws. Waits where one output more is kept than there are workers.
   std::future<std::optional<std::string>> begin(Check check);
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t most_bytes = Arena::staging_bytes;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;
     Arena::Kept* kept;

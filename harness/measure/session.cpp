@@ -209,6 +209,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
   const auto close = [&](Course& course) {
     course.done = true;
     course.waits = false;
+    watch_(nullptr);  // its row is not the device's to write
     finished(course.result, course.samples);
   };
   const auto guarded = [&](Course& course, const auto& action) {

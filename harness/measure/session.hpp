@@ -60,6 +60,8 @@ class Session : public Runner {
   /// Whether its reference agrees, once it has come to its end.
   bool right(Course& course);
   void found_wrong(Course& course, const std::string& what);
+  /// Hands the output of the last launch to another thread; false where it is to be checked in place.
+  bool begin_check(Course& course, const Problem& problem);
   /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
   std::optional<std::string> verify_timed(Course& course);
   /// Counts the resident blocks of two waves: why theory, API and census do not agree, or nothing.
@@ -111,6 +113,7 @@ class Session : public Runner {
   std::size_t taken_samples_ = 0;
   std::size_t disturbed_samples_ = 0;
   std::set<const Variant*> verified_;      ///< at all outputs of a launch, or about to be
+  std::set<const Variant*> wrong_;         ///< found so when all outputs were looked at
   std::map<std::string, double> spent_s_;  ///< by what for
 };
 

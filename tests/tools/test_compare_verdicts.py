@@ -66,6 +66,36 @@ def test_launches_of_two_speeds_are_ambiguous(whole: Folder) -> None:
     assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "launches of more than one speed")
 
 
+def of_two_speeds(whole: Folder, slow: int, faster_by: float = 1, slower_by: float = 1) -> Folder:
+    """One case with `slow` of 30 launches 8 % slower, as its row says too; either speed may have changed."""
+    case = "block_size.fma_chain.two-operand-ilp1.b256"
+    row = whole.cases[whole.cases["case_id"] == case].copy()
+    times = np.full(30, row["time_median_s"].iloc[0] * faster_by)
+    times[:slow] *= 1.08 * slower_by / faster_by
+    times *= 1 + 1e-4 * np.random.default_rng(slow).standard_normal(30)
+    one = whole.samples[whole.samples["case_id"] == case].iloc[[0]]
+    samples = pd.concat([one] * 30, ignore_index=True).assign(time_s=times, round=range(30), sample=range(30))
+    row = row.assign(
+        time_median_s=np.median(times), samples=30, speeds="two", time_fast_s=np.median(times[slow:]),
+        time_slow_s=np.median(times[:slow]), slow_share=slow / 30,
+    )  # fmt: skip
+    return Folder(whole.path, row, whole.env, samples)
+
+
+def test_two_speeds_are_each_held_against_their_own(whole: Folder) -> None:
+    """The median of 13 slow launches of 30 and of 17 is another; both speeds are what they were."""
+    base = of_two_speeds(whole, 13)
+    mix = "the same two speeds, in another mix"
+    for other, verdict, note in (
+        (of_two_speeds(whole, 17), verdicts.SAME, ""),
+        (of_two_speeds(whole, 29), verdicts.AMBIGUOUS, mix),
+        (of_two_speeds(whole, 13, slower_by=1.03), verdicts.AMBIGUOUS, "launches of more than one speed"),
+        (of_two_speeds(whole, 13, 1.2, 1.2), verdicts.SLOWER, ""),
+    ):
+        row = judged(base, other, "reference").iloc[0]
+        assert (row["verdict"], row["note"]) == (verdict, note)
+
+
 def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
     case = "block_size.fma_chain.two-operand-ilp1.b256"
     other = scaled(whole, pd.Series({case: 1.03}))

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("pandas")
 
 import made_up
+from occbench_tools import NEWEST
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, check_rows, read_folder
 from occbench_tools.sent import read_sent, written
 
@@ -110,7 +111,8 @@ def other_header(lines: list[str]) -> list[str]:
         ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: many"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "guess", "gpu": {}}'], "source: guess"),
         ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: not JSON: NaN"),
-        ("env.json", lambda _: ['{"schema_version": 7, "gpu": {}}'], "env.json has schema_version 7"),
+        ("env.json", lambda _: [f'{{"schema_version": {NEWEST + 1}, "gpu": {{}}}}'],
+         f"env.json has schema_version {NEWEST + 1}"),
         ("env.json", lambda _: ['{"schema_version": [3], "gpu": {}}'], "env.json has schema_version [3]"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "model", "gpu": {}}'],
          "cases.csv: source measured, and env.json says model"),

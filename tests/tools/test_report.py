@@ -16,7 +16,7 @@ pytest.importorskip("plotly")
 
 import made_up
 import pandas as pd
-from occbench_tools import report
+from occbench_tools import NEWEST, report
 from occbench_tools.report import payload
 from pages import H200, cases, document, write
 
@@ -144,7 +144,7 @@ def broken(folder: Path, change: Callable[[str], str]) -> Path:
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
-        (lambda text: text.replace("\n6,", "\n99,"), 4, "schema_version 99"),
+        (lambda text: text.replace(f"\n{NEWEST},", "\n99,"), 4, "schema_version 99"),
         (lambda text: "", 4, "validate"),
         (lambda text: re.sub(r",48,0\.75,", ",many,0.75,", text), 4, "warps_per_sm"),
         (lambda text: text.replace(",valid,", ",invalid,"), 1, "no valid case"),

@@ -21,7 +21,7 @@ SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
 CASE = dict(
-    schema_version="6", source="measured", case_id="block_size.fma.256", experiment="block_size",
+    schema_version=str(NEWEST), source="measured", case_id="block_size.fma.256", experiment="block_size",
     family="fma_chain",
     variant="ilp=4", curve="ilp=4", form="", baseline="", status="valid", reason="", block_size="256",
     grid_size="1056", waves="1",
@@ -74,8 +74,8 @@ ENV = dict(
 
 
 def sample(number: int, time_s: float, **other: str) -> dict[str, str]:
-    row = dict(schema_version="6", case_id=CASE["case_id"], repetition="0", round="0", sample=str(number))
-    row |= dict(time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
+    row = dict(schema_version=str(NEWEST), case_id=CASE["case_id"], repetition="0", round="0")
+    row |= dict(sample=str(number), time_s=str(time_s), sm_clock_hz="1.98e9", discarded="0", started_unix_s="1738324800.5")
     return row | other
 
 
@@ -302,7 +302,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         "cases.csv:3: not CSV: ",
     ),
     "another version": (
-        lambda p: edit(p / "cases.csv", "\n6,", "\n1,"),
+        lambda p: edit(p / "cases.csv", f"\n{NEWEST},", "\n1,"),
         "cases.csv:2: schema_version 1 is not 2 or 3 or 4 or 5 or 6, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),

@@ -123,8 +123,8 @@ def of_cards() -> str:
         ]
         spans = [f"{min(values):.4g} to {max(values):.4g}" for values in of]
         first, second = (statistics.median(values) for values in of)
-        lines.append([f"`{name}`", word, *spans, f"{100 * (second / first - 1):+.1f} %"])
-    heads = [f"{gpu}, {sum(card.startswith(gpu) for card in cards)} cards" for gpu in gpus]
+        lines.append([f"`{name}`", word, *spans, f"{round(100 * (second / first - 1), 1) + 0:+.1f} %"])
+    heads = [f"{gpu}, up to {sum(card.startswith(gpu) for card in cards)} cards" for gpu in gpus]
     return table(["parameter", "unit", *heads, f"{gpus[1]} over {gpus[0]}"], lines)
 
 

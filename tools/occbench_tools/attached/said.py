@@ -29,6 +29,8 @@ ROOM = 60  # signs of a kernel's name in a sentence
 
 def whole(folder: Attached) -> str:
     """One sentence or two on the program."""
+    if (folder.path / "registers.csv").exists():
+        return "Caps on registers were tried (--registers): registers.csv has what each brought."
     if folder.env.get("observe"):
         return "Only observed (--observe): nothing was changed, so no kernel is judged."
     return sentence(folder.kernels)

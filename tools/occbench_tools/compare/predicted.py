@@ -25,21 +25,22 @@ ROWS = 30  # kernels of the table: those that take longest
 def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> pd.DataFrame:
     """A row per kernel, longest first: kernel, launches, time_s, dram, speedup, low, high, known.
 
-    attached: the folder of `occbench attach` whose launches count. Raises Refused, and OSError where the
-    profile cannot be read.
+    attached: the folder of `occbench attach` whose launches count. Raises Refused.
     """
     pairs, _ = align(old.valid, new.valid, False)
     cases = bought.pairs_of(old.valid, new.valid, pairs)
     if cases.empty:
         raise Refused(2, f"{old.path} and {new.path} have no case in common")
     try:
+        read = profile
         kernels = profiles.kernels_of(profile, old.env["gpu"])
         if attached:
+            read = attached
             kernels = launched.with_launches(kernels, attached)
     except NotNcu as error:
         raise Refused(4, str(error)) from None
     except (OSError, ValueError) as error:
-        raise Refused(4, reason(attached or profile, error)) from None
+        raise Refused(4, reason(read, error)) from None
     told = kernels["dram"].notna()
     if not told.any():
         raise Refused(4, f"{profile}: no kernel's share of DRAM; ncu's metric is dram__throughput")
@@ -94,7 +95,7 @@ def screen(old: Folder, new: Folder, table: pd.DataFrame, width: int) -> list[st
 
 
 def text(old: Folder, new: Folder, profile: Path, attached: Path | None, form: str, width: int) -> str:
-    """In a format of the command: table, csv or json. Raises Refused, OSError."""
+    """In a format of the command: table, csv or json. Raises Refused."""
     table = table_of(old, new, profile, attached)
     if form == "csv":
         return csv(table)

@@ -260,11 +260,10 @@ def speeds_of(
 
 
 def settle_speeds(judged: pd.DataFrame, changes: pd.DataFrame, mixed: np.ndarray, threshold: float) -> None:
-    """A case of two speeds that both stayed is SAME, though its median may be either; in place."""
+    """Where both speeds stayed, the median says nothing: it may be either. In place."""
     stayed = (changes.abs() < np.log1p(threshold)).all(axis=1).to_numpy()
-    open_ = (judged["verdict"] == AMBIGUOUS).to_numpy()
-    judged.loc[open_ & stayed & mixed, "note"] = "the same two speeds, in another mix"
-    judged.loc[open_ & stayed & ~mixed, ["verdict", "note"]] = SAME, ""
+    judged.loc[stayed & mixed, ["verdict", "note"]] = AMBIGUOUS, "the same two speeds, in another mix"
+    judged.loc[stayed & ~mixed, ["verdict", "note"]] = SAME, ""
 
 
 def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: str, by: str,
@@ -319,7 +318,7 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
     few = np.where(table["visits"] == 0, "no samples", "too few visits")
     table["why"] = np.where(offset["cycles"].notna(), few, "its work is counted differently")
     judged = judge(table, threshold)
-    if not model:
+    if not model and by != "ceiling":
         at_one_clock = clock if by in ("cycles", "reference") else 0
         settle_speeds(judged, *speeds_of(a, b, offset["time"], at_one_clock), threshold)
     head = b.reset_index()[["experiment", "family", "variant"]]

@@ -80,9 +80,9 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
         source = f"MODEL, nothing here was measured: {source}"
         style |= dict(color=VERMILION, fontweight="bold")
     if MODEL in drawn:
-        source += "; grey: the model, beforehand"
+        source += "; grey: the model, from code alone"
     if BAND in drawn:
-        source += "; band: 90 % of what it expects"
+        source += "; band: the prediction's 90 % band"
     if BARE in drawn:
         source += f"; fewer than {CURVE_POINTS} points are not joined{what_has_more(env)}"
     if hidden := sum(int(word.removeprefix(HIDDEN)) for word in drawn if word.startswith(HIDDEN)):

@@ -190,7 +190,7 @@ class Section {
     const here = (line) => runs.filter((run) => line.runs.has(run)).map((run) => line.runs.get(run));
     const focused = document.activeElement?.closest?.("[data-line]")?.dataset.line;
     const key = experiment.rows.some("throughput_predicted") && view.y.kind !== "own" && runs.some((run) => !models.has(run))
-      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "what the model said beforehand")] : [];
+      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "what the model says")] : [];
     const distinct = (list) => new Set(list.map((r) => experiment.rows.get(r, view.x.id))).size;
     const bare = shownOf(view).some((line) => here(line).some((list) => distinct(list) > 1 && distinct(list) < experiment.curve_points))
       ? [el("p", { className: "key" }, experiment.bare)] : [];
@@ -339,7 +339,7 @@ function buildFoot() {
   document.getElementById("footer").append(
     folded("Environment of each run", () => table(["", ...names], keys.map((key) => [
       differs(key) ? el("b", {}, key) : key, ...data.runs.map((run) => run.env[key] || "")]), "env")),
-    el("p", {}, data.foot || "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model said beforehand. Every number is computed from cases.csv and env.json."));
+    el("p", {}, data.foot || "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model says. Every number is computed from cases.csv and env.json."));
 }
 
 function buildTheme() {
