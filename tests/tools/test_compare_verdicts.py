@@ -76,6 +76,7 @@ def of_two_speeds(whole: Folder, slow: int, faster_by: float = 1, slower_by: flo
     one = whole.samples[whole.samples["case_id"] == case].iloc[[0]]
     samples = pd.concat([one] * 30, ignore_index=True).assign(time_s=times, round=range(30), sample=range(30))
     row = row.assign(
+        throughput=row["throughput"] * row["time_median_s"] / np.median(times),
         time_median_s=np.median(times), samples=30, speeds="two", time_fast_s=np.median(times[slow:]),
         time_slow_s=np.median(times[:slow]), slow_share=slow / 30,
     )  # fmt: skip
