@@ -280,7 +280,7 @@ def test_a_band_is_drawn_around_what_the_model_said(run: Path, source: str) -> N
         f"throughput_predicted_{end}": by * rows["throughput"] for end, by in (("low", 0.9), ("high", 1.2))
     }
     figure = plot.draw("shared_memory", rows.assign(**ends), env)
-    assert "; band: 90 % of what it expects" in source_of(figure)
+    assert "; band: the prediction's 90 % band" in source_of(figure)
     bands = [artist for artist in figure.axes[0].collections if artist.get_gid() == BAND]
     lines = drawn(figure.axes[0])
     assert len(bands) == len(lines) > 0
