@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.folder import read_env
 from occbench_tools.lines import reason
-from occbench_tools.schema import schema
+from occbench_tools.schema import of_version, schema
 from occbench_tools.sent import read_sent
 
+DESCRIBED = [version for version in SCHEMA_VERSIONS if version >= 5]  # whose rows say what they are about
 # Of env.json: runs that differ in one of these are no measurements of the same thing.
 SETTINGS = ("schema_version", "source", "preset", "benchmark_filter", "git_commit", "git_dirty")
 OF_GPU = (
@@ -35,7 +37,7 @@ class Card:
     name: str
     created: str
     settings: tuple[str, ...]
-    plain: bool  # its cases.csv is of this schema and whole: may be read in bulk
+    version: int | None  # of the schema that its cases.csv has, if it is whole: may be read in bulk
     labels: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -64,7 +66,7 @@ def text(value: object) -> str:
     return "" if value is None else str(value)[:200]
 
 
-def card(top: Path, folder: Path, header: bytes) -> Card | str:
+def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
     """The card of a folder, or one line that says why there is none."""
     try:
         env = read_env(folder / "env.json")
@@ -91,14 +93,19 @@ def card(top: Path, folder: Path, header: bytes) -> Card | str:
             *(text(env.get(name)) for name in SETTINGS), *(text(gpu.get(name)) for name in OF_GPU),
             ",".join(map(str, names)),
         ),
-        plain=whole and first.startswith(header),
+        version=next((of for header, of in headers.items() if whole and first.startswith(header)), None),
     )  # fmt: skip
+
+
+def columns_of(version: int) -> list[str]:
+    """Of cases.csv, in order."""
+    return [column["name"] for column in of_version(schema(), version)["files"]["cases.csv"]["columns"]]
 
 
 def cards_of(top: Path, folders: list[Path]) -> tuple[list[Card], list[str]]:
     """The cards in the order of their folders, and a line for each folder that has none."""
-    header = ",".join(column["name"] for column in schema()["files"]["cases.csv"]["columns"]).encode() + b"\n"
-    found = [card(top, folder, header) for folder in folders]
+    headers = {",".join(columns_of(version)).encode() + b"\n": version for version in DESCRIBED}
+    found = [card(top, folder, headers) for folder in folders]
     return [c for c in found if isinstance(c, Card)], [line for line in found if isinstance(line, str)]
 
 

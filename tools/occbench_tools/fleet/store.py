@@ -15,7 +15,7 @@ import polars as pl
 
 from occbench_tools import older
 from occbench_tools.fleet.resources import BY_NAME, resource_of
-from occbench_tools.fleet.scan import Card
+from occbench_tools.fleet.scan import Card, columns_of
 from occbench_tools.folder import check_rows, read_csv
 from occbench_tools.lines import reason
 from occbench_tools.schema import schema
@@ -44,10 +44,12 @@ class Store:
 
     def read(self, cards: list[Card]) -> dict[int, str]:
         """Reads the rows of all cards, by their place; what is wrong with those that cannot be read."""
-        plain = [place for place, card in enumerate(cards) if card.plain]
-        careful = [place for place, card in enumerate(cards) if not card.plain]
-        for start in range(0, len(plain), FILES):
-            careful += self._bulk({place: cards[place].folder for place in plain[start : start + FILES]})
+        careful = [place for place, card in enumerate(cards) if card.version is None]
+        for version in {card.version for card in cards} - {None}:
+            plain = [place for place, card in enumerate(cards) if card.version == version]
+            for start in range(0, len(plain), FILES):
+                some = {place: cards[place].folder for place in plain[start : start + FILES]}
+                careful += self._bulk(some, columns_of(version))
         wrong: dict[int, str] = {}
         for place in sorted(careful):
             try:
@@ -61,10 +63,10 @@ class Store:
         rows.write_parquet(self.folder / f"{self.lots:06}.parquet")
         self.lots += 1
 
-    def _bulk(self, folders: dict[int, Path]) -> list[int]:
-        """Reads these files, and returns the places of those that a careful reader must look at."""
+    def _bulk(self, folders: dict[int, Path], names: list[str]) -> list[int]:
+        """Reads these files of these columns; the places of those that a careful reader must look at."""
         paths = {str(path.absolute() / "cases.csv"): place for place, path in folders.items()}
-        columns = {column["name"]: pl.String for column in schema()["files"]["cases.csv"]["columns"]}
+        columns = dict.fromkeys(names, pl.String)
         card = pl.col("path").replace_strict(paths, return_dtype=pl.Int32)
         try:
             told = (
@@ -77,7 +79,8 @@ class Store:
                 return list(folders)
             places = list(folders)
             halves = places[: len(places) // 2], places[len(places) // 2 :]
-            return [each for half in halves for each in self._bulk({place: folders[place] for place in half})]
+            some = ({place: folders[place] for place in half} for half in halves)
+            return [each for half in some for each in self._bulk(half, names)]
         rows = told.with_columns(pl.col(name).cast(pl.Float64, strict=False) for name in NUMBERS)
         no_number = pl.any_horizontal(
             (rows[name].is_null() & told[name].is_not_null()) | ~rows[name].is_finite() for name in NUMBERS
