@@ -229,8 +229,8 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   RunFolder folder = claim_folder(o, device);
   const std::unique_ptr<Runner> runner = open();
 
-  if (const auto references = runner->references(); references && (o.require_quiet || o.wait_quiet_s > 0) &&
-                                                    !references->copies_alone(device.dram_bytes_per_s))
+  if (const auto references = runner->references();
+      references && (o.require_quiet || o.wait_quiet_s > 0) && !references->copies_alone(device))
     throw UserError(Exit::no_device,
                     device.name + " is not quiet: cudaMemcpy comes to " +
                         text("%.0f %%", 100 * references->memcpy_bytes_per_s / device.dram_bytes_per_s) +

@@ -2,50 +2,95 @@
 #include "harness/measure/lookout.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "harness/device/instruments.hpp"
+#include "harness/measure/runner.hpp"
 
 namespace occbench {
 
-Lookout::Lookout(Arena& arena, const Stream& stream, int sm_count)
-    : arena_(arena),
-      stream_(stream),
-      blocks_(2 * sm_count),
-      cycles_(static_cast<std::size_t>(blocks_)),
-      cycles_host_(static_cast<std::size_t>(blocks_)) {
-  take();  // brings in code and addresses
-  usual_ = take();
-  for (int i = 0; i < 8; ++i) {
-    const Taken again = take();
-    usual_ = {std::min(usual_.copy_s, again.copy_s), std::min(usual_.cycles, again.cycles)};
-  }
+namespace {
+
+constexpr int copies = 4;
+// A process that has the GPU gives it up when its slice is over, milliseconds later. Our own slice begins then:
+// what is short lies within it, and its times tell nothing.
+constexpr std::chrono::duration<double, std::milli> wait_of_note{0.3};
+
+/// Of each repetition, on a GPU that is alone: FMAs come to 98 % of their rate, and two blocks on an SM take
+/// turns.
+double slowest_alone_cycles(const Device& device) {
+  const int threads = 1024 * std::clamp(device.sm.max_threads_per_sm / 1024, 1, 2);
+  return 1.15 * instruments::exercise_steps * threads / std::max(1, device.fp32_lanes_per_sm);
 }
 
-Lookout::Taken Lookout::take() {
-  constexpr int copies = 4;
-  const std::size_t bytes = std::min({std::size_t{256} << 20, arena_.input_bytes(), arena_.output_bytes()});
-  begin_.record(stream_);
-  for (int i = 0; i < copies; ++i)
-    check(cudaMemcpyAsync(arena_.output<float>(), arena_.input<float>(), bytes, cudaMemcpyDeviceToDevice,
-                          stream_.get()),
-          "copying on the device");
-  end_.record(stream_);
-  instruments::exercise(cycles_.data(), blocks_, stream_.get());
-  check(cudaMemcpyAsync(cycles_host_.data(), cycles_.data(), cycles_.size() * sizeof(unsigned long long),
+std::size_t bytes_per_copy(const Arena& arena) {
+  return std::min({std::size_t{256} << 20, arena.input_bytes(), arena.output_bytes()});
+}
+
+}  // namespace
+
+Lookout::Lookout(Arena& arena, const Stream& stream, const Device& device)
+    : arena_(arena),
+      stream_(stream),
+      blocks_(2 * device.sm.sm_count),
+      cycles_(static_cast<std::size_t>(most * blocks_)),
+      cycles_host_(static_cast<std::size_t>(most * blocks_)),
+      events_(2 * most + 1),
+      usual_{copies * 2.0 * static_cast<double>(bytes_per_copy(arena)) / least_copy_alone(device),
+             slowest_alone_cycles(device)} {
+  take(1);  // brings in code and addresses
+  for (int i = 0; i < 2; ++i) is_quiet(most / 2);
+  looks_ = disturbed_ = 0;
+}
+
+std::vector<Lookout::Taken> Lookout::take(int count, bool* waited) {
+  const std::size_t bytes = bytes_per_copy(arena_);
+  const auto blocks = static_cast<std::size_t>(blocks_);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) {
+    events_[2 * i].record(stream_);
+    for (int copy = 0; copy < copies; ++copy)
+      check(cudaMemcpyAsync(arena_.output<float>(), arena_.input<float>(), bytes, cudaMemcpyDeviceToDevice,
+                            stream_.get()),
+            "copying on the device");
+    events_[2 * i + 1].record(stream_);
+    instruments::exercise(cycles_.data() + i * blocks, blocks_, stream_.get());
+  }
+  check(cudaMemcpyAsync(cycles_host_.data(), cycles_.data(), count * blocks * sizeof(unsigned long long),
                         cudaMemcpyDeviceToHost, stream_.get()),
         "reading cycles");
+  events_[2 * most].record(stream_);
   stream_.synchronize();
-  const auto* const first = cycles_host_.data();
-  return {end_.seconds_since(begin_), static_cast<double>(*std::max_element(first, first + blocks_))};
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const std::chrono::duration<double> worked{events_[2 * most].seconds_since(events_[0])};
+  if (waited != nullptr) *waited = took - worked > wait_of_note;
+
+  std::vector<Taken> taken;
+  for (int i = 0; i < count; ++i) {
+    const auto* const first = cycles_host_.data() + i * blocks;
+    taken.push_back({events_[2 * i + 1].seconds_since(events_[2 * i]),
+                     static_cast<double>(*std::max_element(first, first + blocks))});
+  }
+  return taken;
+}
+
+bool Lookout::is_slow(const Taken& taken) const {
+  return taken.copy_s > (1 + tolerance) * usual_.copy_s || taken.cycles > (1 + tolerance) * usual_.cycles;
 }
 
 bool Lookout::is_quiet(int times) {
-  int slow = 0;
-  for (int i = 0; i < times + slow && slow < 2; ++i) {
-    const Taken now = take();
-    slow += now.copy_s > (1 + tolerance) * usual_.copy_s || now.cycles > (1 + tolerance) * usual_.cycles;
-  }
-  const bool quiet = slow < 2;  // one alone may be the board's own doing
+  bool waited = false;
+  std::ptrdiff_t slow = 0;
+  const auto look = [&](int count) {
+    const std::vector<Taken> taken = take(std::min(count, most), &waited);
+    for (const Taken& each : taken)
+      usual_ = {std::min(usual_.copy_s, each.copy_s), std::min(usual_.cycles, each.cycles)};
+    slow = std::ranges::count_if(taken, [&](const Taken& each) { return is_slow(each); });
+  };
+  look(times);
+  // Long enough for two slices; one slow repetition may be the board's own doing, a wait the host's.
+  if (waited || slow > 0) look(most);
+  const bool quiet = slow < 2;
   ++looks_;
   disturbed_ += quiet ? 0 : 1;
   return quiet;

@@ -3,21 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "harness/device/arena.hpp"
+#include "harness/device/device.hpp"
 #include "harness/device/resource.hpp"
 
 namespace occbench {
 
-/// Repeats a copy and arithmetic on all SMs and holds them against the fastest of a run's beginning. Lists of
-/// processes are hidden in many a container, and a process that holds the GPU need not use it: these are
-/// signs of use. Sees another's time slices and what shares SMs or DRAM under MPS; not what was there all the
-/// time and shares evenly.
+/// Repeats a copy and arithmetic on all SMs and holds them against the fastest of a run, or against what any
+/// GPU that is alone reaches, where the run began in company. Lists of processes are hidden in many a
+/// container, and a process that holds the GPU need not use it: these are signs of use. Sees another's time
+/// slices and what shares SMs or DRAM under MPS; not what was there all the time and takes little.
 class Lookout {
  public:
-  Lookout(Arena& arena, const Stream& stream, int sm_count);
+  Lookout(Arena& arena, const Stream& stream, const Device& device);
 
-  /// Takes 3 ms, and what the output held. `times`: more of them see shorter slices.
+  /// Takes 3 ms, 10 more if there is doubt, and what the output held. `times`: more of them see rarer slices.
   bool is_quiet(int times = 2);
 
   [[nodiscard]] std::size_t looks() const { return looks_; }
@@ -32,14 +34,18 @@ class Lookout {
     double copy_s = 0;
     double cycles = 0;
   };
-  Taken take();
+  /// `count` back to back, `most` at most. `waited`: the GPU was another's before it began.
+  std::vector<Taken> take(int count, bool* waited = nullptr);
+  [[nodiscard]] bool is_slow(const Taken& taken) const;
+
+  static constexpr int most = 8;
 
   Arena& arena_;
   const Stream& stream_;
   int blocks_;
   DeviceBuffer<unsigned long long> cycles_;
   PinnedBuffer<unsigned long long> cycles_host_;
-  Event begin_, end_;
+  std::vector<Event> events_;  ///< [2 x repetition + (0 before, 1 behind its copy)], and one at the end
   Taken usual_;
   std::size_t looks_ = 0;
   std::size_t disturbed_ = 0;

@@ -3,6 +3,11 @@
 
 namespace occbench {
 
+double least_copy_alone(const Device& device) {
+  const bool is_slice = device.nvml.mig.value_or(false) || device.name.find(" MIG ") != std::string::npos;
+  return is_slice ? 0 : 0.7 * device.dram_bytes_per_s;
+}
+
 void Runner::rate(CaseResult& r) const {
   const Ceiling ceiling = r.planned.spec.variant->ceiling;
   r.throughput = amount(r.work, unit_of(ceiling)) / r.time_s.median;

@@ -38,7 +38,7 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
       checks_(arena_),
       timer_(device, stream_),
       counters_(counters),
-      lookout_(arena_, stream_, device.sm.sm_count),
+      lookout_(arena_, stream_, device),
       neighbours_(device.uuid) {
   references_.sm_clock_hz = timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
@@ -126,9 +126,7 @@ std::optional<Disturbance> Session::disturbance() const {
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
     add(line);
   }
-  // A slice has its part of the DRAM, and the driver names the whole card's.
-  const bool is_slice = device_.nvml.mig.value_or(false) || device_.name.find(" MIG ") != std::string::npos;
-  const bool from_the_start = !is_slice && !references_.copies_alone(device_.dram_bytes_per_s);
+  const bool from_the_start = !references_.copies_alone(device_);
   if (from_the_start) {
     std::snprintf(line, sizeof line,
                   "cudaMemcpy comes to %.0f %% of the DRAM's peak at the start: was it alone?",
