@@ -42,9 +42,7 @@ void digest(const std::uint32_t* data, std::size_t words, Digest* digest, cudaSt
 void gather(void* out, const void* data, std::size_t element_bytes, std::size_t samples, std::size_t count,
             cudaStream_t stream);
 
-/// Arithmetic on all SMs for most of a millisecond, two blocks of 1,024 threads for each, of so many FMAs a
-/// thread: cycles[block] by the SM's own clock.
-inline constexpr int exercise_steps = 60'000;
+/// Arithmetic on all SMs for most of a millisecond, 64 warps on each: cycles[block] by the SM's own clock.
 void exercise(unsigned long long* cycles, int blocks, cudaStream_t stream);
 
 /// An empty kernel of one block.

@@ -11,10 +11,11 @@
 
 namespace occbench {
 
-/// Repeats a copy and arithmetic on all SMs and holds them against the fastest of a run, or against what any
-/// GPU that is alone reaches, where the run began in company. Lists of processes are hidden in many a
-/// container, and a process that holds the GPU need not use it: these are signs of use. Sees another's time
-/// slices and what shares SMs or DRAM under MPS; not what was there all the time and takes little.
+/// Repeats a copy and arithmetic on all SMs and holds them against the fastest of a run; the copy also
+/// against what any GPU that is alone reaches, should the run have begun in company. Lists of processes are
+/// hidden in many a container, and a process that holds the GPU need not use it: these are signs of use. Sees
+/// another's time slices and what shares SMs or DRAM under MPS; not what was there all the time and takes
+/// little.
 class Lookout {
  public:
   Lookout(Arena& arena, const Stream& stream, const Device& device);

@@ -29,9 +29,9 @@ struct Precision {
   double clock_tolerance = 0.02;
 };
 
-/// What cudaMemcpy on the device reaches at least where nothing shares the GPU, read plus written, byte/s: it
-/// comes to 0.89 and 0.90 of DRAM's peak on an H200 and an H100. 0 where the peak is unknown, and for a slice
-/// (MIG), which has its part of the DRAM while the driver names the whole card's.
+/// What cudaMemcpy on the device reaches at least where nothing shares the GPU, read plus written, byte/s:
+/// it comes to 0.89 and 0.90 of DRAM's peak on an H200 and an H100. 0 where the peak is unknown, and for a
+/// slice (MIG), which has its part of the DRAM while the driver names the whole card's.
 [[nodiscard]] double least_copy_alone(const Device& device);
 
 /// What is measured of a device beside the cases.
@@ -43,8 +43,8 @@ struct References {
   double memcpy_bytes_per_s = 0;
   /// SM clock once it had settled under next to no load, Hz: what the device gives if nothing holds it back.
   double sm_clock_hz = 0;
-  /// Whether that copy is as fast as on a GPU that is alone. Something that shares the DRAM all the time shows
-  /// in nothing else.
+  /// Whether that copy is as fast as on a GPU that is alone. Something that shares the DRAM all the time
+  /// shows in nothing else.
   [[nodiscard]] bool copies_alone(const Device& device) const {
     return memcpy_bytes_per_s >= least_copy_alone(device);
   }
