@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The session with a family of its own whose time, result and faults are known beforehand.
 #include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "harness/device/instruments.hpp"
 #include "harness/measure/session.hpp"
 #include "harness/record/environment.hpp"
 #include "kernels/family.cuh"
@@ -330,6 +340,65 @@ TEST_F(SessionClock, AKnownMillisecondIsMeasuredWithinTwoPercent) {
 TEST_F(SessionClock, AnEmptyLaunchTakesMicroseconds) {
   EXPECT_GT(session_->empty_launch_s(), 0);
   EXPECT_LT(session_->empty_launch_s(), 20e-6);
+}
+
+/// What the process beside the next test does, until it is ended.
+TEST(Neighbour, DISABLED_KeepsTheSmsBusy) {
+  const Stream stream;
+  const int blocks = 2 * open_device("").sm.sm_count;
+  DeviceBuffer<unsigned long long> cycles(static_cast<std::size_t>(blocks));
+  for (bool told = false;; told = true) {
+    for (int i = 0; i < 8; ++i) instruments::exercise(cycles.data(), blocks, stream.get());
+    stream.synchronize();
+    if (!told) std::ofstream(std::getenv("OCCBENCH_AT_WORK")) << "at work\n";
+  }
+}
+
+/// Another process that runs one test of this program, from its first launch on.
+class Neighbour {
+ public:
+  Neighbour() {
+    std::string sign = "OCCBENCH_AT_WORK=" + sign_.string();
+    std::vector<char*> environment{sign.data()};
+    for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
+    environment.push_back(nullptr);
+    std::array<std::string, 3> words = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                        "--gtest_filter=Neighbour.DISABLED_KeepsTheSmsBusy"};
+    std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    if (posix_spawn(&pid_, arguments[0], nullptr, nullptr, arguments.data(), environment.data()) != 0)
+      throw std::runtime_error("this program cannot be started again");
+    while (!std::filesystem::exists(sign_) && waitpid(pid_, nullptr, WNOHANG) == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ~Neighbour() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    std::filesystem::remove(sign_);
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+ private:
+  std::filesystem::path sign_ =
+      std::filesystem::temp_directory_path() / ("occbench-neighbour-" + std::to_string(getpid()));
+  pid_t pid_ = -1;
+};
+
+TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
+  const Case c = planned("right", 1024);
+  {
+    const Neighbour neighbour;
+    measure({c});
+    ASSERT_EQ(results_.size(), 1u);
+    EXPECT_EQ(results_[0].planned.status, Status::noisy) << results_[0].planned.reason;
+  }
+  const std::size_t disturbed = session_->disturbance()->disturbed_looks;
+  EXPECT_GT(disturbed, 0u);
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // until the driver has cleared up behind it
+  results_.clear();
+  measure({c});
+  EXPECT_EQ(results_[0].planned.status, Status::valid) << results_[0].planned.reason;
+  EXPECT_EQ(session_->disturbance()->disturbed_looks, disturbed);
 }
 
 TEST_F(SessionFaults, ARefusedLaunchIsInvalidAndTheOthersGoOn) {
