@@ -40,7 +40,7 @@ def commands() -> str:
         "Commands on kernels of one's own\n\nThey are Python, of the wheel `occbench-tools`.": [
             (word, f"occbench-{word}") for word in tools() if word in KERNELS
         ],
-        "Commands on folders of results\n\nThey are Python, of the wheel `occbench-tools`.": [
+        "Commands on folders of results\n\nThey are of the same wheel.": [
             (word, f"occbench-{word}") for word in everyday
         ],
         "Commands for developers\n\nThey need the source tree.": [
