@@ -121,7 +121,7 @@ std::optional<Disturbance> Session::disturbance() const {
   };
   if (disturbed_samples_ > 0) {
     std::snprintf(line, sizeof line,
-                  "something else used the GPU in %zu of %zu looks: %.2g %% of all launches were discarded",
+                  "something else used the GPU in %zu of %zu looks: %.3g %% of all launches were discarded",
                   lookout_.disturbed(), lookout_.looks(),
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
     add(line);
