@@ -126,6 +126,7 @@ std::optional<Disturbance> Session::disturbance() const {
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
     add(line);
   }
+  add(neighbours_.seen());  // before the signs of it: a terminal shows the beginning
   const bool from_the_start = !references_.copies_alone(device_);
   if (from_the_start) {
     std::snprintf(line, sizeof line,
@@ -139,7 +140,6 @@ std::optional<Disturbance> Session::disturbance() const {
                   references_.sm_clock_hz * 1e-6, device_.sm_clock_max_hz * 1e-6);
     add(line);
   }
-  add(neighbours_.seen());
   return Disturbance{.launches = taken_samples_,
                      .discarded = disturbed_samples_,
                      .looks = lookout_.looks(),
