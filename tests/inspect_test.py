@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`occbench inspect`: kernels of whatever holds machine code, what is said of them, what cannot be read."""
 
-import contextlib
 import csv
 import io
 import json
@@ -13,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import unittest
 from collections import Counter
 from collections.abc import Iterator
@@ -53,14 +53,22 @@ def on_terminal(columns: int, *words: str) -> str:
     ours, its = pty.openpty()
     termios.tcsetwinsize(its, (50, columns))
     child = subprocess.Popen([OCCBENCH, *words], stdin=subprocess.DEVNULL, stdout=its)
-    os.close(its)
+    end = b"\x04"  # our own: a terminal that nobody holds open may drop what was not read yet
+
+    def ended() -> None:
+        child.wait()
+        os.write(its, end)
+
+    waiting = threading.Thread(target=ended)
+    waiting.start()
     said = b""
-    with contextlib.suppress(OSError):  # EIO is how a terminal ends
-        while part := os.read(ours, 1 << 16):
-            said += part
+    while not said.endswith(end):
+        said += os.read(ours, 1 << 16)
+    waiting.join()
+    os.close(its)
     os.close(ours)
-    assert child.wait() == 0
-    return said.decode().replace("\r\n", "\n")
+    assert child.returncode == 0
+    return said.removesuffix(end).decode().replace("\r\n", "\n")
 
 
 def cuobjdump() -> str | None:
