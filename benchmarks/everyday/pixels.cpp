@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: one pixel per thread or four: which block size does an image pipeline's step want?
-// Expected: Blocks of 32 threads are dealt no faster than others, so that these are slowest, and four pixels
-//   per thread gain most there. From 128 threads on a blend of four pixels per thread reaches DRAM's rate at
-//   half occupancy. One byte stored per thread keeps too little in flight at any.
+// Question: one pixel per thread or four: which block size does an image's filter want?
+// Expected: The GPU begins only so many blocks a second: those of 32 threads are slowest, and there four pixels
+//   per thread gain most. With larger blocks, four blended pixels per thread reach DRAM's rate at half
+//   occupancy. Grey pixels, of 5 bytes each, never reach it with one per thread.
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -19,18 +19,21 @@ const AddExperiment uneven_loops{{
           std::vector<int> warps{4, 16, all};
           if (sweep.quick()) warps = {4, all};
           if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
-          const auto add = [&](std::string_view name, int block_size, std::span<const int> resident) {
-            sweep.add_resident_warps(sweep.variant("uneven_loops", name), block_size, resident);
+          std::vector<const Variant*> kernels;
+          const auto add = [&](std::initializer_list<std::string_view> names) {
+            for (const std::string_view name : names) kernels.push_back(&sweep.variant("uneven_loops", name));
           };
-          for (const std::string_view name : {"escape-items1", "escape-items32", "collatz-items1",
-                                              "collatz-items32", "rare-1in1", "rare-1in32"})
-            add(name, block, warps);
+          add({"escape-items1", "escape-items32", "collatz-items1", "collatz-items32", "rare-1in1",
+               "rare-1in32"});
+          if (!sweep.quick())
+            add({"escape-items2", "escape-items4", "escape-items8", "collatz-items4", "rare-1in8",
+                 "rare-1in128"});
+          if (sweep.at_least(Preset::full)) kernels = sweep.variants("uneven_loops");
+          for (const Variant* kernel : kernels) sweep.add_resident_warps(*kernel, block, warps);
           if (sweep.quick()) return;
-          for (const std::string_view name : {"escape-items2", "escape-items4", "escape-items8",
-                                              "collatz-items4", "rare-1in8", "rare-1in128"})
-            add(name, block, warps);
           const int most[] = {all};
-          for (const int block_size : {64, 512, 1024}) add("escape-items32", block_size, most);
+          for (const int block_size : {64, 512, 1024})
+            sweep.add_resident_warps(sweep.variant("uneven_loops", "escape-items32"), block_size, most);
         },
 }};
 

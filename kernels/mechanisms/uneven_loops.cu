@@ -18,24 +18,24 @@ namespace occbench::uneven_loops {
 /// steps for one item of several, none for the others.
 enum class Form { escape, collatz, rare };
 
-constexpr int items = 4096;       // there are no more: the reference knows how long each takes
-constexpr int most_steps = 128;   // of an escape
-constexpr int rare_steps = 64;    // of an item that is chosen
-constexpr int items_apart = 992;  // of a thread from pass to pass: a multiple of 32 that meets 128 of these
+constexpr int items = 4096;      // there are no more: the reference knows how long each takes
+constexpr int most_steps = 128;  // of an escape
+constexpr int rare_steps = 64;   // of an item that is chosen
+constexpr int warps_apart = 31;  // of a thread's items from pass to pass: it comes by all of them
 
 constexpr int flop_per_step(Form form) { return form == Form::escape ? 10 : form == Form::rare ? 5 : 0; }
 
 struct Parameters {
   std::uint32_t* output;  ///< one per thread
   int passes;
-  int shared_by;       ///< lanes that lie side by side and have the same item: a power of 2, log2 of it
+  int shared_by;       ///< log2 of how many lanes side by side have the same item
   unsigned rare_mask;  ///< Form::rare: chosen are items with none of these bits
 };
 
-/// What lane t has in a pass; items are in random order.
+/// What a thread has in a pass; items are in random order.
 OCCBENCH_HOST_DEVICE constexpr std::uint32_t item_of(std::int64_t thread, std::int64_t pass, int shared_by) {
-  return (static_cast<std::uint32_t>(thread >> shared_by) + static_cast<std::uint32_t>(pass) * items_apart) %
-         items;
+  const std::uint32_t apart = warps_apart * (32U >> shared_by);
+  return (static_cast<std::uint32_t>(thread >> shared_by) + static_cast<std::uint32_t>(pass) * apart) % items;
 }
 
 // Each step in the same operations on both sides, to the last bit.
@@ -57,7 +57,7 @@ struct Escape {
   }
 };
 
-/// Henon's map, from near the origin it never settles.
+/// Henon's map, which does not settle from near the origin.
 struct Henon {
   float x;
   float last = 0;
