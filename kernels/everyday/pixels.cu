@@ -92,25 +92,34 @@ struct Body {
 namespace {
 
 /// Channel `c` of 8-bit pixel `i` of the input; 0 is alpha.
-double channel(std::size_t i, std::size_t c) {
+double channel(std::size_t i, int c) {
   return std::bit_cast<std::uint32_t>(random_value<float>(i)) >> 8 * c & 0xff;
 }
 
+/// Element `i` of the output in 32 bits: a pixel, or four grey ones. There are `n` pixels.
+double reference(Op op, std::size_t i, std::size_t n) {
+  if (op == Op::tone) {
+    const auto part = [i](std::size_t c) -> double { return std::abs(random_value<float>(4 * i + c)); };
+    const double light = 0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2);
+    return std::sqrt(light / (1 + light));
+  }
+  double word = 0;
+  for (int byte = 3; byte >= 0; --byte) {
+    const std::size_t grey = 4 * i + static_cast<std::size_t>(byte);
+    const double alpha = channel(i, 0);
+    const double value =
+        op == Op::luma
+            ? std::floor((77 * channel(grey, 3) + 150 * channel(grey, 2) + 29 * channel(grey, 1) + 128) / 256)
+            : std::round((channel(i, byte) * alpha + channel(n + i, byte) * (255 - alpha)) / 255);
+    word = 256 * word + value;
+  }
+  return word;
+}
+
 std::optional<std::string> mismatch(Arena& arena, Op op, std::size_t n) {
-  if (op == Op::tone)
-    return arena.first_mismatch<float>(n, 1e-5, [](std::size_t i) {
-      const auto light = [i](std::size_t c) -> double { return std::abs(random_value<float>(4 * i + c)); };
-      const double all = 0.2126 * light(0) + 0.7152 * light(1) + 0.0722 * light(2);
-      return std::sqrt(all / (1 + all));
-    });
-  if (op == Op::luma)
-    return arena.first_mismatch<std::uint8_t>(n, 0, [](std::size_t i) {
-      return std::floor((77 * channel(i, 3) + 150 * channel(i, 2) + 29 * channel(i, 1) + 128) / 256);
-    });
-  return arena.first_mismatch<std::uint8_t>(4 * n, 0, [n](std::size_t i) {
-    const double alpha = channel(i / 4, 0);
-    return std::round((channel(i / 4, i % 4) * alpha + channel(n + i / 4, i % 4) * (255 - alpha)) / 255);
-  });
+  const auto expected = [=](std::size_t i) { return reference(op, i, n); };
+  if (op == Op::tone) return arena.first_mismatch<float>(n, 1e-5, expected);
+  return arena.first_mismatch<std::uint32_t>(n * static_cast<std::size_t>(output_bytes(op)) / 4, 0, expected);
 }
 
 template <Op op, int count>
