@@ -69,6 +69,11 @@ Driver find_driver() {
   find(d.func_get_param_info, "cuFuncGetParamInfo");
   find(d.kernel_get_function, "cuKernelGetFunction");
   find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
+  find(d.graph_destroy, "cuGraphDestroy");
+  find(d.graph_exec_flags, "cuGraphExecGetFlags");
+  find(d.graph_exec_set, "cuGraphExecKernelNodeSetParams_v2");
+  find(d.graph_node_attribute, "cuGraphKernelNodeGetAttribute");
+  find(d.graph_node_get, "cuGraphKernelNodeGetParams_v2");
   find(d.graph_nodes, "cuGraphGetNodes");
   find(d.graph_node_type, "cuGraphNodeGetType");
   find(d.module_load_data, "cuModuleLoadData");

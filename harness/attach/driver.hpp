@@ -41,6 +41,11 @@ struct Driver {
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
   CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
+  CUresult (*graph_destroy)(CUgraph) = nullptr;
+  CUresult (*graph_exec_flags)(CUgraphExec, cuuint64_t*) = nullptr;
+  CUresult (*graph_exec_set)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*) = nullptr;
+  CUresult (*graph_node_attribute)(CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*) = nullptr;
+  CUresult (*graph_node_get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;
   CUresult (*graph_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
   CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
   CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;

@@ -126,6 +126,18 @@ OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadData,
                  void** e, unsigned f),
                 (l, i, a, b, c, d, e, f))
 OCCBENCH_LINKED(Ends, cuGraphExecDestroy, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuGraphDestroy, (void* which), (which))
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphExecUpdate
+#define OCCBENCH_UPDATE(symbol) \
+  OCCBENCH_LINKED(GraphUpdate, symbol, (void* g, void* a, void* b, void* c), (g, a, b, c))
+OCCBENCH_UPDATE(cuGraphExecKernelNodeSetParams)
+OCCBENCH_UPDATE(cuGraphExecKernelNodeSetParams_v2)
+OCCBENCH_UPDATE(cuGraphExecNodeSetParams)
+OCCBENCH_UPDATE(cuGraphNodeSetEnabled)
+OCCBENCH_UPDATE(cuGraphExecUpdate)
+OCCBENCH_UPDATE(cuGraphExecUpdate_v2)
+OCCBENCH_UPDATE(cuGraphExecChildGraphNodeSetParams)
 OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int v, cuuint64_t flags),
                 (n, f, v, flags))
 OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,

@@ -76,6 +76,18 @@ CUresult pass(const Request& request, const Call& original) noexcept {
   if (launches == nullptr) return original();
   const Within within;
   Ticket ticket = launches->before(request);
+  if (ticket.change.graph != nullptr) {
+    CUresult result = launches->set_graph(ticket);
+    const bool is_set = result == CUDA_SUCCESS;
+    if (is_set) result = original();
+    if (is_set) launches->set_graph_back(request, ticket);
+    if (result == CUDA_SUCCESS || ticket.draw.arm == untouched) {
+      if (!is_set) result = original();
+      launches->after(ticket, result);
+      return result;
+    }
+    launches->refuse(ticket, result);
+  }
   if (ticket.draw.arm != untouched) {
     const CUresult result = launches->launch_changed(request, ticket);
     if (result == CUDA_SUCCESS) {
@@ -97,6 +109,9 @@ enum Name : int {
   graph_instantiate,
   graph_instantiate_with,
   graph_ends,
+  graph_destroy,
+  graph_set,
+  graph_update,
   module_load,
   library_load,
   get_proc_address,
@@ -205,6 +220,28 @@ CUresult on_graph_ends(void* graph) {
 }
 
 template <int slot>
+CUresult on_graph_destroy(void* graph) {
+  Launches* const launches = state.load();
+  if (launches != nullptr && launches->keeps_graph(static_cast<CUgraph>(graph))) return CUDA_SUCCESS;
+  return original_of<Ends>(graph_destroy, slot)(graph);
+}
+
+/// The library's own updates do not come this way.
+template <Name name, int slot>
+CUresult update(void* graph, void* a, void* b, void* c) {
+  if (Launches* const launches = state.load()) launches->graph_updated(static_cast<CUgraphExec>(graph));
+  return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_set(void* graph, void* a, void* b, void* c) {
+  return update<graph_set, slot>(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_update(void* graph, void* a, void* b, void* c) {
+  return update<graph_update, slot>(graph, a, b, c);
+}
+
+template <int slot>
 CUresult on_context_ends(void* context) {
   if (Launches* const launches = state.load()) launches->context_ends(static_cast<CUcontext>(context));
   return original_of<Ends>(context_ends, slot)(context);
@@ -263,14 +300,15 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
         reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
   }
 void* const ours[names][slots] = {
-    OCCBENCH_SLOTS(on_launch_kernel),       OCCBENCH_SLOTS(on_launch_ex),
-    OCCBENCH_SLOTS(on_launch_cooperative),  OCCBENCH_SLOTS(on_graph_launch),
-    OCCBENCH_SLOTS(on_graph_instantiate),   OCCBENCH_SLOTS(on_graph_instantiate_with),
-    OCCBENCH_SLOTS(on_graph_ends),          OCCBENCH_SLOTS(on_module_load),
-    OCCBENCH_SLOTS(on_library_load),        OCCBENCH_SLOTS(on_get_proc_address),
-    OCCBENCH_SLOTS(on_get_proc_address_v2), OCCBENCH_SLOTS(on_context_ends),
-    OCCBENCH_SLOTS(on_device_ends),         OCCBENCH_SLOTS(on_device_release),
-    OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_launch_kernel),      OCCBENCH_SLOTS(on_launch_ex),
+    OCCBENCH_SLOTS(on_launch_cooperative), OCCBENCH_SLOTS(on_graph_launch),
+    OCCBENCH_SLOTS(on_graph_instantiate),  OCCBENCH_SLOTS(on_graph_instantiate_with),
+    OCCBENCH_SLOTS(on_graph_ends),         OCCBENCH_SLOTS(on_graph_destroy),
+    OCCBENCH_SLOTS(on_graph_set),          OCCBENCH_SLOTS(on_graph_update),
+    OCCBENCH_SLOTS(on_module_load),        OCCBENCH_SLOTS(on_library_load),
+    OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
+    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
+    OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
 
 struct Hooked {
   const char* name;
@@ -292,6 +330,14 @@ constexpr Hooked hooked[] = {
     {"cuGraphInstantiateWithParams", graph_instantiate_with, false},
     {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true},
     {"cuGraphExecDestroy", graph_ends, false},
+    {"cuGraphDestroy", graph_destroy, false},
+    {"cuGraphExecKernelNodeSetParams", graph_set, false},
+    {"cuGraphExecKernelNodeSetParams_v2", graph_set, false},
+    {"cuGraphExecNodeSetParams", graph_set, false},
+    {"cuGraphNodeSetEnabled", graph_set, false},
+    {"cuGraphExecUpdate", graph_update, false},
+    {"cuGraphExecUpdate_v2", graph_update, false},
+    {"cuGraphExecChildGraphNodeSetParams", graph_update, false},
     {"cuModuleLoadData", module_load, false},
     {"cuModuleLoadDataEx", module_load, false},
     {"cuLibraryLoadData", library_load, false},

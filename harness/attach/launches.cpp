@@ -55,7 +55,8 @@ Launches::Launches(Options options)
       budget_(options_.budget),
       process_(getpid()),
       begun_s_(now_s()),
-      signatures_(options_, driver_, journal_) {
+      signatures_(options_, driver_, journal_),
+      graphs_(options_, driver_, signatures_) {
   int version = 0;
   const CUresult answer =
       driver_.driver_get_version == nullptr ? CUDA_SUCCESS : driver_.driver_get_version(&version);
@@ -77,6 +78,19 @@ Launches::Launches(Options options)
     }
     if (options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
   }
+}
+
+void Launches::count(Signature& s, bool is_captured) {
+  ++s.launches;
+  if (Count* const count = journal_.count(s.number)) {
+    ++count->launches;
+    if (is_captured) ++count->captured;
+  }
+}
+
+bool Launches::is_asked(const Ticket& t) const {
+  return t.sequence >= options_.after &&
+         (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
 }
 
 bool Launches::wants_time(Signature& s) {
@@ -155,23 +169,21 @@ Ticket Launches::before(const Request& request) noexcept try {
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
   Context& context = signatures_.context_of(current);
+  if (request.graph != nullptr) {
+    before_graph(t, request, context, is_captured);
+    return t;
+  }
   Handle& handle = signatures_.handle_of(request, context);
   Signature& s = signatures_.signature_of(request, handle, context);
-  ++s.launches;
-  if (Count* const count = journal_.count(s.number)) {
-    ++count->launches;
-    if (is_captured) ++count->captured;
-  }
+  count(s, is_captured);
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
   if (options_.apply) {
     apply(t, s, handle);
     return t;
   }
   if (pending_.size() >= poll_from) poll();
-  const bool is_asked =
-      t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
   const bool has_room = pending_.size() < most_pending;
-  if (has_room && s.schedule && is_asked)
+  if (has_room && s.schedule && is_asked(t))
     draw(t, s, handle, context);
   else
     budget_.ran(s.schedule ? s.schedule->natural_us() : 0);
@@ -182,6 +194,54 @@ Ticket Launches::before(const Request& request) noexcept try {
   return t;
 } catch (...) {
   return {};
+}
+
+/// The whole graph is timed, whichever of its kernels is changed.
+void Launches::before_graph(Ticket& t, const Request& request, Context& context, bool is_captured) {
+  Signature& whole = graphs_.signature_of(request, context);
+  Signature* s = &whole;
+  count(whole, is_captured);
+  if (is_captured || journal_.is_full()) return;
+  if (options_.apply) {
+    for (Signature* part : graphs_.apply(request)) {
+      count(*part, false);
+      if (Count* const noted = journal_.count(part->number)) ++noted->changed;
+    }
+    return;
+  }
+  if (pending_.size() >= poll_from) poll();
+  const bool has_room = pending_.size() < most_pending;
+  if (has_room && !whole.turns.empty() && is_asked(t))
+    s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
+  else
+    budget_.ran(whole.schedule ? whole.schedule->natural_us() : 0);
+  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(whole))) return;
+  t.context = &context;
+  if (!begin(t, *s, context)) {
+    t.change = {};
+    return;
+  }
+  t.signature = s;
+  if (s != &whole) count(*s, false);
+}
+
+CUresult Launches::set_graph(const Ticket& ticket) noexcept try {
+  const Relaxed relaxed(driver_);
+  return graphs_.set(ticket.change);
+} catch (...) {
+  return CUDA_ERROR_UNKNOWN;
+}
+
+void Launches::set_graph_back(const Request& request, Ticket& ticket) noexcept try {
+  const Relaxed relaxed(driver_);
+  const CUresult result = graphs_.set_back(ticket.change);
+  ticket.change = {};
+  if (result == CUDA_SUCCESS) return;
+  const std::lock_guard lock(mutex_);
+  graphs_.updated(request.graph);
+  journal_.line({"note", "the driver did not take back what it took for one launch of a CUDA graph (error " +
+                             std::to_string(result) + "): its kernels go on with fewer warps"});
+} catch (...) {
 }
 
 CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) noexcept {
@@ -216,6 +276,7 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
 
 void Launches::after(Ticket& t, CUresult result) noexcept try {
   if (t.signature == nullptr) return;
+  t.change = {};
   const Relaxed relaxed(driver_);
   const bool is_recorded =
       t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
@@ -274,16 +335,30 @@ void Launches::loaded(const void* image) noexcept try {
 void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {
   if (!is_usable_ || getpid() != process_) return;
   const Relaxed relaxed(driver_);
-  const std::uint64_t kernels = kernels_of(driver_, graph).value_or(0);
+  CUcontext current = nullptr;
+  if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return;
   const std::lock_guard lock(mutex_);
-  signatures_.graph_made(executable, kernels);
+  graphs_.made(executable, graph, signatures_.context_of(current));
 } catch (...) {
 }
 
 void Launches::graph_ends(CUgraphExec executable) noexcept try {
   const std::lock_guard lock(mutex_);
-  signatures_.graph_ends(executable);
+  graphs_.ended(executable);
 } catch (...) {
+}
+
+void Launches::graph_updated(CUgraphExec executable) noexcept try {
+  const std::lock_guard lock(mutex_);
+  graphs_.updated(executable);
+} catch (...) {
+}
+
+bool Launches::keeps_graph(CUgraph graph) noexcept try {
+  const std::lock_guard lock(mutex_);
+  return graphs_.keeps(graph);
+} catch (...) {
+  return false;
 }
 
 template <class Which>
@@ -299,6 +374,7 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
         t.signature->schedule->refuse(t.draw, budget_, false);
       return t.context == &context;
     });
+    graphs_.forget_context(context.handle);
     signatures_.forget_context(context);
   }
 } catch (...) {
