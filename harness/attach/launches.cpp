@@ -169,7 +169,7 @@ Ticket Launches::before(const Request& request) noexcept try {
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
   Context& context = signatures_.context_of(current);
-  if (request.graph != nullptr) {
+  if (request.kind == Alone::graph) {
     before_graph(t, request, context, is_captured);
     return t;
   }

@@ -354,7 +354,7 @@ FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, con
   *f = Function{};
   f->function = f;
   const char* const colon = std::strchr(name, ':');
-  f->name = colon == nullptr ? name : std::string(name, colon);
+  f->name = std::string(name, std::strcspn(name, ":,"));
   if (colon != nullptr) f->registers = std::atoi(colon + 1);
   if (module != nullptr && module != reinterpret_cast<CUmodule>(&pooled))
     f->registers = reinterpret_cast<const Module*>(module)->registers;
