@@ -69,6 +69,8 @@ class Apply(AttachCase):
         self.assertEqual(self.noted(), ["200 0", "200 0", "200 200"], done.stderr)
         self.assertRegex(done.stderr, r"lower_k +4 of 8 +200 +200\n")
         self.assertIn("stdout was the same in all 3 runs, byte for byte", done.stderr)
+        for path in (self.folder / "applied").iterdir():
+            path.unlink()
         program = f"--budget 500% -- {ASKED} lower_k,flat_k 3000 replay"
         self.attach(program, output="found")
         done = self.apply(f"--apply best --from {self.folder}/found --pairs 1")

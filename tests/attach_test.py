@@ -84,10 +84,12 @@ class Attach(AttachCase):
             "cooperative": ("flat_k 100 cooperative", "cooperative launch"),
             "graph": ("flat_k 100 graph", "CUDA graph"),
             "nccl": ("ncclDevKernel_AllReduce 100", "NCCL"),
+            "reader": ("flat_k 100 asks", "reads its shared memory's size"),
         }
         for n, (name, (words, why)) in enumerate(cases.items()):
             with self.subTest(name):
-                self.assertEqual(self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode, 0)
+                way = "ptx" if name == "reader" else "asked"
+                self.assertEqual(self.attach(f"-- {OPENED} {way} {words}", output=f"r{n}").returncode, 0)
                 self.assertTrue(any(why in k["why"] for k in self.kernels(f"r{n}")))
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")

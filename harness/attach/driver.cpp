@@ -50,6 +50,7 @@ Driver find_driver() {
   find(d.ctx_get_current, "cuCtxGetCurrent");
   find(d.ctx_get_device, "cuCtxGetDevice");
   find(d.device_get_attribute, "cuDeviceGetAttribute");
+  find(d.device_get_count, "cuDeviceGetCount");
   find(d.device_get_name, "cuDeviceGetName");
   find(d.device_get_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
   find(d.driver_get_version, "cuDriverGetVersion");

@@ -37,6 +37,7 @@ struct Driver {
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   // Of newer drivers: null where they are not there.
   CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
+  CUresult (*device_get_count)(int*) = nullptr;
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;

@@ -121,6 +121,14 @@ OCCBENCH_LINKED(ModuleLoad, cuModuleLoadData, (void* m, const void* i, void* a, 
                 (m, i, a, b, c))
 OCCBENCH_LINKED(ModuleLoad, cuModuleLoadDataEx, (void* m, const void* i, void* a, void* b, void* c),
                 (m, i, a, b, c))
+OCCBENCH_LINKED(ModuleLoad, cuModuleLoadFatBinary, (void* m, const void* i, void* a, void* b, void* c),
+                (m, i, a, b, c))
+OCCBENCH_LINKED(ModuleLoad, cuModuleLoad, (void* m, const void* p, void* a, void* b, void* c),
+                (m, p, a, b, c))
+OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadFromFile,
+                (CUlibrary * l, const void* p, CUjit_option* a, void** b, unsigned c, CUlibraryOption* d,
+                 void** e, unsigned f),
+                (l, p, a, b, c, d, e, f))
 OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadData,
                 (CUlibrary * l, const void* i, CUjit_option* a, void** b, unsigned c, CUlibraryOption* d,
                  void** e, unsigned f),

@@ -113,7 +113,9 @@ enum Name : int {
   graph_set,
   graph_update,
   module_load,
+  module_file,
   library_load,
+  library_file,
   get_proc_address,
   get_proc_address_v2,
   context_ends,
@@ -201,6 +203,23 @@ CUresult on_module_load(void* module, const void* image, void* a, void* b, void*
   const CUresult result = original_of<ModuleLoad>(module_load, slot)(module, image, a, b, c);
   Launches* const launches = attached();
   if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded(image);
+  return result;
+}
+
+template <int slot>
+CUresult on_module_file(void* module, const void* path, void* a, void* b, void* c) {
+  const CUresult result = original_of<ModuleLoad>(module_file, slot)(module, path, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded_file(static_cast<const char*>(path));
+  return result;
+}
+
+template <int slot>
+CUresult on_library_file(CUlibrary* library, const void* path, CUjit_option* a, void** b, unsigned c,
+                         CUlibraryOption* d, void** e, unsigned f) {
+  const CUresult result = original_of<LibraryLoad>(library_file, slot)(library, path, a, b, c, d, e, f);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded_file(static_cast<const char*>(path));
   return result;
 }
 
@@ -305,7 +324,8 @@ void* const ours[names][slots] = {
     OCCBENCH_SLOTS(on_graph_instantiate),  OCCBENCH_SLOTS(on_graph_instantiate_with),
     OCCBENCH_SLOTS(on_graph_ends),         OCCBENCH_SLOTS(on_graph_destroy),
     OCCBENCH_SLOTS(on_graph_set),          OCCBENCH_SLOTS(on_graph_update),
-    OCCBENCH_SLOTS(on_module_load),        OCCBENCH_SLOTS(on_library_load),
+    OCCBENCH_SLOTS(on_module_load),        OCCBENCH_SLOTS(on_module_file),
+    OCCBENCH_SLOTS(on_library_load),       OCCBENCH_SLOTS(on_library_file),
     OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
     OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
     OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
@@ -340,7 +360,10 @@ constexpr Hooked hooked[] = {
     {"cuGraphExecChildGraphNodeSetParams", graph_update, false},
     {"cuModuleLoadData", module_load, false},
     {"cuModuleLoadDataEx", module_load, false},
+    {"cuModuleLoadFatBinary", module_load, false},
+    {"cuModuleLoad", module_file, false},
     {"cuLibraryLoadData", library_load, false},
+    {"cuLibraryLoadFromFile", library_file, false},
     {"cuGetProcAddress", get_proc_address, false},
     {"cuGetProcAddress_v2", get_proc_address_v2, false},
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},

@@ -10,10 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
-
-#include "harness/attach/ptx.hpp"
 
 namespace occbench::attach {
 
@@ -91,6 +88,11 @@ void Launches::count(Signature& s, bool is_captured) {
 bool Launches::is_asked(const Ticket& t) const {
   return t.sequence >= options_.after &&
          (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
+}
+
+bool Launches::make_room() {
+  if (pending_.size() >= poll_from) poll();
+  return pending_.size() < most_pending;
 }
 
 bool Launches::wants_time(Signature& s) {
@@ -181,8 +183,7 @@ Ticket Launches::before(const Request& request) noexcept try {
     apply(t, s, handle);
     return t;
   }
-  if (pending_.size() >= poll_from) poll();
-  const bool has_room = pending_.size() < most_pending;
+  const bool has_room = make_room();
   if (has_room && s.schedule && is_asked(t))
     draw(t, s, handle, context);
   else
@@ -194,54 +195,6 @@ Ticket Launches::before(const Request& request) noexcept try {
   return t;
 } catch (...) {
   return {};
-}
-
-/// The whole graph is timed, whichever of its kernels is changed.
-void Launches::before_graph(Ticket& t, const Request& request, Context& context, bool is_captured) {
-  Signature& whole = graphs_.signature_of(request, context);
-  Signature* s = &whole;
-  count(whole, is_captured);
-  if (is_captured || journal_.is_full()) return;
-  if (options_.apply) {
-    for (Signature* part : graphs_.apply(request)) {
-      count(*part, false);
-      if (Count* const noted = journal_.count(part->number)) ++noted->changed;
-    }
-    return;
-  }
-  if (pending_.size() >= poll_from) poll();
-  const bool has_room = pending_.size() < most_pending;
-  if (has_room && !whole.turns.empty() && is_asked(t))
-    s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
-  else
-    budget_.ran(whole.schedule ? whole.schedule->natural_us() : 0);
-  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(whole))) return;
-  t.context = &context;
-  if (!begin(t, *s, context)) {
-    t.change = {};
-    return;
-  }
-  t.signature = s;
-  if (s != &whole) count(*s, false);
-}
-
-CUresult Launches::set_graph(const Ticket& ticket) noexcept try {
-  const Relaxed relaxed(driver_);
-  return graphs_.set(ticket.change);
-} catch (...) {
-  return CUDA_ERROR_UNKNOWN;
-}
-
-void Launches::set_graph_back(const Request& request, Ticket& ticket) noexcept try {
-  const Relaxed relaxed(driver_);
-  const CUresult result = graphs_.set_back(ticket.change);
-  ticket.change = {};
-  if (result == CUDA_SUCCESS) return;
-  const std::lock_guard lock(mutex_);
-  graphs_.updated(request.graph);
-  journal_.line({"note", "the driver did not take back what it took for one launch of a CUDA graph (error " +
-                             std::to_string(result) + "): its kernels go on with fewer warps"});
-} catch (...) {
 }
 
 CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) noexcept {
@@ -319,46 +272,6 @@ void Launches::poll() {
                   .time_us = static_cast<float>(time_us),
                   .sequence = static_cast<std::uint32_t>(t.sequence)});
   }
-}
-
-void Launches::loaded(const void* image) noexcept try {
-  if (options_.registers.empty() || image == nullptr || !is_usable_ || getpid() != process_) return;
-  constexpr std::size_t look = 4096, most = std::size_t{64} << 20;
-  const auto* const text = static_cast<const char*>(image);
-  if (!is_ptx(std::string_view(text, strnlen(text, look)))) return;
-  const std::size_t size = strnlen(text, most);
-  const std::lock_guard lock(mutex_);
-  if (size < most) signatures_.add_ptx(std::string(text, size));
-} catch (...) {
-}
-
-void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
-  const Relaxed relaxed(driver_);
-  CUcontext current = nullptr;
-  if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  graphs_.made(executable, graph, signatures_.context_of(current));
-} catch (...) {
-}
-
-void Launches::graph_ends(CUgraphExec executable) noexcept try {
-  const std::lock_guard lock(mutex_);
-  graphs_.ended(executable);
-} catch (...) {
-}
-
-void Launches::graph_updated(CUgraphExec executable) noexcept try {
-  const std::lock_guard lock(mutex_);
-  graphs_.updated(executable);
-} catch (...) {
-}
-
-bool Launches::keeps_graph(CUgraph graph) noexcept try {
-  const std::lock_guard lock(mutex_);
-  return graphs_.keeps(graph);
-} catch (...) {
-  return false;
 }
 
 template <class Which>

@@ -52,8 +52,10 @@ class Launches {
   CUresult set_graph(const Ticket& ticket) noexcept;
   void set_graph_back(const Request& request, Ticket& ticket) noexcept;
 
-  /// The program gave the driver an image: a module's text counts, where versions are asked for.
+  /// The program gave the driver an image: its text counts where versions are asked for, else what its code
+  /// asks for.
   void loaded(const void* image) noexcept;
+  void loaded_file(const char* path) noexcept;
   void graph_made(CUgraphExec executable, CUgraph graph) noexcept;
   void graph_ends(CUgraphExec executable) noexcept;
   /// The program itself changed the executable graph.
@@ -88,6 +90,9 @@ class Launches {
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
   /// Sets its flags, and records its first event; false where it is not to be timed.
   bool begin(Ticket& ticket, Signature& signature, Context& context);
+  void search(const void* image);
+  /// Reads times, where many are awaited; whether more may be.
+  bool make_room();
   void poll();
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
@@ -100,7 +105,7 @@ class Launches {
   Budget budget_;
   pid_t process_;
   bool is_usable_ = false;
-  bool is_refusal_noted_ = false;
+  bool is_refusal_noted_ = false, is_search_noted_ = false;
   double begun_s_;
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};

@@ -85,6 +85,7 @@ enum class Alone : int {
   graph_of_such,
   updated_graph,
   device_graph,
+  smem_reader,
   end,
 };
 constexpr const char* words_of_alone[] = {
@@ -106,6 +107,7 @@ constexpr const char* words_of_alone[] = {
     "CUDA graph of kernels that are left alone",
     "CUDA graph that the program updates",
     "CUDA graph that the device launches or updates",
+    "reads its shared memory's size",
 };
 static_assert(sizeof words_of_alone / sizeof *words_of_alone == static_cast<int>(Alone::end));
 

@@ -207,6 +207,7 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
       blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
     return Alone::one_residency;
   if (has_fewer && blocks_per_sm == 1) return Alone::one_block;
+  if (has_fewer && smem_readers_.contains(handle.name)) return Alone::smem_reader;
   if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
       regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
     return Alone::not_asked;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,8 @@ class Signatures {
                                       std::size_t number);
   /// A module's text, where versions are asked for.
   void add_ptx(std::string ptx) { versions_.add(std::move(ptx)); }
+  /// A kernel that would notice added shared memory, by its name.
+  void leave_alone(const std::string& kernel) { smem_readers_.insert(kernel); }
   /// Handles of functions may mean others from here on.
   void forget_handles();
   /// The context ends, and its events with it.
@@ -129,6 +132,7 @@ class Signatures {
   std::deque<Signature> signatures_;
   std::deque<Handle> handles_;
   Signature* rest_ = nullptr;
+  std::unordered_set<std::string> smem_readers_;
   std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by hash, 0 if not known, and device
   std::unordered_map<CUcontext, Context*> by_context_;
   std::unordered_map<std::uint64_t, Handle*> by_handle_;

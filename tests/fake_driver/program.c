@@ -6,7 +6,8 @@
  * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), asked
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
  * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
- * END, before or after the launches: return, variable (that the PTX then has), exit42, _exit, crash, term, kill,
+ * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,
+ * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
  * (NVTX's), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another twice,
@@ -252,7 +253,9 @@ int main(int argc, char** argv) {
     CUmodule module = NULL;
     if (strcmp(way, "ptx") == 0) {
       char text[1000];
-      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];" : "";
+      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];"
+                                   : strcmp(end, "asks") == 0   ? "mov.u32 %r1, %dynamic_smem_size;"
+                                                                : "";
       snprintf(text, sizeof text,
                "// registers 128\n.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 count;\n"
                ".visible .entry %s(\n.param .u64 p)\n.maxntid 256, 1, 1\n{ %s ret; }\n",
