@@ -99,6 +99,13 @@ __global__ void two_kinds(const int* steps, float* out) {
   out[i] = x;
 }
 
+/// What it writes is how much dynamic shared memory it has.
+__global__ void asks_for_smem(unsigned* out) {
+  unsigned bytes = 0;
+  asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  out[blockIdx.x * blockDim.x + threadIdx.x] = bytes;
+}
+
 template <class T>
 T* device(std::size_t count) {
   T* p = nullptr;
@@ -141,6 +148,7 @@ int main(int argc, char** argv) {
   check(cudaFuncSetAttribute(needs_occupancy, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_smem));
   const int many = sms * 8 * 16;  // sixteen waves of eight blocks
   auto* const ids = device<unsigned>(static_cast<std::size_t>(many) * threads);
+  auto* const asked = device<unsigned>(static_cast<std::size_t>(many) * threads);
   auto* const floats = device<float>(static_cast<std::size_t>(many) * threads);
   constexpr int l1_floats = 4096;  // 16 KiB a block
   auto* const l1_data = device<float>(static_cast<std::size_t>(many) * l1_floats);
@@ -181,9 +189,11 @@ int main(int argc, char** argv) {
     few_waves<<<sms * 22, threads>>>(floats, 2000);
     barrier<<<sms * 8, threads>>>(arrived, ids, n);
     two_kinds<<<many, threads>>>(steps + n % 2, floats);
+    asks_for_smem<<<many, threads, 1024>>>(asked);
   }
   check(cudaDeviceSynchronize());
   report("barrier", ids, static_cast<std::size_t>(sms) * 8 * threads);
+  report("asks_for_smem", asked, static_cast<std::size_t>(many) * threads);
   needs_occupancy<<<sms * 36, chain_threads, chain_smem>>>(floats, 4000);
   report("needs_occupancy", floats, static_cast<std::size_t>(sms) * 36 * chain_threads);
   saturated<<<many, threads>>>(floats, 500);

@@ -307,6 +307,7 @@ class OnDevice(unittest.TestCase):
         "few_waves": "saturated",
         "barrier": "left alone",
         "two_kinds": "unknown",
+        "asks_for_smem": "left alone",
     }
 
     def test_planted_kernels(self) -> None:
