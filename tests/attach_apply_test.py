@@ -63,6 +63,20 @@ class Apply(AttachCase):
         done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {ASKED} flat_k 200 unload")
         self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)
 
+    def test_kernels_in_graphs(self) -> None:
+        """The graph's node keeps the level: one launch of it is one."""
+        done = self.apply(f"--apply ^lower=1/2 --pairs 1 -- {ASKED} lower_k,flat_k 200 replay")
+        self.assertEqual(self.noted(), ["200 0", "200 0", "200 200"], done.stderr)
+        self.assertRegex(done.stderr, r"lower_k +4 of 8 +200 +200\n")
+        self.assertIn("stdout was the same in all 3 runs, byte for byte", done.stderr)
+        for path in (self.folder / "applied").iterdir():
+            path.unlink()
+        program = f"--budget 500% -- {ASKED} lower_k,flat_k 3000 replay"
+        self.attach(program, output="found")
+        done = self.apply(f"--apply best --from {self.folder}/found --pairs 1")
+        self.assertEqual(self.noted(), ["3000 0", "3000 0", "3000 3000"], done.stderr)
+        self.assertRegex(done.stderr, r"Expected by single launches: -1[78]\.\d % of GPU time")
+
     def test_output_that_differs(self) -> None:
         done = self.apply(f"--apply flat=1/2 --pairs 2 -- {ASKED} flat_k 100 says")
         self.assertEqual((done.returncode, done.stdout), (125, "failed 0\nas it was\n"))

@@ -2,12 +2,15 @@
 // A program whose kernels' need of occupancy is known from how they are made, for `occbench attach`. Prints a
 // checksum of each kernel's output: what is attached to it may not change one bit.
 //
-//   attach_planted [LAUNCHES]
+//   attach_planted [LAUNCHES [graph]]
+//
+// With `graph` three of the kernels are captured, and the graph is launched so often.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -96,6 +99,13 @@ __global__ void two_kinds(const int* steps, float* out) {
   out[i] = x;
 }
 
+/// What it writes is how much dynamic shared memory it has.
+__global__ void asks_for_smem(unsigned* out) {
+  unsigned bytes = 0;
+  asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  out[blockIdx.x * blockDim.x + threadIdx.x] = bytes;
+}
+
 template <class T>
 T* device(std::size_t count) {
   T* p = nullptr;
@@ -114,6 +124,18 @@ void report(const char* name, const T* values, std::size_t count) {
   std::printf("%s %016llx\n", name, static_cast<unsigned long long>(hash));
 }
 
+/// Captured once, as PyTorch does it: the graph ends before the executable one is launched.
+cudaGraphExec_t captured(cudaStream_t stream, const auto& launches) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  launches();
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&executable, graph, 0));
+  check(cudaGraphDestroy(graph));
+  return executable;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,6 +148,7 @@ int main(int argc, char** argv) {
   check(cudaFuncSetAttribute(needs_occupancy, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_smem));
   const int many = sms * 8 * 16;  // sixteen waves of eight blocks
   auto* const ids = device<unsigned>(static_cast<std::size_t>(many) * threads);
+  auto* const asked = device<unsigned>(static_cast<std::size_t>(many) * threads);
   auto* const floats = device<float>(static_cast<std::size_t>(many) * threads);
   constexpr int l1_floats = 4096;  // 16 KiB a block
   auto* const l1_data = device<float>(static_cast<std::size_t>(many) * l1_floats);
@@ -136,6 +159,28 @@ int main(int argc, char** argv) {
   const int two[2] = {2000, 8000};
   check(cudaMemcpy(steps, two, sizeof two, cudaMemcpyHostToDevice));
 
+  if (argc > 2 && std::string_view(argv[2]) == "graph") {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreate(&stream));
+    auto* const own = device<float>(3 * static_cast<std::size_t>(many) * threads);
+    float* const outs[] = {own, own + static_cast<std::size_t>(many) * threads,
+                           own + 2 * static_cast<std::size_t>(many) * threads};
+    const auto all = [&] {
+      needs_occupancy<<<sms * 36, chain_threads, chain_smem, stream>>>(outs[0], 4000);
+      for (int twice = 0; twice < 2; ++twice) saturated<<<many, threads, 0, stream>>>(outs[1], 500);
+      needs_l1<<<many, threads, 0, stream>>>(l1_data, outs[2], l1_floats, 16);
+    };
+    cudaGraphExec_t first = captured(stream, all);
+    cudaGraphExec_t second = captured(stream, all);  // where the first one's nodes were
+    for (int n = 0; n < launches; ++n) check(cudaGraphLaunch(n % 2 == 0 ? first : second, stream));
+    check(cudaGraphExecDestroy(first));
+    check(cudaStreamSynchronize(stream));
+    check(cudaGraphExecDestroy(second));
+    const char* const names[] = {"needs_occupancy", "saturated", "needs_l1"};
+    for (int k = 0; k < 3; ++k) report(names[k], outs[k], static_cast<std::size_t>(many) * threads);
+    check(cudaGetLastError());
+    return 0;
+  }
   for (int n = 0; n < launches; ++n) {
     needs_occupancy<<<sms * 36, chain_threads, chain_smem>>>(floats, 4000);
     saturated<<<many, threads>>>(floats, 500);
@@ -144,9 +189,11 @@ int main(int argc, char** argv) {
     few_waves<<<sms * 22, threads>>>(floats, 2000);
     barrier<<<sms * 8, threads>>>(arrived, ids, n);
     two_kinds<<<many, threads>>>(steps + n % 2, floats);
+    asks_for_smem<<<many, threads, 1024>>>(asked);
   }
   check(cudaDeviceSynchronize());
   report("barrier", ids, static_cast<std::size_t>(sms) * 8 * threads);
+  report("asks_for_smem", asked, static_cast<std::size_t>(many) * threads);
   needs_occupancy<<<sms * 36, chain_threads, chain_smem>>>(floats, 4000);
   report("needs_occupancy", floats, static_cast<std::size_t>(sms) * 36 * chain_threads);
   saturated<<<many, threads>>>(floats, 500);

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import ClassVar
 
-from attached import FAKE, LINKED, OPENED, AttachCase
+from attached import FAKE, LINKED, OPENED, AttachCase, driver
 from command import OCCBENCH, ROOT, on_device, rows, validated
 
 
@@ -84,10 +84,12 @@ class Attach(AttachCase):
             "cooperative": ("flat_k 100 cooperative", "cooperative launch"),
             "graph": ("flat_k 100 graph", "CUDA graph"),
             "nccl": ("ncclDevKernel_AllReduce 100", "NCCL"),
+            "reader": ("flat_k 100 asks", "reads its shared memory's size"),
         }
         for n, (name, (words, why)) in enumerate(cases.items()):
             with self.subTest(name):
-                self.assertEqual(self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode, 0)
+                way = "ptx" if name == "reader" else "asked"
+                self.assertEqual(self.attach(f"-- {OPENED} {way} {words}", output=f"r{n}").returncode, 0)
                 self.assertTrue(any(why in k["why"] for k in self.kernels(f"r{n}")))
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
@@ -123,6 +125,71 @@ class Attach(AttachCase):
         }
         self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
         self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
+
+    def test_levels_inside_graphs(self) -> None:
+        """Of each kernel alone and of all: what they do to the graph's time, which is 505 us."""
+        for n, end in enumerate(("replay", "replay2")):
+            program = f"{OPENED} asked latency_k:40,l1_k 3000 {end}"
+            plain = subprocess.run(
+                program.split(), text=True, capture_output=True, env=os.environ | driver()
+            ).stdout
+            done = self.attach(f"--budget 200% -- {program}", output=f"r{n}")
+            self.assertEqual((done.returncode, done.stdout), (0, plain), done.stderr)
+            kernels = self.kernels(f"r{n}")
+            (whole,) = (k for k in kernels if k["kernel"] == "(CUDA graph of 5 kernels)")
+            launches = 3000 * (n + 1)
+            self.assertEqual((whole["launches"], whole["verdict"]), (str(launches), "needs occupancy"))
+            self.assertAlmostEqual(float(whole["time_total_s"]), launches * 505e-6, delta=1e-4)
+            inside = {k["kernel"]: k for k in kernels if k["graph_id"] == whole["kernel_id"]}
+            said = {k: (row["graph_kernels"], row["verdict"]) for k, row in inside.items()}
+            self.assertEqual(said, {"latency_k": ("3", "needs occupancy"), "l1_k": ("2", "needs L1")})
+            self.assertEqual({row["launches"] for row in inside.values()}, {str(launches)})
+            self.assertAlmostEqual(float(inside["l1_k"]["l1_change"]), 2 * 50 / 505, delta=1e-3)
+            arms = [a for a in rows(self.folder / f"r{n}/arms.csv") if a["samples"] != "0"]
+            for kernel_id, (below, times) in {
+                whole["kernel_id"]: (100, (5 + 100 * 3 * 6 / 5 + 300, 5 + 100 * 3 * 2 + 300)),
+                inside["latency_k"]["kernel_id"]: (6, (5 + 100 * 3 * 6 / 5 + 200, 5 + 100 * 3 * 2 + 200)),
+            }.items():
+                lower = [a for a in arms if a["kernel_id"] == kernel_id and a["arm"] == "lower"]
+                self.assertLess(int(lower[0]["blocks_per_sm"]), below)
+                for arm, time in zip(lower, times, strict=False):
+                    self.assertAlmostEqual(float(arm["time_median_s"]), time * 1e-6, delta=0.5e-6)
+            self.assertRegex(done.stderr, r"latency_k +21120 +\d+ +3 .* needs occupancy +8 registers fewer")
+            self.assertIn("CUDA graphs hold 100 % of GPU time; with 75 % of the warps", done.stderr)
+            folder = self.folder / f"r{n}"
+            found = validated(folder)
+            self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+            said = json.loads(told("explain", folder, "--format", "json").stdout)["in CUDA graphs"]
+            self.assertRegex(said[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps")
+            self.assertRegex(said[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add")
+            for command in (("report", folder), ("compare", folder, folder)):
+                self.assertEqual(told(*command).returncode, 0)
+
+    def test_graphs_that_are_let_go(self) -> None:
+        program = f"{OPENED} asked latency_k:40,flat_k 2000"
+        done = self.attach(f"-- {program} disable", output="updated")
+        graphs = [k for k in self.kernels("updated") if "graph of" in k["kernel"]]
+        self.assertEqual({k["launches"] for k in graphs}, {"1000"}, done.stderr)
+        self.assertIn("CUDA graph that the program updates", {k["why"] for k in graphs})
+        self.assertTrue(done.stdout.endswith("failed 0\n"))
+        for to, words, variables in (
+            ("observed", "--observe", {}),
+            ("not asked", "--kernel ^other", {}),
+            ("refused", "", {"FAKE_REFUSES": "1"}),
+            ("one residency", "", {}),
+        ):
+            grid = "132" if to == "one residency" else "21120"
+            done = self.attach(f"{words} -- {program} replay {grid}", output=to, **variables)
+            self.assertEqual((done.returncode, done.stdout[-9:]), (0, "failed 0\n"), done.stderr)
+            changed = {x["arm"] for x in rows(self.folder / to / "launches.csv")} - {"untouched"}
+            self.assertEqual(changed, set(), to)
+
+    def test_the_budget_bounds_what_graphs_cost(self) -> None:
+        self.attach(f"--budget 5% -- {OPENED} asked latency_k:40,flat_k 5000 replay")
+        launches = rows(self.folder / "r/launches.csv")
+        extra = sum(max(0.0, float(x["time_s"]) - 505e-6) for x in launches)
+        self.assertLess(extra, 0.05 * 5000 * 505e-6 * 1.05)
+        self.assertGreater(extra, 0)
 
     def test_all_takes_grids_within_one_residency(self) -> None:
         grid = 132 * 8
@@ -240,6 +307,7 @@ class OnDevice(unittest.TestCase):
         "few_waves": "saturated",
         "barrier": "left alone",
         "two_kinds": "unknown",
+        "asks_for_smem": "left alone",
     }
 
     def test_planted_kernels(self) -> None:
@@ -264,6 +332,29 @@ class OnDevice(unittest.TestCase):
                 for kernel, verdict in self.VERDICTS.items():
                     said = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
                     self.assertEqual(said, {verdict}, kernel)
+
+    def test_planted_graph(self) -> None:
+        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+
+        def run(*before: str) -> str:
+            words = [*before, planted, "1500", "graph"]
+            done = subprocess.run(words, text=True, capture_output=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        plain = run()
+        self.assertEqual(run(), plain)
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("attach", "--budget", "500%", "--output", f"{folder}/g", "--")
+            self.assertEqual(run(str(OCCBENCH), *words), plain)
+            found = rows(Path(folder) / "g/kernels.csv")
+            for kernel, verdict in (
+                ("needs_occupancy", "needs occupancy"),
+                ("saturated", "saturated"),
+                ("needs_l1", "needs L1"),
+            ):
+                said = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"] and r["graph_id"]}
+                self.assertEqual(said, {verdict}, kernel)
 
 
 if __name__ == "__main__":

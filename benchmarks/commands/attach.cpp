@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "benchmarks/commands/attach_apply.hpp"
 #include "benchmarks/commands/attach_options.hpp"
+#include "benchmarks/commands/attach_outputs.hpp"
 #include "benchmarks/commands/attach_print.hpp"
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/attach_record.hpp"
@@ -39,6 +41,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   if (!o.apply.empty()) return apply_levels(o, program);
   if (program.empty())
     throw UserError(Exit::usage, "which program? `occbench attach [OPTIONS] -- COMMAND...`");
+  if (o.check_output && o.registers.empty())
+    throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
   const std::vector<double> levels = levels_of(o.levels);
   check_pattern(o.kernel, "--kernel");
   if (o.by_range && std::getenv(attach::nvtx_variable) != nullptr) {
@@ -63,7 +67,21 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   if (!o.registers.empty()) write_ptx(program[0], raw);
   if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library);
   if (o.all) what.meanwhile = [raw, has_said = false]() mutable { has_said = has_said || says_stuck(raw); };
-  const Ended ended = run_attached(what);
+  std::optional<Outputs> outputs;
+  if (o.check_output) {
+    outputs.emplace(raw);
+    if (const SeenRun plain = outputs->run({.program = program}, "a plain one"); !plain.is_well()) {
+      std::filesystem::remove_all(raw, error);
+      return plain.ended.code;
+    }
+  }
+  const SeenRun capped = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
+  const Ended& ended = capped.ended;
+  std::optional<bool> is_same_output;  // where two plain runs have the same
+  if (outputs && capped.is_well())
+    if (const SeenRun again = outputs->run({.program = program}, "a plain one");
+        again.is_well() && again.is_same_output)
+      is_same_output = capped.is_same_output;
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (!ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
   const attach::Collected all = attach::collect(raw);
@@ -86,20 +104,26 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
     print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
   else if (all.complaints.empty())
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
-  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all);
+  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
+  if (outputs && capped.is_well())
+    std::cerr << (!is_same_output
+                      ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
+                  : *is_same_output ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
+                                    : "stdout DIFFERS with caps, and not between plain runs.\n");
   if (o.by_range && !all.kernels.empty() && !all.has_ranges())
     std::cerr << "occbench: no kernel was launched within an NVTX range\n";
   std::filesystem::remove_all(raw, error);  // where the disk is full, that is the room for the results
-  record_attached(folder.path(), all, verdicts,
-                  {{"command_line", "occbench attach"},
-                   {"program", program},
-                   {"exit_code", ended.code},
-                   {"observe", o.observe},
-                   {"options", options}});
+  nlohmann::json env = {{"command_line", "occbench attach"},
+                        {"program", program},
+                        {"exit_code", ended.code},
+                        {"observe", o.observe},
+                        {"options", options}};
+  if (is_same_output) env["same_stdout"] = *is_same_output;
+  record_attached(folder.path(), all, verdicts, env);
   if (const std::string text = registers_csv(all); !text.empty())
     replace_file(folder.path() / "registers.csv", text);
   std::cerr << folder.path().string() << '\n';
-  return ended.code;
+  return is_same_output.value_or(true) ? ended.code : attach_failed;
 }
 
 }  // namespace
@@ -145,6 +169,8 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
   add("--registers", o->registers,
       "Caps on registers to try in turn (32,40,64), of kernels with PTX, in place of levels", "LIST");
+  attach->add_flag("--check-output", o->check_output,
+                   "With --registers: two plain runs more, whose stdout is compared with the capped one's");
   add("--seed", o->seed, "Of the order of levels (default: 1)", "N");
   add("--limit", o->limit, "Bytes of timed launches that a process may leave (default: 32M)", "N");
   attach

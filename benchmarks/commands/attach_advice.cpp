@@ -71,8 +71,10 @@ Advised best_of(const std::filesystem::path& folder) {
   Advised advised;
   try {
     const std::vector<Cells> arms = table_of(folder / "arms.csv");
-    for (const Cells& row : table_of(folder / "kernels.csv")) {
-      if (row.at("verdict") != "faster lower") continue;
+    const std::vector<Cells> kernels = table_of(folder / "kernels.csv");
+    for (const Cells& row : kernels) {
+      // A whole graph is none to apply: those of its kernels that are meant have rows of their own.
+      if (row.at("verdict") != "faster lower" || row.at("block_x") == "0") continue;
       attach::Advice advice = kernel_of(row);
       double fastest = std::numeric_limits<double>::infinity(), untouched = 0;
       for (const Cells& arm : arms) {
@@ -84,7 +86,9 @@ Advised best_of(const std::filesystem::path& folder) {
         advice.blocks_per_sm = static_cast<int>(count_in(arm, "blocks_per_sm"));
       }
       if (advice.blocks_per_sm < 1 || untouched <= 0) continue;
-      advised.expected += std::stod(row.at("gpu_time_share")) * (1 - fastest / untouched);
+      const std::string& graph = row.at("graph_id");  // whose times those are
+      const Cells& timed = graph.empty() ? row : kernels.at(std::stoul(graph));
+      advised.expected += std::stod(timed.at("gpu_time_share")) * (1 - fastest / untouched);
       advised.levels.push_back(advice);
     }
   } catch (const std::logic_error&) {  // of numbers and columns

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "benchmarks/commands/attach.hpp"
 #include "benchmarks/commands/attach_advice.hpp"
+#include "benchmarks/commands/attach_outputs.hpp"
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/calc_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
@@ -31,13 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Run {
+struct Run : SeenRun {
   int pair = 0;  ///< 0: the first run, which is shown and compared with no other's time
   bool has_levels = false;
-  Ended ended;
-  bool is_same_output = true;  ///< as the first run's; a run that failed says nothing of it
-
-  [[nodiscard]] bool is_well() const { return ended.code == 0; }
 };
 
 /// All runs, in their order, and what the levels were set on.
@@ -61,20 +55,6 @@ struct Series {
   }
 };
 
-bool is_same(const fs::path& one, const fs::path& other) {
-  std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
-  using Bytes = std::istreambuf_iterator<char>;
-  return a && b && std::equal(Bytes(a), Bytes(), Bytes(b), Bytes());
-}
-
-/// The file, or its last bytes; nothing where it is empty.
-void show(std::ostream& out, const fs::path& path, std::optional<std::streamoff> most = {}) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in || in.tellg() <= 0) return;
-  in.seekg(most ? std::max<std::streamoff>(0, in.tellg() - std::streampos(*most)) : 0);
-  out << in.rdbuf() << std::flush;
-}
-
 class Runner {
  public:
   Runner(std::vector<std::string> program, std::string options, std::string advice, fs::path folder)
@@ -82,34 +62,22 @@ class Runner {
         options_(std::move(options)),
         library_(attach_library()),
         advice_(std::move(advice)),
-        folder_(std::move(folder)) {}
+        folder_(std::move(folder)),
+        outputs_(folder_) {}
 
   /// False where the program failed, which is said: then the series ends.
   bool run(int pair, bool has_levels) {
-    const bool is_first = series_.runs.empty();
-    const fs::path notes = folder_ / "processes", first = folder_ / "stdout";
-    const fs::path output = is_first ? first : folder_ / "stdout-now", errors = folder_ / "stderr-now";
-    ProgramRun what{.program = program_, .output = output.string()};
-    if (!is_first) what.errors = errors.string();
+    const fs::path notes = folder_ / "processes";
+    ProgramRun what{.program = program_};
     if (has_levels) {
       fs::create_directory(notes);
       replace_file(notes / attach::advice_file, advice_);
       what.library = library_;
       what.variables = {{attach::folder_variable, notes.string()}, {attach::options_variable, options_}};
     }
-    Run& now = series_.runs.emplace_back(Run{pair, has_levels, run_attached(what)});
-    if (is_first) show(std::cout, first);
+    const Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), pair, has_levels};
+    series_.runs.push_back(now);
     const bool is_well = now.is_well();
-    now.is_same_output = is_first || !is_well || is_same(first, output);
-    if (!is_well) {
-      constexpr std::streamoff shown = 2'000;
-      if (!is_first) show(std::cerr, errors, shown);
-      std::cerr << "occbench: the program failed in run " << series_.runs.size() << ", "
-                << (has_levels ? "with fewer warps" : "a plain one") << ": "
-                << (now.ended.why.empty() ? "exit code " + std::to_string(now.ended.code)
-                                          : printable(now.ended.why))
-                << '\n';
-    }
     if (has_levels) {
       if (is_well && series_.changed.empty()) take_changed(notes);
       fs::remove_all(notes);
@@ -136,6 +104,7 @@ class Runner {
   std::vector<std::string> program_;
   std::string options_, library_, advice_;
   fs::path folder_;
+  Outputs outputs_;
   Series series_;
 };
 

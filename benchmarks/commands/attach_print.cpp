@@ -81,10 +81,65 @@ std::string next_cell(const Verdict& v) {
          text(": %+.1f %% (%+.1f to %+.1f)", -100 * v.gain->value, -100 * v.gain->high, -100 * v.gain->low);
 }
 
+/// Kernels in CUDA graphs: those that change their graph's time most come first.
+void print_graphs(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
+                  const std::vector<double>& levels) {
+  std::vector<std::size_t> rows;
+  std::map<std::string, std::uint64_t> alone;
+  std::uint64_t kernels = 0;
+  const auto change = [&](std::size_t i) {
+    double most = -1;
+    for (const LevelFound& level : verdicts[i].levels) most = std::max(most, std::abs(level.change.value));
+    return most;
+  };
+  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (!k.is_in_graph()) continue;
+    kernels += k.launches * k.graph_kernels;
+    if (verdicts[i].finding == Finding::left_alone)
+      alone[verdicts[i].why] += k.launches * k.graph_kernels;
+    else
+      rows.push_back(i);
+  }
+  if (kernels == 0) return;
+  std::ranges::stable_sort(rows, std::greater<>(), change);
+  std::vector<csv::Row> table = {{"in CUDA graphs", "grid", "graph", "times", "occupancy", "limited by"}};
+  for (const double share : levels) table[0].push_back(share_name(share));
+  table[0].insert(table[0].end(), {"verdict", "next step"});
+  for (const std::size_t i : rows) {
+    if (table.size() > rows_shown) break;
+    const Kernel& k = all.kernels[i];
+    const Verdict& v = verdicts[i];
+    csv::Row row = {printable(binary::short_name(k.name, name_room)),
+                    shape(k.grid),
+                    k.whole ? std::to_string(*k.whole) : "-",
+                    grouped(k.graph_kernels),
+                    part(v.occupancy),
+                    v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters)};
+    std::vector<int> shown;
+    for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
+    row.push_back(verdict_cell(k, v, all.devices.at(k.device).sm));
+    row.push_back(next_cell(v));
+    table.push_back(std::move(row));
+  }
+  if (table.size() > 1) {
+    print_aligned(out, table);
+    if (rows.size() > rows_shown)
+      out << "and " << grouped(rows.size() - rows_shown) << " more in kernels.csv\n";
+    out << "Changes are of the graph's time, with fewer warps in that kernel alone.\n\n";
+  }
+  std::string said;
+  for (const auto& [reason, count] : alone)
+    said += (said.empty() ? "" : ", ") + reason + " " +
+            part(static_cast<double>(count) / static_cast<double>(kernels));
+  if (!said.empty()) out << "Left alone, of the kernels in graphs: " << said << ".\n";
+}
+
 void print_left_alone(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
   std::map<std::string, double> reasons;
   for (std::size_t i = 0; i < verdicts.size(); ++i)
-    if (verdicts[i].finding == Finding::left_alone) reasons[verdicts[i].why] += all.kernels[i].total_us();
+    if (verdicts[i].finding == Finding::left_alone && !all.kernels[i].is_in_graph())
+      reasons[verdicts[i].why] += all.kernels[i].total_us();
   const double total = all.total_us();
   std::string said;
   for (const auto& [reason, us] : reasons)
@@ -113,16 +168,20 @@ void print_ranges(std::ostream& out, const Collected& all) {
 
 void print_attached(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
                     const std::vector<double>& levels, bool is_observed) {
-  std::uint64_t launches = 0, captured = 0, graphs = 0, replayed = 0;
+  std::uint64_t launches = 0, captured = 0, graphs = 0, replayed = 0, in_graphs = 0;
   for (const Kernel& k : all.kernels) {
+    if (k.is_in_graph()) {
+      ++in_graphs;
+      continue;
+    }
     launches += k.launches;
     captured += k.captured;
-    graphs += k.alone == Alone::graph ? k.launches : 0;
-    replayed += k.alone == Alone::graph ? k.launches * k.graph_kernels : 0;
+    graphs += k.is_graph() ? k.launches : 0;
+    replayed += k.is_graph() ? k.launches * k.graph_kernels : 0;
   }
   const double total = all.total_us();
   out << "\noccbench attach: " << grouped(launches) << " launches of "
-      << count_of(all.kernels.size(), "kernel") << " in " << grouped(all.processes.size())
+      << count_of(all.kernels.size() - in_graphs, "kernel") << " in " << grouped(all.processes.size())
       << (all.processes.size() == 1 ? " process, " : " processes, ") << duration(total * 1e-6)
       << " of GPU time";
   for (const AttachedDevice& device : all.devices) out << ", " << printable(device.name);
@@ -139,8 +198,9 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     table[0].emplace_back("verdict");
   }
   table[0].emplace_back("next step");
-  for (std::size_t i = 0; i < std::min(all.kernels.size(), rows_shown); ++i) {
+  for (std::size_t i = 0; i < all.kernels.size() && table.size() <= rows_shown; ++i) {
     const Kernel& k = all.kernels[i];
+    if (k.is_in_graph()) continue;
     const Verdict& v = verdicts[i];
     static const theory::SmLimits none;
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
@@ -150,10 +210,11 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),
                            k.untouched_timed == 0 ? "-" : time_of(k.mean_us())});
     if (is_observed)
-      row.insert(row.end(), {grouped(k.footprint.registers_per_thread),
-                             grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
-                             k.blocks_per_sm > 0 ? text("%.1f", k.waves(sm, k.blocks_per_sm)) : "-"});
-    row.push_back(k.blocks_per_sm > 0 ? part(v.occupancy) : "-");
+      row.insert(row.end(),
+                 {grouped(k.footprint.registers_per_thread),
+                  grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
+                  k.blocks_per_sm > 0 && !k.is_graph() ? text("%.1f", k.waves(sm, k.blocks_per_sm)) : "-"});
+    row.push_back(k.blocks_per_sm > 0 && !k.is_graph() ? part(v.occupancy) : "-");
     row.push_back(v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters));
     std::vector<int> shown;
     if (!is_observed) {
@@ -164,17 +225,19 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     table.push_back(std::move(row));
   }
   print_aligned(out, table);
-  if (all.kernels.size() > rows_shown)
-    out << "and " << grouped(all.kernels.size() - rows_shown) << " more in kernels.csv\n";
+  if (all.kernels.size() - in_graphs > rows_shown)
+    out << "and " << grouped(all.kernels.size() - in_graphs - rows_shown) << " more in kernels.csv\n";
   out << '\n';
+  if (!is_observed) print_graphs(out, all, verdicts, levels);
   if (captured > 0)
     out << grouped(captured) << " launches were captured into CUDA graphs: counted, not timed one by one.\n";
   if (graphs > 0)
     out << grouped(graphs) << " launches of CUDA graphs ran " << grouped(replayed)
-        << " kernels: timed as wholes, not changed.\n";
+        << " kernels: timed as wholes.\n";
   if (by_range) print_ranges(out, all);
   if (is_observed) return;
   print_left_alone(out, all, verdicts);
+  if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) out << said << '\n';
   out << sentence(all, verdicts) << '\n';
 }
 

@@ -74,7 +74,8 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
                      "gain",
                      "gain_low",
                      "gain_high",
-                     "range"};
+                     "range",
+                     "graph_id"};
   std::string text = csv::format(header);
   const double total = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -92,15 +93,18 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
          std::to_string(k.launches), std::to_string(k.captured),
          k.graph_kernels == 0 ? "" : std::to_string(k.graph_kernels), std::to_string(k.timed),
          std::to_string(k.overlapping), seconds(k.mean_us()), seconds(k.total_us()),
-         shortest(total > 0 ? k.total_us() / total : 0), std::to_string(k.blocks_per_sm),
+         shortest(total > 0 ? k.total_us() / total : 0), std::to_string(k.is_graph() ? 0 : k.blocks_per_sm),
          shortest(v.occupancy), theory::to_string(v.limiters),
-         device == nullptr || k.blocks_per_sm < 1 ? "" : shortest(k.waves(device->sm, k.blocks_per_sm)),
+         device == nullptr || k.blocks_per_sm < 1 || k.is_graph()
+             ? ""
+             : shortest(k.waves(device->sm, k.blocks_per_sm)),
          words_of(v.finding), v.why});
     add_change(row, v.l1);
     row.push_back(v.next.needs);
     row.push_back(v.next.needs.empty() ? "" : std::to_string(v.next.blocks_per_sm));
     add_change(row, v.gain);
     row.push_back(csv::no_formula(k.range));
+    row.push_back(k.whole ? std::to_string(*k.whole) : "");
     text += csv::format(row);
   }
   return text;

@@ -17,8 +17,8 @@ namespace occbench::commands {
 /// Writes the PTX of the program's own file into `folder`, for the library.
 void write_ptx(const std::string& program, const std::filesystem::path& folder);
 
-/// Each kernel's versions with their times, and which is the fastest.
-void print_versions(std::ostream& out, const attach::Collected& all);
+/// Each kernel's versions with their times, and which is the fastest; `warns`: that outputs may differ.
+void print_versions(std::ostream& out, const attach::Collected& all, bool warns);
 
 /// registers.csv; empty where no kernel has versions.
 [[nodiscard]] std::string registers_csv(const attach::Collected& all);

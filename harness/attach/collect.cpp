@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
@@ -60,6 +61,7 @@ class Reader {
     std::vector<std::uint32_t> place(all_.kernels.size());
     std::iota(place.begin(), place.end(), 0U);
     std::vector<std::uint32_t> order = merged(place);
+    give_to_graphs();
     std::ranges::stable_sort(order, std::greater<>(),
                              [&](std::uint32_t k) { return all_.kernels[k].total_us(); });
     std::vector<Kernel> sorted;
@@ -70,6 +72,8 @@ class Reader {
     }
     all_.kernels = std::move(sorted);
     for (TimedLaunch& launch : all_.launches) launch.kernel = row[place[launch.kernel]];
+    for (Kernel& k : all_.kernels)
+      if (k.whole) k.whole = row[place[*k.whole]];
     return std::move(all_);
   }
 
@@ -100,6 +104,21 @@ class Reader {
     }
     std::ranges::sort(stay);
     return stay;
+  }
+
+  /// The untouched times of a kernel in a graph are the graph's, and its launches.
+  void give_to_graphs() {
+    std::map<std::tuple<std::string, std::size_t, std::string>, std::size_t> graphs;
+    for (std::size_t i = 0; i < all_.kernels.size(); ++i)
+      if (const Kernel& k = all_.kernels[i]; k.is_graph()) graphs[{k.graph, k.device, k.range}] = i;
+    for (Kernel& k : all_.kernels) {
+      const auto found = k.is_in_graph() ? graphs.find({k.graph, k.device, k.range}) : graphs.end();
+      if (found == graphs.end()) continue;
+      Kernel& whole = all_.kernels[*(k.whole = found->second)];
+      whole.untouched_us += std::exchange(k.untouched_us, 0);
+      whole.untouched_timed += std::exchange(k.untouched_timed, 0);
+      k.launches = whole.launches;
+    }
   }
 
   static void join(Kernel& to, const Kernel& from) {
@@ -201,7 +220,7 @@ class Reader {
   }
 
   void take_signature(const Fields& f) {
-    if (f.size() < 15) throw std::invalid_argument("a line is too short");
+    if (f.size() < 16) throw std::invalid_argument("a line is too short");
     Kernel k{.name = "(more kernels than can be told apart)"};
     if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
       k.name = function->second.name;
@@ -221,12 +240,13 @@ class Reader {
     k.arguments = f[11];
     k.range = f[13];
     k.graph_kernels = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number(f, 14)));
+    k.graph = f[15];
     const int alone = whole(f, 12);
     if (alone < 0 || alone >= static_cast<int>(Alone::end))
       throw std::invalid_argument("a reason is not known");
     k.alone = static_cast<Alone>(alone);
     std::ostringstream shape;
-    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9}) shape << f[at] << ',';
+    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9, 15}) shape << f[at] << ',';
     const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread,
                   alone,  k.range};
     const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());
@@ -296,7 +316,7 @@ class Reader {
           {.process = process_ - 1, .kernel = static_cast<std::uint32_t>(found->second), .launch = launch});
     }
     for (Kernel& k : all_.kernels)  // of a few launches alone
-      if (k.untouched_timed == 0 && k.timed > 0)
+      if (k.untouched_timed == 0 && k.timed > 0 && !k.is_in_graph())
         for (const TimedLaunch& l : all_.launches)
           if (&all_.kernels[l.kernel] == &k && l.launch.arm == untouched) {
             k.untouched_us += static_cast<double>(l.launch.time_us);

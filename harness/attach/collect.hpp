@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,12 @@ struct Kernel {
   std::string arguments;  ///< hash of those that are no addresses
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
-  int blocks_per_sm = 0;            ///< the driver's answer
-  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph: so many run in each launch; 0: not known
+  int blocks_per_sm = 0;  ///< the driver's answer
+  /// Of a CUDA graph, or of a kernel in one: the graph's hash. A kernel in one has the graph's launches, and its
+  /// times are the graph's.
+  std::string graph;
+  std::optional<std::size_t> whole;  ///< of a kernel in a graph: that one's place
+  std::uint64_t graph_kernels = 0;   ///< that a launch of the graph runs, all or of this one; 0: not known
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;
@@ -55,6 +60,8 @@ struct Kernel {
   std::map<int, CappedVersion> versions;
   std::vector<double> as_it_is_us;  ///< drawn in turn with the versions
 
+  [[nodiscard]] bool is_graph() const { return block[0] == 0 && alone != Alone::too_many; }
+  [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);
   }

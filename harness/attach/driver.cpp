@@ -50,6 +50,7 @@ Driver find_driver() {
   find(d.ctx_get_current, "cuCtxGetCurrent");
   find(d.ctx_get_device, "cuCtxGetDevice");
   find(d.device_get_attribute, "cuDeviceGetAttribute");
+  find(d.device_get_count, "cuDeviceGetCount");
   find(d.device_get_name, "cuDeviceGetName");
   find(d.device_get_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
   find(d.driver_get_version, "cuDriverGetVersion");
@@ -69,6 +70,11 @@ Driver find_driver() {
   find(d.func_get_param_info, "cuFuncGetParamInfo");
   find(d.kernel_get_function, "cuKernelGetFunction");
   find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
+  find(d.graph_destroy, "cuGraphDestroy");
+  find(d.graph_exec_flags, "cuGraphExecGetFlags");
+  find(d.graph_exec_set, "cuGraphExecKernelNodeSetParams_v2");
+  find(d.graph_node_attribute, "cuGraphKernelNodeGetAttribute");
+  find(d.graph_node_get, "cuGraphKernelNodeGetParams_v2");
   find(d.graph_nodes, "cuGraphGetNodes");
   find(d.graph_node_type, "cuGraphNodeGetType");
   find(d.module_load_data, "cuModuleLoadData");

@@ -37,10 +37,16 @@ struct Driver {
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   // Of newer drivers: null where they are not there.
   CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
+  CUresult (*device_get_count)(int*) = nullptr;
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
   CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
+  CUresult (*graph_destroy)(CUgraph) = nullptr;
+  CUresult (*graph_exec_flags)(CUgraphExec, cuuint64_t*) = nullptr;
+  CUresult (*graph_exec_set)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*) = nullptr;
+  CUresult (*graph_node_attribute)(CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*) = nullptr;
+  CUresult (*graph_node_get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;
   CUresult (*graph_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
   CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
   CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;

@@ -121,11 +121,31 @@ OCCBENCH_LINKED(ModuleLoad, cuModuleLoadData, (void* m, const void* i, void* a, 
                 (m, i, a, b, c))
 OCCBENCH_LINKED(ModuleLoad, cuModuleLoadDataEx, (void* m, const void* i, void* a, void* b, void* c),
                 (m, i, a, b, c))
+OCCBENCH_LINKED(ModuleLoad, cuModuleLoadFatBinary, (void* m, const void* i, void* a, void* b, void* c),
+                (m, i, a, b, c))
+OCCBENCH_LINKED(ModuleLoad, cuModuleLoad, (void* m, const void* p, void* a, void* b, void* c),
+                (m, p, a, b, c))
+OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadFromFile,
+                (CUlibrary * l, const void* p, CUjit_option* a, void** b, unsigned c, CUlibraryOption* d,
+                 void** e, unsigned f),
+                (l, p, a, b, c, d, e, f))
 OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadData,
                 (CUlibrary * l, const void* i, CUjit_option* a, void** b, unsigned c, CUlibraryOption* d,
                  void** e, unsigned f),
                 (l, i, a, b, c, d, e, f))
 OCCBENCH_LINKED(Ends, cuGraphExecDestroy, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuGraphDestroy, (void* which), (which))
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphExecUpdate
+#define OCCBENCH_UPDATE(symbol) \
+  OCCBENCH_LINKED(GraphUpdate, symbol, (void* g, void* a, void* b, void* c), (g, a, b, c))
+OCCBENCH_UPDATE(cuGraphExecKernelNodeSetParams)
+OCCBENCH_UPDATE(cuGraphExecKernelNodeSetParams_v2)
+OCCBENCH_UPDATE(cuGraphExecNodeSetParams)
+OCCBENCH_UPDATE(cuGraphNodeSetEnabled)
+OCCBENCH_UPDATE(cuGraphExecUpdate)
+OCCBENCH_UPDATE(cuGraphExecUpdate_v2)
+OCCBENCH_UPDATE(cuGraphExecChildGraphNodeSetParams)
 OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int v, cuuint64_t flags),
                 (n, f, v, flags))
 OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,

@@ -76,6 +76,18 @@ CUresult pass(const Request& request, const Call& original) noexcept {
   if (launches == nullptr) return original();
   const Within within;
   Ticket ticket = launches->before(request);
+  if (ticket.change.graph != nullptr) {
+    CUresult result = launches->set_graph(ticket);
+    const bool is_set = result == CUDA_SUCCESS;
+    if (is_set) result = original();
+    if (is_set) launches->set_graph_back(request, ticket);
+    if (result == CUDA_SUCCESS || ticket.draw.arm == untouched) {
+      if (!is_set) result = original();
+      launches->after(ticket, result);
+      return result;
+    }
+    launches->refuse(ticket, result);
+  }
   if (ticket.draw.arm != untouched) {
     const CUresult result = launches->launch_changed(request, ticket);
     if (result == CUDA_SUCCESS) {
@@ -97,8 +109,13 @@ enum Name : int {
   graph_instantiate,
   graph_instantiate_with,
   graph_ends,
+  graph_destroy,
+  graph_set,
+  graph_update,
   module_load,
+  module_file,
   library_load,
+  library_file,
   get_proc_address,
   get_proc_address_v2,
   context_ends,
@@ -190,6 +207,23 @@ CUresult on_module_load(void* module, const void* image, void* a, void* b, void*
 }
 
 template <int slot>
+CUresult on_module_file(void* module, const void* path, void* a, void* b, void* c) {
+  const CUresult result = original_of<ModuleLoad>(module_file, slot)(module, path, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded_file(static_cast<const char*>(path));
+  return result;
+}
+
+template <int slot>
+CUresult on_library_file(CUlibrary* library, const void* path, CUjit_option* a, void** b, unsigned c,
+                         CUlibraryOption* d, void** e, unsigned f) {
+  const CUresult result = original_of<LibraryLoad>(library_file, slot)(library, path, a, b, c, d, e, f);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->loaded_file(static_cast<const char*>(path));
+  return result;
+}
+
+template <int slot>
 CUresult on_library_load(CUlibrary* library, const void* image, CUjit_option* a, void** b, unsigned c,
                          CUlibraryOption* d, void** e, unsigned f) {
   const CUresult result = original_of<LibraryLoad>(library_load, slot)(library, image, a, b, c, d, e, f);
@@ -202,6 +236,28 @@ template <int slot>
 CUresult on_graph_ends(void* graph) {
   if (Launches* const launches = state.load()) launches->graph_ends(static_cast<CUgraphExec>(graph));
   return original_of<Ends>(graph_ends, slot)(graph);
+}
+
+template <int slot>
+CUresult on_graph_destroy(void* graph) {
+  Launches* const launches = state.load();
+  if (launches != nullptr && launches->keeps_graph(static_cast<CUgraph>(graph))) return CUDA_SUCCESS;
+  return original_of<Ends>(graph_destroy, slot)(graph);
+}
+
+/// The library's own updates do not come this way.
+template <Name name, int slot>
+CUresult update(void* graph, void* a, void* b, void* c) {
+  if (Launches* const launches = state.load()) launches->graph_updated(static_cast<CUgraphExec>(graph));
+  return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_set(void* graph, void* a, void* b, void* c) {
+  return update<graph_set, slot>(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_update(void* graph, void* a, void* b, void* c) {
+  return update<graph_update, slot>(graph, a, b, c);
 }
 
 template <int slot>
@@ -263,14 +319,16 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
         reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
   }
 void* const ours[names][slots] = {
-    OCCBENCH_SLOTS(on_launch_kernel),       OCCBENCH_SLOTS(on_launch_ex),
-    OCCBENCH_SLOTS(on_launch_cooperative),  OCCBENCH_SLOTS(on_graph_launch),
-    OCCBENCH_SLOTS(on_graph_instantiate),   OCCBENCH_SLOTS(on_graph_instantiate_with),
-    OCCBENCH_SLOTS(on_graph_ends),          OCCBENCH_SLOTS(on_module_load),
-    OCCBENCH_SLOTS(on_library_load),        OCCBENCH_SLOTS(on_get_proc_address),
-    OCCBENCH_SLOTS(on_get_proc_address_v2), OCCBENCH_SLOTS(on_context_ends),
-    OCCBENCH_SLOTS(on_device_ends),         OCCBENCH_SLOTS(on_device_release),
-    OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_launch_kernel),      OCCBENCH_SLOTS(on_launch_ex),
+    OCCBENCH_SLOTS(on_launch_cooperative), OCCBENCH_SLOTS(on_graph_launch),
+    OCCBENCH_SLOTS(on_graph_instantiate),  OCCBENCH_SLOTS(on_graph_instantiate_with),
+    OCCBENCH_SLOTS(on_graph_ends),         OCCBENCH_SLOTS(on_graph_destroy),
+    OCCBENCH_SLOTS(on_graph_set),          OCCBENCH_SLOTS(on_graph_update),
+    OCCBENCH_SLOTS(on_module_load),        OCCBENCH_SLOTS(on_module_file),
+    OCCBENCH_SLOTS(on_library_load),       OCCBENCH_SLOTS(on_library_file),
+    OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
+    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
+    OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
 
 struct Hooked {
   const char* name;
@@ -292,9 +350,20 @@ constexpr Hooked hooked[] = {
     {"cuGraphInstantiateWithParams", graph_instantiate_with, false},
     {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true},
     {"cuGraphExecDestroy", graph_ends, false},
+    {"cuGraphDestroy", graph_destroy, false},
+    {"cuGraphExecKernelNodeSetParams", graph_set, false},
+    {"cuGraphExecKernelNodeSetParams_v2", graph_set, false},
+    {"cuGraphExecNodeSetParams", graph_set, false},
+    {"cuGraphNodeSetEnabled", graph_set, false},
+    {"cuGraphExecUpdate", graph_update, false},
+    {"cuGraphExecUpdate_v2", graph_update, false},
+    {"cuGraphExecChildGraphNodeSetParams", graph_update, false},
     {"cuModuleLoadData", module_load, false},
     {"cuModuleLoadDataEx", module_load, false},
+    {"cuModuleLoadFatBinary", module_load, false},
+    {"cuModuleLoad", module_file, false},
     {"cuLibraryLoadData", library_load, false},
+    {"cuLibraryLoadFromFile", library_file, false},
     {"cuGetProcAddress", get_proc_address, false},
     {"cuGetProcAddress_v2", get_proc_address_v2, false},
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},

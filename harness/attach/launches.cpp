@@ -10,10 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
-
-#include "harness/attach/ptx.hpp"
 
 namespace occbench::attach {
 
@@ -55,7 +52,8 @@ Launches::Launches(Options options)
       budget_(options_.budget),
       process_(getpid()),
       begun_s_(now_s()),
-      signatures_(options_, driver_, journal_) {
+      signatures_(options_, driver_, journal_),
+      graphs_(options_, driver_, signatures_) {
   int version = 0;
   const CUresult answer =
       driver_.driver_get_version == nullptr ? CUDA_SUCCESS : driver_.driver_get_version(&version);
@@ -77,6 +75,24 @@ Launches::Launches(Options options)
     }
     if (options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
   }
+}
+
+void Launches::count(Signature& s, bool is_captured) {
+  ++s.launches;
+  if (Count* const count = journal_.count(s.number)) {
+    ++count->launches;
+    if (is_captured) ++count->captured;
+  }
+}
+
+bool Launches::is_asked(const Ticket& t) const {
+  return t.sequence >= options_.after &&
+         (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
+}
+
+bool Launches::make_room() {
+  if (pending_.size() >= poll_from) poll();
+  return pending_.size() < most_pending;
 }
 
 bool Launches::wants_time(Signature& s) {
@@ -155,23 +171,20 @@ Ticket Launches::before(const Request& request) noexcept try {
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
   Context& context = signatures_.context_of(current);
+  if (request.kind == Alone::graph) {
+    before_graph(t, request, context, is_captured);
+    return t;
+  }
   Handle& handle = signatures_.handle_of(request, context);
   Signature& s = signatures_.signature_of(request, handle, context);
-  ++s.launches;
-  if (Count* const count = journal_.count(s.number)) {
-    ++count->launches;
-    if (is_captured) ++count->captured;
-  }
+  count(s, is_captured);
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
   if (options_.apply) {
     apply(t, s, handle);
     return t;
   }
-  if (pending_.size() >= poll_from) poll();
-  const bool is_asked =
-      t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
-  const bool has_room = pending_.size() < most_pending;
-  if (has_room && s.schedule && is_asked)
+  const bool has_room = make_room();
+  if (has_room && s.schedule && is_asked(t))
     draw(t, s, handle, context);
   else
     budget_.ran(s.schedule ? s.schedule->natural_us() : 0);
@@ -216,6 +229,7 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
 
 void Launches::after(Ticket& t, CUresult result) noexcept try {
   if (t.signature == nullptr) return;
+  t.change = {};
   const Relaxed relaxed(driver_);
   const bool is_recorded =
       t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
@@ -260,32 +274,6 @@ void Launches::poll() {
   }
 }
 
-void Launches::loaded(const void* image) noexcept try {
-  if (options_.registers.empty() || image == nullptr || !is_usable_ || getpid() != process_) return;
-  constexpr std::size_t look = 4096, most = std::size_t{64} << 20;
-  const auto* const text = static_cast<const char*>(image);
-  if (!is_ptx(std::string_view(text, strnlen(text, look)))) return;
-  const std::size_t size = strnlen(text, most);
-  const std::lock_guard lock(mutex_);
-  if (size < most) signatures_.add_ptx(std::string(text, size));
-} catch (...) {
-}
-
-void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
-  const Relaxed relaxed(driver_);
-  const std::uint64_t kernels = kernels_of(driver_, graph).value_or(0);
-  const std::lock_guard lock(mutex_);
-  signatures_.graph_made(executable, kernels);
-} catch (...) {
-}
-
-void Launches::graph_ends(CUgraphExec executable) noexcept try {
-  const std::lock_guard lock(mutex_);
-  signatures_.graph_ends(executable);
-} catch (...) {
-}
-
 template <class Which>
 void Launches::end_contexts(const Which& is_meant) noexcept try {
   if (!is_usable_ || getpid() != process_) return;
@@ -299,6 +287,7 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
         t.signature->schedule->refuse(t.draw, budget_, false);
       return t.context == &context;
     });
+    graphs_.forget_context(context.handle);
     signatures_.forget_context(context);
   }
 } catch (...) {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "harness/attach/driver.hpp"
+#include "harness/attach/graphs.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
 #include "harness/attach/schedule.hpp"
@@ -31,6 +32,7 @@ struct Ticket {
   CUevent start = nullptr, stop = nullptr;
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
+  GraphChange change;  ///< until it is launched
 };
 
 class Launches {
@@ -46,11 +48,20 @@ class Launches {
   /// What was drawn could not be launched: the launch goes out untouched.
   void refuse(Ticket& ticket, CUresult why) noexcept;
   void after(Ticket& ticket, CUresult result) noexcept;
+  /// Before and behind the launch of a graph whose ticket has a change.
+  CUresult set_graph(const Ticket& ticket) noexcept;
+  void set_graph_back(const Request& request, Ticket& ticket) noexcept;
 
-  /// The program gave the driver an image: a module's text counts, where versions are asked for.
+  /// The program gave the driver an image: its text counts where versions are asked for, else what its code
+  /// asks for.
   void loaded(const void* image) noexcept;
+  void loaded_file(const char* path) noexcept;
   void graph_made(CUgraphExec executable, CUgraph graph) noexcept;
   void graph_ends(CUgraphExec executable) noexcept;
+  /// The program itself changed the executable graph.
+  void graph_updated(CUgraphExec executable) noexcept;
+  /// Whether the program's graph stays, where it wants to destroy it, until the executable one ends.
+  bool keeps_graph(CUgraph graph) noexcept;
 
   // Before the driver's own part: what is known of them, and their events, is forgotten.
   void module_ends() noexcept;
@@ -71,11 +82,17 @@ class Launches {
   };
   template <class Which>
   void end_contexts(const Which& is_meant) noexcept;
+  void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
+  void count(Signature& signature, bool is_captured);
+  [[nodiscard]] bool is_asked(const Ticket& ticket) const;
   void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   /// Draws an arm for a launch that nothing speaks against.
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
   /// Sets its flags, and records its first event; false where it is not to be timed.
   bool begin(Ticket& ticket, Signature& signature, Context& context);
+  void search(const void* image);
+  /// Reads times, where many are awaited; whether more may be.
+  bool make_room();
   void poll();
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
@@ -88,12 +105,13 @@ class Launches {
   Budget budget_;
   pid_t process_;
   bool is_usable_ = false;
-  bool is_refusal_noted_ = false;
+  bool is_refusal_noted_ = false, is_search_noted_ = false;
   double begun_s_;
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;
   Signatures signatures_;
+  Graphs graphs_;
   std::uint64_t running_ = 0;  ///< the launch that the watchdog saw running, and since when
   double running_since_s_ = 0;
   bool is_stuck_noted_ = false;

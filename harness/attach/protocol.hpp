@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 6;
+constexpr int protocol_version = 7;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
@@ -28,6 +28,9 @@ constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: w
 /// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
 /// resident blocks, levels from the third on. Where register caps were asked for, they stand for the levels.
 constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
+
+/// What a kernel in a CUDA graph does to the graph's time counts from so much of what counts of its own time.
+constexpr double in_graph_scale = 0.2;
 
 constexpr std::size_t most_signatures = 65'536;
 
@@ -79,6 +82,10 @@ enum class Alone : int {
   too_many,
   no_level,
   no_version,
+  graph_of_such,
+  updated_graph,
+  device_graph,
+  smem_reader,
   end,
 };
 constexpr const char* words_of_alone[] = {
@@ -97,6 +104,10 @@ constexpr const char* words_of_alone[] = {
     "too many signatures",
     "no level within the shared memory limit",
     "no PTX that a cap changes",
+    "CUDA graph of kernels that are left alone",
+    "CUDA graph that the program updates",
+    "CUDA graph that the device launches or updates",
+    "reads its shared memory's size",
 };
 static_assert(sizeof words_of_alone / sizeof *words_of_alone == static_cast<int>(Alone::end));
 

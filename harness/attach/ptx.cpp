@@ -190,6 +190,31 @@ std::string with_register_cap(std::string_view ptx, int cap) {
   return capped;
 }
 
+std::vector<std::string> kernels_that_ask_for_smem(std::string_view ptx) {
+  const auto asks = [](std::string_view body) {
+    return body.find("%dynamic_smem_size") != npos || body.find("%total_smem_size") != npos;
+  };
+  if (!asks(ptx)) return {};
+  const std::string text = without_comments(ptx);
+  std::vector<std::string> kernels;
+  std::set<std::string_view> askers;  // functions
+  for (std::size_t known = npos; known != askers.size();) {
+    known = askers.size();
+    kernels.clear();
+    for (const Statement& s : statements(text)) {
+      if (s.body == npos) continue;
+      const std::string_view head = std::string_view(text).substr(s.begin, s.body - s.begin);
+      const std::string_view body = std::string_view(text).substr(s.body, s.end - s.body);
+      if (!asks(body) && !uses_any(body, askers)) continue;
+      if (head.find(".entry") != npos)
+        kernels.emplace_back(name_after(head, ".entry"));
+      else
+        askers.insert(name_of_function(head));
+    }
+  }
+  return kernels;
+}
+
 int target_of(std::string_view ptx) {
   const std::string text = without_comments(ptx.substr(0, std::min<std::size_t>(ptx.size(), 1 << 16)));
   const std::string_view name = name_after(text, ".target");

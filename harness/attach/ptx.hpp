@@ -18,6 +18,9 @@ namespace occbench::attach {
 /// The module with `.maxnreg cap` on these kernels, in place of what they had.
 [[nodiscard]] std::string with_register_cap(std::string_view ptx, int cap);
 
+/// Kernels that read %dynamic_smem_size or %total_smem_size, themselves or by functions that they call.
+[[nodiscard]] std::vector<std::string> kernels_that_ask_for_smem(std::string_view ptx);
+
 /// 90 of ".target sm_90a"; 0 where it has none.
 [[nodiscard]] int target_of(std::string_view ptx);
 

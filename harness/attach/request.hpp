@@ -20,7 +20,9 @@ struct Request {
   void** extra = nullptr;
   bool is_per_thread = false;  ///< stream 0 is the thread's own
   CUgraphExec graph = nullptr;
-  Alone kind = Alone::no;  ///< what the call itself says
+  std::uint64_t part_of = 0;  ///< of a kernel in a CUDA graph: the hash of that
+  unsigned nodes = 0;         ///< and in how many of its nodes it is
+  Alone kind = Alone::no;     ///< what the call itself says
 };
 
 /// One of a kernel.

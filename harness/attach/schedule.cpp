@@ -22,8 +22,13 @@ Schedule::Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<d
 }
 
 void Schedule::take_versions() {
-  has_versions_ = true;
+  learns_cost_ = true;
   arms_[pinned].is_open = false;
+}
+
+void Schedule::take_part(double share) {
+  learns_cost_ = true;
+  share_ = share;
 }
 
 std::uint64_t Schedule::random() {  // SplitMix64
@@ -54,9 +59,9 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) return {};
   const int arm = due_.back();
   const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
-  const double reserved = has_versions_ && arm != untouched && !times.empty()
+  const double reserved = learns_cost_ && arm != untouched && !times.empty()
                               ? std::max(0.0, times.back() - natural_us_)
-                          : warps < 1 ? natural_us_ * (1 / warps - 1)
+                          : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
                                       : 0;
   if (natural_us_ == 0 || !budget.reserve(reserved)) return {};
   due_.pop_back();

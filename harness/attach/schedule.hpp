@@ -16,6 +16,12 @@ struct Plan {
   double precision = 0.005;  ///< of an arm's median, half the width of its interval, relative
   int warm_up = 3;           ///< launches of a signature that count for nothing
   std::size_t most_samples = 256;
+
+  /// For one kernel of a CUDA graph, whose times are the graph's: a part of the whole that has been warmed up.
+  void in_graph() {
+    precision *= in_graph_scale;
+    warm_up = 1;
+  }
 };
 
 /// What throttling has cost the program so far, and may cost.
@@ -47,6 +53,8 @@ class Schedule {
   Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps);
   /// The pinned arm is never drawn, and what an arm costs is known from its last launch alone.
   void take_versions();
+  /// The times are of a whole of which `share` has the warps; what an arm costs is learned from its launches.
+  void take_part(double share);
 
   struct Draw {
     int arm = untouched;
@@ -79,7 +87,8 @@ class Schedule {
   std::vector<Arm> arms_;
   std::vector<int> due_;  ///< the last comes next
   int seen_ = 0;
-  bool has_versions_ = false;
+  double share_ = 1;  ///< of the time, by which what an arm costs is guessed before it is known
+  bool learns_cost_ = false;
   double natural_us_ = 0;  ///< mean of untouched launches, the last counted most
 };
 

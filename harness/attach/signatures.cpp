@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +42,10 @@ std::string demangled(const std::string& name) {
 }
 
 }  // namespace
+
+int blocks_at(double share, int natural) {
+  return std::clamp(static_cast<int>(std::lround(share * natural)), 1, natural - 1);
+}
 
 Signatures::Signatures(const Options& options, const Driver& driver, Journal& journal)
     : options_(options), driver_(driver), journal_(journal), versions_(driver, options.registers) {
@@ -155,17 +160,6 @@ void Signatures::number(Handle& h, const Context& context, int local, int binary
 }
 
 Handle& Signatures::handle_of(const Request& request, Context& context) {
-  if (request.kind == Alone::graph) {
-    const auto known = kernels_of_graphs_.find(request.graph);
-    const std::uint64_t kernels = known == kernels_of_graphs_.end() ? 0 : known->second;
-    Handle& graph = graphs_[{kernels, context.device}];
-    if (graph.number < 0) {
-      graph.graph_kernels = kernels;
-      graph.name = kernels == 0 ? "(CUDA graph)" : "(CUDA graph of " + std::to_string(kernels) + " kernels)";
-      number(graph, context, 0, 0);
-    }
-    return graph;
-  }
   const std::uint64_t key = mix(reinterpret_cast<std::uintptr_t>(request.function),
                                 reinterpret_cast<std::uintptr_t>(context.handle));
   const auto [place, is_new] = by_handle_.try_emplace(key, nullptr);
@@ -174,6 +168,20 @@ Handle& Signatures::handle_of(const Request& request, Context& context) {
     look_at(*place->second, request.function, context);
   }
   return *place->second;
+}
+
+Handle& Signatures::graph_handle(std::uint64_t kernels, std::uint64_t hash, Alone alone,
+                                 const Context& context) {
+  Handle& graph = graphs_[{hash, context.device}];
+  if (graph.number < 0) {
+    graph.graph_kernels = kernels;
+    graph.graph_hash = hash;
+    graph.graph_alone = alone;
+    graph.name = kernels == 0 ? "(CUDA graph)" : "(CUDA graph of " + std::to_string(kernels) + " kernels)";
+    number(graph, context, 0, 0);
+    graph.content = mix(graph.content, hash);
+  }
+  return graph;
 }
 
 namespace {
@@ -199,6 +207,7 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
       blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
     return Alone::one_residency;
   if (has_fewer && blocks_per_sm == 1) return Alone::one_block;
+  if (has_fewer && smem_readers_.contains(handle.name)) return Alone::smem_reader;
   if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
       regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
     return Alone::not_asked;
@@ -219,11 +228,10 @@ std::vector<int> Signatures::targets(const Request& request, const Signature& s,
       blocks.push_back(*found);
     return blocks;
   }
-  for (const double share : options_.levels) {
-    const int target =
-        std::clamp(static_cast<int>(std::lround(share * s.blocks_per_sm)), 1, s.blocks_per_sm - 1);
-    if (std::ranges::find(blocks, target) == blocks.end()) blocks.push_back(target);
-  }
+  for (const double share : options_.levels)
+    if (const int target = blocks_at(share, s.blocks_per_sm);
+        std::ranges::find(blocks, target) == blocks.end())
+      blocks.push_back(target);
   return blocks;
 }
 
@@ -245,6 +253,15 @@ void Signatures::find_levels(Signature& s, Handle& h, const Context& context,
                CUDA_SUCCESS &&
            blocks == target;
   };
+  const auto most = [&](int blocks) {
+    return std::min(context.smem_per_sm / blocks / smem_unit * smem_unit - fixed, most_dynamic);
+  };
+  if (s.is_in_graph) {
+    if (s.blocks.empty() && gives(most(s.blocks_per_sm), s.blocks_per_sm))
+      s.filling = static_cast<unsigned>(most(s.blocks_per_sm)) - s.dynamic_smem;
+    h.verified[s.hash - 1] =
+        s.filling == 0 || gives(static_cast<int>(s.dynamic_smem + s.filling), s.blocks_per_sm);
+  }
   if (!s.blocks.empty()) {  // found before, with another handle of the same function
     for (std::size_t i = 0; i < s.blocks.size(); ++i)
       h.verified[s.hash + i] = gives(static_cast<int>(s.added[i] + s.dynamic_smem), s.blocks[i]);
@@ -252,8 +269,11 @@ void Signatures::find_levels(Signature& s, Handle& h, const Context& context,
   }
   for (const int target : targets) {
     const int least = (context.smem_per_sm / (target + 1) / smem_unit + 1) * smem_unit - fixed;
-    const int most = context.smem_per_sm / target / smem_unit * smem_unit - fixed;
-    for (const int dynamic : {least, least + smem_unit, std::min(most, most_dynamic)})
+    // In a graph nothing pins the carve-out, but the driver lets all blocks in that may come: what fills the
+    // SM's shared memory leaves every level the same L1.
+    const auto tried = s.is_in_graph ? std::array{most(target), least + smem_unit, least}
+                                     : std::array{least, least + smem_unit, most(target)};
+    for (const int dynamic : tried)
       if (gives(dynamic, target)) {
         h.verified[s.hash + s.blocks.size()] = true;
         s.blocks.push_back(target);
@@ -270,7 +290,7 @@ Signature& Signatures::rest() {
     rest_->number = signatures_.size() - 1;
     rest_->alone = Alone::too_many;
     journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
-                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0"});
+                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0", ""});
   }
   return *rest_;
 }
@@ -282,11 +302,17 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
   s.number = signatures_.size() - 1;
   if (options_.all) s.name = handle.name;
   s.hash = hash;
+  s.is_in_graph = request.part_of != 0;
   s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
   s.dynamic_smem = c.sharedMemBytes;
   if (handle.is_known) driver_.occupancy(&s.blocks_per_sm, handle.function, s.block_size, s.dynamic_smem);
-  s.alone = left_alone(request, handle, context, s.blocks_per_sm);
-  if (s.alone == Alone::no && !options_.registers.empty()) {
+  const bool is_graph = request.kind == Alone::graph;
+  s.alone = is_graph ? handle.graph_alone : left_alone(request, handle, context, s.blocks_per_sm);
+  if (is_graph && s.alone == Alone::no) {  // its levels are shares, in percent, of each kernel's warps
+    s.blocks_per_sm = 100;
+    for (const double share : options_.levels) s.blocks.push_back(blocks_at(share, s.blocks_per_sm));
+    s.added.resize(s.blocks.size());
+  } else if (s.alone == Alone::no && !options_.registers.empty()) {
     s.versions = find_versions(s, handle, context);
     if (s.versions.empty()) s.alone = Alone::no_version;
     handle.versions[s.hash] = s.versions;
@@ -295,12 +321,14 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     find_levels(s, handle, context, wanted);
     if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
   }
+  const std::uint64_t graph = is_graph ? handle.graph_hash : request.part_of;
   journal_.line(
       {"signature", std::to_string(s.number), std::to_string(handle.number), std::to_string(c.gridDimX),
        std::to_string(c.gridDimY), std::to_string(c.gridDimZ), std::to_string(c.blockDimX),
        std::to_string(c.blockDimY), std::to_string(c.blockDimZ), std::to_string(s.dynamic_smem),
        std::to_string(s.blocks_per_sm), digits_of(arguments), std::to_string(static_cast<int>(s.alone)),
-       options_.by_range ? name_of_range(current_range()) : "", std::to_string(handle.graph_kernels)});
+       options_.by_range ? name_of_range(current_range()) : "",
+       std::to_string(is_graph ? handle.graph_kernels : request.nodes), graph == 0 ? "" : digits_of(graph)});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
   for (std::size_t i = 0; i < s.blocks.size(); ++i) {
@@ -316,7 +344,9 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
                    std::to_string(v.blocks_per_sm)});
   }
   s.is_applied = options_.apply;
-  if (!options_.apply) s.schedule.emplace(options_.plan, s.hash, std::move(warps));
+  Plan plan = options_.plan;
+  if (s.is_in_graph) plan.in_graph();
+  if (!options_.apply) s.schedule.emplace(plan, s.hash, std::move(warps));
   if (!s.versions.empty()) s.schedule->take_versions();
   return s;
 }
@@ -346,7 +376,9 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
   for (const unsigned value : {c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
                                c.sharedMemBytes, c.numAttrs, options_.by_range ? current_range() : 0})
     shape = mix(shape, value);
-  std::uint64_t arguments = argument_hash(request, handle.parameters);
+  if (request.part_of != 0) shape = mix(shape, request.part_of);
+  std::uint64_t arguments =
+      handle.graph_hash != 0 ? handle.graph_hash : argument_hash(request, handle.parameters);
   const auto different = argument_hashes_.find(shape);
   if (different != argument_hashes_.end() && different->second > most_argument_hashes) arguments = 0;
   const std::uint64_t hash = mix(shape, arguments);
@@ -361,6 +393,11 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
   Signature& s = *place->second;
   if (!s.blocks.empty() && !handle.verified.contains(s.hash)) find_levels(s, handle, context, {});
   return s;
+}
+
+bool Signatures::is_filled(const Signature& signature, const Handle& handle) {
+  const auto found = handle.verified.find(signature.hash - 1);
+  return found != handle.verified.end() && found->second;
 }
 
 bool Signatures::is_verified(const Signature& signature, const Handle& handle, std::size_t level) {

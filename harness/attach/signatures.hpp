@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Context {
 struct Handle {
   CUfunction function = nullptr;
   int number = -1;
-  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph
+  std::uint64_t graph_kernels = 0, graph_hash = 0;  ///< of a CUDA graph
+  Alone graph_alone = Alone::graph;
   std::string name;
   std::uint64_t content = 0;
   int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
@@ -59,8 +61,18 @@ struct Signature {
   std::vector<int> blocks;        ///< that they are to have
   std::vector<Version> versions;  ///< in place of levels; their functions are the handles'
   bool is_applied = false;        ///< the first of them, in every launch
+  bool is_in_graph = false;
+  unsigned filling = 0;  ///< dynamic shared memory that may be added at natural occupancy, in a graph
+  /// Of a CUDA graph: itself and those of its kernels, with their numbers, that take turns; whose it is now, and
+  /// for how many draws more.
+  std::vector<std::pair<Signature*, std::size_t>> turns;
+  std::size_t turn = 0;
+  int draws_left = 0;
   std::uint64_t launches = 0;
 };
+
+/// Resident blocks nearest to a share of the natural ones, and fewer than these.
+[[nodiscard]] int blocks_at(double share, int natural);
 
 class Signatures {
  public:
@@ -72,18 +84,21 @@ class Signatures {
   /// Of the current context's handle.
   Context& context_of(CUcontext handle);
   Handle& handle_of(const Request& request, Context& context);
+  /// Of all graphs of one hash; 0: nothing is known of it.
+  Handle& graph_handle(std::uint64_t kernels, std::uint64_t hash, Alone alone, const Context& context);
   Signature& signature_of(const Request& request, Handle& handle, Context& context);
   /// Whether a level, counted from 0, has been held against the driver's count with this handle.
   [[nodiscard]] static bool is_verified(const Signature& signature, const Handle& handle, std::size_t level);
+  /// Whether the driver counts the natural blocks with the filling.
+  [[nodiscard]] static bool is_filled(const Signature& signature, const Handle& handle);
 
-  /// A graph with so many kernels was made, or is one no more.
-  void graph_made(CUgraphExec graph, std::uint64_t kernels) { kernels_of_graphs_[graph] = kernels; }
-  void graph_ends(CUgraphExec graph) { kernels_of_graphs_.erase(graph); }
   /// The function of a version, counted from 0, for this handle; null where it has none.
   [[nodiscard]] CUfunction version_of(const Signature& signature, Handle& handle, const Context& context,
                                       std::size_t number);
   /// A module's text, where versions are asked for.
   void add_ptx(std::string ptx) { versions_.add(std::move(ptx)); }
+  /// A kernel that would notice added shared memory, by its name.
+  void leave_alone(const std::string& kernel) { smem_readers_.insert(kernel); }
   /// Handles of functions may mean others from here on.
   void forget_handles();
   /// The context ends, and its events with it.
@@ -117,8 +132,8 @@ class Signatures {
   std::deque<Signature> signatures_;
   std::deque<Handle> handles_;
   Signature* rest_ = nullptr;
-  std::unordered_map<CUgraphExec, std::uint64_t> kernels_of_graphs_;
-  std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by kernels, 0 if not known, and device
+  std::unordered_set<std::string> smem_readers_;
+  std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by hash, 0 if not known, and device
   std::unordered_map<CUcontext, Context*> by_context_;
   std::unordered_map<std::uint64_t, Handle*> by_handle_;
   std::unordered_map<std::uint64_t, Signature*> by_hash_;

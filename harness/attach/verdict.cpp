@@ -53,7 +53,8 @@ double part_elsewhere(const std::vector<double>& times) {
 
 /// What whole waves alone would make of the time, were the rate that of the device at any residency.
 double wave_change(const Kernel& k, const theory::SmLimits& sm, int blocks) {
-  if (k.blocks_per_sm < 1 || blocks < 1 || k.waves(sm, k.blocks_per_sm) >= many_waves) return 0;
+  if (k.is_graph() || k.blocks_per_sm < 1 || blocks < 1 || k.waves(sm, k.blocks_per_sm) >= many_waves)
+    return 0;
   const double natural = std::ceil(k.waves(sm, k.blocks_per_sm)) * k.blocks_per_sm;
   return std::ceil(k.waves(sm, blocks)) * blocks / natural - 1;
 }
@@ -136,6 +137,9 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   const theory::Occupancy o = theory::occupancy(sm, k.footprint);
   const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
   const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
+  // A kernel in a graph is judged by the graph's time.
+  const double scale = k.is_in_graph() ? in_graph_scale : 1, worth = scale * worth_it,
+               none = scale * no_change;
   v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
   const bool theory_agrees = o.launchable() && o.blocks_per_sm == k.blocks_per_sm;
   if (theory_agrees) {
@@ -147,7 +151,7 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
     v.why = words_of_alone[static_cast<int>(k.alone)];
     return v;
   }
-  if (k.arms.empty()) {
+  if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) {
     v.finding = Finding::observed;
     return v;
   }
@@ -203,12 +207,14 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                                            : static_cast<double>(least - fewest) * launches_per_sample));
   const LevelFound& first = v.levels.front();
   const double error = (first.change.high - first.change.low) / 2;
-  if (error > worth_it)
-    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth_it, 2) - 1)));
+  if (error > worth)
+    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
+  if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
+    return unknown("few waves, whose part in the graph's time is not known");
 
   // Whole waves are taken out of a slowdown before the slope is judged; they never add to it.
-  const auto corrected = [](const LevelFound& level) {
-    const double waves = 1 + std::max(0.0, level.wave_change);
+  const auto corrected = [&k](const LevelFound& level) {
+    const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
     const auto without = [&](double change) {
       return change <= 0 ? change : std::max(0.0, (1 + change) / waves - 1);
     };
@@ -217,24 +223,24 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                   .high = without(level.change.high)};
   };
   const Change slope = corrected(first);
-  if (!v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
+  if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
     v.gain = gain_of(first.warps, slope, k.blocks_per_sm, v.next.blocks_per_sm);
   for (const LevelFound& level : v.levels) {
-    if (corrected(level).value >= no_change) break;
+    if (corrected(level).value >= none) break;
     v.saturated_to = level.warps;
   }
 
   const bool lower_is_faster = std::ranges::any_of(
-      v.levels, [](const LevelFound& level) { return level.from_untouched.high < -no_change; });
+      v.levels, [&](const LevelFound& level) { return level.from_untouched.high < -none; });
   if (lower_is_faster) {
     v.finding = Finding::faster_lower;
-  } else if (slope.low > no_change && (v.gain ? v.gain->value >= worth_it : slope.value >= worth_it)) {
+  } else if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth)) {
     v.finding = Finding::needs_occupancy;
-  } else if (v.l1->low > worth_it) {
+  } else if (v.l1->low > worth) {
     v.finding = Finding::needs_l1;
-  } else if (first.change.value >= worth_it && slope.value < no_change) {
+  } else if (first.change.value >= worth && slope.value < none) {
     v.finding = Finding::waves;
-  } else if (slope.value < no_change) {
+  } else if (slope.value < none) {
     v.finding = Finding::saturated;
   } else {
     v.finding = Finding::little;
@@ -246,6 +252,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   const double total = all.total_us();
   double held = 0, changed = 0, gain = 0, below = 0, above = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (all.kernels[i].is_graph()) continue;  // it has a sentence of its own
     const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
     const Finding finding = verdicts[i].finding;
     if (finding != Finding::left_alone && finding != Finding::observed && finding != Finding::unknown)
@@ -277,6 +284,34 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
         "Kernels that need occupancy hold %.0f %% of GPU time; the next step in each would gain about "
         "%.1f %% (%.1f to %.1f). Judged: kernels with %.0f %% of GPU time.",
         100 * held, 100 * gain, 100 * (gain - below), 100 * (gain + above), 100 * changed);
+  return text;
+}
+
+std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, known = 0, warps = 0, longer = 0, error = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (!k.is_graph() || total <= 0) continue;
+    const double share = k.total_us() / total;
+    held += share;
+    if (verdicts[i].finding == Finding::unknown || verdicts[i].levels.empty()) continue;
+    const LevelFound& first = verdicts[i].levels.front();
+    known += share;
+    warps = first.warps;
+    longer += share * first.change.value;
+    error = std::hypot(error, share * (first.change.high - first.change.low) / 2);
+  }
+  char text[200] = "";
+  if (held > 0 && known > 0)
+    std::snprintf(text, sizeof text,
+                  "CUDA graphs hold %.0f %% of GPU time; with %.0f %% of the warps in all their kernels "
+                  "graphs with %.0f %% take %+.1f %% (%+.1f to %+.1f).",
+                  100 * held, 100 * warps, 100 * known, 100 * longer / known, 100 * (longer - error) / known,
+                  100 * (longer + error) / known);
+  else if (held > 0)
+    std::snprintf(text, sizeof text,
+                  "CUDA graphs hold %.0f %% of GPU time; none is known well enough to judge.", 100 * held);
   return text;
 }
 

@@ -23,8 +23,11 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #undef cuCtxDestroy
 #undef cuEventElapsedTime
@@ -58,6 +61,8 @@ struct Event {
   double time_us = -1;
   int context = 0, life = 0;
 };
+
+constexpr std::size_t parameters_bytes = 12;  // of each kernel: an address and a number
 
 std::mutex mutex;
 double clock_us = 0;
@@ -130,21 +135,69 @@ __attribute__((destructor)) void log_launches() {
 
 std::atomic<bool> is_stuck{false};
 
-CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dynamic, bool is_pinned,
-                bool may_be_kernel = true) {
-  const std::lock_guard lock(mutex);
-  Function* f = function_of(named);
-  if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
-  f = f->function;
-  if (blocks_of(*f, block, dynamic) < 1) return CUDA_ERROR_INVALID_VALUE;
-  if (is_pinned && std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
-  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
-  const double time_us = time_of(*f, grid, block, dynamic, is_pinned);
-  clock_us += 1 + time_us;
+/// A launch as it is asked for, and as a graph holds it: `params` point into `values`.
+struct Asked {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;  ///< first, for cuGraphNodeGetType
+  CUDA_KERNEL_NODE_PARAMS params{};
+  std::vector<unsigned char> values;
+  void* pointers[2] = {};
+  bool is_alive = true;
+
+  void keep_values() {
+    values.resize(parameters_bytes);
+    std::memset(values.data(), 0, values.size());
+    if (params.kernelParams == nullptr) return;
+    std::memcpy(values.data(), params.kernelParams[0], 8);
+    std::memcpy(values.data() + 8, params.kernelParams[1], 4);
+    pointers[0] = values.data();
+    pointers[1] = values.data() + 8;
+    params.kernelParams = pointers;
+  }
+};
+struct Graph {
+  std::vector<Asked*> nodes;
+};
+struct ExecutableGraph {
+  std::vector<std::pair<Asked*, Asked>> nodes;  ///< as they were captured, and are now
+};
+std::set<void*> graphs, executable_graphs;
+thread_local Graph* captured = nullptr;
+std::uint64_t result = 0;  ///< that all arguments of what was launched went into
+
+void run(const Asked& asked, bool is_pinned) {
+  const CUDA_KERNEL_NODE_PARAMS& p = asked.params;
+  const Function& f = *function_of(p.func)->function;
+  const std::uint64_t grid = std::uint64_t{p.gridDimX} * p.gridDimY * p.gridDimZ;
+  const int block = static_cast<int>(p.blockDimX * p.blockDimY * p.blockDimZ);
+  const int resident = blocks_of(f, block, p.sharedMemBytes);
+  const double time_us = time_of(f, grid, block, p.sharedMemBytes, is_pinned);
+  clock_us += time_us;
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
-  const int resident = sms * blocks_of(*f, block, dynamic);
-  if (f->name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(resident)) is_stuck = true;
+  if (f.name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(sms) * resident) is_stuck = true;
+  for (const unsigned char byte : asked.values) result = (result ^ byte) * 0x100000001b3u;
+}
+
+CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kernel = true) {
+  const std::lock_guard lock(mutex);
+  Function* f = function_of(params.func);
+  if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
+  f = f->function;
+  const int block = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
+  if (blocks_of(*f, block, params.sharedMemBytes) < 1) return CUDA_ERROR_INVALID_VALUE;
+  if (is_pinned && std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
+  Asked asked{.params = params};
+  asked.keep_values();
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) {
+    auto* const node = new Asked(asked);
+    node->params.kernelParams = node->pointers;
+    node->pointers[0] = node->values.data();
+    node->pointers[1] = node->values.data() + 8;
+    captured->nodes.push_back(node);
+    return CUDA_SUCCESS;
+  }
+  clock_us += 1;
+  run(asked, is_pinned);
   ++launches;
   changed += is_pinned ? 1 : 0;
   return CUDA_SUCCESS;
@@ -272,9 +325,11 @@ FAKE(CUresult, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode)) 
 }
 /// For the tests: what follows goes into a graph, or does so no longer.
 FAKE(CUresult, fakeCapture, (int on)) {
+  if (on != 0) graphs.insert(captured = new Graph);
   capturing = on != 0 ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
+FAKE(CUgraph, fakeCaptured, ()) { return reinterpret_cast<CUgraph>(captured); }
 FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
 
 /// A text may have "// registers 128" and ".maxnreg 40".
@@ -299,7 +354,7 @@ FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, con
   *f = Function{};
   f->function = f;
   const char* const colon = std::strchr(name, ':');
-  f->name = colon == nullptr ? name : std::string(name, colon);
+  f->name = std::string(name, std::strcspn(name, ":,"));
   if (colon != nullptr) f->registers = std::atoi(colon + 1);
   if (module != nullptr && module != reinterpret_cast<CUmodule>(&pooled))
     f->registers = reinterpret_cast<const Module*>(module)->registers;
@@ -335,12 +390,13 @@ FAKE(CUresult, cuFuncGetParamInfo, (CUfunction, size_t index, size_t* offset, si
 FAKE(CUresult, cuFuncGetAttribute, (int* value, CUfunction_attribute attribute, CUfunction f)) {
   const Function& function = *function_of(f);
   if (function.is_kernel) return CUDA_ERROR_INVALID_HANDLE;
-  *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                        ? function.registers
-           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES             ? function.static_smem
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK         ? 1024
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? function.max_dynamic
-           : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION                ? 90
-                                                                          : 0;
+  *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                           ? function.registers
+           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES                ? function.static_smem
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK            ? 1024
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES    ? function.max_dynamic
+           : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION                   ? 90
+           : attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? -1
+                                                                             : 0;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuFuncSetAttribute, (CUfunction f, CUfunction_attribute attribute, int value)) {
@@ -358,40 +414,56 @@ FAKE(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,
 
 FAKE(CUresult, cuLaunchKernel,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned smem, CUstream, void**, void**)) {
-  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+      unsigned smem, CUstream, void** p, void**)) {
+  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false);
 }
 FAKE(CUresult, cuLaunchKernel_ptsz,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned smem, CUstream, void**, void**)) {
-  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+      unsigned smem, CUstream, void** p, void**)) {
+  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false);
 }
 FAKE(CUresult, cuLaunchCooperativeKernel,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned smem, CUstream, void**)) {
-  return launch(f, std::uint64_t{gx} * gy * gz, static_cast<int>(bx * by * bz), smem, false);
+      unsigned smem, CUstream, void** p)) {
+  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false);
 }
 #if FAKE_VERSION >= 11080
-FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void**, void**)) {
+FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void** p, void**)) {
   bool is_pinned = false;
   for (unsigned i = 0; i < c->numAttrs; ++i)
     is_pinned = is_pinned || c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-  return launch(f, std::uint64_t{c->gridDimX} * c->gridDimY * c->gridDimZ,
-                static_cast<int>(c->blockDimX * c->blockDimY * c->blockDimZ), c->sharedMemBytes, is_pinned);
+  return launch({f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+                 c->sharedMemBytes, p, nullptr, nullptr, nullptr},
+                is_pinned);
 }
 FAKE(CUresult, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e)) {
   return fake_cuLaunchKernelEx(c, f, p, e);
 }
 #endif
-/// A graph of two kernels, a copy, and a graph of one kernel within it.
+/// Beside those that were captured, each address is a graph of two kernels, a copy, and a graph of one kernel
+/// within it.
 FAKE(CUresult, cuGraphInstantiateWithFlags, (CUgraphExec * made, CUgraph graph, unsigned long long)) {
+  const std::lock_guard lock(mutex);
   *made = reinterpret_cast<CUgraphExec>(graph);
+  if (!graphs.contains(graph)) return CUDA_SUCCESS;
+  auto* const executable = new ExecutableGraph;
+  for (Asked* node : reinterpret_cast<Graph*>(graph)->nodes) executable->nodes.emplace_back(node, *node);
+  executable_graphs.insert(executable);
+  *made = reinterpret_cast<CUgraphExec>(executable);
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuGraphGetNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count)) {
   static CUgraph_st* const within = reinterpret_cast<CUgraph_st*>(&pooled);
   static const CUgraphNodeType types[] = {CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,
                                           CU_GRAPH_NODE_TYPE_GRAPH, CU_GRAPH_NODE_TYPE_KERNEL};
+  const std::lock_guard lock(mutex);
+  if (graphs.contains(graph)) {
+    const auto& own = reinterpret_cast<Graph*>(graph)->nodes;
+    for (std::size_t i = 0; nodes != nullptr && i < own.size(); ++i)
+      nodes[i] = reinterpret_cast<CUgraphNode>(own[i]);
+    *count = own.size();
+    return CUDA_SUCCESS;
+  }
   const std::size_t has = graph == within ? 1 : std::size(types);
   for (std::size_t i = 0; nodes != nullptr && i < has; ++i)
     nodes[i] = reinterpret_cast<CUgraphNode>(const_cast<CUgraphNodeType*>(types + i));
@@ -406,12 +478,79 @@ FAKE(CUresult, cuGraphChildGraphNodeGetGraph, (CUgraphNode, CUgraph* graph)) {
   *graph = reinterpret_cast<CUgraph>(&pooled);
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuGraphExecDestroy, (CUgraphExec)) { return CUDA_SUCCESS; }
-FAKE(CUresult, cuGraphLaunch, (CUgraphExec, CUstream)) {
+FAKE(CUresult, cuGraphDestroy, (CUgraph graph)) {
   const std::lock_guard lock(mutex);
-  clock_us += 500;
+  if (graphs.erase(graph) == 0) return CUDA_ERROR_INVALID_VALUE;
+  for (Asked* node : reinterpret_cast<Graph*>(graph)->nodes) node->is_alive = false;
+  delete reinterpret_cast<Graph*>(graph);
   return CUDA_SUCCESS;
 }
+FAKE(CUresult, cuGraphExecDestroy, (CUgraphExec graph)) {
+  const std::lock_guard lock(mutex);
+  if (executable_graphs.erase(graph) != 0) delete reinterpret_cast<ExecutableGraph*>(graph);
+  return CUDA_SUCCESS;
+}
+#if FAKE_VERSION >= 12000
+namespace {
+bool is_captured_node(CUgraphNode node) {
+  for (void* graph : graphs)
+    for (Asked* own : static_cast<Graph*>(graph)->nodes)
+      if (own == reinterpret_cast<Asked*>(node)) return true;
+  return false;
+}
+}  // namespace
+FAKE(CUresult, cuGraphKernelNodeGetParams_v2, (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params)) {
+  const std::lock_guard lock(mutex);
+  if (!is_captured_node(node)) return CUDA_ERROR_INVALID_VALUE;
+  *params = reinterpret_cast<Asked*>(node)->params;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphKernelNodeGetAttribute,
+     (CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue* value)) {
+  *value = {};
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphExecKernelNodeSetParams_v2,
+     (CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params)) {
+  const std::lock_guard lock(mutex);
+  if (!reinterpret_cast<Asked*>(node)->is_alive) {
+    std::fprintf(stderr, "a node is used that ended with its graph\n");
+    std::abort();
+  }
+  if (!executable_graphs.contains(graph) || std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
+  for (auto& [own, asked] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
+    if (reinterpret_cast<CUgraphNode>(own) != node) continue;
+    asked.params = *params;
+    asked.keep_values();
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+FAKE(CUresult, cuGraphNodeSetEnabled, (CUgraphExec, CUgraphNode, unsigned)) { return CUDA_SUCCESS; }
+#endif
+FAKE(CUresult, cuGraphLaunch, (CUgraphExec graph, CUstream)) {
+  const std::lock_guard lock(mutex);
+  if (!executable_graphs.contains(graph)) {
+    clock_us += 500;
+    return CUDA_SUCCESS;
+  }
+  clock_us += 5;
+  bool is_changed = false;
+  for (const auto& [own, asked] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
+    const CUDA_KERNEL_NODE_PARAMS& p = asked.params;
+    const int blocks =
+        blocks_of(*function_of(p.func)->function, static_cast<int>(p.blockDimX), p.sharedMemBytes);
+    constexpr double most_of_it = 0.9;  // of the L1's array, which the driver then gives to the blocks
+    run(asked, (static_cast<double>(p.sharedMemBytes) + reserved) * blocks > most_of_it * smem_per_sm);
+    is_changed = is_changed || p.sharedMemBytes != own->params.sharedMemBytes;
+  }
+  ++launches;
+  changed += is_changed ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+FAKE(std::uint64_t, fakeResult, ()) { return result; }
+/// Graphs that are there, with those that only the library keeps.
+FAKE(std::uint64_t, fakeGraphs, ()) { return graphs.size(); }
 
 #if FAKE_VERSION >= 12000
 FAKE(CUresult, cuGetProcAddress_v2,
@@ -434,6 +573,8 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuLaunchCooperativeKernel),
       KNOWN(cuGraphLaunch),
       KNOWN(cuGraphExecDestroy),
+      KNOWN(cuGraphDestroy),
+      KNOWN(cuGraphNodeSetEnabled),
       {"cuGraphInstantiate", reinterpret_cast<void*>(&fake_cuGraphInstantiateWithFlags), nullptr},
       {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},

@@ -6,10 +6,13 @@
  * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), asked
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
  * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
- * END, before or after the launches: return, variable (that the PTX then has), exit42, _exit, crash, term, kill,
+ * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,
+ * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
- * (NVTX's), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
+ * (NVTX's), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another twice,
+ * which is destroyed once there is an executable one; from two captures; of which a node is set at half its
+ * launches; prints what was computed), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -40,6 +43,9 @@ typedef CUresult (*WithInt)(int);
 typedef CUresult (*Graph)(CUgraphExec, CUstream);
 typedef CUresult (*Instantiate)(CUgraphExec*, CUgraph, unsigned long long);
 typedef CUresult (*WithGraph)(CUgraphExec);
+typedef CUresult (*Destroy)(CUgraph);
+typedef CUresult (*SetEnabled)(CUgraphExec, CUgraphNode, unsigned);
+typedef CUgraph (*Captured)(void);
 typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
@@ -174,6 +180,35 @@ static void graphs(void) {
   ((WithGraph)get("cuGraphExecDestroy"))(made);
 }
 
+static CUgraphExec captured(const char* names) {
+  CUgraphExec made;
+  const CUfunction first = function;
+  const char* const second = strchr(names, ',');
+  ((WithInt)dlsym(library, "fakeCapture"))(1);
+  for (int n = 0; n < 3; ++n) one(n, NULL);
+  if (second != NULL) ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, second + 1);
+  for (int n = 0; second != NULL && n < 2; ++n) one(100 + n, NULL);
+  function = first;
+  ((WithInt)dlsym(library, "fakeCapture"))(0);
+  const CUgraph graph = ((Captured)dlsym(library, "fakeCaptured"))();
+  ((Instantiate)get("cuGraphInstantiate"))(&made, graph, 0);
+  if (((Destroy)get("cuGraphDestroy"))(graph) != CUDA_SUCCESS) ++failed;
+  return made;
+}
+
+static void replays(const char* names, int times, int is_set) {
+  CUgraphExec made[2];
+  for (int g = 0; g < times; ++g) made[g] = captured(names);
+  for (int n = 0; n < launches; ++n) {
+    if (is_set && n == launches / 2) ((SetEnabled)get("cuGraphNodeSetEnabled"))(made[0], NULL, 1);
+    for (int g = 0; g < times; ++g)
+      if (((Graph)get("cuGraphLaunch"))(made[g], NULL) != CUDA_SUCCESS) ++failed;
+  }
+  for (int g = 0; g < times; ++g) ((WithGraph)get("cuGraphExecDestroy"))(made[g]);
+  printf("result %llx, graphs %llu\n", ((Number)dlsym(library, "fakeResult"))(),
+         ((Number)dlsym(library, "fakeGraphs"))());
+}
+
 /* What is opened then has numbers that somebody else may remember. */
 static void close_all(void) {
   for (int file = 3; file < 100; ++file) close(file);
@@ -218,7 +253,9 @@ int main(int argc, char** argv) {
     CUmodule module = NULL;
     if (strcmp(way, "ptx") == 0) {
       char text[1000];
-      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];" : "";
+      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];"
+                                   : strcmp(end, "asks") == 0   ? "mov.u32 %r1, %dynamic_smem_size;"
+                                                                : "";
       snprintf(text, sizeof text,
                "// registers 128\n.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 count;\n"
                ".visible .entry %s(\n.param .u64 p)\n.maxntid 256, 1, 1\n{ %s ret; }\n",
@@ -237,6 +274,8 @@ int main(int argc, char** argv) {
     threads(strcmp(end, "streams") == 0);
   else if (strcmp(end, "ranges") == 0)
     ranges();
+  else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
+    replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);
   else if (strcmp(end, "contexts") == 0)
     contexts(argv[2]);
   else

@@ -50,11 +50,15 @@ ALONE = kernel("sync", 2e-4, verdict="left alone", why="cooperative launch")
 PROGRAM = (NEEDS, FLAT, FASTER, L1, FEW, ALONE)
 
 
-def write(folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, **env: Any) -> Path:  # noqa: ANN401
-    """A folder that `occbench validate` passes, most GPU time first; env goes over ENV."""
+def write(
+    folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, registers: tuple[dict[str, Any], ...] = (),
+    **env: Any,  # noqa: ANN401
+) -> Path:  # fmt: skip
+    """A folder that `occbench validate` passes, most GPU time first; env goes over ENV, registers are rows."""
     kernels = tuple(sorted(kernels, key=lambda k: -k["time_s"] * k["launches"]))
     total = sum(k["time_s"] * k["launches"] for k in kernels)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
+    rows["registers.csv"] += registers
     for i, one in enumerate(kernels):
         known = one["cells"]["verdict"] not in ("unknown", "left alone", "")
         timed = 0
@@ -84,6 +88,8 @@ def write(folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, **env: An
         )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     for name, columns in COLUMNS.items():
+        if FILES[name].get("optional") and not rows[name]:
+            continue
         text = io.StringIO()
         writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
         writer.writeheader()

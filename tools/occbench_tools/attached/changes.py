@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.attached.folder import LEAST, SHAPE, Attached
+from occbench_tools.attached.words import in_graphs
 from occbench_tools.caps.timing import CONFIDENCE, interval
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 
@@ -64,7 +65,7 @@ def keyed(old: Attached, new: Attached) -> list[pd.DataFrame]:
     """
     sides = []
     for folder in (old, new):
-        kernels = folder.kernels
+        kernels = folder.kernels[~in_graphs(folder.kernels)]  # whose times are the graph's
         own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("")
         sides.append(kernels.assign(signature=own))
     sets = [side.groupby(NAMED)["signature"].agg(frozenset) for side in sides]

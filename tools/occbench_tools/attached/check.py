@@ -20,7 +20,7 @@ Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id
 
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
-    """Checks the four files, as far as they can be read."""
+    """Checks the files, as far as they can be read; registers.csv is there after --registers alone."""
     kernels: dict[str, tuple[int, Row]] | None = None
     with readable(path := folder / "env.json", report):
         check_env(path, rules, report)
@@ -31,6 +31,9 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
         times = check_launches(path, rules, kernels, report)
     with readable(path := folder / "arms.csv", report):
         check_arms(path, rules, kernels, times, report)
+    if (path := folder / "registers.csv").exists():
+        with readable(path, report):
+            check_registers(path, rules, kernels, report)
 
 
 def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
@@ -129,6 +132,38 @@ def check_arms(
         elif mine and cells[1] and not close(float(cells[1]), median(mine)):
             what = f"time_median_s: {cells[1]}, but its launches' is {median(mine):.9g}"
             report.violation(path, line, what)
+
+
+def check_registers(
+    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
+) -> None:
+    seen: dict[str, int] = {}
+    caps: set[tuple[str, str]] = set()
+    for line, row, good in of_file(path, rules, report):
+        if stranger(row, kernels, seen):
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
+        seen[row["kernel_id"]] = line
+        if (key := (row["kernel_id"], row["register_cap"])) in caps:
+            report.violation(path, line, f"register_cap: kernel {key[0]} has {key[1]} already")
+        caps.add(key)
+        if not good:
+            continue
+        if int(row["registers_per_thread"]) > int(row["register_cap"]):
+            what = f"registers_per_thread: {row['registers_per_thread']}, and the cap is {row['register_cap']}"
+            report.violation(path, line, what)
+        if bool(row["time_median_s"]) != (row["samples"] != "0"):
+            what = f"time_median_s: {row['time_median_s'] or 'empty'}, of {row['samples']} samples"
+            report.violation(path, line, what)
+        report_interval(path, line, row, report)
+
+
+def report_interval(path: Path, line: int, row: Row, report: Report) -> None:
+    """A change lies within its interval, or is empty with it."""
+    cells = [row[name] for name in ("change_low", "change", "change_high")]
+    if any(cells) != all(cells):
+        report.violation(path, line, "change: only a part of it and its interval is empty")
+    elif all(cells) and sorted(map(float, cells)) != list(map(float, cells)):
+        report.violation(path, line, f"change: {cells[1]} is outside its interval [{cells[0]}, {cells[2]}]")
 
 
 def stranger(row: Row, kernels: dict[str, tuple[int, Row]] | None, told: dict[str, int]) -> bool:

@@ -18,6 +18,7 @@ from occbench_tools.attached.words import (
     ROOM,
     counted,
     fewer_warps,
+    in_graphs,
     left_alone,
     next_step,
     occupancy,
@@ -98,6 +99,8 @@ def table(folder: Attached) -> dict[str, Any]:
     if more:
         lead += f" {counted(more, 'kernel')} more in kernels.csv."
     needing = folder.kernels[folder.kernels["verdict"] == NEEDS]
+    if in_graphs(folder.kernels).any():
+        lead += " In the row of a kernel within a CUDA graph all changes are of the graph's time."
     by_kernel = dict(list(folder.levels.groupby("kernel_id")))
     none = folder.levels.iloc[:0]
     return dict(

@@ -16,7 +16,9 @@ from occbench_tools.attached.words import (
     UNKNOWN,
     WAVES,
     WORTH_IT,
+    are_graphs,
     counted,
+    in_graphs,
     left_alone,
     percent,
     sentence,
@@ -38,7 +40,8 @@ def whole(folder: Attached) -> str:
 
 def sentences(folder: Attached) -> dict[str, list[str]]:
     """By heading, sentences with the most GPU time first; a heading without any is left out."""
-    kernels = folder.kernels
+    graphs = graph_sentences(folder)
+    kernels = folder.kernels[~are_graphs(folder.kernels) & ~in_graphs(folder.kernels)]
     rows = {verdict: kernels[kernels["verdict"] == verdict] for verdict in kernels["verdict"].unique()}
     none = kernels.iloc[:0]
     needing = rows.get(NEEDS, none)
@@ -52,6 +55,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
             f"({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f}), {percent(row['saves'])} of all."
             for _, row in needing.iterrows()
         ],
+        "in CUDA graphs": graphs,
         "faster with fewer warps": [lower(row, folder) for _, row in rows.get(LOWER, none).iterrows()],
         "keep the L1": [
             f"{named(row)} takes {percent(row['l1_change'])} longer without its L1: add no shared memory."
@@ -67,11 +71,50 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
             *group("Unknown: run longer, or see `why` in kernels.csv", rows.get(UNKNOWN, none)),
             *(
                 f"Left alone, {row.why}: {counted(row.kernels, 'kernel')}, {percent(row.share)} of GPU time."
-                for row in left_alone(kernels).itertuples()
+                for row in left_alone(folder.kernels).itertuples()
             ),
         ],
     }
     return {heading: words for heading, words in said.items() if words}
+
+
+def graph_sentences(folder: Attached) -> list[str]:
+    """Of each graph, and of each kernel that its time depends on: the largest changes first."""
+    kernels = folder.kernels
+    said = []
+    for _, graph in kernels[are_graphs(kernels)].iterrows():
+        levels = folder.levels_of(graph["kernel_id"])
+        if levels.empty or graph["verdict"] == UNKNOWN:
+            continue
+        first = levels.iloc[0]
+        name = f"`{short_name(graph['kernel'], ROOM)}` ({percent(graph['gpu_time_share'])} of GPU time)"
+        said.append(
+            f"{name} takes {graph_change(first)} with {percent(first['warps'], 0)} of its kernels' warps."
+        )
+        found = []
+        for _, row in kernels[kernels["graph_id"] == graph["kernel_id"]].iterrows():
+            own = folder.levels_of(row["kernel_id"])
+            if row["verdict"] in (NEEDS, LOWER) and not own.empty:
+                found.append((row, own.loc[own["slowdown"].abs().idxmax()]))
+        for row, level in sorted(found, key=lambda each: -abs(each[1]["slowdown"])):
+            kernel = short_name(row["kernel"], ROOM).replace("`", "'")
+            step = (
+                f": {row['next_step']} would add a block"
+                if row["next_step"] and level["slowdown"] > 0
+                else ""
+            )
+            said.append(
+                f"`{kernel}` (grid {shape(row, 'grid')}, {row['graph_kernels']:.0f} of {graph['graph_kernels']:.0f} "
+                f"kernels): with {percent(level['warps'], 0)} of its warps the graph takes {graph_change(level)}{step}."
+            )
+    return said
+
+
+def graph_change(level: pd.Series) -> str:
+    """'4.2 % longer (3.9 to 4.5)', '1.0 % less (0.8 to 1.2)'"""
+    sign = 1 if level["slowdown"] >= 0 else -1
+    low, high = sorted(100 * sign * level[end] for end in ("low", "high"))
+    return f"{percent(sign * level['slowdown'])} {'longer' if sign > 0 else 'less'} ({low:.1f} to {high:.1f})"
 
 
 def named(row: pd.Series) -> str:

@@ -93,8 +93,19 @@ def fewer_warps(levels: pd.DataFrame) -> str:
     )
 
 
+def in_graphs(kernels: pd.DataFrame) -> pd.Series:
+    """Rows of kernels within CUDA graphs: their times are the graph's."""
+    return kernels["graph_id"].notna()
+
+
+def are_graphs(kernels: pd.DataFrame) -> pd.Series:
+    """Rows of whole CUDA graphs."""
+    return (kernels["block_x"] == 0) & kernels["graph_kernels"].notna()
+
+
 def sentence(kernels: pd.DataFrame) -> str:
     """The last line of `occbench attach`, on the whole program."""
+    kernels = kernels[~are_graphs(kernels)]
     judged = kernels.loc[kernels["verdict"].isin(JUDGED), "gpu_time_share"].sum()
     needing = kernels[kernels["verdict"] == NEEDS]
     held = needing["gpu_time_share"].sum()
@@ -123,6 +134,7 @@ def sentence(kernels: pd.DataFrame) -> str:
 
 def summary(kernels: pd.DataFrame, processes: int) -> str:
     """'11,915 launches of 62 kernels in 1 process, 3.1 s of GPU time'"""
+    kernels = kernels[~in_graphs(kernels)]
     launches = int(kernels["launches"].sum())
     return (
         f"{counted(launches, 'launch')} of "
@@ -133,6 +145,10 @@ def summary(kernels: pd.DataFrame, processes: int) -> str:
 
 def left_alone(kernels: pd.DataFrame) -> pd.DataFrame:
     """By reason, the most GPU time first: why, kernels, share."""
-    alone = kernels[kernels["verdict"] == ALONE].groupby("why")["gpu_time_share"].agg(["size", "sum"])
+    alone = (
+        kernels[(kernels["verdict"] == ALONE) & ~in_graphs(kernels)]
+        .groupby("why")["gpu_time_share"]
+        .agg(["size", "sum"])
+    )
     found = alone.rename(columns=dict(size="kernels", sum="share")).reset_index()
     return found.sort_values("share", ascending=False, kind="stable")

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/attach_outputs.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "benchmarks/words.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_same(const fs::path& one, const fs::path& other) {
+  std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
+  using Bytes = std::istreambuf_iterator<char>;
+  return a && b && std::equal(Bytes(a), Bytes(), Bytes(b), Bytes());
+}
+
+/// The file, or its last bytes; nothing where it is empty.
+void show(std::ostream& out, const fs::path& path, std::optional<std::streamoff> most = {}) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in || in.tellg() <= 0) return;
+  in.seekg(most ? std::max<std::streamoff>(0, in.tellg() - std::streampos(*most)) : 0);
+  out << in.rdbuf() << std::flush;
+}
+
+}  // namespace
+
+SeenRun Outputs::run(ProgramRun what, const std::string& kind) {
+  const bool is_first = ++runs_ == 1;
+  const fs::path first = folder_ / "stdout", output = is_first ? first : folder_ / "stdout-now",
+                 errors = folder_ / "stderr-now";
+  what.output = output.string();
+  if (!is_first) what.errors = errors.string();
+  SeenRun now{.ended = run_attached(what)};
+  if (is_first) show(std::cout, first);
+  now.is_same_output = is_first || !now.is_well() || is_same(first, output);
+  if (now.is_well()) return now;
+  constexpr std::streamoff shown = 2'000;
+  if (!is_first) show(std::cerr, errors, shown);
+  std::cerr << "occbench: the program failed in run " << runs_ << ", " << kind << ": "
+            << (now.ended.why.empty() ? "exit code " + std::to_string(now.ended.code)
+                                      : printable(now.ended.why))
+            << '\n';
+  return now;
+}
+
+}  // namespace occbench::commands

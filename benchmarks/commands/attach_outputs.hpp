@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs of a program whose outputs are held against each other.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "benchmarks/commands/attach_program.hpp"
+
+namespace occbench::commands {
+
+struct SeenRun {
+  Ended ended;
+  bool is_same_output = true;  ///< as the first run's; a run that failed says nothing of it
+
+  [[nodiscard]] bool is_well() const { return ended.code == 0; }
+};
+
+class Outputs {
+ public:
+  /// Its files are in `folder`, which stays.
+  explicit Outputs(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// Runs it with an empty stdin. The first run's outputs are shown, and of a later one the end of stderr where
+  /// it fails, which is said: "in run 3, KIND".
+  SeenRun run(ProgramRun what, const std::string& kind);
+
+ private:
+  std::filesystem::path folder_;
+  int runs_ = 0;
+};
+
+}  // namespace occbench::commands

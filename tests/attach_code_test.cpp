@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels read their shared memory's size, by their machine code and text.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "harness/attach/machine_code.hpp"
+
+namespace occbench::attach {
+namespace {
+
+const std::vector<std::string> askers = {"asks", "asks_by_a_call", "asks_for_all", "fills"};
+
+std::string image(const std::string& name) {
+  std::ifstream file(OCCBENCH_IMAGES "/" + name, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(content.empty()) << name;
+  return content;
+}
+
+TEST(AttachCode, FindsThemInEveryKindOfImage) {
+  for (const char* name : {"attach_smem_size.cubin", "attach_smem_size.fatbin",
+                           "attach_smem_size-packed.fatbin", "attach_smem_size.ptx"}) {
+    const std::string content = image(name);
+    const SmemReaders found = smem_readers(content.c_str(), {});
+    EXPECT_EQ(found.kernels, askers) << name;
+    EXPECT_TRUE(found.is_whole) << name;
+  }
+}
+
+TEST(AttachCode, LooksAtTheCodeOfTheseDevicesAlone) {
+  const std::string content = image("attach_smem_size.fatbin");
+  EXPECT_EQ(smem_readers(content.c_str(), {9}).kernels, askers);
+  EXPECT_TRUE(smem_readers(content.c_str(), {7}).kernels.empty());
+}
+
+TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {
+  const std::string content = image("attach_smem_size.fatbin");
+  struct {
+    unsigned magic = 0x466243b1, version = 1;
+    const char* data;
+    void* unused = nullptr;
+  } const wrapper{.data = content.data()};
+  EXPECT_EQ(smem_readers(&wrapper, {}).kernels, askers);
+}
+
+TEST(AttachCode, SaysWhatItCannotRead) {
+  std::string content = image("attach_smem_size-packed.fatbin");
+  std::fill(content.begin() + 200, content.end(), 'x');
+  EXPECT_FALSE(smem_readers(content.c_str(), {}).is_whole);
+  EXPECT_FALSE(smem_readers("neither text nor code", {}).is_whole);
+}
+
+// As nvdisasm shows them.
+TEST(AttachCode, KnowsTheInstructions) {
+  struct {
+    const char* text;
+    std::uint64_t low, high;
+    int capability;
+    bool reads;
+  } const instructions[] = {
+      {"MOV R5, c[0x0][0x2c]", 0x00000b0000057a02, 0x000fe20000000f00, 80, true},
+      {"MOV R1, c[0x0][0x28]", 0x00000a0000017a02, 0x000fe40000000f00, 80, false},
+      {"S2R R5, SR_SMEMSZ", 0x0000000000057919, 0x000e220000003200, 80, true},
+      {"IADD3 R5, R5, -c[0x0][0x114], RZ", 0x8000450005057a10, 0x001fcc0007ffe0ff, 80, false},
+      {"LDC R5, c[0x0][0x2c]", 0x00000b00ff057b82, 0x000e620000000800, 90, true},
+      {"ULDC UR4, c[0x0][0x2c]", 0x00000b0000047ab9, 0x000fe20000000800, 90, true},
+      {"LDC R1, c[0x0][0x28]", 0x00000a00ff017b82, 0x000fe20000000800, 90, false},
+      {"S2UR UR4, SR_SMEMSZ", 0x00000000000479c3, 0x000e700000003200, 90, true},
+      {"LDC R1, c[0x0][0x37c]", 0x0000df00ff017b82, 0x000fe20000000800, 100, false},
+      {"LDC R5, c[0x0][R5+0x2ac]", 0x0000ab0005057b82, 0x000e620000000800, 100, true},
+      {"LDCU UR6, c[0x0][UR6+0x2ac]", 0x00005580060677ac, 0x000e220008000800, 100, true},
+      {"LDC R5, c[0x0][0x16c]", 0x00005b00ff057b82, 0x000e620000000800, 100, false},
+      {"MOV R5, c[0x0][0x2c], of an older device", 0x00000b0000057a02, 0x000fe20000000f00, 100, false},
+  };
+  for (const auto& i : instructions)
+    EXPECT_EQ(reads_smem_size(i.low, i.high, i.capability), i.reads) << i.text;
+}
+
+}  // namespace
+}  // namespace occbench::attach
