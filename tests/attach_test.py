@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import ClassVar
 
-from attached import FAKE, LINKED, OPENED, AttachCase
+from attached import FAKE, LINKED, OPENED, PROFILED, AttachCase, driver
 from command import OCCBENCH, ROOT, on_device, rows, validated
 
 
@@ -71,7 +71,13 @@ class Attach(AttachCase):
         arms = rows(self.folder / "r/arms.csv")
         self.assertEqual(
             [(a["arm"], a["blocks_per_sm"]) for a in arms],
-            [("untouched", "8"), ("pinned", "8"), ("lower", "6"), ("lower", "4"), ("lower", "2")],
+            [
+                ("untouched", "8"),
+                ("pinned", "8"),
+                ("lower", "6"),
+                ("lower", "4"),
+                ("lower", "2"),
+            ],
         )
         for arm in arms:
             self.assertGreaterEqual(int(arm["samples"]), 6)
@@ -87,7 +93,10 @@ class Attach(AttachCase):
         }
         for n, (name, (words, why)) in enumerate(cases.items()):
             with self.subTest(name):
-                self.assertEqual(self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode, 0)
+                self.assertEqual(
+                    self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode,
+                    0,
+                )
                 self.assertTrue(any(why in k["why"] for k in self.kernels(f"r{n}")))
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
@@ -99,7 +108,11 @@ class Attach(AttachCase):
         found = {r["register_cap"]: r for r in rows(self.folder / "r/registers.csv")}
         self.assertEqual(list(found), ["64", "40", "32"])  # 255 changes nothing
         # 2 blocks of 128 registers; 4, 6 and 8 with the caps.
-        for cap, blocks, time in (("64", "4", 2 / 4), ("40", "6", 2 / 6 * 1.48), ("32", "8", 2 / 8 * 1.64)):
+        for cap, blocks, time in (
+            ("64", "4", 2 / 4),
+            ("40", "6", 2 / 6 * 1.48),
+            ("32", "8", 2 / 8 * 1.64),
+        ):
             self.assertEqual(found[cap]["blocks_per_sm"], blocks)
             self.assertAlmostEqual(float(found[cap]["change"]), time - 1, delta=0.01)
         self.assertIn("caps_k: fastest with at most 32 registers, -58.", done.stderr)
@@ -112,7 +125,11 @@ class Attach(AttachCase):
     def test_no_cap_for_a_kernel_with_variables_or_without_ptx(self) -> None:
         for n, words in enumerate(("ptx caps_k 300 variable", "asked caps_k:128 300")):
             done = self.attach(f"--registers 64 -- {OPENED} {words}", output=f"r{n}")
-            self.assertEqual(self.kernels(f"r{n}")[0]["why"], "no PTX that a cap changes", done.stderr)
+            self.assertEqual(
+                self.kernels(f"r{n}")[0]["why"],
+                "no PTX that a cap changes",
+                done.stderr,
+            )
             self.assertIn("No kernel has PTX that a cap changes", done.stderr)
             self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
 
@@ -121,7 +138,10 @@ class Attach(AttachCase):
         graphs = {
             k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
         }
-        self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
+        self.assertEqual(
+            graphs,
+            {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")},
+        )
         self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
 
     def test_all_takes_grids_within_one_residency(self) -> None:
@@ -157,14 +177,25 @@ class Attach(AttachCase):
         launches = {kernel["range"]: kernel["launches"] for kernel in self.kernels()}
         many = "(more ranges than are told apart)"
         self.assertEqual(
-            launches, {"": "300", "step": "300", "forward": "300", "lib: solve": "600", many: "1"}
+            launches,
+            {
+                "": "300",
+                "step": "300",
+                "forward": "300",
+                "lib: solve": "600",
+                many: "1",
+            },
         )
         self.assertRegex(done.stderr, r"latency_k +lib: solve .* needs occupancy ")
         self.assertIn("By range, of GPU time: lib: solve 40.0 %, ", done.stderr)
         for n, (words, variables, said) in enumerate(
             [
                 ("--by-range", {}, "no kernel was launched within an NVTX range"),
-                ("--by-range", {"NVTX_INJECTION64_PATH": "/no/such.so"}, "names another tool already"),
+                (
+                    "--by-range",
+                    {"NVTX_INJECTION64_PATH": "/no/such.so"},
+                    "names another tool already",
+                ),
                 ("--observe", {}, ""),
             ]
         ):
@@ -190,7 +221,13 @@ class Attach(AttachCase):
         self.assertEqual(self.kernels("own")[0]["launches"], "10")
 
     def test_what_is_preloaded_stays(self) -> None:
-        done = self.attach("--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=f"{FAKE}/lib-13000/libcuda.so.1")
+        done = self.attach(
+            "--",
+            "sh",
+            "-c",
+            "echo $LD_PRELOAD",
+            LD_PRELOAD=f"{FAKE}/lib-13000/libcuda.so.1",
+        )
         self.assertRegex(done.stdout, r"^\S+/libcuda\.so\.1:\S+/liboccbench_attach\.so\n$")
 
     def test_words_of_the_program_may_be_any(self) -> None:
@@ -226,6 +263,171 @@ class Attach(AttachCase):
                 lengths = {len(row) for row in csv.reader(file)}
             self.assertEqual(len(lengths), 1, name)
         self.assertTrue(re.fullmatch(r"GPU-[0-9a-f-]{36}", str(self.env()["gpu"]["uuid"])))  # type: ignore[index]
+
+
+class Recorded(AttachCase):
+    """Times from CUPTI's records of the kernels: of a fake one over the fake driver."""
+
+    def recorded(
+        self, words: str, output: str = "r", timing: str = "activity", **variables: str
+    ) -> "subprocess.CompletedProcess[str]":
+        own = os.environ | driver()
+        own["LD_LIBRARY_PATH"] = f"{FAKE}/lib-cupti:{own['LD_LIBRARY_PATH']}"
+        done = self.attach(
+            f"--timing {timing} -- {words}",
+            output=output,
+            LD_LIBRARY_PATH=own["LD_LIBRARY_PATH"],
+            **variables,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("failed 0\n", done.stdout)
+        found = validated(self.folder / output)
+        self.assertEqual(found.returncode, 0, found.stdout)
+        return done
+
+    def process(self, output: str = "r") -> tuple[str, str]:
+        (process,) = self.env(output)["processes"]  # type: ignore[attr-defined]
+        return process["timing"], process["why_events"]
+
+    def timed_by(self, output: str = "r") -> dict[str, list[float]]:
+        """Times in microseconds."""
+        times: dict[str, list[float]] = {}
+        for launch in rows(self.folder / output / "launches.csv"):
+            times.setdefault(launch["timed_by"], []).append(1e6 * float(launch["time_s"]))
+        return times
+
+    def test_records_are_matched_to_launches(self) -> None:
+        """By events each reads a microsecond more here."""
+        for n, words in enumerate(
+            (
+                f"{OPENED} asked latency_k:40",
+                f"{OPENED} ex latency_k:40",
+                f"{LINKED} linked latency_k:40",
+            )
+        ):
+            done = self.recorded(f"{words} 3000", output=f"r{n}", FAKE_WALL="1")
+            self.assertIn("Timed by CUPTI's records: 1 process.", done.stderr)
+            self.assertEqual(self.process(f"r{n}"), ("activity", ""))
+            (kernel,) = self.kernels(f"r{n}")
+            self.assertEqual((kernel["verdict"], kernel["launches"]), ("needs occupancy", "3000"))
+            self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
+            self.assertEqual(list(self.timed_by(f"r{n}")), ["activity"])
+            expected = {
+                ("untouched", 6): 100,
+                ("pinned", 6): 100,
+                ("lower", 4): 150,
+                ("lower", 3): 200,
+            }
+            for launch in rows(self.folder / f"r{n}/launches.csv"):
+                time = expected.get((launch["arm"], int(launch["blocks_per_sm"])))
+                if time is not None:
+                    self.assertAlmostEqual(1e6 * float(launch["time_s"]), time, delta=0.1)
+
+    def test_of_a_short_program_all_comes_at_the_end(self) -> None:
+        for end in ("return", "_exit"):
+            self.attach_short(end)
+
+    def attach_short(self, end: str) -> None:
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        words = f"--timing activity -- {OPENED} asked flat_k 40 {end}"
+        self.attach(words, output=end, LD_LIBRARY_PATH=path)
+        self.assertEqual(
+            {by: len(times) for by, times in self.timed_by(end).items()},
+            {"activity": 40},
+        )
+
+    def test_events_are_the_default_and_take_no_cupti(self) -> None:
+        done = self.recorded(f"{OPENED} asked flat_k 500", timing="events")
+        self.assertEqual((self.process(), list(self.timed_by())), (("events", ""), ["events"]))
+        self.assertNotIn("Timed by", done.stderr)
+
+    def test_where_cupti_is_taken_events_are_used(self) -> None:
+        cases = {
+            "taken": (
+                "asked flat_k",
+                dict(FAKE_CUPTI="taken"),
+                "another tool (error 39)",
+            ),
+            "injected": (
+                "asked flat_k",
+                dict(CUDA_INJECTION64_PATH="/no/such.so"),
+                "an injected tool",
+            ),
+            "fork": ("asked flat_k", {}, "forked from a process that uses CUPTI"),
+        }
+        for name, (words, variables, why) in cases.items():
+            end = "fork" if name == "fork" else "return"
+            done = self.recorded(f"{OPENED} {words} 500 {end}", output=name, **variables)
+            self.assertIn(why, done.stderr)
+            self.assertIn("Timed by events: 1 process: ", done.stderr)
+            self.assertTrue(self.timed_by(name)["events"])
+        done = self.attach(
+            f"--timing activity -- {OPENED} asked flat_k 500",
+            output="none",
+            CUDA_HOME="/no",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.process("none")[0], "events")
+
+    def test_auto_leaves_a_program_that_has_loaded_cupti_alone(self) -> None:
+        self.recorded(f"{PROFILED} asked flat_k 500", timing="auto")
+        self.assertEqual(self.process()[0], "events")
+        self.assertIn("may use it", self.process()[1])
+        self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
+        self.assertEqual(self.process("free"), ("activity", ""))
+
+    def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
+        """Linked to CUPTI, or opening it: its count is that of a run without attach, and no buffer is strange."""
+        for n, program in enumerate((OPENED, PROFILED)):
+            for behaviour in ("", "late", "keeps"):
+                with self.subTest(program.name, behaviour=behaviour):
+                    to = f"r{n}{behaviour}"
+                    words = f"{program} asked latency_k:40 3000 profiles"
+                    done = self.recorded(words, output=to, FAKE_CUPTI=behaviour, FAKE_WALL="1")
+                    self.assertEqual(done.stdout, "profiled 3000\nfailed 0\n")
+                    self.assertIn("the program began to use CUPTI itself (cupti", done.stderr)
+                    times = self.timed_by(to)
+                    self.assertEqual(sorted(times), ["activity", "events"])
+                    (kernel,) = self.kernels(to)
+                    self.assertEqual(kernel["verdict"], "needs occupancy")
+                    self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
+
+    def test_what_counts_is_of_one_timing(self) -> None:
+        self.recorded(f"{OPENED} asked flat_k 20000 profiles")
+        drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
+        self.assertEqual(len(drawn), 1)
+
+    def test_overlap_is_that_of_the_kernels(self) -> None:
+        """Each tenth began while the one before it ran."""
+        self.recorded(f"{OPENED} asked flat_k 20000", FAKE_CUPTI="beside")
+        (kernel,) = self.kernels()
+        self.assertAlmostEqual(int(kernel["overlapped"]) / int(kernel["timed"]), 0.2, delta=0.05)
+        self.recorded(f"{OPENED} asked flat_k 20000 streams", output="streams")
+        (kernel,) = self.kernels("streams")
+        self.assertEqual(kernel["overlapped"], "0")
+
+    def test_graphs_are_timed_as_wholes_by_events(self) -> None:
+        self.recorded(f"{OPENED} asked flat_k 2000 graph")
+        graphs = {k["kernel"]: k for k in self.kernels() if "graph" in k["why"]}
+        self.assertEqual(float(graphs["(CUDA graph of 3 kernels)"]["time_mean_s"]), 500e-6)
+
+    def test_ends(self) -> None:
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        for end in (
+            "reset",
+            "contexts",
+            "release",
+            "unload",
+            "close",
+            "threads",
+            "crash",
+            "kill",
+            "exec",
+        ):
+            words = f"--timing activity -- {OPENED} asked flat_k 3000 {end}"
+            done = self.attach(words, output=end, LD_LIBRARY_PATH=path)
+            self.assertEqual(done.stdout.splitlines()[0], "failed 0", end)
+            self.assertTrue(self.launches(end) >= 3000, done.stderr)
 
 
 @on_device

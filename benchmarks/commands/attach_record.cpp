@@ -129,7 +129,7 @@ std::string arms_csv(const Collected& all) {
 void write_launches(const std::filesystem::path& path, const Collected& all) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
   std::string text = csv::format({"process", "kernel_id", "sequence", "thread", "arm", "blocks_per_sm",
-                                  "time_s", "warm_up", "overlapped", "drawn"});
+                                  "time_s", "timed_by", "warm_up", "overlapped", "drawn"});
   if (!create_file(path, text)) fail(path, "is there already");
   const Descriptor file = open_for_append(path);
   text.clear();
@@ -143,7 +143,8 @@ void write_launches(const std::filesystem::path& path, const Collected& all) {
     text += csv::format({all.processes[l.process].id, std::to_string(l.kernel),
                          std::to_string(l.launch.sequence), std::to_string(l.launch.thread), arm_name(arm),
                          std::to_string(blocks), seconds(static_cast<double>(l.launch.time_us)),
-                         flag(warm_up), flag(overlapped), flag(drawn)});
+                         flag(by_record) == "1" ? "activity" : "events", flag(warm_up), flag(overlapped),
+                         flag(drawn)});
     if (text.size() < chunk) continue;
     append_whole(file, text, path, "");
     text.clear();
@@ -184,7 +185,10 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"complaints", all.complaints}};
   for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu(device));
   for (const AttachedProcess& process : all.processes)
-    env["processes"].push_back({{"id", process.id}, {"command", process.command}});
+    env["processes"].push_back({{"id", process.id},
+                                {"command", process.command},
+                                {"timing", process.timing},
+                                {"why_events", process.why_events}});
   env.update(run);
   replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/attach/activity.hpp"
 #include "harness/attach/ptx.hpp"
 
 namespace occbench::attach {
@@ -20,11 +21,20 @@ namespace occbench::attach {
 namespace {
 
 constexpr unsigned whole_carveout = 100;    // percent of the L1's array, as shared memory
-constexpr std::size_t most_pending = 4096;  // launches whose time is awaited
 constexpr std::size_t poll_from = 16;       // times are read in batches
 constexpr std::uint64_t always_timed = 64;  // first launches of a signature
 constexpr std::uint64_t timed_one_in = 16;  // later, where nothing is asked any more
 constexpr double stuck_after_s = 5;         // a launch of the suspicious kind has not ended
+
+std::string own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string all{std::istreambuf_iterator<char>(file), {}};
+  std::replace(all.begin(), all.end(), '\0', ' ');
+  constexpr std::size_t room = 500;
+  return all.substr(0, room);
+}
+
+}  // namespace
 
 double now_s() {
   timespec t{};
@@ -37,16 +47,6 @@ std::uint16_t thread_number() {
   thread_local const auto number = static_cast<std::uint16_t>(next++);
   return number;
 }
-
-std::string own_command() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string all{std::istreambuf_iterator<char>(file), {}};
-  std::replace(all.begin(), all.end(), '\0', ' ');
-  constexpr std::size_t room = 500;
-  return all.substr(0, room);
-}
-
-}  // namespace
 
 Launches::Launches(Options options)
     : options_(std::move(options)),
@@ -119,6 +119,7 @@ void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& cont
 }
 
 bool Launches::begin(Ticket& t, Signature& s, Context& context) {
+  if (has_records_ && s.alone != Alone::graph) return begin_recorded(t);
   if (others_pending(t.stream)) poll();
   t.flags =
       static_cast<std::uint8_t>((t.draw.is_warm_up ? warm_up : 0) |
@@ -163,11 +164,13 @@ Ticket Launches::before(const Request& request) noexcept try {
     if (is_captured) ++count->captured;
   }
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
+  if (!is_timing_chosen_) choose_timing();
   if (options_.apply) {
     apply(t, s, handle);
     return t;
   }
   if (pending_.size() >= poll_from) poll();
+  if (has_records_ || !awaited_.empty()) poll_records(false);
   const bool is_asked =
       t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
   const bool has_room = pending_.size() < most_pending;
@@ -221,6 +224,7 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
       t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
   if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
+  if ((t.flags & by_record) != 0) return await_record(t, result);
   if (t.start == nullptr) return;
   if (!is_recorded) {
     if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
@@ -249,15 +253,19 @@ void Launches::poll() {
       if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
       continue;
     }
-    const double time_us = 1e3 * static_cast<double>(milliseconds);
-    if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
-    journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
-                  .arm = static_cast<std::uint8_t>(t.draw.arm),
-                  .flags = t.flags,
-                  .thread = done.thread,
-                  .time_us = static_cast<float>(time_us),
-                  .sequence = static_cast<std::uint32_t>(t.sequence)});
+    timed(done, 1e3 * static_cast<double>(milliseconds));
   }
+}
+
+void Launches::timed(const Pending& done, double time_us) {
+  const Ticket& t = done.ticket;
+  if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
+  journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
+                .arm = static_cast<std::uint8_t>(t.draw.arm),
+                .flags = t.flags,
+                .thread = done.thread,
+                .time_us = static_cast<float>(time_us),
+                .sequence = static_cast<std::uint32_t>(t.sequence)});
 }
 
 void Launches::loaded(const void* image) noexcept try {
@@ -297,6 +305,11 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
       const Ticket& t = p.ticket;
       if (t.context == &context && t.signature->schedule)
         t.signature->schedule->refuse(t.draw, budget_, false);
+      return t.context == &context;
+    });
+    std::erase_if(awaited_, [&](const auto& entry) {
+      const Ticket& t = entry.second.ticket;
+      if (t.context == &context) no_record(t);
       return t.context == &context;
     });
     signatures_.forget_context(context);
@@ -358,6 +371,8 @@ void Launches::look_for_stuck() noexcept try {
 
 void Launches::end() noexcept {
   drain();
+  if (const std::uint64_t lost = activity::dropped(); lost > 0)
+    journal_.line({"note", std::to_string(lost) + " of CUPTI's records had no room"});
   if (watchdog_ && getpid() == process_) watchdog_->end();
 }
 
@@ -367,6 +382,7 @@ void Launches::drain() noexcept try {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   poll();
+  if (has_records_ || !awaited_.empty()) poll_records(true);
 } catch (...) {
 }
 

@@ -7,17 +7,25 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 
 #include "harness/attach/driver.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
+#include "harness/attach/overlap.hpp"
 #include "harness/attach/schedule.hpp"
 #include "harness/attach/signatures.hpp"
 #include "harness/attach/watchdog.hpp"
 
 namespace occbench::attach {
+
+constexpr std::size_t most_pending = 4096;  ///< launches whose time is awaited
+
+[[nodiscard]] double now_s();
+/// Of the calling thread, from 0.
+[[nodiscard]] std::uint16_t thread_number();
 
 /// One launch on its way.
 struct Ticket {
@@ -77,6 +85,15 @@ class Launches {
   /// Sets its flags, and records its first event; false where it is not to be timed.
   bool begin(Ticket& ticket, Signature& signature, Context& context);
   void poll();
+  void timed(const Pending& pending, double time_us);
+  // By CUPTI's records (recorded.cpp).
+  void choose_timing();
+  /// As begin(): the ticket's time will be that of its kernel's record.
+  bool begin_recorded(Ticket& ticket);
+  void await_record(Ticket& ticket, CUresult result);
+  void poll_records(bool is_last);
+  void take_records(const std::vector<Ran>& records);
+  void no_record(const Ticket& ticket);
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
   /// Names a changed launch that has not ended for long, in a file of the folder.
@@ -93,6 +110,11 @@ class Launches {
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;
+  bool is_timing_chosen_ = false, has_records_ = false;
+  std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
+  Overlaps overlaps_;
+  double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
+  std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
   Signatures signatures_;
   std::uint64_t running_ = 0;  ///< the launch that the watchdog saw running, and since when
   double running_since_s_ = 0;

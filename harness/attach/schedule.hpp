@@ -60,6 +60,8 @@ class Schedule {
   /// The draw was not followed: the arm is due again. With `never`, it is no arm any more.
   void refuse(const Draw& draw, Budget& budget, bool never);
   void timed(const Draw& draw, double time_us, Budget& budget);
+  /// Times were of another kind until now: all begins anew, but for arms that are none any more.
+  void restart();
   /// Whether each arm is known, or cannot be.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] double natural_us() const { return natural_us_; }
@@ -67,7 +69,7 @@ class Schedule {
  private:
   struct Arm {
     double warps = 1;
-    bool is_open = true;
+    bool is_open = true, is_possible = true;
     std::size_t looked_at = 0;
     std::vector<double> times;
   };
