@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from statistics import median
 from typing import ClassVar
 
 from attached import FAKE, LINKED, OPENED, PROFILED, AttachCase, driver
@@ -71,13 +72,7 @@ class Attach(AttachCase):
         arms = rows(self.folder / "r/arms.csv")
         self.assertEqual(
             [(a["arm"], a["blocks_per_sm"]) for a in arms],
-            [
-                ("untouched", "8"),
-                ("pinned", "8"),
-                ("lower", "6"),
-                ("lower", "4"),
-                ("lower", "2"),
-            ],
+            [("untouched", "8"), ("pinned", "8"), ("lower", "6"), ("lower", "4"), ("lower", "2")],
         )
         for arm in arms:
             self.assertGreaterEqual(int(arm["samples"]), 6)
@@ -93,10 +88,7 @@ class Attach(AttachCase):
         }
         for n, (name, (words, why)) in enumerate(cases.items()):
             with self.subTest(name):
-                self.assertEqual(
-                    self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode,
-                    0,
-                )
+                self.assertEqual(self.attach(f"-- {OPENED} asked {words}", output=f"r{n}").returncode, 0)
                 self.assertTrue(any(why in k["why"] for k in self.kernels(f"r{n}")))
         self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
@@ -108,11 +100,7 @@ class Attach(AttachCase):
         found = {r["register_cap"]: r for r in rows(self.folder / "r/registers.csv")}
         self.assertEqual(list(found), ["64", "40", "32"])  # 255 changes nothing
         # 2 blocks of 128 registers; 4, 6 and 8 with the caps.
-        for cap, blocks, time in (
-            ("64", "4", 2 / 4),
-            ("40", "6", 2 / 6 * 1.48),
-            ("32", "8", 2 / 8 * 1.64),
-        ):
+        for cap, blocks, time in (("64", "4", 2 / 4), ("40", "6", 2 / 6 * 1.48), ("32", "8", 2 / 8 * 1.64)):
             self.assertEqual(found[cap]["blocks_per_sm"], blocks)
             self.assertAlmostEqual(float(found[cap]["change"]), time - 1, delta=0.01)
         self.assertIn("caps_k: fastest with at most 32 registers, -58.", done.stderr)
@@ -125,11 +113,7 @@ class Attach(AttachCase):
     def test_no_cap_for_a_kernel_with_variables_or_without_ptx(self) -> None:
         for n, words in enumerate(("ptx caps_k 300 variable", "asked caps_k:128 300")):
             done = self.attach(f"--registers 64 -- {OPENED} {words}", output=f"r{n}")
-            self.assertEqual(
-                self.kernels(f"r{n}")[0]["why"],
-                "no PTX that a cap changes",
-                done.stderr,
-            )
+            self.assertEqual(self.kernels(f"r{n}")[0]["why"], "no PTX that a cap changes", done.stderr)
             self.assertIn("No kernel has PTX that a cap changes", done.stderr)
             self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
 
@@ -138,10 +122,7 @@ class Attach(AttachCase):
         graphs = {
             k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
         }
-        self.assertEqual(
-            graphs,
-            {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")},
-        )
+        self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
         self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
 
     def test_all_takes_grids_within_one_residency(self) -> None:
@@ -177,25 +158,14 @@ class Attach(AttachCase):
         launches = {kernel["range"]: kernel["launches"] for kernel in self.kernels()}
         many = "(more ranges than are told apart)"
         self.assertEqual(
-            launches,
-            {
-                "": "300",
-                "step": "300",
-                "forward": "300",
-                "lib: solve": "600",
-                many: "1",
-            },
+            launches, {"": "300", "step": "300", "forward": "300", "lib: solve": "600", many: "1"}
         )
         self.assertRegex(done.stderr, r"latency_k +lib: solve .* needs occupancy ")
         self.assertIn("By range, of GPU time: lib: solve 40.0 %, ", done.stderr)
         for n, (words, variables, said) in enumerate(
             [
                 ("--by-range", {}, "no kernel was launched within an NVTX range"),
-                (
-                    "--by-range",
-                    {"NVTX_INJECTION64_PATH": "/no/such.so"},
-                    "names another tool already",
-                ),
+                ("--by-range", {"NVTX_INJECTION64_PATH": "/no/such.so"}, "names another tool already"),
                 ("--observe", {}, ""),
             ]
         ):
@@ -221,13 +191,7 @@ class Attach(AttachCase):
         self.assertEqual(self.kernels("own")[0]["launches"], "10")
 
     def test_what_is_preloaded_stays(self) -> None:
-        done = self.attach(
-            "--",
-            "sh",
-            "-c",
-            "echo $LD_PRELOAD",
-            LD_PRELOAD=f"{FAKE}/lib-13000/libcuda.so.1",
-        )
+        done = self.attach("--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=f"{FAKE}/lib-13000/libcuda.so.1")
         self.assertRegex(done.stdout, r"^\S+/libcuda\.so\.1:\S+/liboccbench_attach\.so\n$")
 
     def test_words_of_the_program_may_be_any(self) -> None:
@@ -377,7 +341,7 @@ class Recorded(AttachCase):
         self.assertEqual(self.process("free"), ("activity", ""))
 
     def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
-        """Linked to CUPTI, or opening it: its count is that of a run without attach, and no buffer is strange."""
+        """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""
         for n, program in enumerate((OPENED, PROFILED)):
             for behaviour in ("", "late", "keeps"):
                 with self.subTest(program.name, behaviour=behaviour):
@@ -444,8 +408,36 @@ class OnDevice(unittest.TestCase):
         "two_kinds": "unknown",
     }
 
+    PLANTED = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+
+    def test_events_and_records_agree(self) -> None:
+        """Events read a few microseconds more, and nothing runs beside a kernel on its one stream."""
+        medians: dict[str, dict[str, float]] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for timing in ("events", "activity"):
+                words = ["attach", "--observe", "--timing", timing, "--output", f"{folder}/{timing}", "--"]
+                done = subprocess.run(
+                    [str(OCCBENCH), *words, self.PLANTED, "400"], text=True, capture_output=True, timeout=300
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if "neither on the library path" in done.stderr:
+                    self.skipTest("no CUPTI")
+                names = {k["kernel_id"]: k["kernel"] for k in rows(Path(folder, timing, "kernels.csv"))}
+                times: dict[str, list[float]] = {}
+                for launch in rows(Path(folder, timing, "launches.csv")):
+                    self.assertEqual((launch["timed_by"], launch["overlapped"]), (timing, "0"))
+                    if launch["warm_up"] == "0":
+                        times.setdefault(names[launch["kernel_id"]], []).append(1e6 * float(launch["time_s"]))
+                medians[timing] = {name: median(all_times) for name, all_times in times.items()}
+        self.assertEqual(set(medians["events"]), set(medians["activity"]))
+        for name, by_events in medians["events"].items():
+            if "two_kinds" not in name:
+                more = by_events - medians["activity"][name]
+                self.assertLess(more, 6 + 0.01 * by_events, name)
+                self.assertGreater(more, 0.5 - 0.01 * by_events, name)
+
     def test_planted_kernels(self) -> None:
-        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+        planted = self.PLANTED
 
         def run(*before: str) -> str:
             words = [*before, planted, "400"]
