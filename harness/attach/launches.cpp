@@ -119,7 +119,7 @@ void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& cont
 }
 
 bool Launches::begin(Ticket& t, Signature& s, Context& context) {
-  if (has_records_ && s.alone != Alone::graph) return begin_recorded(t);
+  if (has_records_ && !t.is_graph) return begin_recorded(t);
   if (others_pending(t.stream)) poll();
   t.flags =
       static_cast<std::uint8_t>((t.draw.is_warm_up ? warm_up : 0) |
@@ -145,6 +145,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
   if (!is_usable_ || getpid() != process_) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
+  t.is_graph = request.graph != nullptr;
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return t;
   t.stream = request.config.hStream != nullptr ? request.config.hStream

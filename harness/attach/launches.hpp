@@ -37,6 +37,7 @@ struct Ticket {
   bool is_pinned = true;  ///< the changed launch's carve-out
   CUstream stream = nullptr;
   CUevent start = nullptr, stop = nullptr;
+  bool is_graph = false;  ///< of a CUDA graph, which events time as a whole
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
 };
