@@ -10,10 +10,9 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from statistics import median
 from typing import ClassVar
 
-from attached import FAKE, LINKED, OPENED, PROFILED, AttachCase, driver
+from attached import FAKE, LINKED, OPENED, AttachCase
 from command import OCCBENCH, ROOT, on_device, rows, validated
 
 
@@ -229,171 +228,6 @@ class Attach(AttachCase):
         self.assertTrue(re.fullmatch(r"GPU-[0-9a-f-]{36}", str(self.env()["gpu"]["uuid"])))  # type: ignore[index]
 
 
-class Recorded(AttachCase):
-    """Times from CUPTI's records of the kernels: of a fake one over the fake driver."""
-
-    def recorded(
-        self, words: str, output: str = "r", timing: str = "activity", **variables: str
-    ) -> "subprocess.CompletedProcess[str]":
-        own = os.environ | driver()
-        own["LD_LIBRARY_PATH"] = f"{FAKE}/lib-cupti:{own['LD_LIBRARY_PATH']}"
-        done = self.attach(
-            f"--timing {timing} -- {words}",
-            output=output,
-            LD_LIBRARY_PATH=own["LD_LIBRARY_PATH"],
-            **variables,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("failed 0\n", done.stdout)
-        found = validated(self.folder / output)
-        self.assertEqual(found.returncode, 0, found.stdout)
-        return done
-
-    def process(self, output: str = "r") -> tuple[str, str]:
-        (process,) = self.env(output)["processes"]  # type: ignore[attr-defined]
-        return process["timing"], process["why_events"]
-
-    def timed_by(self, output: str = "r") -> dict[str, list[float]]:
-        """Times in microseconds."""
-        times: dict[str, list[float]] = {}
-        for launch in rows(self.folder / output / "launches.csv"):
-            times.setdefault(launch["timed_by"], []).append(1e6 * float(launch["time_s"]))
-        return times
-
-    def test_records_are_matched_to_launches(self) -> None:
-        """By events each reads a microsecond more here."""
-        for n, words in enumerate(
-            (
-                f"{OPENED} asked latency_k:40",
-                f"{OPENED} ex latency_k:40",
-                f"{LINKED} linked latency_k:40",
-            )
-        ):
-            done = self.recorded(f"{words} 3000", output=f"r{n}", FAKE_WALL="1")
-            self.assertIn("Timed by CUPTI's records: 1 process.", done.stderr)
-            self.assertEqual(self.process(f"r{n}"), ("activity", ""))
-            (kernel,) = self.kernels(f"r{n}")
-            self.assertEqual((kernel["verdict"], kernel["launches"]), ("needs occupancy", "3000"))
-            self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
-            self.assertEqual(list(self.timed_by(f"r{n}")), ["activity"])
-            expected = {
-                ("untouched", 6): 100,
-                ("pinned", 6): 100,
-                ("lower", 4): 150,
-                ("lower", 3): 200,
-            }
-            for launch in rows(self.folder / f"r{n}/launches.csv"):
-                time = expected.get((launch["arm"], int(launch["blocks_per_sm"])))
-                if time is not None:
-                    self.assertAlmostEqual(1e6 * float(launch["time_s"]), time, delta=0.1)
-
-    def test_of_a_short_program_all_comes_at_the_end(self) -> None:
-        for end in ("return", "_exit"):
-            self.attach_short(end)
-
-    def attach_short(self, end: str) -> None:
-        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
-        words = f"--timing activity -- {OPENED} asked flat_k 40 {end}"
-        self.attach(words, output=end, LD_LIBRARY_PATH=path)
-        self.assertEqual(
-            {by: len(times) for by, times in self.timed_by(end).items()},
-            {"activity": 40},
-        )
-
-    def test_events_are_the_default_and_take_no_cupti(self) -> None:
-        done = self.recorded(f"{OPENED} asked flat_k 500", timing="events")
-        self.assertEqual((self.process(), list(self.timed_by())), (("events", ""), ["events"]))
-        self.assertNotIn("Timed by", done.stderr)
-
-    def test_where_cupti_is_taken_events_are_used(self) -> None:
-        cases = {
-            "taken": (
-                "asked flat_k",
-                dict(FAKE_CUPTI="taken"),
-                "another tool (error 39)",
-            ),
-            "injected": (
-                "asked flat_k",
-                dict(CUDA_INJECTION64_PATH="/no/such.so"),
-                "an injected tool",
-            ),
-            "fork": ("asked flat_k", {}, "forked from a process that uses CUPTI"),
-        }
-        for name, (words, variables, why) in cases.items():
-            end = "fork" if name == "fork" else "return"
-            done = self.recorded(f"{OPENED} {words} 500 {end}", output=name, **variables)
-            self.assertIn(why, done.stderr)
-            self.assertIn("Timed by events: 1 process: ", done.stderr)
-            self.assertTrue(self.timed_by(name)["events"])
-        done = self.attach(
-            f"--timing activity -- {OPENED} asked flat_k 500",
-            output="none",
-            CUDA_HOME="/no",
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.process("none")[0], "events")
-
-    def test_auto_leaves_a_program_that_has_loaded_cupti_alone(self) -> None:
-        self.recorded(f"{PROFILED} asked flat_k 500", timing="auto")
-        self.assertEqual(self.process()[0], "events")
-        self.assertIn("may use it", self.process()[1])
-        self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
-        self.assertEqual(self.process("free"), ("activity", ""))
-
-    def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
-        """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""
-        for n, program in enumerate((OPENED, PROFILED)):
-            for behaviour in ("", "late", "keeps"):
-                with self.subTest(program.name, behaviour=behaviour):
-                    to = f"r{n}{behaviour}"
-                    words = f"{program} asked latency_k:40 3000 profiles"
-                    done = self.recorded(words, output=to, FAKE_CUPTI=behaviour, FAKE_WALL="1")
-                    self.assertEqual(done.stdout, "profiled 3000\nfailed 0\n")
-                    self.assertIn("the program began to use CUPTI itself (cupti", done.stderr)
-                    times = self.timed_by(to)
-                    self.assertEqual(sorted(times), ["activity", "events"])
-                    (kernel,) = self.kernels(to)
-                    self.assertEqual(kernel["verdict"], "needs occupancy")
-                    self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
-
-    def test_what_counts_is_of_one_timing(self) -> None:
-        self.recorded(f"{OPENED} asked flat_k 20000 profiles")
-        drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
-        self.assertEqual(len(drawn), 1)
-
-    def test_overlap_is_that_of_the_kernels(self) -> None:
-        """Each tenth began while the one before it ran."""
-        self.recorded(f"{OPENED} asked flat_k 20000", FAKE_CUPTI="beside")
-        (kernel,) = self.kernels()
-        self.assertAlmostEqual(int(kernel["overlapped"]) / int(kernel["timed"]), 0.2, delta=0.05)
-        self.recorded(f"{OPENED} asked flat_k 20000 streams", output="streams")
-        (kernel,) = self.kernels("streams")
-        self.assertEqual(kernel["overlapped"], "0")
-
-    def test_graphs_are_timed_as_wholes_by_events(self) -> None:
-        self.recorded(f"{OPENED} asked flat_k 2000 graph")
-        graphs = {k["kernel"]: k for k in self.kernels() if "graph" in k["why"]}
-        self.assertEqual(float(graphs["(CUDA graph of 3 kernels)"]["time_mean_s"]), 500e-6)
-
-    def test_ends(self) -> None:
-        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
-        for end in (
-            "reset",
-            "contexts",
-            "release",
-            "unload",
-            "close",
-            "threads",
-            "crash",
-            "kill",
-            "exec",
-        ):
-            words = f"--timing activity -- {OPENED} asked flat_k 3000 {end}"
-            done = self.attach(words, output=end, LD_LIBRARY_PATH=path)
-            self.assertEqual(done.stdout.splitlines()[0], "failed 0", end)
-            self.assertTrue(self.launches(end) >= 3000, done.stderr)
-
-
 @on_device
 class OnDevice(unittest.TestCase):
     """A program of kernels that were made for their verdict. PLANTED names it."""
@@ -408,36 +242,8 @@ class OnDevice(unittest.TestCase):
         "two_kinds": "unknown",
     }
 
-    PLANTED = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
-
-    def test_events_and_records_agree(self) -> None:
-        """Events read a few microseconds more, and nothing runs beside a kernel on its one stream."""
-        medians: dict[str, dict[str, float]] = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for timing in ("events", "activity"):
-                words = ["attach", "--observe", "--timing", timing, "--output", f"{folder}/{timing}", "--"]
-                done = subprocess.run(
-                    [str(OCCBENCH), *words, self.PLANTED, "400"], text=True, capture_output=True, timeout=300
-                )
-                self.assertEqual(done.returncode, 0, done.stderr)
-                if "neither on the library path" in done.stderr:
-                    self.skipTest("no CUPTI")
-                names = {k["kernel_id"]: k["kernel"] for k in rows(Path(folder, timing, "kernels.csv"))}
-                times: dict[str, list[float]] = {}
-                for launch in rows(Path(folder, timing, "launches.csv")):
-                    self.assertEqual((launch["timed_by"], launch["overlapped"]), (timing, "0"))
-                    if launch["warm_up"] == "0":
-                        times.setdefault(names[launch["kernel_id"]], []).append(1e6 * float(launch["time_s"]))
-                medians[timing] = {name: median(all_times) for name, all_times in times.items()}
-        self.assertEqual(set(medians["events"]), set(medians["activity"]))
-        for name, by_events in medians["events"].items():
-            if "two_kinds" not in name:
-                more = by_events - medians["activity"][name]
-                self.assertLess(more, 6 + 0.01 * by_events, name)
-                self.assertGreater(more, 0.5 - 0.01 * by_events, name)
-
     def test_planted_kernels(self) -> None:
-        planted = self.PLANTED
+        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
 
         def run(*before: str) -> str:
             words = [*before, planted, "400"]

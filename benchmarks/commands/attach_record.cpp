@@ -129,7 +129,7 @@ std::string arms_csv(const Collected& all) {
 void write_launches(const std::filesystem::path& path, const Collected& all) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
   std::string text = csv::format({"process", "kernel_id", "sequence", "thread", "arm", "blocks_per_sm",
-                                  "time_s", "timed_by", "warm_up", "overlapped", "drawn"});
+                                  "time_s", "warm_up", "overlapped", "drawn", "timed_by"});
   if (!create_file(path, text)) fail(path, "is there already");
   const Descriptor file = open_for_append(path);
   text.clear();
@@ -140,11 +140,11 @@ void write_launches(const std::filesystem::path& path, const Collected& all) {
     const int blocks =
         arm >= first_level && found != k.arms.end() ? found->second.blocks_per_sm : k.blocks_per_sm;
     const auto flag = [&](Flag f) { return std::string((l.launch.flags & f) != 0 ? "1" : "0"); };
-    text += csv::format({all.processes[l.process].id, std::to_string(l.kernel),
-                         std::to_string(l.launch.sequence), std::to_string(l.launch.thread), arm_name(arm),
-                         std::to_string(blocks), seconds(static_cast<double>(l.launch.time_us)),
-                         flag(by_record) == "1" ? "activity" : "events", flag(warm_up), flag(overlapped),
-                         flag(drawn)});
+    text +=
+        csv::format({all.processes[l.process].id, std::to_string(l.kernel), std::to_string(l.launch.sequence),
+                     std::to_string(l.launch.thread), arm_name(arm), std::to_string(blocks),
+                     seconds(static_cast<double>(l.launch.time_us)), flag(warm_up), flag(overlapped),
+                     flag(drawn), (l.launch.flags & by_record) != 0 ? "activity" : "events"});
     if (text.size() < chunk) continue;
     append_whole(file, text, path, "");
     text.clear();

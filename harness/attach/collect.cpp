@@ -70,7 +70,6 @@ class Reader {
     }
     all_.kernels = std::move(sorted);
     for (TimedLaunch& launch : all_.launches) launch.kernel = row[place[launch.kernel]];
-    keep_one_timing();
     return std::move(all_);
   }
 
@@ -124,31 +123,6 @@ class Reader {
       all.blocks_per_sm = arm.blocks_per_sm;
       all.added_smem_bytes = arm.added_smem_bytes;
       all.times_us.insert(all.times_us.end(), arm.times_us.begin(), arm.times_us.end());
-    }
-  }
-
-  /// Events read microseconds more than CUPTI's records. Where a kernel has both, only those count of which
-  /// it has more.
-  void keep_one_timing() {
-    std::vector<bool> is_mixed;
-    for (Kernel& k : all_.kernels) {
-      is_mixed.push_back(k.by_record > 0 && k.by_record < k.timed && k.versions.empty());
-      if (!is_mixed.back()) continue;
-      k.untouched_us = 0;
-      k.untouched_timed = 0;
-      for (auto& [number, arm] : k.arms) arm.times_us.clear();
-    }
-    for (TimedLaunch& l : all_.launches) {
-      Kernel& k = all_.kernels[l.kernel];
-      if (!is_mixed[l.kernel]) continue;
-      const bool is_kept = ((l.launch.flags & by_record) != 0) == (2 * k.by_record >= k.timed);
-      if (!is_kept) l.launch.flags &= static_cast<std::uint8_t>(~drawn);
-      const auto time_us = static_cast<double>(l.launch.time_us);
-      if (is_kept && l.launch.arm == untouched && (l.launch.flags & warm_up) == 0) {
-        k.untouched_us += time_us;
-        ++k.untouched_timed;
-      }
-      if ((l.launch.flags & (drawn | overlapped)) == drawn) k.arms[l.launch.arm].times_us.push_back(time_us);
     }
   }
 
@@ -344,6 +318,31 @@ class Reader {
   std::map<int, std::size_t> devices_;
 };
 
+/// Events read microseconds more than CUPTI's records. Where a kernel has both, only those count of which
+/// it has more.
+void keep_one_timing(Collected& all) {
+  std::vector<bool> is_mixed;
+  for (Kernel& k : all.kernels) {
+    is_mixed.push_back(k.by_record > 0 && k.by_record < k.timed && k.versions.empty());
+    if (!is_mixed.back()) continue;
+    k.untouched_us = 0;
+    k.untouched_timed = 0;
+    for (auto& [number, arm] : k.arms) arm.times_us.clear();
+  }
+  for (TimedLaunch& l : all.launches) {
+    Kernel& k = all.kernels[l.kernel];
+    if (!is_mixed[l.kernel]) continue;
+    const bool is_kept = ((l.launch.flags & by_record) != 0) == (2 * k.by_record >= k.timed);
+    if (!is_kept) l.launch.flags &= static_cast<std::uint8_t>(~drawn);
+    const auto time_us = static_cast<double>(l.launch.time_us);
+    if (is_kept && l.launch.arm == untouched && (l.launch.flags & warm_up) == 0) {
+      k.untouched_us += time_us;
+      ++k.untouched_timed;
+    }
+    if ((l.launch.flags & (drawn | overlapped)) == drawn) k.arms[l.launch.arm].times_us.push_back(time_us);
+  }
+}
+
 }  // namespace
 
 double Collected::total_us() const {
@@ -367,7 +366,9 @@ Collected collect(const std::filesystem::path& folder) {
     } catch (const UserError& error) {
       reader.complain(error.what());
     }
-  return reader.take();
+  Collected all = reader.take();
+  keep_one_timing(all);
+  return all;
 }
 
 }  // namespace occbench::attach

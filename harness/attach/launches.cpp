@@ -166,12 +166,12 @@ Ticket Launches::before(const Request& request) noexcept try {
   }
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
   if (!is_timing_chosen_) choose_timing();
+  if (has_records_ || !awaited_.empty()) poll_records(false);
   if (options_.apply) {
     apply(t, s, handle);
     return t;
   }
   if (pending_.size() >= poll_from) poll();
-  if (has_records_ || !awaited_.empty()) poll_records(false);
   const bool is_asked =
       t.sequence >= options_.after && (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
   const bool has_room = pending_.size() < most_pending;
@@ -302,15 +302,11 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
   const std::lock_guard lock(mutex_);
   for (Context& context : signatures_.contexts()) {
     if (context.handle == nullptr || !is_meant(context)) continue;
+    forget_records(context);
     std::erase_if(pending_, [&](const Pending& p) {
       const Ticket& t = p.ticket;
       if (t.context == &context && t.signature->schedule)
         t.signature->schedule->refuse(t.draw, budget_, false);
-      return t.context == &context;
-    });
-    std::erase_if(awaited_, [&](const auto& entry) {
-      const Ticket& t = entry.second.ticket;
-      if (t.context == &context) no_record(t);
       return t.context == &context;
     });
     signatures_.forget_context(context);

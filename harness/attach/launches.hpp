@@ -95,6 +95,7 @@ class Launches {
   void poll_records(bool is_last);
   void take_records(const std::vector<Ran>& records);
   void no_record(const Ticket& ticket);
+  void forget_records(const Context& context);
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
   /// Names a changed launch that has not ended for long, in a file of the folder.

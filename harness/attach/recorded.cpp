@@ -41,6 +41,14 @@ void Launches::no_record(const Ticket& t) {
   if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
 }
 
+void Launches::forget_records(const Context& context) {
+  std::erase_if(awaited_, [&](const auto& entry) {
+    const Ticket& t = entry.second.ticket;
+    if (t.context == &context) no_record(t);
+    return t.context == &context;
+  });
+}
+
 void Launches::await_record(Ticket& t, CUresult result) {
   const std::uint32_t call = activity::correlation();
   if (result != CUDA_SUCCESS || call == 0) return no_record(t);

@@ -23,7 +23,7 @@ Schedule::Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<d
 
 void Schedule::take_versions() {
   has_versions_ = true;
-  arms_[pinned].is_open = arms_[pinned].is_possible = false;
+  arms_[pinned].is_open = false;
 }
 
 std::uint64_t Schedule::random() {  // SplitMix64
@@ -53,7 +53,7 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) refill();
   if (due_.empty()) return {};
   const int arm = due_.back();
-  const auto& [warps, is_open, is_possible, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
+  const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
   const double reserved = has_versions_ && arm != untouched && !times.empty()
                               ? std::max(0.0, times.back() - natural_us_)
                           : warps < 1 ? natural_us_ * (1 / warps - 1)
@@ -67,8 +67,8 @@ void Schedule::refuse(const Draw& draw, Budget& budget, bool never) {
   if (!draw.of_block) return;
   budget.spend(draw.reserved_us, 0);
   if (never) {
-    Arm& arm = arms_[static_cast<std::size_t>(draw.arm)];
-    arm.is_open = arm.is_possible = false;
+    arms_[static_cast<std::size_t>(draw.arm)].is_open = false;
+    refused_.push_back(draw.arm);
     std::erase(due_, draw.arm);
   } else {
     due_.push_back(draw.arm);
@@ -95,8 +95,8 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
 }
 
 void Schedule::restart() {
-  for (Arm& arm : arms_)
-    arm = {.warps = arm.warps, .is_open = arm.is_possible, .is_possible = arm.is_possible};
+  for (Arm& arm : arms_) arm = {.warps = arm.warps};
+  for (const int arm : refused_) arms_[static_cast<std::size_t>(arm)].is_open = false;
   due_.clear();
   seen_ = 0;
   natural_us_ = 0;

@@ -69,7 +69,7 @@ class Schedule {
  private:
   struct Arm {
     double warps = 1;
-    bool is_open = true, is_possible = true;
+    bool is_open = true;
     std::size_t looked_at = 0;
     std::vector<double> times;
   };
@@ -79,7 +79,8 @@ class Schedule {
   Plan plan_;
   std::uint64_t state_;
   std::vector<Arm> arms_;
-  std::vector<int> due_;  ///< the last comes next
+  std::vector<int> due_;      ///< the last comes next
+  std::vector<int> refused_;  ///< arms that are none any more
   int seen_ = 0;
   bool has_versions_ = false;
   double natural_us_ = 0;  ///< mean of untouched launches, the last counted most

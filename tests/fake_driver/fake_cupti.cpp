@@ -49,8 +49,8 @@ void hand_over() {
   completed(nullptr, 0, full, room, used);
 }
 
-/// The driver launches: before (end_us < 0), and with the times of each kernel.
-void trace(std::uint32_t call, double start_us, double end_us, std::uint64_t graph_node) {
+/// The driver launches: before (end_us < 0), and with the times of its kernel.
+void trace(std::uint32_t call, double start_us, double end_us) {
   const std::lock_guard lock(mutex);
   if (end_us < 0) {
     correlation = ++correlations;
@@ -73,7 +73,6 @@ void trace(std::uint32_t call, double start_us, double end_us, std::uint64_t gra
   r.start = static_cast<std::uint64_t>(1e3 * (start_us - early_us));
   r.end = static_cast<std::uint64_t>(1e3 * end_us);
   r.correlation = correlation;
-  r.graph_node = graph_node;
   std::memset(buffer + used, 0, record_bytes);
   std::memcpy(buffer + used, &r, sizeof r);
   used += record_bytes;
@@ -117,7 +116,7 @@ FAKE(cuptiActivityRegisterCallbacks, (Requested by, Completed with)) {
   return success;
 }
 FAKE(cuptiActivityEnable, (int kind)) {
-  using Trace = void (*)(void (*)(std::uint32_t, double, double, std::uint64_t));
+  using Trace = void (*)(void (*)(std::uint32_t, double, double));
   if (kind != kernels) return invalid;
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   void* const found = driver == nullptr ? nullptr : dlsym(driver, "fakeTrace");

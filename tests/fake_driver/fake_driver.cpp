@@ -62,6 +62,15 @@ struct Event {
 std::mutex mutex;
 double clock_us = 0;
 std::uint64_t launches = 0, changed = 0;
+
+/// A CUPTI that is told of each launch, and of its kernel when it has run: the call, and times.
+using Tracer = void (*)(std::uint32_t, double, double);
+std::atomic<Tracer> tracer{nullptr};
+void trace(double start_us = 0, double end_us = -1) {
+  constexpr std::uint32_t launch_kernel = 307;
+  if (const Tracer tell = tracer) tell(launch_kernel, start_us, end_us);
+}
+
 constexpr int contexts = 4;
 int context_storage[contexts];
 int lives[contexts];  ///< so many of each have ended
@@ -130,18 +139,9 @@ __attribute__((destructor)) void log_launches() {
 
 std::atomic<bool> is_stuck{false};
 
-/// A CUPTI that is told of each launch, and of its kernels when they have run: the call, times, node.
-using Tracer = void (*)(std::uint32_t, double, double, std::uint64_t);
-std::atomic<Tracer> tracer{nullptr};
-constexpr std::uint32_t call_of_launch = 307, call_of_graph = 514;
-
-void trace(std::uint32_t call, double start_us = 0, double end_us = -1, std::uint64_t node = 0) {
-  if (const Tracer tell = tracer) tell(call, start_us, end_us, node);
-}
-
 CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dynamic, bool is_pinned,
                 bool may_be_kernel = true) {
-  trace(call_of_launch);
+  trace();
   const std::lock_guard lock(mutex);
   Function* f = function_of(named);
   if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
@@ -151,7 +151,7 @@ CUresult launch(CUfunction named, std::uint64_t grid, int block, std::size_t dyn
   if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
   const double time_us = time_of(*f, grid, block, dynamic, is_pinned);
   clock_us += 1 + time_us;
-  trace(call_of_launch, clock_us - time_us, clock_us);
+  trace(clock_us - time_us, clock_us);
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
   const int resident = sms * blocks_of(*f, block, dynamic);
@@ -421,9 +421,7 @@ FAKE(CUresult, cuGraphChildGraphNodeGetGraph, (CUgraphNode, CUgraph* graph)) {
 }
 FAKE(CUresult, cuGraphExecDestroy, (CUgraphExec)) { return CUDA_SUCCESS; }
 FAKE(CUresult, cuGraphLaunch, (CUgraphExec, CUstream)) {
-  trace(call_of_graph);
   const std::lock_guard lock(mutex);
-  for (std::uint64_t node = 1; node <= 3; ++node) trace(call_of_graph, clock_us, clock_us + 100, node);
   clock_us += 500;
   return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
  * END, before or after the launches: return, variable (that the PTX then has), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
- * (NVTX's), profiles (by CUPTI, between launches before and after), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
+ * (NVTX's), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
     many();
   }
-  if (strcmp(end, "profiles") == 0) {
+  if (strcmp(end, "profiles") == 0) { /* by CUPTI, with launches before and after */
     printf("profiled %d\n", profiled_kernels(many));
     many();
   }

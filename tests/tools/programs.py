@@ -64,7 +64,7 @@ def write(folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, **env: An
             timed += len(times)
             rows["launches.csv"] += [
                 dict(process="process-1-0", kernel_id=i, sequence=n, thread=0, arm=arm, blocks_per_sm=blocks,
-                     time_s=time, timed_by="events", warm_up=0, overlapped=0, drawn=int(known))
+                     time_s=time, warm_up=0, overlapped=0, drawn=int(known), timed_by="events")
                 for n, time in enumerate(times)
             ]  # fmt: skip
             if known:
