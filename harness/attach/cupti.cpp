@@ -58,10 +58,22 @@ bool is_loaded() {
   return false;
 }
 
-void* programs_symbol(const char* name, void* but) {
+void* programs_symbol(const char* name, void* caller, void* but) {
   const Dlsym symbol = original_dlsym();
   if (symbol == nullptr) return nullptr;
-  void* found = symbol(RTLD_NEXT, name);
+  const auto in = [&](void* handle) {
+    void* const found = handle == nullptr ? nullptr : symbol(handle, name);
+    if (handle != nullptr) dlclose(handle);
+    return found;
+  };
+  Dl_info own{}, at{};
+  void* found = nullptr;
+  if (dladdr(caller, &at) != 0) found = in(dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
+  // Of the program itself, which is asked with all that it has loaded, ours is the first.
+  if (found != nullptr && dladdr(found, &at) != 0 && dladdr(reinterpret_cast<void*>(&soname), &own) != 0 &&
+      at.dli_fbase == own.dli_fbase)
+    found = nullptr;
+  if (found == nullptr) found = symbol(RTLD_NEXT, name);
   for (const bool may_be_ours : {false, true})
     for (int major = newest; major >= oldest && found == nullptr; --major) {
       void* const handle = loaded(major);

@@ -92,8 +92,9 @@ struct Library {
 [[nodiscard]] Library find(int driver_version);
 /// Whether one is in this process.
 [[nodiscard]] bool is_loaded();
-/// A function of the libcupti that the program uses, which is `but` only if there is no other; null: none.
-[[nodiscard]] void* programs_symbol(const char* name, void* but);
+/// A function of the libcupti that the code at `caller` is linked to, otherwise of any in the process, of
+/// `but` last; null: there is none.
+[[nodiscard]] void* programs_symbol(const char* name, void* caller, void* but);
 
 /// Functions with which a program begins to use CUPTI; cuptiActivityRegisterCallbacks is one more.
 #define OCCBENCH_CUPTI_BEGINS(X)       \

@@ -10,10 +10,10 @@ namespace {
 
 int no_library() { return cupti::not_initialized; }
 
-/// The original of the function with this name, which may now be called.
-void* original(const char* name) {
+/// The original of the function with this name, for whoever calls from here; it may now be called.
+void* original(const char* name, void* caller) {
   activity::give_way(name);
-  void* const found = cupti::programs_symbol(name, activity::library());
+  void* const found = cupti::programs_symbol(name, caller, activity::library());
   return found != nullptr ? found : reinterpret_cast<void*>(&no_library);
 }
 
@@ -21,12 +21,15 @@ void* original(const char* name) {
 
 extern "C" {
 
-#define OCCBENCH_FIND(symbol) \
-  __attribute__((visibility("hidden"), used)) void* occbench_attach_##symbol() { return original(#symbol); }
+#define OCCBENCH_FIND(symbol)                                                                \
+  __attribute__((visibility("hidden"), used)) void* occbench_attach_##symbol(void* caller) { \
+    return original(#symbol, caller);                                                        \
+  }
 OCCBENCH_CUPTI_BEGINS(OCCBENCH_FIND)
 
-__attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityRegisterCallbacks() {
-  return activity::registering(original("cuptiActivityRegisterCallbacks"));
+__attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityRegisterCallbacks(
+    void* caller) {
+  return activity::registering(original("cuptiActivityRegisterCallbacks", caller));
 }
 }
 
@@ -35,6 +38,7 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
   __asm__(".text\n.globl " symbol "\n.type " symbol ",@function\n" symbol                                \
           ":\n"                                                                                          \
           "  push %rdi\n  push %rsi\n  push %rdx\n  push %rcx\n  push %r8\n  push %r9\n  sub $8, %rsp\n" \
+          "  mov 56(%rsp), %rdi\n"                                                                       \
           "  call " find                                                                                 \
           "\n"                                                                                           \
           "  add $8, %rsp\n  pop %r9\n  pop %r8\n  pop %rcx\n  pop %rdx\n  pop %rsi\n  pop %rdi\n"       \
@@ -47,6 +51,7 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
       ":\n"                                                                                                  \
       "  stp x29, x30, [sp, #-80]!\n  mov x29, sp\n"                                                         \
       "  stp x0, x1, [sp, #16]\n  stp x2, x3, [sp, #32]\n  stp x4, x5, [sp, #48]\n  stp x6, x7, [sp, #64]\n" \
+      "  mov x0, x30\n"                                                                                      \
       "  bl " find                                                                                           \
       "\n  mov x16, x0\n"                                                                                    \
       "  ldp x0, x1, [sp, #16]\n  ldp x2, x3, [sp, #32]\n  ldp x4, x5, [sp, #48]\n  ldp x6, x7, [sp, #64]\n" \
