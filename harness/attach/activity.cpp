@@ -25,6 +25,8 @@ constexpr std::size_t small_buffer = std::size_t{16} << 10, large_buffer = std::
 constexpr std::size_t most_small = 32, most_buffers = 256;  // that CUPTI may have at a time
 constexpr std::size_t most_records = 1 << 17;               // that wait to be taken
 
+constexpr int most_wait_ms = 100;
+
 enum class State : int { never, on, ended };
 
 /// CUPTI may call until the process is gone: never destroyed.
@@ -86,13 +88,18 @@ void on_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* record
 
 void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
   Session& s = session();
+  bool is_whole = true;
   {
     const std::lock_guard lock(s.records);
     std::erase(s.buffers, buffer);
     void* at = nullptr;
     while (valid > 0 && s.library.functions.next_record(buffer, valid, &at) == cupti::success) {
       const auto* const r = static_cast<const cupti::KernelRecord*>(at);
-      if (r->kind != cupti::kernels || r->end == 0 || r->end < r->start) continue;
+      if (r->kind != cupti::kernels) continue;
+      if (r->end == 0 || r->end < r->start) {
+        is_whole = false;
+        continue;
+      }
       if (s.ran.size() >= most_records) {
         ++s.dropped;
         continue;
@@ -105,7 +112,8 @@ void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, s
                        .end_ns = r->end});
     }
   }
-  std::free(buffer);
+  // By a forced flush alone: nobody says that CUPTI does not look at it again when the kernel has ended.
+  if (is_whole) std::free(buffer);
 }
 
 /// Where the last whole record of a buffer ends that lies within `room` bytes.
@@ -154,8 +162,8 @@ int register_through(cupti::Requested requested, cupti::Completed completed) {
   return s.register_original(on_programs_requested, on_programs_completed);
 }
 
-/// Takes everything back that begin() did. `calls` is held.
-void stop(Session& s, std::string why) {
+/// Takes everything back that begin() did; waits so long for launched kernels to end. `calls` is held.
+void stop(Session& s, std::string why, int wait_ms) {
   if (s.state.exchange(State::ended) != State::on) return;
   {
     const std::lock_guard lock(s.records);
@@ -165,7 +173,16 @@ void stop(Session& s, std::string why) {
   for (const std::uint32_t call : cupti::launch_calls)
     f.enable_callback(0, s.subscriber, cupti::driver_domain, call);
   f.disable(cupti::kernels);
-  f.flush_all(cupti::forced);  // no buffer of ours, nor a place in one, may be left for the program's records
+  // No buffer of ours, nor a place in one, may be left for the program's records.
+  const auto has_buffers = [&] {
+    const std::lock_guard lock(s.records);
+    return !s.buffers.empty();
+  };
+  for (int ms = 0; ms < wait_ms && has_buffers(); ++ms) {
+    f.flush_all(0);
+    if (has_buffers()) usleep(1000);
+  }
+  f.flush_all(cupti::forced);
   f.unsubscribe(s.subscriber);
 }
 
@@ -175,7 +192,7 @@ void at_exit() {
   activity::flush();
   const Calling calling;
   const std::lock_guard lock(s.calls);
-  stop(s, "");
+  stop(s, "", 0);
 }
 
 }  // namespace
@@ -213,11 +230,11 @@ std::string begin(Timing asked, int driver_version) {
   for (const std::uint32_t call : cupti::launch_calls)
     if (f.enable_callback(1, s.subscriber, cupti::driver_domain, call) == cupti::success) ++callbacks;
   if (error != cupti::success || callbacks == 0) {
-    stop(s, "");
+    stop(s, "", 0);
     return "CUPTI does not record kernels (error " + std::to_string(error) + ')';
   }
   if (s.taken_by != nullptr) {  // by another thread, meanwhile
-    stop(s, "");
+    stop(s, "", most_wait_ms);
     return taken();
   }
   std::atexit(at_exit);  // registered after CUPTI's own handlers, so that it runs before them
@@ -250,7 +267,7 @@ void end(const char* why) noexcept try {
   if (s.process != getpid()) return;
   const Calling calling;
   const std::lock_guard lock(s.calls);
-  stop(s, why);
+  stop(s, why, most_wait_ms);
 } catch (...) {
 }
 
@@ -270,7 +287,7 @@ void give_way(const char* function) noexcept try {
   if (s.state == State::never || s.process != getpid()) return;
   const Calling calling;
   const std::lock_guard lock(s.calls);  // also where another thread is about to stop
-  stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")");
+  stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")", most_wait_ms);
 } catch (...) {
 }
 
