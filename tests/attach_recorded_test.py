@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -92,6 +93,21 @@ class Recorded(AttachCase):
         self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
         self.assertEqual(self.process("free"), ("activity", ""))
 
+    def test_python_is_given_no_cupti_in_place_of_its_own(self) -> None:
+        script = (
+            "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); cuda.cuInit(0); k = ctypes.c_void_p()\n"
+            "cuda.cuModuleGetFunction(ctypes.byref(k), None, b'flat_k')\n"
+            "for _ in range(50): cuda.cuLaunchKernel(k, 3000, 1, 1, 256, 1, 1, 0, None, None, None)\n"
+            "print('cupti' in open('/proc/self/maps').read())"
+        )
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        done = self.attach(
+            "--timing", "activity", "--", sys.executable, "-c", script, LD_LIBRARY_PATH=path
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, "False\n"), done.stderr)
+        self.assertIn("this Python process has not loaded CUPTI", done.stderr)
+        self.assertEqual({by: len(times) for by, times in self.timed_by().items()}, {"events": 50})
+
     def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
         """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""
         for n, program in enumerate((OPENED, PROFILED)):
@@ -162,9 +178,12 @@ class OnDevice(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 if "neither on the library path" in done.stderr:
                     self.skipTest("no CUPTI")
-                names = {k["kernel_id"]: k["kernel"] for k in rows(Path(folder, timing, "kernels.csv"))}
+                kernels = rows(Path(folder, timing, "kernels.csv"))
+                names = {k["kernel_id"]: k["kernel"] for k in kernels if k["graph_kernels"] == ""}
                 times: dict[str, list[float]] = {}
                 for launch in rows(Path(folder, timing, "launches.csv")):
+                    if launch["kernel_id"] not in names:
+                        continue  # a CUDA graph, by events
                     self.assertEqual((launch["timed_by"], launch["overlapped"]), (timing, "0"))
                     if launch["warm_up"] == "0":
                         times.setdefault(names[launch["kernel_id"]], []).append(1e6 * float(launch["time_s"]))
