@@ -93,6 +93,13 @@ class Recorded(AttachCase):
         self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
         self.assertEqual(self.process("free"), ("activity", ""))
 
+    def test_beyond_the_limit_nothing_is_recorded(self) -> None:
+        done = self.with_cupti(f"--limit 64K --timing activity -- {OPENED} asked flat_k 200000 shapes", "r")
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        self.assertEqual(self.process(), ("activity", ""))
+        self.assertIn("the limit was reached", done.stderr)
+        self.assertNotIn("had no room", done.stderr)
+
     def test_python_is_given_no_cupti_in_place_of_its_own(self) -> None:
         script = (
             "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); cuda.cuInit(0); k = ctypes.c_void_p()\n"

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/attach/activity.hpp"
 #include "harness/attach/ptx.hpp"
 
 namespace occbench::attach {
@@ -156,6 +155,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
+  if (!is_captured) look_after_records();
   Context& context = signatures_.context_of(current);
   Handle& handle = signatures_.handle_of(request, context);
   Signature& s = signatures_.signature_of(request, handle, context);
@@ -165,8 +165,6 @@ Ticket Launches::before(const Request& request) noexcept try {
     if (is_captured) ++count->captured;
   }
   if (is_captured || journal_.is_full()) return t;  // counted, not timed
-  if (!is_timing_chosen_) choose_timing();
-  if (has_records_ || !awaited_.empty()) poll_records(false);
   if (options_.apply) {
     apply(t, s, handle);
     return t;
@@ -238,6 +236,17 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
 } catch (...) {
 }
 
+void Launches::timed(const Pending& done, double time_us) {
+  const Ticket& t = done.ticket;
+  if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
+  journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
+                .arm = static_cast<std::uint8_t>(t.draw.arm),
+                .flags = t.flags,
+                .thread = done.thread,
+                .time_us = static_cast<float>(time_us),
+                .sequence = static_cast<std::uint32_t>(t.sequence)});
+}
+
 /// Reads times from the oldest on, up to the first that is not there yet.
 void Launches::poll() {
   while (!pending_.empty()) {
@@ -256,17 +265,6 @@ void Launches::poll() {
     }
     timed(done, 1e3 * static_cast<double>(milliseconds));
   }
-}
-
-void Launches::timed(const Pending& done, double time_us) {
-  const Ticket& t = done.ticket;
-  if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
-  journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
-                .arm = static_cast<std::uint8_t>(t.draw.arm),
-                .flags = t.flags,
-                .thread = done.thread,
-                .time_us = static_cast<float>(time_us),
-                .sequence = static_cast<std::uint32_t>(t.sequence)});
 }
 
 void Launches::loaded(const void* image) noexcept try {
@@ -368,8 +366,7 @@ void Launches::look_for_stuck() noexcept try {
 
 void Launches::end() noexcept {
   drain();
-  if (const std::uint64_t lost = activity::dropped(); lost > 0)
-    journal_.line({"note", std::to_string(lost) + " of CUPTI's records had no room"});
+  note_lost_records();
   if (watchdog_ && getpid() == process_) watchdog_->end();
 }
 

@@ -89,6 +89,8 @@ class Launches {
   void timed(const Pending& pending, double time_us);
   // By CUPTI's records (recorded.cpp).
   void choose_timing();
+  /// Before each launch: begins, and takes what has come.
+  void look_after_records();
   /// As begin(): the ticket's time will be that of its kernel's record.
   bool begin_recorded(Ticket& ticket);
   void await_record(Ticket& ticket, CUresult result);
@@ -96,6 +98,7 @@ class Launches {
   void take_records(const std::vector<Ran>& records);
   void no_record(const Ticket& ticket);
   void forget_records(const Context& context);
+  void note_lost_records() noexcept;
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
   /// Names a changed launch that has not ended for long, in a file of the folder.

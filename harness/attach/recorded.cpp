@@ -30,6 +30,21 @@ void Launches::choose_timing() {
   journal_.line({"timing", has_records_ ? "activity" : "events", why});
 }
 
+void Launches::look_after_records() {
+  if (journal_.is_full()) {  // nobody would read them
+    if (has_records_) activity::end("");
+  } else if (!is_timing_chosen_) {
+    choose_timing();
+  }
+  if (has_records_ || !awaited_.empty()) poll_records(false);
+}
+
+void Launches::note_lost_records() noexcept try {
+  if (const std::uint64_t lost = activity::dropped(); lost > 0)
+    journal_.line({"note", std::to_string(lost) + " of CUPTI's records had no room"});
+} catch (...) {
+}
+
 bool Launches::begin_recorded(Ticket& t) {
   t.flags = static_cast<std::uint8_t>(by_record | (t.draw.is_warm_up ? warm_up : 0) |
                                       (t.draw.of_block ? drawn : 0));
