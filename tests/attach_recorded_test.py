@@ -131,6 +131,13 @@ class Recorded(AttachCase):
                     self.assertEqual(kernel["verdict"], "needs occupancy")
                     self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
 
+    def test_it_gives_way_while_other_threads_launch(self) -> None:
+        for n, behaviour in enumerate(("", "late", "keeps")):
+            words = f"{OPENED} asked flat_k 2000 profiles_beside"
+            done = self.recorded(words, output=f"r{n}", FAKE_CUPTI=behaviour, FAKE_WALL="1")
+            self.assertEqual(done.stdout, "profiled some\nfailed 0\n", behaviour)
+            self.assertEqual(self.launches(f"r{n}"), 6000)
+
     def test_what_counts_is_of_one_timing(self) -> None:
         self.recorded(f"{OPENED} asked flat_k 20000 profiles")
         drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
