@@ -11,7 +11,7 @@ from pathlib import Path
 from command import OCCBENCH, ROOT, rows
 
 FAKE = Path(os.environ.get("FAKE_DRIVER", ROOT / "build/ci/tests/fake_driver")).resolve()
-OPENED, LINKED = FAKE / "attach_opened", FAKE / "attach_linked"
+OPENED, LINKED, PROFILED = (FAKE / f"attach_{kind}" for kind in ("opened", "linked", "profiled"))
 Done = subprocess.CompletedProcess
 
 
@@ -34,7 +34,11 @@ class AttachCase(unittest.TestCase):
         return [str(OCCBENCH), "attach", *all_words[:at], *to, *all_words[at:]]
 
     def attach(
-        self, *words: object, output: str | None = "r", before: tuple[str, ...] = (), **variables: str
+        self,
+        *words: object,
+        output: str | None = "r",
+        before: tuple[str, ...] = (),
+        **variables: str,
     ) -> "Done[str]":
         return subprocess.run(
             [*before, *self.command(*words, output=output)],

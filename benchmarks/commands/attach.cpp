@@ -180,6 +180,10 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   add("--from", o->from, "Finished folder whose advice --apply best takes (default: the program's last)",
       "DIR");
   add("--pairs", o->pairs, "Pairs of runs that --apply compares (default: 6)", "N");
+  add("--timing", o->timing,
+      "What times launches: events (default), activity (CUPTI's records) or auto (these where the program "
+      "has no CUPTI of its own)",
+      "HOW");
   add("--children", o->children, "all, or none: only the process that is started", "WHICH");
   attach->callback([o, program, &exit_code] { exit_code = run(*o, program); });
 }

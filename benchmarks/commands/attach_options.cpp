@@ -91,11 +91,13 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
   if (precision <= 0 || precision >= 1) throw std::invalid_argument("--precision lies between 0 and 100%");
   if (o.children != "all" && o.children != "none")
     throw std::invalid_argument("--children takes all or none");
+  if (o.timing != "events" && o.timing != "activity" && o.timing != "auto")
+    throw std::invalid_argument("--timing takes events, activity or auto");
   constexpr std::int64_t many = 1'000'000'000;
   constexpr std::int64_t least_limit = 65'536;
   std::string said =
       "apply=" + std::string(o.apply.empty() ? "0" : "1") + ";observe=" + std::string(o.observe ? "1" : "0") +
-      ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") +
+      ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") + ";timing=" + o.timing +
       ";seed=" + std::to_string(parse_size(o.seed, "--seed")) + ";precision=" + shortest(precision) +
       ";budget=" + shortest(budget) + ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
       ";after=" + std::to_string(parse_size(o.after, "--after")) +

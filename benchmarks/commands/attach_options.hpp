@@ -11,7 +11,7 @@ namespace occbench::commands {
 struct AttachOptions {
   bool observe = false, all = false, by_range = false, check_output = false;
   std::string output, kernel, levels = "3/4,1/2,1/4", budget = "20%", precision = "0.5%", duration = "0",
-                              children = "all", limit = "32M";
+                              children = "all", limit = "32M", timing = "events";
   std::vector<std::string> apply;
   std::string from, pairs = "6", registers;
   std::string skip = "3", after = "0", seed = "1";

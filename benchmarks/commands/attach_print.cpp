@@ -147,6 +147,20 @@ void print_left_alone(std::ostream& out, const Collected& all, const std::vector
   if (!said.empty()) out << "Left alone, of GPU time: " << said << ".\n";
 }
 
+/// Where CUPTI was asked for: whether it was to be had.
+void print_timing(std::ostream& out, const Collected& all) {
+  std::map<std::string, std::uint64_t> reasons;
+  std::uint64_t recorded = 0;
+  for (const AttachedProcess& process : all.processes) {
+    if (process.timing == "activity") ++recorded;
+    if (!process.why_events.empty()) ++reasons[process.why_events];
+  }
+  const auto processes = [](std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); };
+  if (recorded > 0) out << "Timed by CUPTI's records: " << processes(recorded) << ".\n";
+  for (const auto& [why, n] : reasons)
+    out << "Timed by events: " << processes(n) << ": " << printable(why) << ".\n";
+}
+
 std::string range_cell(const Kernel& k) {
   return k.range.empty() ? "-" : clipped(printable(k.range), name_room);
 }
@@ -235,6 +249,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     out << grouped(graphs) << " launches of CUDA graphs ran " << grouped(replayed)
         << " kernels: timed as wholes.\n";
   if (by_range) print_ranges(out, all);
+  print_timing(out, all);
   if (is_observed) return;
   print_left_alone(out, all, verdicts);
   if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) out << said << '\n';

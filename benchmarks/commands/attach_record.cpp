@@ -133,7 +133,7 @@ std::string arms_csv(const Collected& all) {
 void write_launches(const std::filesystem::path& path, const Collected& all) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
   std::string text = csv::format({"process", "kernel_id", "sequence", "thread", "arm", "blocks_per_sm",
-                                  "time_s", "warm_up", "overlapped", "drawn"});
+                                  "time_s", "warm_up", "overlapped", "drawn", "timed_by"});
   if (!create_file(path, text)) fail(path, "is there already");
   const Descriptor file = open_for_append(path);
   text.clear();
@@ -144,10 +144,11 @@ void write_launches(const std::filesystem::path& path, const Collected& all) {
     const int blocks =
         arm >= first_level && found != k.arms.end() ? found->second.blocks_per_sm : k.blocks_per_sm;
     const auto flag = [&](Flag f) { return std::string((l.launch.flags & f) != 0 ? "1" : "0"); };
-    text += csv::format({all.processes[l.process].id, std::to_string(l.kernel),
-                         std::to_string(l.launch.sequence), std::to_string(l.launch.thread), arm_name(arm),
-                         std::to_string(blocks), seconds(static_cast<double>(l.launch.time_us)),
-                         flag(warm_up), flag(overlapped), flag(drawn)});
+    text +=
+        csv::format({all.processes[l.process].id, std::to_string(l.kernel), std::to_string(l.launch.sequence),
+                     std::to_string(l.launch.thread), arm_name(arm), std::to_string(blocks),
+                     seconds(static_cast<double>(l.launch.time_us)), flag(warm_up), flag(overlapped),
+                     flag(drawn), (l.launch.flags & by_record) != 0 ? "activity" : "events"});
     if (text.size() < chunk) continue;
     append_whole(file, text, path, "");
     text.clear();
@@ -188,7 +189,10 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"complaints", all.complaints}};
   for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu(device));
   for (const AttachedProcess& process : all.processes)
-    env["processes"].push_back({{"id", process.id}, {"command", process.command}});
+    env["processes"].push_back({{"id", process.id},
+                                {"command", process.command},
+                                {"timing", process.timing},
+                                {"why_events", process.why_events}});
   env.update(run);
   replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));

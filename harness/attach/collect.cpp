@@ -126,6 +126,7 @@ class Reader {
     to.captured += from.captured;
     to.changed += from.changed;
     to.timed += from.timed;
+    to.by_record += from.by_record;
     to.overlapping += from.overlapping;
     to.untouched_us += from.untouched_us;
     to.untouched_timed += from.untouched_timed;
@@ -166,6 +167,9 @@ class Reader {
     if (f[0] == "process") {
       if (number(f, 1) != protocol_version) throw std::invalid_argument("is of another version of occbench");
       if (f.size() > 5) all_.processes.back().command = f[5];
+    } else if (f[0] == "timing") {
+      all_.processes.back().timing = f.at(1);
+      all_.processes.back().why_events = f.at(2);
     } else if (f[0] == "device") {
       take_device(f);
     } else if (f[0] == "function") {
@@ -300,6 +304,7 @@ class Reader {
         continue;
       }
       ++k.timed;
+      if ((launch.flags & by_record) != 0) ++k.by_record;
       if ((launch.flags & overlapped) != 0) ++k.overlapping;
       if (launch.arm == untouched && ((launch.flags & warm_up) == 0)) {
         k.untouched_us += static_cast<double>(launch.time_us);
@@ -333,6 +338,31 @@ class Reader {
   std::map<int, std::size_t> devices_;
 };
 
+/// Events read microseconds more than CUPTI's records. Where a kernel has both, only those count of which
+/// it has more.
+void keep_one_timing(Collected& all) {
+  std::vector<bool> is_mixed;
+  for (Kernel& k : all.kernels) {
+    is_mixed.push_back(k.by_record > 0 && k.by_record < k.timed && k.versions.empty());
+    if (!is_mixed.back()) continue;
+    k.untouched_us = 0;
+    k.untouched_timed = 0;
+    for (auto& [number, arm] : k.arms) arm.times_us.clear();
+  }
+  for (TimedLaunch& l : all.launches) {
+    Kernel& k = all.kernels[l.kernel];
+    if (!is_mixed[l.kernel]) continue;
+    const bool is_kept = ((l.launch.flags & by_record) != 0) == (2 * k.by_record >= k.timed);
+    if (!is_kept) l.launch.flags &= static_cast<std::uint8_t>(~drawn);
+    const auto time_us = static_cast<double>(l.launch.time_us);
+    if (is_kept && l.launch.arm == untouched && (l.launch.flags & warm_up) == 0) {
+      k.untouched_us += time_us;
+      ++k.untouched_timed;
+    }
+    if ((l.launch.flags & (drawn | overlapped)) == drawn) k.arms[l.launch.arm].times_us.push_back(time_us);
+  }
+}
+
 }  // namespace
 
 double Collected::total_us() const {
@@ -356,7 +386,9 @@ Collected collect(const std::filesystem::path& folder) {
     } catch (const UserError& error) {
       reader.complain(error.what());
     }
-  return reader.take();
+  Collected all = reader.take();
+  keep_one_timing(all);
+  return all;
 }
 
 }  // namespace occbench::attach

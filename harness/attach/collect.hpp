@@ -22,6 +22,8 @@ struct AttachedDevice {
 struct AttachedProcess {
   std::string id;  ///< "process-1234-0", as its files are called
   std::string command;
+  std::string timing = "events";  ///< or "activity": what timed its launches at the end
+  std::string why_events;         ///< where another timing was asked for
 };
 
 /// An arm of one signature: how many blocks it was to have, and how long its launches took.
@@ -59,6 +61,7 @@ struct Kernel {
   std::map<int, Arm> arms;  ///< none where nothing was changed, or versions were tried
   std::map<int, CappedVersion> versions;
   std::vector<double> as_it_is_us;  ///< drawn in turn with the versions
+  std::uint64_t by_record = 0;      ///< of `timed`
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && alone != Alone::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }

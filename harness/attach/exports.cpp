@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
+#include "harness/attach/activity.hpp"
+#include "harness/attach/cupti.hpp"
 #include "harness/attach/driver.hpp"
 #include "harness/attach/hooks.hpp"
 
@@ -34,7 +37,16 @@ __attribute__((visibility("hidden"))) void* occbench_attach_dlsym = nullptr;
 __attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* handle, const char* name) {
   const auto original = original_dlsym();
   occbench_attach_dlsym = reinterpret_cast<void*>(original);
-  if (name == nullptr || original == nullptr || !is_hooked(name)) return nullptr;
+  if (name == nullptr || original == nullptr || activity::is_within()) return nullptr;
+  if (const char* const cupti = cupti::beginning(name)) {
+    activity::give_way(cupti);
+    void* const its = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : original(handle, name);
+    void* const instead = std::strcmp(name, "cuptiActivityRegisterCallbacks") == 0 && its != nullptr
+                              ? activity::registering(its)
+                              : its;
+    return instead == its ? nullptr : instead;
+  }
+  if (!is_hooked(name)) return nullptr;
   void* found = libcuda_symbol(name);
   if (found == nullptr) return nullptr;
   // A handle that has no such name is answered by the original, with its error.

@@ -17,11 +17,20 @@ namespace occbench::attach {
 namespace {
 
 constexpr unsigned whole_carveout = 100;    // percent of the L1's array, as shared memory
-constexpr std::size_t most_pending = 4096;  // launches whose time is awaited
 constexpr std::size_t poll_from = 16;       // times are read in batches
 constexpr std::uint64_t always_timed = 64;  // first launches of a signature
 constexpr std::uint64_t timed_one_in = 16;  // later, where nothing is asked any more
 constexpr double stuck_after_s = 5;         // a launch of the suspicious kind has not ended
+
+std::string own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string all{std::istreambuf_iterator<char>(file), {}};
+  std::replace(all.begin(), all.end(), '\0', ' ');
+  constexpr std::size_t room = 500;
+  return all.substr(0, room);
+}
+
+}  // namespace
 
 double now_s() {
   timespec t{};
@@ -34,16 +43,6 @@ std::uint16_t thread_number() {
   thread_local const auto number = static_cast<std::uint16_t>(next++);
   return number;
 }
-
-std::string own_command() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string all{std::istreambuf_iterator<char>(file), {}};
-  std::replace(all.begin(), all.end(), '\0', ' ');
-  constexpr std::size_t room = 500;
-  return all.substr(0, room);
-}
-
-}  // namespace
 
 Launches::Launches(Options options)
     : options_(std::move(options)),
@@ -135,6 +134,7 @@ void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& cont
 }
 
 bool Launches::begin(Ticket& t, Signature& s, Context& context) {
+  if (has_records_ && !t.is_graph) return begin_recorded(t);
   if (others_pending(t.stream)) poll();
   t.flags =
       static_cast<std::uint8_t>((t.draw.is_warm_up ? warm_up : 0) |
@@ -160,6 +160,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
   if (!is_usable_ || getpid() != process_) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
+  t.is_graph = request.graph != nullptr;
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return t;
   t.stream = request.config.hStream != nullptr ? request.config.hStream
@@ -170,6 +171,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
+  if (!is_captured) look_after_records();
   Context& context = signatures_.context_of(current);
   if (request.kind == Alone::graph) {
     before_graph(t, request, context, is_captured);
@@ -235,6 +237,7 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
       t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
   if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
+  if ((t.flags & by_record) != 0) return await_record(t, result);
   if (t.start == nullptr) return;
   if (!is_recorded) {
     if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
@@ -245,6 +248,17 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
   if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1) t.flags |= overlapped;  // another thread's
   pending_.push_back({.ticket = t, .thread = thread_number()});
 } catch (...) {
+}
+
+void Launches::timed(const Pending& done, double time_us) {
+  const Ticket& t = done.ticket;
+  if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
+  journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
+                .arm = static_cast<std::uint8_t>(t.draw.arm),
+                .flags = t.flags,
+                .thread = done.thread,
+                .time_us = static_cast<float>(time_us),
+                .sequence = static_cast<std::uint32_t>(t.sequence)});
 }
 
 /// Reads times from the oldest on, up to the first that is not there yet.
@@ -263,14 +277,7 @@ void Launches::poll() {
       if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
       continue;
     }
-    const double time_us = 1e3 * static_cast<double>(milliseconds);
-    if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
-    journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
-                  .arm = static_cast<std::uint8_t>(t.draw.arm),
-                  .flags = t.flags,
-                  .thread = done.thread,
-                  .time_us = static_cast<float>(time_us),
-                  .sequence = static_cast<std::uint32_t>(t.sequence)});
+    timed(done, 1e3 * static_cast<double>(milliseconds));
   }
 }
 
@@ -281,6 +288,7 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
   const std::lock_guard lock(mutex_);
   for (Context& context : signatures_.contexts()) {
     if (context.handle == nullptr || !is_meant(context)) continue;
+    forget_records(context);
     std::erase_if(pending_, [&](const Pending& p) {
       const Ticket& t = p.ticket;
       if (t.context == &context && t.signature->schedule)
@@ -347,6 +355,7 @@ void Launches::look_for_stuck() noexcept try {
 
 void Launches::end() noexcept {
   drain();
+  note_lost_records();
   if (watchdog_ && getpid() == process_) watchdog_->end();
 }
 
@@ -356,6 +365,7 @@ void Launches::drain() noexcept try {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   poll();
+  if (has_records_ || !awaited_.empty()) poll_records(true);
 } catch (...) {
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -14,11 +15,18 @@
 #include "harness/attach/graphs.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
+#include "harness/attach/overlap.hpp"
 #include "harness/attach/schedule.hpp"
 #include "harness/attach/signatures.hpp"
 #include "harness/attach/watchdog.hpp"
 
 namespace occbench::attach {
+
+constexpr std::size_t most_pending = 4096;  ///< launches whose time is awaited
+
+[[nodiscard]] double now_s();
+/// Of the calling thread, from 0.
+[[nodiscard]] std::uint16_t thread_number();
 
 /// One launch on its way.
 struct Ticket {
@@ -30,6 +38,7 @@ struct Ticket {
   bool is_pinned = true;  ///< the changed launch's carve-out
   CUstream stream = nullptr;
   CUevent start = nullptr, stop = nullptr;
+  bool is_graph = false;  ///< of a CUDA graph, which events time as a whole
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
   GraphChange change;  ///< until it is launched
@@ -94,6 +103,19 @@ class Launches {
   /// Reads times, where many are awaited; whether more may be.
   bool make_room();
   void poll();
+  void timed(const Pending& pending, double time_us);
+  // By CUPTI's records (recorded.cpp).
+  void choose_timing();
+  /// Before each launch: begins, and takes what has come.
+  void look_after_records();
+  /// As begin(): the ticket's time will be that of its kernel's record.
+  bool begin_recorded(Ticket& ticket);
+  void await_record(Ticket& ticket, CUresult result);
+  void poll_records(bool is_last);
+  void take_records(const std::vector<Ran>& records);
+  void no_record(const Ticket& ticket);
+  void forget_records(const Context& context);
+  void note_lost_records() noexcept;
   [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(Signature& signature);
   /// Names a changed launch that has not ended for long, in a file of the folder.
@@ -110,6 +132,11 @@ class Launches {
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;
+  bool is_timing_chosen_ = false, has_records_ = false;
+  std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
+  Overlaps overlaps_;
+  double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
+  std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
   Signatures signatures_;
   Graphs graphs_;
   std::uint64_t running_ = 0;  ///< the launch that the watchdog saw running, and since when

@@ -39,6 +39,10 @@ std::optional<Options> options_from_environment() {
     if (key == "apply") o.apply = value == "1";
     if (key == "all") o.all = value == "1";
     if (key == "by_range") o.by_range = value == "1";
+    if (key == "timing")
+      o.timing = value == "activity" ? Timing::activity
+                 : value == "auto"   ? Timing::automatic
+                                     : Timing::events;
     if (key == "seed") o.plan.seed = whole();
     if (key == "precision") o.plan.precision = real();
     if (key == "skip") o.plan.warm_up = static_cast<int>(whole());

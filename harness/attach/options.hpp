@@ -13,6 +13,10 @@
 
 namespace occbench::attach {
 
+/// What times a launch: events around it, or CUPTI's record of its kernel, where CUPTI is free. `automatic`
+/// takes no CUPTI that the program has loaded.
+enum class Timing { events, activity, automatic };
+
 /// What the command asked for; read from the environment.
 struct Options {
   std::string folder;
@@ -20,6 +24,7 @@ struct Options {
   bool apply = false;     ///< what the folder's advice says, in every launch; nothing is timed
   bool all = false;       ///< also grids whose blocks may wait for each other, under a watchdog
   bool by_range = false;  ///< a kernel of two NVTX ranges is two
+  Timing timing = Timing::events;
   Plan plan;
   double budget = 0.2;
   std::vector<double> levels = {0.75, 0.5, 0.25};

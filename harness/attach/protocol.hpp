@@ -61,8 +61,9 @@ static_assert(sizeof(Launch) == 16);
 
 enum Flag : std::uint8_t {
   warm_up = 1,     ///< among the first of its signature
-  overlapped = 2,  ///< another stream had work that was not known to be done
+  overlapped = 2,  ///< another stream had work that was not known to be done; by records: another kernel ran
   drawn = 4,       ///< of a permuted block; others are only counted with the time
+  by_record = 8,   ///< its time is that of CUPTI's record of the kernel, and not from event to event
 };
 
 /// Why the launches of a signature are never changed; the words are those of kernels.csv.

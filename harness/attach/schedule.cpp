@@ -73,6 +73,7 @@ void Schedule::refuse(const Draw& draw, Budget& budget, bool never) {
   budget.spend(draw.reserved_us, 0);
   if (never) {
     arms_[static_cast<std::size_t>(draw.arm)].is_open = false;
+    refused_.push_back(draw.arm);
     std::erase(due_, draw.arm);
   } else {
     due_.push_back(draw.arm);
@@ -96,6 +97,14 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
     return;
   arm.looked_at = n;
   arm.is_open = statistics::median_interval(arm.times).relative_half_width() > plan_.precision;
+}
+
+void Schedule::restart() {
+  for (Arm& arm : arms_) arm = {.warps = arm.warps};
+  for (const int arm : refused_) arms_[static_cast<std::size_t>(arm)].is_open = false;
+  due_.clear();
+  seen_ = 0;
+  natural_us_ = 0;
 }
 
 }  // namespace occbench::attach

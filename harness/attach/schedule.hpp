@@ -68,6 +68,8 @@ class Schedule {
   /// The draw was not followed: the arm is due again. With `never`, it is no arm any more.
   void refuse(const Draw& draw, Budget& budget, bool never);
   void timed(const Draw& draw, double time_us, Budget& budget);
+  /// Times were of another kind until now: all begins anew, but for arms that are none any more.
+  void restart();
   /// Whether each arm is known, or cannot be.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] double natural_us() const { return natural_us_; }
@@ -85,7 +87,8 @@ class Schedule {
   Plan plan_;
   std::uint64_t state_;
   std::vector<Arm> arms_;
-  std::vector<int> due_;  ///< the last comes next
+  std::vector<int> due_;      ///< the last comes next
+  std::vector<int> refused_;  ///< arms that are none any more
   int seen_ = 0;
   double share_ = 1;  ///< of the time, by which what an arm costs is guessed before it is known
   bool learns_cost_ = false;

@@ -105,6 +105,7 @@ class Signatures {
   void forget_context(Context& context);
   /// All that were seen; those that ended have no handle.
   [[nodiscard]] std::deque<Context>& contexts() { return contexts_; }
+  [[nodiscard]] std::deque<Signature>& all() { return signatures_; }
 
  private:
   Alone left_alone(const Request& request, const Handle& handle, const Context& context, int blocks_per_sm);

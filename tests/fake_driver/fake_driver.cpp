@@ -67,6 +67,15 @@ constexpr std::size_t parameters_bytes = 12;  // of each kernel: an address and 
 std::mutex mutex;
 double clock_us = 0;
 std::uint64_t launches = 0, changed = 0;
+
+/// A CUPTI that is told of each launch, and of its kernel when it has run: the call, and times.
+using Tracer = void (*)(std::uint32_t, double, double);
+std::atomic<Tracer> tracer{nullptr};
+void trace(double start_us = 0, double end_us = -1) {
+  constexpr std::uint32_t launch_kernel = 307;
+  if (const Tracer tell = tracer) tell(launch_kernel, start_us, end_us);
+}
+
 constexpr int contexts = 4;
 int context_storage[contexts];
 int lives[contexts];  ///< so many of each have ended
@@ -172,6 +181,7 @@ void run(const Asked& asked, bool is_pinned) {
   const int resident = blocks_of(f, block, p.sharedMemBytes);
   const double time_us = time_of(f, grid, block, p.sharedMemBytes, is_pinned);
   clock_us += time_us;
+  trace(clock_us - time_us, clock_us);
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
   if (f.name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(sms) * resident) is_stuck = true;
@@ -179,6 +189,7 @@ void run(const Asked& asked, bool is_pinned) {
 }
 
 CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kernel = true) {
+  trace();
   const std::lock_guard lock(mutex);
   Function* f = function_of(params.func);
   if (f == nullptr || (f->is_kernel && !may_be_kernel)) return CUDA_ERROR_INVALID_HANDLE;
@@ -331,6 +342,8 @@ FAKE(CUresult, fakeCapture, (int on)) {
 }
 FAKE(CUgraph, fakeCaptured, ()) { return reinterpret_cast<CUgraph>(captured); }
 FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
+/// For the fake CUPTI.
+FAKE(void, fakeTrace, (Tracer tell)) { tracer = tell; }
 
 /// A text may have "// registers 128" and ".maxnreg 40".
 struct Module {
@@ -529,6 +542,7 @@ FAKE(CUresult, cuGraphExecKernelNodeSetParams_v2,
 FAKE(CUresult, cuGraphNodeSetEnabled, (CUgraphExec, CUgraphNode, unsigned)) { return CUDA_SUCCESS; }
 #endif
 FAKE(CUresult, cuGraphLaunch, (CUgraphExec graph, CUstream)) {
+  trace();
   const std::lock_guard lock(mutex);
   if (!executable_graphs.contains(graph)) {
     clock_us += 500;

@@ -26,6 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "profiles.h"
+
 #undef cuGetProcAddress
 #undef cuDevicePrimaryCtxReset
 #undef cuCtxDestroy
@@ -114,6 +116,17 @@ static void threads(int have_streams) {
   for (int t = 0; t < 4; ++t)
     pthread_create(&all[t], NULL, on_stream, have_streams ? (void*)&streams[t] : NULL);
   for (int t = 0; t < 4; ++t) pthread_join(all[t], NULL);
+}
+
+/* Profiles while other threads launch; whether all went well. */
+static void wait_a_little(void) { usleep(20000); }
+static void profile_beside(void) {
+  pthread_t all[2];
+  for (int t = 0; t < 2; ++t) pthread_create(&all[t], NULL, on_stream, NULL);
+  wait_a_little();
+  const int kernels = profiled_kernels(wait_a_little);
+  for (int t = 0; t < 2; ++t) pthread_join(all[t], NULL);
+  printf("profiled %s\n", kernels > 0 ? "some" : "none");
 }
 
 /* Takes turns in two contexts, ends one of them, and goes on in the other. */
@@ -288,6 +301,11 @@ int main(int argc, char** argv) {
   if (strcmp(end, "unload") == 0) {
     ((WithModule)get("cuModuleUnload"))(NULL);
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
+    many();
+  }
+  if (strcmp(end, "profiles_beside") == 0) profile_beside();
+  if (strcmp(end, "profiles") == 0) { /* by CUPTI, with launches before and after */
+    printf("profiled %d\n", profiled_kernels(many));
     many();
   }
   if (strcmp(end, "sync") == 0) ((WithoutWords)dlsym(library, "cuCtxSynchronize"))();

@@ -23,8 +23,9 @@ GPU = dict(
 ENV = dict(
     schema_version=NEWEST, kind="attach", created_utc="2025-01-31T12:00:00Z", occbench_version="0.2.0",
     git_commit="0123abc", git_dirty=False, build_type="Release", source="measured", gpu=GPU, gpus=[GPU],
-    processes=[dict(id="process-1-0", command="python train.py")], program=["python", "train.py"],
-    command_line="occbench attach", options="observe=0;seed=1", observe=False, exit_code=0, complaints=[],
+    processes=[dict(id="process-1-0", command="python train.py", timing="events", why_events="")],
+    program=["python", "train.py"], command_line="occbench attach", options="observe=0;seed=1",
+    observe=False, exit_code=0, complaints=[],
 )  # fmt: skip
 NO_CHANGE = dict(l1_change=0.0, l1_change_low=-0.01, l1_change_high=0.01)
 ARMS = (("untouched", 8), ("pinned", 8), ("lower", 6), ("lower", 4), ("lower", 2))
@@ -67,7 +68,8 @@ def write(
             timed += len(times)
             rows["launches.csv"] += [
                 dict(process="process-1-0", kernel_id=i, sequence=n, thread=0, arm=arm, blocks_per_sm=blocks,
-                     time_s=time, warm_up=0, overlapped=0, drawn=int(known)) for n, time in enumerate(times)
+                     time_s=time, warm_up=0, overlapped=0, drawn=int(known), timed_by="events")
+                for n, time in enumerate(times)
             ]  # fmt: skip
             if known:
                 middle = (times[3] + times[4]) / 2

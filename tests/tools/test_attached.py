@@ -331,3 +331,12 @@ def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) 
     assert report.main([str(program)]) == 1
     assert "the last row is cut off" in capsys.readouterr().err
     assert validate.main([str(program)]) == 1
+
+
+def test_compare_says_where_times_are_of_two_kinds(program: Path, tmp_path: Path, capsys: Said) -> None:
+    recorded = [dict(id="process-1-0", command="python train.py", timing="activity", why_events="")]
+    other = write(tmp_path / "new", processes=recorded)
+    for folder, is_said in ((other, True), (program, False)):
+        assert compare.main([str(program), str(folder)]) == 0
+        said = capsys.readouterr()
+        assert ("only one was timed by events" in said.out + said.err) == is_said

@@ -87,6 +87,9 @@ def warnings(changes: Changes) -> list[str]:
         said.append(f"the programs were called in other words: {old.program} -> {new.program}")
     if old.env.get("options") != new.env.get("options"):
         said.append("attach had other options: verdicts may differ for that alone")
+    timings = [{p.get("timing", "events") for p in run.env["processes"]} for run in (old, new)]
+    if timings[0] != timings[1]:
+        said.append("only one was timed by events alone, which read some microseconds more for each launch")
     return said
 
 

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`occbench attach --timing activity`: times from CUPTI's records, of a fake CUPTI over the fake driver."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from statistics import median
+
+from attached import FAKE, LINKED, OPENED, PROFILED, AttachCase, driver
+from command import OCCBENCH, ROOT, on_device, rows, validated
+
+PLANTED = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+
+
+class Recorded(AttachCase):
+    """Times from CUPTI's records of the kernels: of a fake one over the fake driver."""
+
+    def with_cupti(self, words: str, output: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        return self.attach(words, output=output, LD_LIBRARY_PATH=path, **variables)
+
+    def recorded(
+        self, words: str, output: str = "r", timing: str = "activity", **variables: str
+    ) -> "subprocess.CompletedProcess[str]":
+        done = self.with_cupti(f"--timing {timing} -- {words}", output, **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("failed 0\n", done.stdout)
+        found = validated(self.folder / output)
+        self.assertEqual(found.returncode, 0, found.stdout)
+        return done
+
+    def process(self, output: str = "r") -> tuple[str, str]:
+        (process,) = self.env(output)["processes"]  # type: ignore[attr-defined]
+        return process["timing"], process["why_events"]
+
+    def timed_by(self, output: str = "r") -> dict[str, list[float]]:
+        """Times in microseconds."""
+        times: dict[str, list[float]] = {}
+        for launch in rows(self.folder / output / "launches.csv"):
+            times.setdefault(launch["timed_by"], []).append(1e6 * float(launch["time_s"]))
+        return times
+
+    def test_records_are_matched_to_launches(self) -> None:
+        """By events each reads a microsecond more here."""
+        for n, words in enumerate((f"{OPENED} asked", f"{OPENED} ex", f"{LINKED} linked")):
+            done = self.recorded(f"{words} latency_k:40 3000", output=f"r{n}", FAKE_WALL="1")
+            self.assertIn("Timed by CUPTI's records: 1 process.", done.stderr)
+            self.assertEqual(self.process(f"r{n}"), ("activity", ""))
+            (kernel,) = self.kernels(f"r{n}")
+            self.assertEqual((kernel["verdict"], kernel["launches"]), ("needs occupancy", "3000"))
+            self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
+            self.assertEqual(list(self.timed_by(f"r{n}")), ["activity"])
+            expected = {("untouched", 6): 100, ("pinned", 6): 100, ("lower", 5): 120, ("lower", 3): 200}
+            for launch in rows(self.folder / f"r{n}/launches.csv"):
+                time = expected.get((launch["arm"], int(launch["blocks_per_sm"])))
+                if time is not None:
+                    self.assertAlmostEqual(1e6 * float(launch["time_s"]), time, delta=0.1)
+
+    def test_of_a_short_program_all_comes_at_the_end(self) -> None:
+        for end in ("return", "_exit"):
+            self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 40 {end}", end)
+            found = {by: len(times) for by, times in self.timed_by(end).items()}
+            self.assertEqual(found, {"activity": 40})
+
+    def test_events_are_the_default_and_take_no_cupti(self) -> None:
+        done = self.recorded(f"{OPENED} asked flat_k 500", timing="events")
+        self.assertEqual((self.process(), list(self.timed_by())), (("events", ""), ["events"]))
+        self.assertNotIn("Timed by", done.stderr)
+
+    def test_where_cupti_is_taken_events_are_used(self) -> None:
+        cases = {
+            "taken": (dict(FAKE_CUPTI="taken"), "another tool (error 39)"),
+            "injected": (dict(CUDA_INJECTION64_PATH="/no/such.so"), "an injected tool"),
+            "fork": ({}, "forked from a process that uses CUPTI"),
+        }
+        for name, (variables, why) in cases.items():
+            end = "fork" if name == "fork" else "return"
+            done = self.recorded(f"{OPENED} asked flat_k 500 {end}", output=name, **variables)
+            self.assertIn(why, done.stderr)
+            self.assertIn("Timed by events: 1 process: ", done.stderr)
+            self.assertTrue(self.timed_by(name)["events"])
+        done = self.attach(f"--timing activity -- {OPENED} asked flat_k 500", output="none")
+        self.assertEqual((done.returncode, self.process("none")[0]), (0, "events"), done.stderr)
+
+    def test_auto_leaves_a_program_that_has_loaded_cupti_alone(self) -> None:
+        self.recorded(f"{PROFILED} asked flat_k 500", timing="auto")
+        self.assertEqual(self.process()[0], "events")
+        self.assertIn("may use it", self.process()[1])
+        self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
+        self.assertEqual(self.process("free"), ("activity", ""))
+
+    def test_beyond_the_limit_nothing_is_recorded(self) -> None:
+        done = self.with_cupti(f"--limit 64K --timing activity -- {OPENED} asked flat_k 200000 shapes", "r")
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        self.assertEqual(self.process(), ("activity", ""))
+        self.assertIn("the limit was reached", done.stderr)
+        self.assertNotIn("had no room", done.stderr)
+
+    def test_python_is_given_no_cupti_in_place_of_its_own(self) -> None:
+        script = (
+            "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); cuda.cuInit(0); k = ctypes.c_void_p()\n"
+            "cuda.cuModuleGetFunction(ctypes.byref(k), None, b'flat_k')\n"
+            "for _ in range(50): cuda.cuLaunchKernel(k, 3000, 1, 1, 256, 1, 1, 0, None, None, None)\n"
+            "print('cupti' in open('/proc/self/maps').read())"
+        )
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        done = self.attach(
+            "--timing", "activity", "--", sys.executable, "-c", script, LD_LIBRARY_PATH=path
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, "False\n"), done.stderr)
+        self.assertIn("this Python process has not loaded CUPTI", done.stderr)
+        self.assertEqual({by: len(times) for by, times in self.timed_by().items()}, {"events": 50})
+
+    def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
+        """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""
+        for n, program in enumerate((OPENED, PROFILED)):
+            for behaviour in ("", "late", "keeps"):
+                with self.subTest(program.name, behaviour=behaviour):
+                    to = f"r{n}{behaviour}"
+                    words = f"{program} asked latency_k:40 3000 profiles"
+                    done = self.recorded(words, output=to, FAKE_CUPTI=behaviour, FAKE_WALL="1")
+                    self.assertEqual(done.stdout, "profiled 3000\nfailed 0\n")
+                    self.assertIn("the program began to use CUPTI itself (cupti", done.stderr)
+                    times = self.timed_by(to)
+                    self.assertEqual(sorted(times), ["activity", "events"])
+                    (kernel,) = self.kernels(to)
+                    self.assertEqual(kernel["verdict"], "needs occupancy")
+                    self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
+
+    def test_it_gives_way_while_other_threads_launch(self) -> None:
+        for n, behaviour in enumerate(("", "late", "keeps")):
+            words = f"{OPENED} asked flat_k 2000 profiles_beside"
+            done = self.recorded(words, output=f"r{n}", FAKE_CUPTI=behaviour, FAKE_WALL="1")
+            self.assertEqual(done.stdout, "profiled some\nfailed 0\n", behaviour)
+            self.assertEqual(self.launches(f"r{n}"), 6000)
+
+    def test_what_counts_is_of_one_timing(self) -> None:
+        self.recorded(f"{OPENED} asked flat_k 20000 profiles")
+        drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
+        self.assertEqual(len(drawn), 1)
+
+    def test_overlap_is_that_of_the_kernels(self) -> None:
+        """Each tenth began while the one before it ran."""
+        self.recorded(f"{OPENED} asked flat_k 20000", FAKE_CUPTI="beside")
+        (kernel,) = self.kernels()
+        self.assertAlmostEqual(int(kernel["overlapped"]) / int(kernel["timed"]), 0.2, delta=0.05)
+        self.recorded(f"{OPENED} asked flat_k 20000 streams", output="streams")
+        (kernel,) = self.kernels("streams")
+        self.assertEqual(kernel["overlapped"], "0")
+
+    def test_graphs_are_timed_as_wholes_by_events(self) -> None:
+        self.recorded(f"{OPENED} asked flat_k 2000 graph")
+        graphs = {k["kernel"]: k for k in self.kernels() if "graph" in k["why"]}
+        self.assertEqual(float(graphs["(CUDA graph of 3 kernels)"]["time_mean_s"]), 500e-6)
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
+    def test_memory_does_not_grow_with_launches(self) -> None:
+        """Blocks that are left at the end: as many after 100,000 launches as after 1,000."""
+        left = []
+        for launches in (1_000, 100_000):
+            log = self.folder / f"valgrind-{launches}"
+            tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
+            self.recorded(f"{tool} {OPENED} asked flat_k {launches}", output=f"r{launches}")
+            text = log.read_text()
+            self.assertNotIn("Invalid ", text)
+            (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
+            left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
+        self.assertLess(left[1], left[0] + 64, left)
+
+    def test_ends(self) -> None:
+        for end in ("reset", "contexts", "release", "unload", "close", "threads", "crash", "kill", "exec"):
+            done = self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 3000 {end}", end)
+            self.assertEqual(done.stdout.splitlines()[0], "failed 0", end)
+            self.assertGreaterEqual(self.launches(end), 3000, done.stderr)
+
+
+@on_device
+class OnDevice(unittest.TestCase):
+    def test_events_and_records_agree(self) -> None:
+        """Events read a few microseconds more, and nothing runs beside a kernel on its one stream."""
+        medians: dict[str, dict[str, float]] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for timing in ("events", "activity"):
+                words = ["attach", "--observe", "--timing", timing, "--output", f"{folder}/{timing}", "--"]
+                done = subprocess.run(
+                    [str(OCCBENCH), *words, PLANTED, "400"], text=True, capture_output=True, timeout=300
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if "neither on the library path" in done.stderr:
+                    self.skipTest("no CUPTI")
+                kernels = rows(Path(folder, timing, "kernels.csv"))
+                names = {k["kernel_id"]: k["kernel"] for k in kernels if k["graph_kernels"] == ""}
+                times: dict[str, list[float]] = {}
+                for launch in rows(Path(folder, timing, "launches.csv")):
+                    if launch["kernel_id"] not in names:
+                        continue  # a CUDA graph, by events
+                    self.assertEqual((launch["timed_by"], launch["overlapped"]), (timing, "0"))
+                    if launch["warm_up"] == "0":
+                        times.setdefault(names[launch["kernel_id"]], []).append(1e6 * float(launch["time_s"]))
+                medians[timing] = {name: median(all_times) for name, all_times in times.items()}
+        self.assertEqual(set(medians["events"]), set(medians["activity"]))
+        for name, by_events in medians["events"].items():
+            if "two_kinds" not in name:
+                more = by_events - medians["activity"][name]
+                self.assertLess(more, 6 + 0.01 * by_events, name)
+                self.assertGreater(more, 0.5 - 0.01 * by_events, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

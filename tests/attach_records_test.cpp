@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of launches by CUPTI's records: their layout, kernels side by side, and arms that begin anew.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "harness/attach/cupti.hpp"
+#include "harness/attach/overlap.hpp"
+#include "harness/attach/schedule.hpp"
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#endif
+
+namespace occbench::attach {
+namespace {
+
+#if __has_include(<cupti.h>) && CUPTI_API_VERSION >= 130000
+using Newest = CUpti_ActivityKernel10;
+#define OCCBENCH_SAME(ours, theirs) \
+  static_assert(offsetof(cupti::KernelRecord, ours) == offsetof(Newest, theirs))
+OCCBENCH_SAME(kind, kind);
+OCCBENCH_SAME(start, start);
+OCCBENCH_SAME(end, end);
+OCCBENCH_SAME(device, deviceId);
+OCCBENCH_SAME(correlation, correlationId);
+OCCBENCH_SAME(name, name);
+OCCBENCH_SAME(smem_executed, sharedMemoryExecuted);
+OCCBENCH_SAME(graph_node, graphNodeId);
+OCCBENCH_SAME(graph, graphId);
+static_assert(offsetof(cupti::CallbackData, correlation) == offsetof(CUpti_CallbackData, correlationId));
+static_assert(cupti::kernels == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && cupti::success == CUPTI_SUCCESS &&
+              cupti::not_initialized == CUPTI_ERROR_NOT_INITIALIZED &&
+              cupti::multiple_subscribers == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
+              cupti::driver_domain == CUPTI_CB_DOMAIN_DRIVER_API && cupti::on_enter == CUPTI_API_ENTER &&
+              cupti::forced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+
+TEST(AttachRecords, NumbersOfTheLaunchingCalls) {
+  const std::vector<std::uint32_t> expected = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                               CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+                                               CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+                                               CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+                                               CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+                                               CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+                                               CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+                                               CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz};
+  EXPECT_EQ(std::vector<std::uint32_t>(std::begin(cupti::launch_calls), std::end(cupti::launch_calls)),
+            expected);
+}
+#endif
+
+Ran ran(std::uint32_t number, std::uint64_t start, std::uint64_t end, std::uint32_t device = 0) {
+  return {.correlation = number, .device = device, .start_ns = start, .end_ns = end};
+}
+
+/// Numbers of those that overlap, of batches that come one after the other.
+std::vector<std::uint32_t> overlapping(const std::vector<std::vector<Ran>>& batches) {
+  Overlaps overlaps;
+  std::map<std::uint32_t, bool> found;
+  const auto note = [&](const std::vector<Ran>& records) {
+    for (const Ran& r : records) EXPECT_TRUE(found.emplace(r.correlation, r.is_overlapped).second);
+  };
+  std::size_t given = 0;
+  for (const std::vector<Ran>& batch : batches) {
+    note(overlaps.add(batch));
+    given += batch.size();
+  }
+  note(overlaps.add({}));
+  EXPECT_EQ(found.size(), given);
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [number, is_overlapped] : found)
+    if (is_overlapped) numbers.push_back(number);
+  return numbers;
+}
+
+using Numbers = std::vector<std::uint32_t>;
+
+TEST(AttachOverlaps, OneAfterTheOtherIsNone) {
+  EXPECT_EQ(overlapping({{ran(1, 0, 10), ran(2, 10, 20), ran(3, 25, 30)}}), Numbers());
+  EXPECT_EQ(overlapping({{ran(1, 0, 10)}, {ran(2, 10, 20)}, {ran(3, 25, 30)}}), Numbers());
+}
+
+TEST(AttachOverlaps, SideBySide) {
+  EXPECT_EQ(overlapping({{ran(1, 0, 11), ran(2, 10, 20), ran(3, 25, 30)}}), Numbers({1, 2}));
+  EXPECT_EQ(overlapping({{ran(1, 0, 100), ran(2, 10, 20), ran(3, 25, 30), ran(4, 100, 110)}}),
+            Numbers({1, 2, 3}));
+}
+
+TEST(AttachOverlaps, TheRecordOfALongOneComesABatchLater) {
+  EXPECT_EQ(overlapping({{ran(2, 10, 20), ran(3, 25, 30)}, {ran(1, 0, 28), ran(4, 40, 50)}}),
+            Numbers({1, 2, 3}));
+}
+
+TEST(AttachOverlaps, OtherDevicesDoNotCount) {
+  EXPECT_EQ(overlapping({{ran(1, 0, 100), ran(2, 10, 20, 1), ran(3, 15, 30, 1)}}), Numbers({2, 3}));
+}
+
+TEST(AttachSchedule, BeginsAnewWhereTimesAreOfAnotherKind) {
+  Schedule schedule({.seed = 3, .precision = 0.5, .warm_up = 1}, 77, {1, 1, 0.5, 0.25});
+  Budget budget(100);
+  const auto run = [&](double time_us) {
+    std::map<int, int> of_arm;
+    for (int n = 0; n < 100; ++n) {
+      const auto draw = schedule.next(budget);
+      if (draw.of_block) ++of_arm[draw.arm];
+      if (draw.arm == first_level + 1)
+        schedule.refuse(draw, budget, true);
+      else
+        schedule.timed(draw, time_us, budget);
+    }
+    return of_arm;
+  };
+  run(100);
+  EXPECT_TRUE(schedule.is_known());
+  schedule.restart();
+  EXPECT_FALSE(schedule.is_known());
+  EXPECT_EQ(schedule.natural_us(), 0);
+  const auto again = run(103);
+  EXPECT_EQ(schedule.natural_us(), 103);
+  EXPECT_TRUE(schedule.is_known());
+  EXPECT_GE(again.at(untouched), 6);
+  EXPECT_GE(again.at(first_level), 6);
+  EXPECT_FALSE(again.contains(first_level + 1));  // it is no arm any more
+}
+
+}  // namespace
+}  // namespace occbench::attach
