@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles the bases of changes.csv with ncu, as a user of `occbench whatif` would profile a kernel.
+
+    OCCBENCH=build/occbench OUT=folder python3 tests/whatif/capture.py [SECONDS]
+
+Wants the GPU of the run and the right to read counters. Begins no ncu after SECONDS (default 105), and writes
+OUT/whatif_capture.tar.xz: what each ncu printed. One ncu reads fifteen cases; opcodes, which patch the code,
+are a second call. The bases come in the order of the list: each family's first kernel, then the second ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RUN = HERE.parents[1] / "results" / "nvidia-h200" / "2026-11-24-ef56ed18a0e4"
+NCU = os.environ.get("NCU", "ncu")
+AT_ONCE = 15
+IF_KNOWN = ["launch__cluster_size", "launch__barrier_count", "launch__stack_size"]
+OPCODES = ["sass__inst_executed_per_opcode"]
+
+
+def names(*words: str) -> set[str]:
+    """Metrics that ncu lists."""
+    said = subprocess.run(
+        [NCU, "--config-file", "off", "--query-metrics", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return {line.split()[0] for line in said.stdout.splitlines() if line.strip()}
+
+
+def read(cases: list[str], metrics: list[str], preset: str, log: Path) -> None:
+    """One call of ncu; its CSV goes to `log`."""
+    words = [
+        NCU, "--config-file", "off", "--clock-control", "none", "--nvtx",
+        "--nvtx-include", "regex:occbench@.+/", "--csv", "--page", "raw", "--print-units", "base",
+        "--print-metric-instances", "details",
+        "--metrics", ",".join(metrics), "--log-file", str(log),
+        os.environ["OCCBENCH"], "run", "--preset", preset, "--case", ",".join(cases),
+        "--launches", "1", "--profile",
+    ]  # fmt: skip
+    begun = time.monotonic()
+    ran = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+    rows = log.read_text(errors="replace").count("occbench:") if log.exists() else 0
+    print(
+        f"{log.name}: exit {ran.returncode}, {rows} of {len(cases)}, {time.monotonic() - begun:.1f} s",
+        flush=True,
+    )
+    if rows < len(cases):
+        print(
+            (log.read_text(errors="replace") if log.exists() else "")[:800],
+            ran.stderr[-800:],
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Profiles until the time is over, and packs."""
+    begun = time.monotonic()
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 105
+    out = Path(os.environ["OUT"])
+    with (HERE / "changes.csv").open(newline="") as file:
+        bases = list(dict.fromkeys(row["base"] for row in csv.DictReader(file)))
+    preset = json.loads((RUN / "env.json").read_text())["preset"]
+    lines = (HERE / "metrics.txt").read_text().splitlines()
+    listed = [name for line in lines if not line.startswith("#") for name in line.split()]
+    wanted = [name for name in listed if not name.startswith("launch__")]
+    known = names()
+    counters = [name for name in wanted if name.split(".")[0] in known] if known else wanted
+    known = names("--query-metrics-collection", "launch")
+    launch = [name for name in listed if name.startswith("launch__")]
+    launch += [name for name in IF_KNOWN if name in known]
+    print("this GPU lacks", sorted(set(wanted) - set(counters)), flush=True)
+    work = Path("whatif_capture")
+    work.mkdir(exist_ok=True)
+    for what, metrics in (
+        ("counters", counters + launch),
+        ("opcodes", OPCODES + launch),
+    ):
+        for first in range(0, len(bases), AT_ONCE):
+            if time.monotonic() - begun > seconds:
+                print(f"{seconds:g} s are over before {what} {first}", flush=True)
+                break
+            try:
+                read(
+                    bases[first : first + AT_ONCE],
+                    metrics,
+                    preset,
+                    work / f"{what}_{first:02}.csv",
+                )
+            except subprocess.TimeoutExpired:
+                print(f"{what} {first}: no end after 60 s", flush=True)
+    with tarfile.open(out / "whatif_capture.tar.xz", "w:xz") as tar:
+        tar.add(work)
+    print(f"{time.monotonic() - begun:.0f} s in all")
+
+
+if __name__ == "__main__":
+    main()
