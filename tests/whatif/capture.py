@@ -25,6 +25,7 @@ NCU = os.environ.get("NCU", "ncu")
 AT_ONCE = 15
 IF_KNOWN = ["launch__cluster_size", "launch__barrier_count", "launch__stack_size"]
 OPCODES = ["sass__inst_executed_per_opcode"]
+BY_ADDRESS = ["inst_executed"]  # how often each instruction ran; not every ncu takes it as a metric
 
 
 def names(*words: str) -> set[str]:
@@ -38,8 +39,8 @@ def names(*words: str) -> set[str]:
     return {line.split()[0] for line in said.stdout.splitlines() if line.strip()}
 
 
-def read(cases: list[str], metrics: list[str], preset: str, log: Path) -> None:
-    """One call of ncu; its CSV goes to `log`."""
+def read(cases: list[str], metrics: list[str], preset: str, log: Path) -> bool:
+    """One call of ncu; its CSV goes to `log`. Whether it has all cases."""
     words = [
         NCU, "--config-file", "off", "--clock-control", "none", "--nvtx",
         "--nvtx-include", "regex:occbench@.+/", "--csv", "--page", "raw", "--print-units", "base",
@@ -61,6 +62,24 @@ def read(cases: list[str], metrics: list[str], preset: str, log: Path) -> None:
             ran.stderr[-800:],
             flush=True,
         )
+    return rows >= len(cases)
+
+
+def source(cases: list[str], preset: str, work: Path) -> None:
+    """The source page of some cases, as a report has it: machine code, with how often each line ran."""
+    report = work.parent / "source.ncu-rep"
+    words = [
+        NCU, "--config-file", "off", "--clock-control", "none", "--nvtx",
+        "--nvtx-include", "regex:occbench@.+/", "--section", "SourceCounters", "-f", "-o", str(report),
+        os.environ["OCCBENCH"], "run", "--preset", preset, "--case", ",".join(cases), "--profile",
+    ]  # fmt: skip
+    try:
+        subprocess.run(words, check=False, capture_output=True, timeout=40)
+        words = [NCU, "--import", str(report), "--page", "source", "--csv", "--print-source", "sass"]
+        said = subprocess.run(words, check=False, capture_output=True, timeout=20)
+        (work / "source.csv").write_bytes(said.stdout + said.stderr)
+    except subprocess.TimeoutExpired:
+        print("source page: no end", flush=True)
 
 
 def main() -> None:
@@ -82,23 +101,23 @@ def main() -> None:
     print("this GPU lacks", sorted(set(wanted) - set(counters)), flush=True)
     work = Path("whatif_capture")
     work.mkdir(exist_ok=True)
-    for what, metrics in (
-        ("counters", counters + launch),
-        ("opcodes", OPCODES + launch),
-    ):
+    opcodes = [*OPCODES, *BY_ADDRESS, *launch]
+    for what in ("counters", "opcodes"):
         for first in range(0, len(bases), AT_ONCE):
+            cases, log = bases[first : first + AT_ONCE], work / f"{what}_{first:02}.csv"
             if time.monotonic() - begun > seconds:
-                print(f"{seconds:g} s are over before {what} {first}", flush=True)
+                print(f"{seconds:g} s are over before {log.name}", flush=True)
                 break
             try:
-                read(
-                    bases[first : first + AT_ONCE],
-                    metrics,
-                    preset,
-                    work / f"{what}_{first:02}.csv",
-                )
+                if what == "counters":
+                    read(cases, counters + launch, preset, log)
+                elif not read(cases, opcodes, preset, log) and len(opcodes) > len(OPCODES + launch):
+                    opcodes = OPCODES + launch
+                    read(cases, opcodes, preset, log)
             except subprocess.TimeoutExpired:
-                print(f"{what} {first}: no end after 60 s", flush=True)
+                print(f"{log.name}: no end after 60 s", flush=True)
+    if time.monotonic() - begun < seconds:
+        source(bases[:4], preset, work)
     with tarfile.open(out / "whatif_capture.tar.xz", "w:xz") as tar:
         tar.add(work)
     print(f"{time.monotonic() - begun:.0f} s in all")
