@@ -44,7 +44,7 @@ def read(cases: list[str], metrics: list[str], preset: str, log: Path) -> bool:
     words = [
         NCU, "--config-file", "off", "--clock-control", "none", "--nvtx",
         "--nvtx-include", "regex:occbench@.+/", "--csv", "--page", "raw", "--print-units", "base",
-        "--print-metric-instances", "details",
+        "--print-metric-instances", "details", "--print-kernel-base", "mangled",
         "--metrics", ",".join(metrics), "--log-file", str(log),
         os.environ["OCCBENCH"], "run", "--preset", preset, "--case", ",".join(cases),
         "--launches", "1", "--profile",
