@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 namespace occbench::whatif {
 namespace {
@@ -53,6 +54,10 @@ std::vector<std::string> machine_code_words(const std::string& file, const Profi
   const double warps = p.need("launch__grid_size") * std::ceil(p.need("launch__block_size") / 32);
   std::vector<std::string> words = {file,         "--kernel", p.kernel,    "--arch",
                                     architecture, "--warps",  whole(warps)};
+  for (const auto& [option, metric] :
+       {std::pair("--loads", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
+        {"--stores", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"}})
+    if (const auto requests = p.find(metric)) words.insert(words.end(), {option, whole(*requests)});
   if (const auto found = p.parts.find("inst_executed"); found != p.parts.end())
     if (const std::string text = runs(found->second); !text.empty()) {
       words.insert(words.end(), {"--executed", text});

@@ -71,34 +71,39 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
   const double threads = static_cast<double>(k.grid_size) * k.footprint.block_size;
   const double warps = threads / lanes;
 
-  // Loads: a share of what the L1's tags were asked for each, so that sectors fetched in vain do not count.
+  // Loads: a sector that is fetched in vain, or once more for another request, brings none of their bytes.
   const double loaded = (program.bytes(Pipe::global_load) + program.bytes(Pipe::async_load)) / program.passes;
-  const double asked = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") * sector_bytes;
-  const double hit = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum") * sector_bytes;
-  const double read = p.need("dram__bytes_read.sum");
-  const double missed = asked > 0 ? std::clamp(1 - hit / asked, 0.0, 1.0) : 0;
-  const double from_dram = asked > 0 ? std::min(missed, read / asked) : 0;
-  k.l1_hit = asked > 0 ? 1 - missed : 0;
-  k.l2_hit = missed - from_dram;
-  k.facts.flow.l2_bytes = loaded * k.l2_hit;
-  if (loaded > 0) k.facts.flow.layout.lines = std::max(1.0, asked / (loaded * threads));
+  const double asked = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") * sector_bytes / threads;
+  const double hit =
+      p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum") * sector_bytes / threads;
+  const double missed = std::max(0.0, asked - hit);
+  const double from_dram = std::min({loaded, missed, p.need("dram__bytes_read.sum") / threads});
+  const double from_l2 = std::min(loaded, missed) - from_dram;
+  k.facts.flow.l2_bytes = from_l2;
+  if (loaded > 0) {
+    k.l1_hit = 1 - (from_dram + from_l2) / loaded;
+    k.l2_hit = from_l2 / loaded;
+    k.facts.flow.layout.lines = std::max(1.0, asked / loaded);
+  }
 
   // Stores: those of the loop, and those behind it. What is still in the L2 at the end is on its way.
   const double stored = program.bytes(Pipe::global_store) / program.passes;
-  const double written = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") * sector_bytes;
-  const double reached = p.need("dram__bytes_write.sum");
-  const double under_way = written > static_cast<double>(l2_bytes) ? static_cast<double>(l2_bytes) : 0;
-  const double to_dram = written > 0 ? std::clamp((reached + under_way) / written, 0.0, 1.0) : 0;
-  k.facts.dram_bytes = loaded * from_dram + stored * to_dram;
-  const double once = written / threads - stored;
-  if (k.facts.dram_bytes > 0 && once > few * written / threads) k.facts.once_bytes = once * to_dram;
+  const double sent = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") * sector_bytes / threads;
+  const double once = sent - stored;
+  const double all = once > few * sent ? sent : std::min(sent, stored);
+  const double under_way = sent * threads > static_cast<double>(l2_bytes) ? static_cast<double>(l2_bytes) : 0;
+  const double to_dram =
+      all > 0 ? std::clamp((p.need("dram__bytes_write.sum") + under_way) / (all * threads), 0.0, 1.0) : 0;
+  k.facts.dram_bytes = from_dram + stored * to_dram;
+  if (k.facts.dram_bytes > 0 && stored == 0) k.facts.once_bytes = once * to_dram;
 
   k.facts.flow.layout.bank_conflict = conflict(p.get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
                                                program.bytes(Pipe::shared_load) / program.passes, warps);
   k.facts.flow.layout.store_conflict = conflict(p.get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
                                                 program.bytes(Pipe::shared_store) / program.passes, warps);
 
-  if (k.l1_hit > few) k.assumed.push_back("the L1 hit rate of loads stays at " + percent(k.l1_hit));
+  if (k.l1_hit > few)
+    k.assumed.push_back("the L1 goes on to answer " + percent(k.l1_hit) + " of the bytes loaded");
   if (k.l2_hit > few)
     k.assumed.push_back("the L2 goes on to answer " + percent(k.l2_hit) + " of the bytes loaded");
   return k;

@@ -61,6 +61,9 @@ def describe(binary: Path, rows: dict[str, Row]) -> dict[str, str]:
         counts = [0.0] * len(code)
         for address, count in ran:
             counts[(address - ran[0][0]) // 16] = count
+        for base, what in (("LDG", "ld"), ("STG", "st")):
+            requests = row[f"l1tex__t_requests_pipe_lsu_mem_global_op_{what}.sum"]
+            counts = machine_code.made(code, counts, base, float(requests.replace(",", "")))
         threads = float(row["launch__block_size"].split()[0].replace(",", ""))
         grid = float(row["launch__grid_size"].split()[0].replace(",", ""))
         try:

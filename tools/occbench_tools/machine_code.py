@@ -6,6 +6,7 @@ executes each instruction comes from a profile, by the first of these that is gi
   --executed 3*12,7*40  of all warps together, instruction by instruction: three times the first 12 ...
   --opcodes FFMA:96,... of all warps together, by opcode: loops are given the trips that come nearest
   --instructions N      of all warps together: enough where the kernel has one loop
+Loads and stores that a predicate kept from making a request are told by --loads and --stores.
 What is written is a description as describe.py says, with family `kernel` and variant `measured`: one turn of
 the outermost loop that holds most of what is executed, or the kernel from its first instruction to its last
 where none holds 80 %. A pass is the whole kernel, so that `passes` is one over the turns. Of what only some
@@ -146,6 +147,18 @@ def kept(
     return result
 
 
+def made(code: list[Instruction], ran: list[float], base: str, requests: float | None) -> list[float]:
+    """How often each ran, without those under a predicate that kept them from making a request."""
+    surplus = sum(count for i, count in zip(code, ran, strict=True) if i.base == base) - (requests or 0)
+    result = list(ran)
+    for n, instruction in enumerate(code):
+        guarded = instruction.base == base and instruction.guard not in ("", "PT")
+        if requests is not None and guarded and 0 < ran[n] <= surplus * 1.001:
+            surplus -= ran[n]
+            result[n] = 0.0
+    return result
+
+
 def closed(code: list[Instruction]) -> list[Instruction]:
     """The kernel as one loop: its last exit goes back to its first instruction."""
     ends = [n for n, i in enumerate(code) if i.base == "EXIT" and i.guard in ("", "PT")]
@@ -206,6 +219,8 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--executed", metavar="RUNS", help="3*12,7*40: how often each instruction ran")
     parser.add_argument("--opcodes", metavar="NAME:N,...", help="how often each opcode ran")
     parser.add_argument("--instructions", type=float, metavar="N", help="that ran in all")
+    for what in ("loads", "stores"):
+        parser.add_argument(f"--{what}", type=float, metavar="N", help=f"requests of global {what} in all")
     options = parser.parse_args(arguments)
     if not (options.executed or options.opcodes or options.instructions):
         parser.error("one of --executed, --opcodes and --instructions is needed")
@@ -238,6 +253,7 @@ def run(options: argparse.Namespace) -> list[str]:
             turns = max(0.0, options.instructions - outside * options.warps) / inside
             ran = [(turns if home == 0 else options.warps) if is_met else 0.0
                    for is_met, home in zip(there, homes, strict=True)]  # fmt: skip
+    ran = made(code, made(code, ran, "LDG", options.loads), "STG", options.stores)
     return followed(code, ran, options.warps, usage[name])
 
 
