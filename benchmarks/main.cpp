@@ -7,6 +7,7 @@
 #include "benchmarks/commands/attach.hpp"
 #include "benchmarks/commands/calibrate.hpp"
 #include "benchmarks/commands/inspect.hpp"
+#include "benchmarks/commands/whatif.hpp"
 
 int main(int argc, char** argv) {
   const bool is_attach = argc > 1 && std::strcmp(argv[1], "attach") == 0;
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   const int code = occbench::run_program(argc, argv, [&](CLI::App& app, int& exit_code) {
     occbench::commands::add_calibrate(app, exit_code);
     occbench::commands::add_inspect(app, exit_code);
+    occbench::commands::add_whatif(app, exit_code);
     occbench::commands::add_attach(app, program, programs_code);
   });
   if (!is_attach || (code == 0 && programs_code < 0)) return code;  // --help

@@ -33,6 +33,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"profile", "Nsight Compute", "Counters of a run's cases, read by ncu"},
     {"caps", "Your kernel", "What a cap on registers buys, at every step of occupancy"},
     {"import-ncu", "Nsight Compute", "Joins reports of ncu onto a run's rows"},
+    {"machine-code", "", "What a warp of a kernel goes through, for whatif"},
     {"audit", "", "The machine code against what each variant declares"},
 });
 

@@ -11,6 +11,7 @@
 #include "benchmarks/commands/inspect_columns.hpp"
 #include "benchmarks/commands/inspect_print.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 
 namespace occbench::commands {
 namespace {

@@ -164,25 +164,6 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
   return text;
 }
 
-void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows) {
-  if (format != "markdown") return print_aligned(out, rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const std::string& cell : rows[i]) {
-      out << "| ";
-      for (const char c : cell)
-        if (c == '|' || c == '<' || c == '*' || c == '_')
-          out << '\\' << c;
-        else
-          out << c;
-      out << ' ';
-    }
-    out << "|\n";
-    if (i > 0) continue;
-    for (std::size_t column = 0; column < rows[0].size(); ++column) out << (column == 0 ? "|---" : "|---:");
-    out << "|\n";
-  }
-}
-
 void print_inspected(std::ostream& out, const std::string& format, const std::string& title,
                      const std::vector<Inspected>& rows) {
   out << title << "\n\n";

@@ -11,9 +11,6 @@
 
 namespace occbench::commands {
 
-/// Rows of cells as a table of text or, of the format markdown, of Markdown.
-void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows);
-
 /// For a person: one row per kernel, and what is worth a look. `title` is the first line. `rows` has at least
 /// one.
 void print_inspected(std::ostream& out, const std::string& format, const std::string& title,

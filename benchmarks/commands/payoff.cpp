@@ -9,6 +9,7 @@
 
 #include "benchmarks/commands/numbers.hpp"
 #include "harness/io/check.hpp"
+#include "harness/theory/chip.hpp"
 
 namespace occbench::commands {
 
@@ -17,16 +18,6 @@ namespace {
 // Less than this is not told apart from chance, in the model or on a GPU.
 constexpr double nothing = 0.03;
 constexpr double enough = 0.95;
-
-theory::Chip chip_of(const theory::CatalogueEntry& device) {
-  const auto arch = theory::arch_facts(device.sm.cc_major, device.sm.cc_minor);
-  return {.sm_count = device.sm.sm_count,
-          .fp32_lanes_per_sm = device.fp32_lanes_per_sm,
-          .fp64_lanes_per_sm = device.fp64_lanes_per_sm,
-          .tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm,
-          .l2_bytes = device.l2_bytes,
-          .dram_bytes_per_s = device.dram_bytes_per_s};
-}
 
 std::string kind_of(const theory::KernelClass& kernel) {
   std::string name(theory::to_string(kernel.kind));
@@ -164,7 +155,7 @@ ParameterFile parameters_for(const std::string& device, const std::string& file)
 
 Forecaster::Forecaster(const theory::KernelClass& kernel, const theory::CatalogueEntry& device,
                        const theory::Parameters& parameters)
-    : kernel_(kernel), model_(kernel, chip_of(device), parameters) {}
+    : kernel_(kernel), model_(kernel, theory::chip_of(device), parameters) {}
 
 const theory::ClassModel::Outcome& Forecaster::at(int block_size, int blocks_per_sm) {
   const auto [entry, is_new] = known_.try_emplace({block_size, blocks_per_sm});

@@ -58,4 +58,23 @@ void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
   }
 }
 
+void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows) {
+  if (format != "markdown") return print_aligned(out, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const std::string& cell : rows[i]) {
+      out << "| ";
+      for (const char c : cell)
+        if (c == '|' || c == '<' || c == '*' || c == '_')
+          out << '\\' << c;
+        else
+          out << c;
+      out << ' ';
+    }
+    out << "|\n";
+    if (i > 0) continue;
+    for (std::size_t column = 0; column < rows[0].size(); ++column) out << (column == 0 ? "|---" : "|---:");
+    out << "|\n";
+  }
+}
+
 }  // namespace occbench::commands

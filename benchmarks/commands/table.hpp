@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "harness/io/csv.hpp"
@@ -12,5 +13,8 @@ namespace occbench::commands {
 /// Rows of cells behind their header, each column as wide as its widest cell: the first flush left, the
 /// others right. On a terminal that is too narrow for it, a paragraph for each row instead.
 void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
+
+/// Rows of cells as a table of text or, of the format markdown, of Markdown.
+void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows);
 
 }  // namespace occbench::commands

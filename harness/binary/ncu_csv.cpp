@@ -8,7 +8,6 @@
 
 #include "harness/io/check.hpp"
 #include "harness/io/child.hpp"
-#include "harness/io/csv.hpp"
 
 namespace occbench::binary {
 namespace {
@@ -43,40 +42,17 @@ std::optional<int> threads(const std::string& text) {
 }  // namespace
 
 void NcuCsv::read(const std::string& line) {
-  if (line.starts_with("==") || (header_.empty() && !line.starts_with("\"ID\"") && !line.starts_with("ID,")))
-    return;
-  const csv::Row cells = csv::parse(line).fields;
-  if (!cells.empty() && cells[0] == "ID") {
-    header_ = cells;
-    units_.clear();
-    ++tables_;
-    return;
-  }
-  if (cells.size() != header_.size()) return;
-  std::map<std::string, std::size_t> at;
-  for (std::size_t i = 0; i < header_.size(); ++i) at.try_emplace(header_[i], i);
-  const auto cell = [&](const char* name) {
-    const auto found = at.find(name);
-    return found == at.end() ? std::string() : cells[found->second];
-  };
-  if (cells[0].empty() || cells[0].find_first_not_of("0123456789") != std::string::npos) {
-    units_ = cells;  // a raw page's second line
-    return;
-  }
-  const std::string id = std::to_string(tables_) + " " + cell("Process ID") + " " + cells[0];
+  if (!table_.read(line)) return;
+  const std::string id = table_.id();
   if (launches_.empty() || launches_.back().first != id)
     launches_.push_back({id,
-                         {.name = cell("Kernel Name"),
-                          .cc = cell("CC"),
-                          .block_size = threads(cell("Block Size")),
+                         {.name = table_.cell("Kernel Name"),
+                          .cc = table_.cell("CC"),
+                          .block_size = threads(table_.cell("Block Size")),
                           .launches = 1}});
-  KernelUse& launch = launches_.back().second;
-  if (at.contains("Metric Name")) {
-    metric(launch, cell("Metric Name"), cell("Metric Value"), cell("Metric Unit"));
-  } else {
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      metric(launch, header_[i], cells[i], i < units_.size() ? units_[i] : "");
-  }
+  table_.each_metric([&](const std::string& name, const std::string& text, const std::string& unit) {
+    metric(launches_.back().second, name, text, unit);
+  });
 }
 
 void NcuCsv::metric(KernelUse& launch, const std::string& name, const std::string& text,
@@ -107,16 +83,18 @@ std::vector<KernelUse> NcuCsv::kernels() const {
   return known.take();
 }
 
-std::string ncu_import(const std::string& report) {
+std::string ncu_import(const std::string& report, bool with_parts) {
   const std::optional<std::string> ncu = find_program("ncu");
   if (!ncu)
     throw UserError(Exit::tool_missing,
                     report +
-                        ": ncu reads it, and is not here; put it on PATH, or give calc the CSV that `ncu "
+                        ": ncu reads it, and is not here; put it on PATH, or give the CSV that `ncu "
                         "--import FILE --csv --page raw` prints elsewhere");
   // Without --config-file ncu takes options, and the Python of sections, from the folder that one stands in.
-  const ChildOutput said = run_child(
-      {*ncu, "--config-file", "off", "--import", report, "--csv", "--page", "raw", "--print-units", "base"});
+  std::vector<std::string> words = {*ncu,    "--config-file", "off", "--import",      report,
+                                    "--csv", "--page",        "raw", "--print-units", "base"};
+  if (with_parts) words.insert(words.end(), {"--print-metric-instances", "details"});
+  const ChildOutput said = run_child(words);
   if (said.exit_code != 0)
     throw UserError(Exit::file, report + ": ncu cannot read it: " +
                                     said.out.substr(0, std::min(said.out.find('\n'), std::size_t{200})));

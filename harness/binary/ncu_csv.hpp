@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/binary/kernel_use.hpp"
+#include "harness/binary/ncu_table.hpp"
 
 namespace occbench::binary {
 
@@ -16,18 +17,17 @@ class NcuCsv {
   /// Launches with their registers, those of one kernel and footprint as one.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// Whether there was a table, be it without registers.
-  [[nodiscard]] bool is_ncu() const { return !header_.empty(); }
+  [[nodiscard]] bool is_ncu() const { return table_.is_ncu(); }
 
  private:
   void metric(KernelUse& launch, const std::string& name, const std::string& text, const std::string& unit);
 
-  std::vector<std::string> header_, units_;
+  NcuTable table_;
   std::vector<std::pair<std::string, KernelUse>> launches_;  ///< by process and ID
-  int tables_ = 0;
 };
 
-/// What ncu prints of a report. Throws UserError: Exit::tool_missing where there is no ncu, Exit::file where
+/// What ncu prints of a report, and if `with_parts` what each metric is the sum of. Throws UserError: Exit::tool_missing where there is no ncu, Exit::file where
 /// it cannot read the report.
-[[nodiscard]] std::string ncu_import(const std::string& report);
+[[nodiscard]] std::string ncu_import(const std::string& report, bool with_parts = false);
 
 }  // namespace occbench::binary

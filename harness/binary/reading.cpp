@@ -120,6 +120,14 @@ KernelUses of_text(const std::string& text, const std::string& source) {
 
 }  // namespace
 
+std::string ncu_text(Descriptor file, const std::string& path, const std::string& source) {
+  Unpacked content(file, source);
+  if (content.begin().empty()) throw UserError(Exit::file, source + ": is empty");
+  if (!content.begin().starts_with("NVR") && !path.ends_with(".ncu-rep")) return whole(content, source);
+  if (path == "-") throw UserError(Exit::file, source + ": is an .ncu-rep; name the file, which ncu reads");
+  return ncu_import(path, true);
+}
+
 KernelUses read_kernels(Descriptor file, const std::string& path, const std::string& source) {
   Unpacked content(file, source);
   const std::string_view begin = content.begin();

@@ -15,4 +15,8 @@ namespace occbench::binary {
 /// Exit::tool_missing where only ncu can read it and is not here.
 [[nodiscard]] KernelUses read_kernels(Descriptor file, const std::string& path, const std::string& source);
 
+/// What ncu printed of launches, with the parts of each metric where it printed them: `ncu --csv`, or an
+/// .ncu-rep, which ncu reads. Throws as above.
+[[nodiscard]] std::string ncu_text(Descriptor file, const std::string& path, const std::string& source);
+
 }  // namespace occbench::binary
