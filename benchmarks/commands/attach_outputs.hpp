@@ -20,8 +20,8 @@ class Outputs {
  public:
   /// Its files are in `folder`, which stays.
   explicit Outputs(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// Runs it with an empty stdin. The first run's outputs are shown, and of a later one the end of stderr where
-  /// it fails, which is said: "in run 3, KIND".
+  /// Runs it with an empty stdin. The first run's outputs are shown, and of a later one the end of stderr
+  /// where it fails, which is said: "in run 3, KIND".
   SeenRun run(ProgramRun what, const std::string& kind);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: one pixel per thread or four: which block size does an image's filter want?
-// Expected: The GPU begins only so many blocks a second: those of 32 threads are slowest, and there four pixels
-//   per thread gain most. With larger blocks, four blended pixels per thread reach DRAM's rate at half
+// Expected: The GPU begins only so many blocks a second: those of 32 threads are slowest, and there four
+//   pixels per thread gain most. With larger blocks, four blended pixels per thread reach DRAM's rate at half
 //   occupancy. Grey pixels, of 5 bytes each, never reach it with one per thread.
 #include <algorithm>
 #include <set>

@@ -3,6 +3,8 @@
 // Expected: Useful work falls to the mean length over the mean of the warps' longest, at every occupancy
 //   alike: to about a quarter with 32 different points of Mandelbrot's set, to half with 32 numbers of
 //   Collatz's. An item in 32 that takes work costs most warps as if each lane had it.
+#include <algorithm>
+
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {
@@ -19,6 +21,7 @@ const AddExperiment uneven_loops{{
           std::vector<int> warps{4, 16, all};
           if (sweep.quick()) warps = {4, all};
           if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
+          warps.erase(std::unique(warps.begin(), warps.end()), warps.end());  // of an SM of 32 warps
           std::vector<const Variant*> kernels;
           const auto add = [&](std::initializer_list<std::string_view> names) {
             for (const std::string_view name : names) kernels.push_back(&sweep.variant("uneven_loops", name));

@@ -50,8 +50,8 @@ struct Kernel {
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
   int blocks_per_sm = 0;  ///< the driver's answer
-  /// Of a CUDA graph, or of a kernel in one: the graph's hash. A kernel in one has the graph's launches, and its
-  /// times are the graph's.
+  /// Of a CUDA graph, or of a kernel in one: the graph's hash. A kernel in one has the graph's launches, and
+  /// its times are the graph's.
   std::string graph;
   std::optional<std::size_t> whole;  ///< of a kernel in a graph: that one's place
   std::uint64_t graph_kernels = 0;   ///< that a launch of the graph runs, all or of this one; 0: not known

@@ -140,8 +140,8 @@ std::optional<GraphNode> Graphs::copy_of(CUgraphNode node, const CUDA_KERNEL_NOD
   return copy;
 }
 
-/// What may speak against changing it. Nothing pins the carve-out in a graph: with a preference for less than a
-/// level needs, fewer blocks than counted would be resident.
+/// What may speak against changing it. Nothing pins the carve-out in a graph: with a preference for less than
+/// a level needs, fewer blocks than counted would be resident.
 void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const {
   constexpr int whole = 100;
   CUlaunchAttribute a{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executable CUDA graphs of the program: which kernels they hold, and how these have fewer warps in one
-// launch. Their nodes are set before it and set back behind it, so that the program finds them as it made them.
-// Its caller sees to it that one thread at a time is in it, but for `set` and `set_back`.
+// launch. Their nodes are set before it and set back behind it, so that the program finds them as it made
+// them. Its caller sees to it that one thread at a time is in it, but for `set` and `set_back`.
 #pragma once
 
 #include <cuda.h>

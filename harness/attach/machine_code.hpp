@@ -13,9 +13,9 @@ struct SmemReaders {
   bool is_whole = true;              ///< all code of these GPUs and all text was looked at
 };
 
-/// Of what the driver took as a module or library: a cubin, PTX, containers of both, packed or not, or what the
-/// runtime wraps around them. Code for other major compute capabilities than `majors` is not looked at; without
-/// any, all is.
+/// Of what the driver took as a module or library: a cubin, PTX, containers of both, packed or not, or what
+/// the runtime wraps around them. Code for other major compute capabilities than `majors` is not looked at;
+/// without any, all is.
 [[nodiscard]] SmemReaders smem_readers(const void* image, const std::vector<int>& majors);
 
 /// Whether one instruction of 128 bits reads %dynamic_smem_size or %total_smem_size. `capability`: 90.

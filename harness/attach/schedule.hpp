@@ -17,7 +17,8 @@ struct Plan {
   int warm_up = 3;           ///< launches of a signature that count for nothing
   std::size_t most_samples = 256;
 
-  /// For one kernel of a CUDA graph, whose times are the graph's: a part of the whole that has been warmed up.
+  /// For one kernel of a CUDA graph, whose times are the graph's: a part of the whole that has been warmed
+  /// up.
   void in_graph() {
     precision *= in_graph_scale;
     warm_up = 1;

@@ -63,8 +63,8 @@ struct Signature {
   bool is_applied = false;        ///< the first of them, in every launch
   bool is_in_graph = false;
   unsigned filling = 0;  ///< dynamic shared memory that may be added at natural occupancy, in a graph
-  /// Of a CUDA graph: itself and those of its kernels, with their numbers, that take turns; whose it is now, and
-  /// for how many draws more.
+  /// Of a CUDA graph: itself and those of its kernels, with their numbers, that take turns; whose it is now,
+  /// and for how many draws more.
   std::vector<std::pair<Signature*, std::size_t>> turns;
   std::size_t turn = 0;
   int draws_left = 0;

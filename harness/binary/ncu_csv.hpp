@@ -26,8 +26,8 @@ class NcuCsv {
   std::vector<std::pair<std::string, KernelUse>> launches_;  ///< by process and ID
 };
 
-/// What ncu prints of a report, and if `with_parts` what each metric is the sum of. Throws UserError: Exit::tool_missing where there is no ncu, Exit::file where
-/// it cannot read the report.
+/// What ncu prints of a report, and if `with_parts` what each metric is the sum of. Throws UserError:
+/// Exit::tool_missing where there is no ncu, Exit::file where it cannot read the report.
 [[nodiscard]] std::string ncu_import(const std::string& report, bool with_parts = false);
 
 }  // namespace occbench::binary

@@ -4,8 +4,8 @@
 // Expected: useful work in proportion to the mean length over the mean of the warps' longest, at every
 //   occupancy: lanes that share an item lose nothing, 32 different ones most of it. A rare item costs the
 //   warp as much as 32 of them.
-// Published: Mandelbrot's set (1980) by escape time; Collatz's problem as in Lagarias, 'The 3x + 1 problem and
-//   its generalizations' (1985); Henon, 'A two-dimensional mapping with a strange attractor' (1976).
+// Published: Mandelbrot's set (1980) by escape time; Collatz's problem as in Lagarias, 'The 3x + 1 problem
+//   and its generalizations' (1985); Henon, 'A two-dimensional mapping with a strange attractor' (1976).
 #include <array>
 #include <bit>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace occbench::uneven_loops {
 
-/// What is done with an item. escape: z = z^2 + c until |z| > 2; collatz: n / 2 or 3 n + 1 until 1; rare: many
-/// steps for one item of several, none for the others.
+/// What is done with an item. escape: z = z^2 + c until |z| > 2; collatz: n / 2 or 3 n + 1 until 1; rare:
+/// many steps for one item of several, none for the others.
 enum class Form { escape, collatz, rare };
 
 constexpr int items = 4096;      // there are no more: the reference knows how long each takes

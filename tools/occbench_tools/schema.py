@@ -31,7 +31,7 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
 
     files = {
         name: {
-            kind: list(entries(newest, file.get("gone", [])))
+            kind: list(entries(newest, file.get("gone", []))) if isinstance(newest, list) else newest
             for kind, newest in file.items()
             if kind != "gone"
         }
