@@ -25,7 +25,8 @@ CALLS = {
     "audit": ["--binary", "program"], "caps": ["--", "nvcc", "-arch=sm_90", "no.cu"], "cliffs": ["."],
     "compare": [".", "."], "explain": ["."],
     "fleet": ["check", "."],
-    "import-ncu": [".", "counted.ncu-rep"], "plot": ["--experiment", "waves", "."],
+    "import-ncu": [".", "counted.ncu-rep"],
+    "machine-code": ["--kernel", "add", "--warps", "1", "program"], "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],
     "teach": ["."], "validate": ["."],
 }  # fmt: skip
