@@ -160,8 +160,12 @@ class Attach(AttachCase):
             found = validated(folder)
             self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
             said = json.loads(told("explain", folder, "--format", "json").stdout)["in CUDA graphs"]
-            self.assertRegex(said[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps")
-            self.assertRegex(said[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add")
+            self.assertRegex(
+                said[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps"
+            )
+            self.assertRegex(
+                said[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add"
+            )
             for command in (("report", folder), ("compare", folder, folder)):
                 self.assertEqual(told(*command).returncode, 0)
 

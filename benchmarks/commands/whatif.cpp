@@ -153,7 +153,11 @@ class Asker {
 
   void registers(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
-    const std::string refused = spilled_by(o_, f.registers_per_thread, n);
+    std::string refused = spilled_by(o_, f.registers_per_thread, n);
+    if (const theory::Program& code = kernel_.kernel().program;
+        code.local_bytes > 0 && code.count(theory::Pipe::local_load) > 0)
+      refused = "it loads from its " + grouped(code.local_bytes) +
+                " B of local memory, which another cap changes; `occbench caps` compiles and times it";
     f.registers_per_thread = static_cast<int>(n);
     ask("registers_per_thread", std::to_string(n), f, refused);
   }

@@ -58,11 +58,14 @@ double own_error(Bound bound) {
   return errors[static_cast<std::size_t>(bound)];
 }
 
-Band band(const Prediction& said, std::span<const double> drawn_s) {
-  std::vector<double> logs{std::log(said.time_s)};
+Band band(double time_s, std::span<const double> drawn_s, double own_error) {
+  std::vector<double> logs{std::log(time_s)};
   for (const double t : drawn_s) logs.push_back(std::log(t));
-  const double size = own_error(said.bound);
-  return {std::exp(quantile(logs, size, 0.05)), std::exp(quantile(logs, size, 0.95))};
+  return {std::exp(quantile(logs, own_error, 0.05)), std::exp(quantile(logs, own_error, 0.95))};
+}
+
+Band band(const Prediction& said, std::span<const double> drawn_s) {
+  return band(said.time_s, drawn_s, own_error(said.bound));
 }
 
 }  // namespace occbench::theory

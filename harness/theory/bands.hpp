@@ -32,8 +32,9 @@ struct Band {
 double own_error(Bound bound);
 
 /// 90 % of what the time may be: `drawn_s` are the times with drawn parameters, and each may be off by the
-/// model's own error, whose sizes fall off as Laplace's law has it (their 90 % quantile is ln 10 times their
-/// mean; 2.2 was seen).
+/// model's own error (the mean of its sizes, which fall off as Laplace's law has it: their 90 % quantile is
+/// ln 10 times their mean; 2.2 was seen).
+Band band(double time_s, std::span<const double> drawn_s, double own_error);
 Band band(const Prediction& said, std::span<const double> drawn_s);
 
 }  // namespace occbench::theory

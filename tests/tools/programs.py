@@ -55,7 +55,7 @@ def write(
     folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, registers: tuple[dict[str, Any], ...] = (),
     **env: Any,  # noqa: ANN401
 ) -> Path:  # fmt: skip
-    """A folder that `occbench validate` passes, most GPU time first; env goes over ENV, registers are rows."""
+    """A folder that `occbench validate` passes, most GPU time first; env is put over ENV."""
     kernels = tuple(sorted(kernels, key=lambda k: -k["time_s"] * k["launches"]))
     total = sum(k["time_s"] * k["launches"] for k in kernels)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}

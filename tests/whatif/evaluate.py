@@ -118,8 +118,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--half", choices=["tuning", "held out"])
     parser.add_argument("--verbose", action="store_true", help="a line for every change")
-    parser.add_argument("--occbench", type=Path,
-                        default=Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")))  # fmt: skip
+    built = os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")
+    parser.add_argument("--occbench", type=Path, default=Path(built))
     options = parser.parse_args()
     rows, units = profiles()
     with (HERE / "changes.csv").open(newline="") as file:
@@ -146,11 +146,14 @@ def main() -> None:
         result: dict[str, object] = {**change, "measured": measured, "status": answer["status"]}
         if answer.get("time_ratio"):
             ratio = float(answer["time_ratio"])
-            result |= {"ratio": ratio, "error": abs(ratio / measured - 1), "low": float(answer["time_ratio_low"]),
-                       "high": float(answer["time_ratio_high"]), "off": float(answer["model_off"])}  # fmt: skip
+            result |= {"ratio": ratio, "error": abs(ratio / measured - 1)}
+            result |= {"low": float(answer["time_ratio_low"]), "high": float(answer["time_ratio_high"])}
+            result["off"] = float(answer["model_off"])
         results.append(result)
         if options.verbose:
-            said = f"{result['ratio']:.3f} (off {result['off']:+.1%})" if "ratio" in result else answer["status"]
+            said = answer["status"]
+            if "ratio" in result:
+                said = f"{result['ratio']:.3f} (off {result['off']:+.1%})"
             print(f"{change['half'][:4]} {change['dial']:9} {measured:.3f} {said}  "
                   f"{change['base']} -> {change['changed'].rpartition('.b')[2]}")  # fmt: skip
     halves = defaultdict(list)

@@ -103,9 +103,10 @@ def graph_sentences(folder: Attached) -> list[str]:
                 if row["next_step"] and level["slowdown"] > 0
                 else ""
             )
+            held = f"{row['graph_kernels']:.0f} of {graph['graph_kernels']:.0f} kernels"
             said.append(
-                f"`{kernel}` (grid {shape(row, 'grid')}, {row['graph_kernels']:.0f} of {graph['graph_kernels']:.0f} "
-                f"kernels): with {percent(level['warps'], 0)} of its warps the graph takes {graph_change(level)}{step}."
+                f"`{kernel}` (grid {shape(row, 'grid')}, {held}): with {percent(level['warps'], 0)} "
+                f"of its warps the graph takes {graph_change(level)}{step}."
             )
     return said
 
