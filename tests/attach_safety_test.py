@@ -32,6 +32,7 @@ class Ends(AttachCase):
             "exec": (0, 2, 600),
             "reset": (0, 1, 600),
             "contexts": (0, 1, 600),
+            "devices": (0, 1, 600),
             "release": (0, 1, 21 * 300),
             "unload": (0, 1, 600),
             "capture": (0, 1, 300),
@@ -64,6 +65,13 @@ class Ends(AttachCase):
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},
             {"flat_k": "1000", "latency_k": "1000"},
         )
+
+    def test_each_device_has_its_own_rows(self) -> None:
+        done = self.attach(f"-- {ASKED} flat_k 1000 devices")
+        said = {k["gpu_uuid"]: (k["launches"], k["verdict"]) for k in self.kernels()}
+        uuids = [gpu["uuid"] for gpu in self.env()["gpus"]]  # type: ignore[attr-defined]
+        self.assertEqual(said, dict(zip(uuids, [("1500", "saturated"), ("500", "saturated")], strict=True)))
+        self.assertEqual(done.stderr.count("flat_k "), 2, done.stderr)
 
     def test_the_programs_files_are_its_own(self) -> None:
         done = self.attach(f"-- {ASKED} flat_k 300 close")

@@ -129,13 +129,13 @@ static void profile_beside(void) {
   printf("profiled %s\n", kernels > 0 ? "some" : "none");
 }
 
-/* Takes turns in two contexts, ends one of them, and goes on in the other. */
-static void contexts(const char* name) {
+/* Takes turns in two contexts, the second on this device, ends it, and goes on in the other. */
+static void contexts(const char* name, CUdevice device) {
   CUcontext first, second;
   CUfunction functions[2];
   ((GetContext)get("cuCtxGetCurrent"))(&first);
   functions[0] = function;
-  ((MakeContext)get("cuCtxCreate"))(&second, 0, 0);
+  ((MakeContext)get("cuCtxCreate"))(&second, 0, device);
   ((GetFunction)get("cuModuleGetFunction"))(&functions[1], NULL, name);
   for (int n = 0; n < launches; ++n) {
     ((WithContext)get("cuCtxSetCurrent"))(n % 2 == 0 ? first : second);
@@ -289,8 +289,8 @@ int main(int argc, char** argv) {
     ranges();
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);
-  else if (strcmp(end, "contexts") == 0)
-    contexts(argv[2]);
+  else if (strcmp(end, "contexts") == 0 || strcmp(end, "devices") == 0)
+    contexts(argv[2], strcmp(end, "devices") == 0);
   else
     many();
   if (strcmp(end, "release") == 0)
