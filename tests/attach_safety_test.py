@@ -33,6 +33,7 @@ class Ends(AttachCase):
             "reset": (0, 1, 600),
             "contexts": (0, 1, 600),
             "devices": (0, 1, 600),
+            "green": (0, 1, 600),
             "release": (0, 1, 21 * 300),
             "unload": (0, 1, 600),
             "capture": (0, 1, 300),
@@ -56,7 +57,7 @@ class Ends(AttachCase):
 
     def test_what_it_measures_goes_on(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
-        for end in ("contexts", "release"):
+        for end in ("contexts", "green", "release"):
             done = self.attach(f"-- {ASKED} flat_k 1000 {end}", output=end)
             (kernel,) = self.kernels(end)
             self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)

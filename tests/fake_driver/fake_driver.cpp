@@ -282,6 +282,24 @@ FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
   end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
   return CUDA_SUCCESS;
 }
+/// A green context is another handle of a context.
+char green_storage[contexts];
+FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx * green, CUdevResourceDesc, CUdevice device, unsigned)) {
+  const int before = current;
+  CUcontext context = nullptr;
+  const CUresult result = fake_cuCtxCreate_v2(&context, 0, device);
+  if (result == CUDA_SUCCESS) *green = reinterpret_cast<CUgreenCtx>(&green_storage[current]);
+  current = before;
+  return result;
+}
+FAKE(CUresult, cuCtxFromGreenCtx, (CUcontext * context, CUgreenCtx green)) {
+  *context = handle_of(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx green)) {
+  end_context(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
+  return CUDA_SUCCESS;
+}
 FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) {
   end_context(0);
   return CUDA_SUCCESS;
@@ -597,6 +615,9 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuGraphNodeSetEnabled),
       {"cuGraphInstantiate", reinterpret_cast<void*>(&fake_cuGraphInstantiateWithFlags), nullptr},
       {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
+      KNOWN(cuGreenCtxCreate),
+      KNOWN(cuGreenCtxDestroy),
+      KNOWN(cuCtxFromGreenCtx),
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},
       {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxRelease_v2), nullptr},
       {"cuDevicePrimaryCtxReset", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxReset_v2), nullptr},
