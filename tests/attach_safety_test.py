@@ -127,18 +127,26 @@ class Bounds(AttachCase):
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
     def test_memory_does_not_grow_with_launches(self) -> None:
-        """Blocks that are left at the end: as many after 100,000 launches as after 1,000."""
-        left = []
-        for launches in (1_000, 100_000):
-            log = self.folder / f"valgrind-{launches}"
-            tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
-            done = self.attach(f"-- {tool} {ASKED} flat_k {launches}", output=f"r{launches}")
-            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
-            text = log.read_text()
-            self.assertNotIn("Invalid ", text)
-            (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
-            left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
-        self.assertLess(left[1], left[0] + 64, left)
+        """Blocks that are left at the end: as many after many launches as after 1,000."""
+        ways = {  # options, program, end, most launches
+            "plain": ("", f"{ASKED} flat_k", "", 100_000),
+            "graphs": ("--budget 500%", f"{ASKED} latency_k:40,l1_k", "replay", 10_000),
+            "caps": ("--registers 64,32", f"{OPENED} ptx caps_k", "", 20_000),
+        }
+        for way, (options, program, end, most) in ways.items():
+            left = []
+            for launches in (1_000, most):
+                log = self.folder / f"valgrind-{way}-{launches}"
+                tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
+                words = f"{options} -- {tool} {program} {launches} {end}"
+                done = self.attach(words, output=f"{way}-{launches}")
+                self.assertEqual((done.returncode, done.stdout[-9:]), (0, "failed 0\n"), done.stderr)
+                self.assertGreaterEqual(self.launches(f"{way}-{launches}"), launches)
+                text = log.read_text()
+                self.assertNotIn("Invalid ", text)
+                (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
+                left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
+            self.assertLess(left[1], left[0] + 64, way)
 
 
 @contextmanager
