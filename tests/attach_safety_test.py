@@ -32,6 +32,8 @@ class Ends(AttachCase):
             "exec": (0, 2, 600),
             "reset": (0, 1, 600),
             "contexts": (0, 1, 600),
+            "devices": (0, 1, 600),
+            "green": (0, 1, 600),
             "release": (0, 1, 21 * 300),
             "unload": (0, 1, 600),
             "capture": (0, 1, 300),
@@ -55,7 +57,7 @@ class Ends(AttachCase):
 
     def test_what_it_measures_goes_on(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
-        for end in ("contexts", "release"):
+        for end in ("contexts", "green", "release"):
             done = self.attach(f"-- {ASKED} flat_k 1000 {end}", output=end)
             (kernel,) = self.kernels(end)
             self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)
@@ -64,6 +66,13 @@ class Ends(AttachCase):
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},
             {"flat_k": "1000", "latency_k": "1000"},
         )
+
+    def test_each_device_has_its_own_rows(self) -> None:
+        done = self.attach(f"-- {ASKED} flat_k 1000 devices")
+        said = {k["gpu_uuid"]: (k["launches"], k["verdict"]) for k in self.kernels()}
+        uuids = [gpu["uuid"] for gpu in self.env()["gpus"]]  # type: ignore[attr-defined]
+        self.assertEqual(said, dict(zip(uuids, [("1500", "saturated"), ("500", "saturated")], strict=True)))
+        self.assertEqual(done.stderr.count("flat_k "), 2, done.stderr)
 
     def test_the_programs_files_are_its_own(self) -> None:
         done = self.attach(f"-- {ASKED} flat_k 300 close")
@@ -118,18 +127,26 @@ class Bounds(AttachCase):
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
     def test_memory_does_not_grow_with_launches(self) -> None:
-        """Blocks that are left at the end: as many after 100,000 launches as after 1,000."""
-        left = []
-        for launches in (1_000, 100_000):
-            log = self.folder / f"valgrind-{launches}"
-            tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
-            done = self.attach(f"-- {tool} {ASKED} flat_k {launches}", output=f"r{launches}")
-            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
-            text = log.read_text()
-            self.assertNotIn("Invalid ", text)
-            (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
-            left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
-        self.assertLess(left[1], left[0] + 64, left)
+        """Blocks that are left at the end: as many after many launches as after 1,000."""
+        ways = {  # options, program, end, most launches
+            "plain": ("", f"{ASKED} flat_k", "", 100_000),
+            "graphs": ("--budget 500%", f"{ASKED} latency_k:40,l1_k", "replay", 10_000),
+            "caps": ("--registers 64,32", f"{OPENED} ptx caps_k", "", 20_000),
+        }
+        for way, (options, program, end, most) in ways.items():
+            left = []
+            for launches in (1_000, most):
+                log = self.folder / f"valgrind-{way}-{launches}"
+                tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
+                words = f"{options} -- {tool} {program} {launches} {end}"
+                done = self.attach(words, output=f"{way}-{launches}")
+                self.assertEqual((done.returncode, done.stdout[-9:]), (0, "failed 0\n"), done.stderr)
+                self.assertGreaterEqual(self.launches(f"{way}-{launches}"), launches)
+                text = log.read_text()
+                self.assertNotIn("Invalid ", text)
+                (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
+                left.append(int(heap.split(" bytes in ")[1].split()[0].replace(",", "")))
+            self.assertLess(left[1], left[0] + 64, way)
 
 
 @contextmanager

@@ -38,11 +38,11 @@ bool says_stuck(const std::filesystem::path& raw) {
 }
 
 int run(AttachOptions o, const std::vector<std::string>& program) {
+  if (o.check_output && o.registers.empty())
+    throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
   if (!o.apply.empty()) return apply_levels(o, program);
   if (program.empty())
     throw UserError(Exit::usage, "which program? `occbench attach [OPTIONS] -- COMMAND...`");
-  if (o.check_output && o.registers.empty())
-    throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
   const std::vector<double> levels = levels_of(o.levels);
   check_pattern(o.kernel, "--kernel");
   if (o.by_range && std::getenv(attach::nvtx_variable) != nullptr) {
@@ -55,11 +55,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   const RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
   if (std::filesystem::exists(folder.path() / "env.json"))
     throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");
-  const std::filesystem::path raw = std::filesystem::absolute(folder.path() / "processes");
-  std::error_code error;
-  std::filesystem::remove_all(raw, error);
-  if (!std::filesystem::create_directory(raw, error)) fail(raw, error.message());
-
+  const WorkFolder work(folder.path() / "processes");
+  const std::filesystem::path& raw = work.path();
   ProgramRun what{
       .program = program,
       .library = library,
@@ -70,23 +67,19 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   std::optional<Outputs> outputs;
   if (o.check_output) {
     outputs.emplace(raw);
-    if (const SeenRun plain = outputs->run({.program = program}, "a plain one"); !plain.is_well()) {
-      std::filesystem::remove_all(raw, error);
+    if (const SeenRun plain = outputs->run({.program = program}, "a plain one"); !plain.is_well())
       return plain.ended.code;
-    }
   }
-  const SeenRun capped = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
-  const Ended& ended = capped.ended;
-  std::optional<bool> is_same_output;  // where two plain runs have the same
-  if (outputs && capped.is_well())
-    if (const SeenRun again = outputs->run({.program = program}, "a plain one");
-        again.is_well() && again.is_same_output)
-      is_same_output = capped.is_same_output;
-  std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
-  if (!ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
+  const SeenRun seen = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
+  const Ended& ended = seen.ended;
+  if (!outputs && !ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
   const attach::Collected all = attach::collect(raw);
+  std::optional<SeenRun> again;
+  if (outputs && seen.is_well() && has_versions(all))
+    again = outputs->run({.program = program}, "a plain one");
+  const bool is_told = again && again->is_well() && again->is_same_output;  // whether two plain runs agree
+  std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (all.processes.empty()) {
-    std::filesystem::remove_all(raw, error);
     if (ended.why.empty())
       std::cerr << "occbench: no process of '" << printable(program[0])
                 << "' used the CUDA driver, so nothing was measured\n";
@@ -105,25 +98,26 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   else if (all.complaints.empty())
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
   if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
-  if (outputs && capped.is_well())
-    std::cerr << (!is_same_output
-                      ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
-                  : *is_same_output ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
-                                    : "stdout DIFFERS with caps, and not between plain runs.\n");
+  if (again && again->is_well())
+    std::cerr << (!is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
+                  : seen.is_same_output
+                      ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
+                      : "stdout DIFFERS with caps, and not between plain runs.\n");
   if (o.by_range && !all.kernels.empty() && !all.has_ranges())
     std::cerr << "occbench: no kernel was launched within an NVTX range\n";
-  std::filesystem::remove_all(raw, error);  // where the disk is full, that is the room for the results
+  work.clear();  // where the disk is full, that is the room for the results
   nlohmann::json env = {{"command_line", "occbench attach"},
                         {"program", program},
                         {"exit_code", ended.code},
                         {"observe", o.observe},
                         {"options", options}};
-  if (is_same_output) env["same_stdout"] = *is_same_output;
+  if (is_told) env["same_stdout"] = seen.is_same_output;
   record_attached(folder.path(), all, verdicts, env);
   if (const std::string text = registers_csv(all); !text.empty())
     replace_file(folder.path() / "registers.csv", text);
   std::cerr << folder.path().string() << '\n';
-  return is_same_output.value_or(true) ? ended.code : attach_failed;
+  if (again && !again->is_well()) return again->ended.code;
+  return is_told && !seen.is_same_output ? attach_failed : ended.code;
 }
 
 }  // namespace

@@ -204,21 +204,11 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
       o.output.empty() ? RunFolder::fresh(default_folder(program).string() + "-apply") : RunFolder(o.output);
   if (fs::exists(folder.path() / "env.json"))
     throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");
-  const fs::path work = fs::absolute(folder.path() / "runs");
-  std::error_code error;
-  fs::remove_all(work, error);
-  if (!fs::create_directory(work, error)) fail(work, error.message());
-  struct Cleared {
-    const fs::path& path;
-    ~Cleared() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  } const cleared{work};
+  const WorkFolder work(folder.path() / "runs");
 
   std::string advice;
   for (const attach::Advice& level : advised.levels) advice += level.line();
-  Runner runner(program, options, advice, work);
+  Runner runner(program, options, advice, work.path());
   const Series& series = runner.series();
   bool is_well = runner.run(0, false);
   for (int pair = 1; is_well && pair <= pairs; ++pair) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "benchmarks/words.hpp"
+#include "harness/io/files.hpp"
 
 namespace occbench::commands {
 
@@ -16,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_same(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  if (fs::file_size(one, error) != fs::file_size(other, error)) return false;
   std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
   using Bytes = std::istreambuf_iterator<char>;
   return a && b && std::equal(Bytes(a), Bytes(), Bytes(b), Bytes());
@@ -30,6 +33,17 @@ void show(std::ostream& out, const fs::path& path, std::optional<std::streamoff>
 }
 
 }  // namespace
+
+WorkFolder::WorkFolder(const fs::path& path) : path_(fs::absolute(path)) {
+  clear();
+  std::error_code error;
+  if (!fs::create_directory(path_, error)) fail(path_, error.message());
+}
+
+void WorkFolder::clear() const {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
 
 SeenRun Outputs::run(ProgramRun what, const std::string& kind) {
   const bool is_first = ++runs_ == 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs of a program whose outputs are held against each other.
+// Whole runs of a program whose outputs are held against each other, and the folder that they leave them in.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +8,23 @@
 #include "benchmarks/commands/attach_program.hpp"
 
 namespace occbench::commands {
+
+/// A folder that is new, and goes when this does.
+class WorkFolder {
+ public:
+  /// What another run left there goes first. Throws UserError(Exit::file).
+  explicit WorkFolder(const std::filesystem::path& path);
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  ~WorkFolder() { clear(); }
+
+  void clear() const;
+  /// Absolute.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 struct SeenRun {
   Ended ended;

@@ -87,6 +87,10 @@ void write_ptx(const std::string& program, const std::filesystem::path& folder) 
 #endif
 }
 
+bool has_versions(const Collected& all) {
+  return std::ranges::any_of(all.kernels, [](const Kernel& k) { return !k.versions.empty(); });
+}
+
 void print_versions(std::ostream& out, const Collected& all, bool warns) {
   constexpr std::size_t name_room = 32;
   std::vector<csv::Row> table = {{"kernel", "grid", "cap", "registers", "local B", "blocks/SM", "time"}};

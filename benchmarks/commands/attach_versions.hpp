@@ -17,6 +17,9 @@ namespace occbench::commands {
 /// Writes the PTX of the program's own file into `folder`, for the library.
 void write_ptx(const std::string& program, const std::filesystem::path& folder);
 
+/// Whether a cap changed any kernel.
+[[nodiscard]] bool has_versions(const attach::Collected& all);
+
 /// Each kernel's versions with their times, and which is the fastest; `warns`: that outputs may differ.
 void print_versions(std::ostream& out, const attach::Collected& all, bool warns);
 

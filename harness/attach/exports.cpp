@@ -164,6 +164,7 @@ OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,
                 (const char* n, void** f, int v, cuuint64_t flags, CUdriverProcAddressQueryResult* s),
                 (n, f, v, flags, s))
 OCCBENCH_LINKED(Ends, cuCtxDestroy_v2, (void* which), (which))
+OCCBENCH_LINKED(Ends, cuGreenCtxDestroy, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxReset_v2, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuModuleUnload, (void* which), (which))

@@ -119,6 +119,7 @@ enum Name : int {
   get_proc_address,
   get_proc_address_v2,
   context_ends,
+  green_context_ends,
   device_ends,
   device_release,
   module_ends,
@@ -266,6 +267,18 @@ CUresult on_context_ends(void* context) {
   return original_of<Ends>(context_ends, slot)(context);
 }
 
+/// A green context is known by the context that it was made current as.
+template <int slot>
+CUresult on_green_context_ends(void* which) {
+  using From = CUresult (*)(CUcontext*, void*);
+  static const auto from = reinterpret_cast<From>(libcuda_symbol("cuCtxFromGreenCtx"));
+  CUcontext context = nullptr;
+  Launches* const launches = state.load();
+  if (launches != nullptr && from != nullptr && from(&context, which) == CUDA_SUCCESS)
+    launches->context_ends(context);
+  return original_of<Ends>(green_context_ends, slot)(which);
+}
+
 /// A CUdevice comes and goes in the same register as an address.
 CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(which)); }
 
@@ -327,8 +340,9 @@ void* const ours[names][slots] = {
     OCCBENCH_SLOTS(on_module_load),        OCCBENCH_SLOTS(on_module_file),
     OCCBENCH_SLOTS(on_library_load),       OCCBENCH_SLOTS(on_library_file),
     OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
-    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_device_ends),
-    OCCBENCH_SLOTS(on_device_release),     OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_green_context_ends),
+    OCCBENCH_SLOTS(on_device_ends),        OCCBENCH_SLOTS(on_device_release),
+    OCCBENCH_SLOTS(on_module_ends)};
 
 struct Hooked {
   const char* name;
@@ -369,6 +383,7 @@ constexpr Hooked hooked[] = {
     {"cuGetProcAddress_v2_ptsz", get_proc_address_v2, false},
     {"cuCtxDestroy", context_ends, false},
     {"cuCtxDestroy_v2", context_ends, false},
+    {"cuGreenCtxDestroy", green_context_ends, false},
     {"cuDevicePrimaryCtxReset", device_ends, false},
     {"cuDevicePrimaryCtxReset_v2", device_ends, false},
     {"cuDevicePrimaryCtxRelease", device_release, false},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 for tests without a GPU: one device like an H100, on which nothing is computed. A kernel's
+// A libcuda.so.1 for tests without a GPU: devices like an H100, on which nothing is computed. A kernel's
 // name says by which law its time follows from its resident warps, so that the verdicts of `occbench attach`
 // can be tested to their end. Times pass on the device's own clock, not on the wall's.
 //
@@ -55,6 +55,7 @@ struct Function {
   std::string name;
   int registers = 32, static_smem = 0, max_dynamic = 49'152;
   bool is_kernel = false;  ///< a CUkernel, which is no function
+  bool is_capped = false;  ///< compiled with .maxnreg
   Function* function = this;
 };
 struct Event {
@@ -79,6 +80,7 @@ void trace(double start_us = 0, double end_us = -1) {
 constexpr int contexts = 4;
 int context_storage[contexts];
 int lives[contexts];  ///< so many of each have ended
+CUdevice device_of[contexts];
 thread_local int current = 0;
 Function pool[1 << 12];  ///< unloaded functions leave their addresses to later ones
 std::size_t pooled = 0;
@@ -210,7 +212,7 @@ CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kern
   clock_us += 1;
   run(asked, is_pinned);
   ++launches;
-  changed += is_pinned ? 1 : 0;
+  changed += is_pinned || f->is_capped ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -225,16 +227,16 @@ FAKE(CUresult, cuDriverGetVersion, (int* version)) {
   *version = FAKE_VERSION;
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuDeviceGet, (CUdevice * device, int)) {
-  *device = 0;
+FAKE(CUresult, cuDeviceGet, (CUdevice * device, int ordinal)) {
+  *device = ordinal;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDeviceGetName, (char* name, int room, CUdevice)) {
   std::snprintf(name, static_cast<std::size_t>(room), "Fake H100");
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice)) {
-  std::memset(uuid, 0x42, sizeof *uuid);
+FAKE(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device)) {
+  std::memset(uuid, 0x42 + device, sizeof *uuid);
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDeviceGetAttribute, (int* value, CUdevice_attribute attribute, CUdevice)) {
@@ -261,7 +263,7 @@ FAKE(CUresult, cuCtxGetCurrent, (CUcontext * context)) {
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuCtxGetDevice, (CUdevice * device)) {
-  *device = 0;
+  *device = device_of[current];
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuCtxSetCurrent, (CUcontext context)) {
@@ -269,14 +271,33 @@ FAKE(CUresult, cuCtxSetCurrent, (CUcontext context)) {
   return CUDA_SUCCESS;
 }
 /// All stand from the first on; the first is the primary one.
-FAKE(CUresult, cuCtxCreate_v2, (CUcontext * context, unsigned, CUdevice)) {
+FAKE(CUresult, cuCtxCreate_v2, (CUcontext * context, unsigned, CUdevice device)) {
   static int made = 0;
   if (made == contexts - 1) return CUDA_ERROR_OUT_OF_MEMORY;
-  *context = handle_of(++made);
+  device_of[++made] = device;
+  *context = handle_of(made);
   return fake_cuCtxSetCurrent(*context);
 }
 FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
   end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
+  return CUDA_SUCCESS;
+}
+/// A green context is another handle of a context.
+char green_storage[contexts];
+FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx * green, CUdevResourceDesc, CUdevice device, unsigned)) {
+  const int before = current;
+  CUcontext context = nullptr;
+  const CUresult result = fake_cuCtxCreate_v2(&context, 0, device);
+  if (result == CUDA_SUCCESS) *green = reinterpret_cast<CUgreenCtx>(&green_storage[current]);
+  current = before;
+  return result;
+}
+FAKE(CUresult, cuCtxFromGreenCtx, (CUcontext * context, CUgreenCtx green)) {
+  *context = handle_of(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx green)) {
+  end_context(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) {
@@ -348,6 +369,7 @@ FAKE(void, fakeTrace, (Tracer tell)) { tracer = tell; }
 /// A text may have "// registers 128" and ".maxnreg 40".
 struct Module {
   int registers = 0;
+  bool is_capped = false;
 };
 FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void* image)) {
   *module = reinterpret_cast<CUmodule>(&pooled);
@@ -355,9 +377,9 @@ FAKE(CUresult, cuModuleLoadData, (CUmodule * module, const void* image)) {
     const char* const at = image == nullptr ? nullptr : std::strstr(static_cast<const char*>(image), word);
     return at == nullptr ? otherwise : std::atoi(at + std::strlen(word));
   };
+  const int cap = number_after(".maxnreg ", 0);
   if (const int registers = number_after("// registers ", 0); registers > 0)
-    *module =
-        reinterpret_cast<CUmodule>(new Module{std::min(registers, number_after(".maxnreg ", registers))});
+    *module = reinterpret_cast<CUmodule>(new Module{cap > 0 ? std::min(registers, cap) : registers, cap > 0});
   return CUDA_SUCCESS;
 }
 /// "NAME", "NAME:REGISTERS"
@@ -369,8 +391,10 @@ FAKE(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, con
   const char* const colon = std::strchr(name, ':');
   f->name = std::string(name, std::strcspn(name, ":,"));
   if (colon != nullptr) f->registers = std::atoi(colon + 1);
-  if (module != nullptr && module != reinterpret_cast<CUmodule>(&pooled))
+  if (module != nullptr && module != reinterpret_cast<CUmodule>(&pooled)) {
     f->registers = reinterpret_cast<const Module*>(module)->registers;
+    f->is_capped = reinterpret_cast<const Module*>(module)->is_capped;
+  }
   *function = reinterpret_cast<CUfunction>(f);
   return CUDA_SUCCESS;
 }
@@ -591,6 +615,9 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuGraphNodeSetEnabled),
       {"cuGraphInstantiate", reinterpret_cast<void*>(&fake_cuGraphInstantiateWithFlags), nullptr},
       {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
+      KNOWN(cuGreenCtxCreate),
+      KNOWN(cuGreenCtxDestroy),
+      KNOWN(cuCtxFromGreenCtx),
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},
       {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxRelease_v2), nullptr},
       {"cuDevicePrimaryCtxReset", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxReset_v2), nullptr},

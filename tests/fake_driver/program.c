@@ -51,6 +51,9 @@ typedef CUgraph (*Captured)(void);
 typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
+typedef CUresult (*MakeGreen)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned);
+typedef CUresult (*FromGreen)(CUcontext*, CUgreenCtx);
+typedef CUresult (*WithGreen)(CUgreenCtx);
 typedef CUresult (*WithModule)(CUmodule);
 typedef unsigned long long (*Number)(void);
 typedef CUresult (*WithoutWords)(void);
@@ -129,13 +132,19 @@ static void profile_beside(void) {
   printf("profiled %s\n", kernels > 0 ? "some" : "none");
 }
 
-/* Takes turns in two contexts, ends one of them, and goes on in the other. */
-static void contexts(const char* name) {
+/* Takes turns in two contexts, the second on this device, ends it, and goes on in the other. */
+static void contexts(const char* name, CUdevice device, int is_green) {
   CUcontext first, second;
+  CUgreenCtx green;
   CUfunction functions[2];
   ((GetContext)get("cuCtxGetCurrent"))(&first);
   functions[0] = function;
-  ((MakeContext)get("cuCtxCreate"))(&second, 0, 0);
+  if (is_green) {
+    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, device, CU_GREEN_CTX_DEFAULT_STREAM);
+    ((FromGreen)get("cuCtxFromGreenCtx"))(&second, green);
+  } else {
+    ((MakeContext)get("cuCtxCreate"))(&second, 0, device);
+  }
   ((GetFunction)get("cuModuleGetFunction"))(&functions[1], NULL, name);
   for (int n = 0; n < launches; ++n) {
     ((WithContext)get("cuCtxSetCurrent"))(n % 2 == 0 ? first : second);
@@ -143,7 +152,10 @@ static void contexts(const char* name) {
     one(n, NULL);
   }
   ((WithContext)get("cuCtxSetCurrent"))(first);
-  ((WithContext)get("cuCtxDestroy"))(second);
+  if (is_green)
+    ((WithGreen)get("cuGreenCtxDestroy"))(green);
+  else
+    ((WithContext)get("cuCtxDestroy"))(second);
   function = functions[0];
   many();
 }
@@ -289,8 +301,8 @@ int main(int argc, char** argv) {
     ranges();
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);
-  else if (strcmp(end, "contexts") == 0)
-    contexts(argv[2]);
+  else if (strcmp(end, "contexts") == 0 || strcmp(end, "devices") == 0 || strcmp(end, "green") == 0)
+    contexts(argv[2], strcmp(end, "devices") == 0, strcmp(end, "green") == 0);
   else
     many();
   if (strcmp(end, "release") == 0)

@@ -55,7 +55,7 @@ def write(
     folder: Path, kernels: tuple[dict[str, Any], ...] = PROGRAM, registers: tuple[dict[str, Any], ...] = (),
     **env: Any,  # noqa: ANN401
 ) -> Path:  # fmt: skip
-    """A folder that `occbench validate` passes, most GPU time first; env is put over ENV."""
+    """A folder that `occbench validate` passes, most GPU time first; env goes over ENV, registers: rows."""
     kernels = tuple(sorted(kernels, key=lambda k: -k["time_s"] * k["launches"]))
     total = sum(k["time_s"] * k["launches"] for k in kernels)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
@@ -123,3 +123,13 @@ def change(folder: Path, name: str, old: str, new: str) -> None:
         path.with_name(f"{name}.gz").read_bytes()).decode()  # fmt: skip
     assert old in text
     write_text(folder, name, text.replace(old, new, 1))
+
+
+def break_(folder: Path, file: str, old: str, new: str | None) -> None:
+    """As change does; all of the file where `old` is empty, which goes where there is no `new`."""
+    if old:
+        change(folder, file, old, new or "")
+    elif new is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(new)

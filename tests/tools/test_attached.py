@@ -14,7 +14,7 @@ pytest.importorskip("pandas")
 from occbench_tools import NEWEST, compare, explain, plot, report, validate
 from occbench_tools.attached import words
 from pages import EVIL, assert_quiet, document, opened
-from programs import FASTER, FLAT, NEEDS, PROGRAM, change, kernel, write
+from programs import FASTER, FLAT, NEEDS, PROGRAM, break_, kernel, write
 
 Said = pytest.CaptureFixture[str]
 
@@ -214,15 +214,6 @@ BROKEN = {
     "no program": ("env.json", '"program"', '"programme"', "program: not a list of words"),
     "a list of numbers": ("env.json", '"complaints": []', '"complaints": [1]', "complaints: not a list"),
 }
-
-
-def break_(folder: Path, file: str, old: str, new: str | None) -> None:
-    if old:
-        change(folder, file, old, new or "")
-    elif new is None:
-        (folder / file).unlink()
-    else:
-        (folder / file).write_text(new)
 
 
 @pytest.mark.parametrize("how", BROKEN)

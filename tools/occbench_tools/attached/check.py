@@ -149,7 +149,9 @@ def check_registers(
         if not good:
             continue
         if int(row["registers_per_thread"]) > int(row["register_cap"]):
-            what = f"registers_per_thread: {row['registers_per_thread']}, over the cap {row['register_cap']}"
+            what = (
+                f"registers_per_thread: {row['registers_per_thread']}, and the cap is {row['register_cap']}"
+            )
             report.violation(path, line, what)
         if bool(row["time_median_s"]) != (row["samples"] != "0"):
             what = f"time_median_s: {row['time_median_s'] or 'empty'}, of {row['samples']} samples"

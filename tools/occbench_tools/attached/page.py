@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.said import whole
 from occbench_tools.attached.words import (
@@ -52,6 +53,7 @@ def title(folder: Attached) -> str:
 def document(folder: Attached) -> dict[str, Any]:
     """For report.page.render."""
     kernels = folder.kernels
+    sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(kernels)]
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
@@ -60,7 +62,7 @@ def document(folder: Attached) -> dict[str, Any]:
     )  # fmt: skip
     return dict(
         runs=[run], units={}, axes={}, docs={}, cliff_columns=[], experiments=[], side="Findings",
-        lead=whole(folder), foot=FOOT, sections=[largest(folder), table(folder), alone(kernels)],
+        lead=whole(folder), foot=FOOT, sections=[each for each in sections if each],
     )  # fmt: skip
 
 

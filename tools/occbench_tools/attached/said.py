@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.words import (
     L1,
@@ -31,8 +32,8 @@ ROOM = 60  # signs of a kernel's name in a sentence
 
 def whole(folder: Attached) -> str:
     """One sentence or two on the program."""
-    if (folder.path / "registers.csv").exists():
-        return "Caps on registers were tried (--registers): registers.csv has what each brought."
+    if folder.caps is not None:
+        return caps.whole(folder)
     if folder.env.get("observe"):
         return "Only observed (--observe): nothing was changed, so no kernel is judged."
     return sentence(folder.kernels)
@@ -49,7 +50,8 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
     needing = needing.assign(saves=needing["gpu_time_share"] * needing["gain"]).dropna(subset="saves")
     needing = needing.sort_values("saves", ascending=False, kind="stable")
     said = {
-        "the whole program": [whole(folder), *folder.env["complaints"]],
+        "the whole program": [whole(folder), *output(folder), *folder.env["complaints"]],
+        "caps on registers": caps.sentences(folder, ROOM),
         "work on first": [
             f"{named(row)}: {row['next_step']} would save about {percent(row['gain'])} of its time "
             f"({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f}), {percent(row['saves'])} of all."
@@ -76,6 +78,13 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
         ],
     }
     return {heading: words for heading, words in said.items() if words}
+
+
+def output(folder: Attached) -> list[str]:
+    """What --check-output found, where that is for people to act on."""
+    if folder.env.get("same_stdout") is False:
+        return ["The program's stdout DIFFERS with caps, and not between plain runs: take none unseen."]
+    return []
 
 
 def graph_sentences(folder: Attached) -> list[str]:
