@@ -87,6 +87,12 @@ class Apply(AttachCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("stdout differs between plain runs", done.stderr)
 
+    def test_no_output(self) -> None:
+        words = ("--apply", "flat=1/2", "--pairs", "1", "--", "sh", "-c", f"{ASKED} flat_k 100 > /dev/null")
+        done = self.attach(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("stdout was empty in all runs, so that it says nothing", done.stderr)
+
     def test_a_program_that_fails(self) -> None:
         cases = {  # its end, the code, the sentence, whether stdout was shown
             "exit42": (42, "failed in run 1, a plain one: exit code 42", "failed 0\n"),

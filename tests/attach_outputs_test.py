@@ -75,6 +75,18 @@ class Outputs(AttachCase):
         self.assert_said(done, MIXED)
         self.assertNotIn("same_stdout", self.env())
 
+    def test_a_program_that_prints_nothing_proves_nothing(self) -> None:
+        done = self.check(f"{CAPPED} > /dev/null")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_said(done, None)
+        self.assertIn("stdout was empty, so that it says nothing", done.stderr)
+        self.assertNotIn("same_stdout", self.env())
+        done = self.check(
+            f"echo >> runs; [ $(wc -l < runs) != 2 ] || echo x; {CAPPED} > /dev/null", output="prints"
+        )
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assert_said(done, DIFFERS)
+
     def test_the_first_run_fails(self) -> None:
         for n, (end, code) in enumerate((("exit42", 42), ("crash", 128 + signal.SIGSEGV))):
             done = self.attach(f"--registers 64 --check-output -- {CAPPED} {end}", output=f"r{n}")

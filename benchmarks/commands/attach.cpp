@@ -77,7 +77,9 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   std::optional<SeenRun> again;
   if (outputs && seen.is_well() && has_versions(all))
     again = outputs->run({.program = program}, "a plain one");
-  const bool is_told = again && again->is_well() && again->is_same_output;  // whether two plain runs agree
+  const bool is_silent = again && again->is_same_output && seen.is_same_output && !seen.has_output;
+  const bool is_told =  // whether two plain runs agree, on something
+      again && again->is_well() && again->is_same_output && !is_silent;
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (all.processes.empty()) {
     if (ended.why.empty())
@@ -99,7 +101,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
   if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
   if (again && again->is_well())
-    std::cerr << (!is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
+    std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"
+                  : !is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
                   : seen.is_same_output
                       ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
                       : "stdout DIFFERS with caps, and not between plain runs.\n");

@@ -149,6 +149,8 @@ void print_result(std::ostream& out, const Series& series, double expected) {
   if (expected != 0) out << "Expected by single launches: " << percent(-expected) << " % of GPU time.\n";
   if (!series.all_same(false))
     out << "stdout differs between plain runs, so that it says nothing of the levels.\n";
+  else if (series.all_same(true) && !series.runs.front().has_output)
+    out << "stdout was empty in all runs, so that it says nothing of the levels.\n";
   else if (series.all_same(true))
     out << "stdout was the same in all " << count_of(series.well(), "run") << ", byte for byte.\n";
   else

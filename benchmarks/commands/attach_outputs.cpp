@@ -53,6 +53,8 @@ SeenRun Outputs::run(ProgramRun what, const std::string& kind) {
   if (!is_first) what.errors = errors.string();
   SeenRun now{.ended = run_attached(what)};
   if (is_first) show(std::cout, first);
+  std::error_code error;
+  now.has_output = fs::file_size(output, error) > 0 && !error;
   now.is_same_output = is_first || !now.is_well() || is_same(first, output);
   if (now.is_well()) return now;
   constexpr std::streamoff shown = 2'000;

@@ -29,6 +29,7 @@ class WorkFolder {
 struct SeenRun {
   Ended ended;
   bool is_same_output = true;  ///< as the first run's; a run that failed says nothing of it
+  bool has_output = false;     ///< it printed something: of nothing, to be the same proves nothing
 
   [[nodiscard]] bool is_well() const { return ended.code == 0; }
 };
