@@ -37,7 +37,16 @@ struct WhatIfOptions {
 };
 
 constexpr std::size_t name_room = 44;
+constexpr std::int64_t most_blocks = 1 << 30, most_spilled = 1 << 20;
 constexpr std::size_t longest_code = std::size_t{64} << 20;
+
+/// Throws std::invalid_argument where a text is no number of that range.
+std::vector<std::int64_t> sizes(const std::vector<std::string>& texts, const char* what, std::int64_t least,
+                                std::int64_t most) {
+  std::vector<std::int64_t> all;
+  for (const std::string& text : texts) all.push_back(parse_size(text, what, least, most));
+  return all;
+}
 
 whatif::Gpu gpu_of(const std::string& name, const std::string& file) {
   const theory::CatalogueEntry facts = theory::find_device(name);
@@ -84,7 +93,8 @@ whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions
 std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
   if (!o.code.empty()) return read_file(o.code, longest_code);
   if (o.binary.empty())
-    throw Refused("--binary FILE is needed: the program or cubin that the kernel's machine code is in");
+    throw UserError(Exit::usage,
+                    "whatif needs --binary FILE: the program or cubin that the kernel's machine code is in");
   const char* const path = std::getenv("PATH");
   const auto tool = find_external("machine-code", fs::read_symlink("/proc/self/exe"), path ? path : "");
   if (!tool)
@@ -97,13 +107,23 @@ std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
   std::string line = said.out.substr(0, said.out.find('\n'));
   if (const auto colon = line.find("machine-code: "); colon != std::string::npos) line.erase(0, colon + 14);
   if (said.exit_code == 1) throw Refused(line);
-  throw UserError(said.exit_code == 5 ? Exit::tool_missing : Exit::file, o.binary + ": " + line);
+  throw UserError(said.exit_code == 5 ? Exit::tool_missing : Exit::file, line);
+}
+
+theory::Program code_of(const WhatIfOptions& o, const whatif::Profile& profile) {
+  const std::string text = code_text(o, profile);
+  try {
+    return whatif::parse_code(text);
+  } catch (const Refused& why) {
+    if (o.code.empty()) throw;
+    throw UserError(Exit::file, "'" + o.code + "': " + why.what());
+  }
 }
 
 /// The grid of a changed launch.
 int grid_of(const WhatIfOptions& o, const whatif::Anchored& kernel, const theory::Footprint& f) {
   if (o.grid == "waves") return kernel.grid_in_waves(f);
-  if (!o.grid.empty()) return static_cast<int>(parse_size(o.grid, "--grid", 1, 1 << 30));
+  if (!o.grid.empty()) return static_cast<int>(parse_size(o.grid, "--grid", 1, most_blocks));
   return kernel.grid_for(f.block_size);
 }
 
@@ -113,7 +133,7 @@ std::string spilled_by(const WhatIfOptions& o, int own, std::int64_t registers) 
   if (o.spilled.empty())
     return "fewer registers than its " + std::to_string(own) +
            " may spill; `occbench caps` says, and --spilled 0 that none does";
-  if (const auto bytes = parse_size(o.spilled, "--spilled", 0, 1 << 20); bytes > 0)
+  if (const auto bytes = parse_size(o.spilled, "--spilled", 0, most_spilled); bytes > 0)
     return "spills " + grouped(bytes) +
            " B, which no profile of the kernel without them shows; time it with "
            "`occbench caps --run`";
@@ -197,6 +217,12 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
     return true;
   }
   if (o.file.empty()) throw UserError(Exit::usage, "whatif needs FILE, or --print-ncu-command");
+  // Words are judged before files are read.
+  const auto registers = sizes(o.registers, "--registers", 1, 255);
+  const auto block_sizes = sizes(o.block_sizes, "--block-size", 1, 1024);
+  const auto dynamic_smem = sizes(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20);
+  if (!o.grid.empty() && o.grid != "waves") sizes({o.grid}, "--grid", 1, most_blocks);
+  if (!o.spilled.empty()) sizes({o.spilled}, "--spilled", 0, most_spilled);
   const std::string source = "'" + o.file + "'";
   Descriptor file(open(o.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw UserError(Exit::file, "cannot read " + source + ": " + std::strerror(errno));
@@ -206,17 +232,13 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
   std::vector<whatif::Gpu> others;
   for (const std::string& name : o.gpus) others.push_back(gpu_of(name, ""));
   try {
-    theory::Program program = whatif::parse_code(code_text(o, profile));
+    theory::Program program = code_of(o, profile);
     program.variant = profile.kernel;
     const whatif::Anchored kernel(whatif::kernel_of(profile, program, gpu.facts.sm, gpu.facts.l2_bytes), gpu);
     Asker asker(o, kernel);
-    const auto each = [](const std::vector<std::string>& texts, const char* what, std::int64_t least,
-                         std::int64_t most, const auto& take) {
-      for (const std::string& text : texts) take(parse_size(text, what, least, most));
-    };
-    each(o.registers, "--registers", 1, 255, [&](std::int64_t n) { asker.registers(n); });
-    each(o.block_sizes, "--block-size", 1, 1024, [&](std::int64_t n) { asker.block_size(n); });
-    each(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20, [&](std::int64_t n) { asker.dynamic_smem(n); });
+    for (const std::int64_t n : registers) asker.registers(n);
+    for (const std::int64_t n : block_sizes) asker.block_size(n);
+    for (const std::int64_t n : dynamic_smem) asker.dynamic_smem(n);
     for (const whatif::Gpu& other : others)
       asker.ask("gpu", other.facts.name, kernel.kernel().footprint, "", &other);
     if (asker.rows.size() == 1) asker.usual();
