@@ -208,7 +208,7 @@ class Refused(unittest.TestCase):
                 "--binary",
                 other,
             )
-            self.refused(4, "c.txt holds no machine code", "r.csv", "--binary", "c.txt")
+            self.refused(4, "c.txt", "r.csv", "--binary", "c.txt")
 
 
 if __name__ == "__main__":
