@@ -111,6 +111,41 @@ class Attach(AttachCase):
         changed = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
         self.assertEqual(changed, {"untouched"})
 
+    def test_outputs_with_caps_and_without(self) -> None:
+        kernel = f"{OPENED} ptx caps_k 400"
+        noisy = f'test -n "$LD_PRELOAD" && echo capped; {kernel}'
+        cases = {  # what runs, the exit code, what it says, same_stdout
+            "same": (kernel, 0, "stdout was the same with caps and in two plain runs", True),
+            "caps": (noisy, 125, "stdout DIFFERS with caps, and not between plain runs", False),
+            "each": (f"echo $$; {kernel}", 0, "stdout differs between plain runs", None),
+        }
+        for name, (program, code, said, is_same) in cases.items():
+            with self.subTest(name):
+                done = self.attach(
+                    "--registers", "64", "--check-output", "--", "sh", "-c", program, output=name
+                )
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stdout.count("failed 0\n"), 1)  # the first plain run's
+                self.assertEqual(self.env(name).get("same_stdout"), is_same)
+                self.assertEqual(validated(self.folder / name).returncode, 0)
+                self.assertFalse(list((self.folder / name).glob("std*")))
+
+    def test_a_program_that_fails_when_outputs_are_compared(self) -> None:
+        plain = 'test -n "$LD_PRELOAD" || exit 9'
+        capped = 'test -z "$LD_PRELOAD" || exit 9'
+        for name, program, run, kind in (("p", plain, 1, "a plain one"), ("c", capped, 2, "with caps")):
+            done = self.attach(
+                "--registers", "64", "--check-output", "--", "sh", "-c", f"{OPENED} ptx caps_k 40; {program}",
+                output=name,
+            )  # fmt: skip
+            self.assertEqual((done.returncode, done.stdout), (9, "failed 0\n"), done.stderr)
+            self.assertIn(f"the program failed in run {run}, {kind}: exit code 9", done.stderr)
+            self.assertEqual((self.folder / name).exists(), name == "c")
+        done = self.attach(f"--check-output -- {OPENED} ptx caps_k 40", output="no")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("--check-output is for --registers", done.stderr)
+
     def test_no_cap_for_a_kernel_with_variables_or_without_ptx(self) -> None:
         for n, words in enumerate(("ptx caps_k 300 variable", "asked caps_k:128 300")):
             done = self.attach(f"--registers 64 -- {OPENED} {words}", output=f"r{n}")

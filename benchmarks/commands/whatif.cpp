@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "benchmarks/commands/external.hpp"
@@ -36,17 +37,35 @@ struct WhatIfOptions {
   bool print_command = false;
 };
 
-constexpr std::size_t name_room = 44;
-constexpr std::int64_t most_blocks = 1 << 30, most_spilled = 1 << 20;
-constexpr std::size_t longest_code = std::size_t{64} << 20;
+/// The numbers among them.
+struct Asked {
+  std::vector<std::int64_t> registers, block_sizes, dynamic_smem;
+  std::optional<int> grid;  ///< none: as many threads as were measured, or `waves`
+  bool waves = false;
+  std::optional<std::int64_t> spilled_bytes;
+};
 
-/// Throws std::invalid_argument where a text is no number of that range.
-std::vector<std::int64_t> sizes(const std::vector<std::string>& texts, const char* what, std::int64_t least,
-                                std::int64_t most) {
-  std::vector<std::int64_t> all;
-  for (const std::string& text : texts) all.push_back(parse_size(text, what, least, most));
-  return all;
+Asked parse(const WhatIfOptions& o) {
+  const auto all = [](const std::vector<std::string>& texts, const char* what, std::int64_t least,
+                      std::int64_t most) {
+    std::vector<std::int64_t> numbers;
+    for (const std::string& text : texts) numbers.push_back(parse_size(text, what, least, most));
+    return numbers;
+  };
+  Asked asked{.registers = all(o.registers, "--registers", 1, 255),
+              .block_sizes = all(o.block_sizes, "--block-size", 1, 1024),
+              .dynamic_smem = all(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20),
+              .grid = {},
+              .waves = o.grid == "waves",
+              .spilled_bytes = {}};
+  if (!o.grid.empty() && !asked.waves)
+    asked.grid = static_cast<int>(parse_size(o.grid, "--grid", 1, 1 << 30));
+  if (!o.spilled.empty()) asked.spilled_bytes = parse_size(o.spilled, "--spilled", 0, 1 << 20);
+  return asked;
 }
+
+constexpr std::size_t name_room = 44;
+constexpr std::size_t longest_code = std::size_t{64} << 20;
 
 whatif::Gpu gpu_of(const std::string& name, const std::string& file) {
   const theory::CatalogueEntry facts = theory::find_device(name);
@@ -94,7 +113,7 @@ std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
   if (!o.code.empty()) return read_file(o.code, longest_code);
   if (o.binary.empty())
     throw UserError(Exit::usage,
-                    "whatif needs --binary FILE: the program or cubin that the kernel's machine code is in");
+                    "whatif needs --binary FILE, the program or cubin that the kernel's machine code is in");
   const char* const path = std::getenv("PATH");
   const auto tool = find_external("machine-code", fs::read_symlink("/proc/self/exe"), path ? path : "");
   if (!tool)
@@ -104,37 +123,34 @@ std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
   words.insert(words.begin(), tool->string());
   const ChildOutput said = run_child(words);
   if (said.exit_code == 0) return said.out;
-  std::string line = said.out.substr(0, said.out.find('\n'));
-  if (const auto colon = line.find("machine-code: "); colon != std::string::npos) line.erase(0, colon + 14);
+  constexpr std::string_view name = "machine-code: ";
+  const auto begin = said.out.find(name);
+  if (begin == std::string::npos)
+    throw UserError(Exit::tool_missing, "'" + tool->string() + "' failed: run it by itself");
+  std::string line = said.out.substr(begin + name.size());
+  line.erase(std::min(line.find('\n'), line.size()));
   if (said.exit_code == 1) throw Refused(line);
   throw UserError(said.exit_code == 5 ? Exit::tool_missing : Exit::file, line);
 }
 
-theory::Program code_of(const WhatIfOptions& o, const whatif::Profile& profile) {
-  const std::string text = code_text(o, profile);
-  try {
-    return whatif::parse_code(text);
-  } catch (const Refused& why) {
-    if (o.code.empty()) throw;
-    throw UserError(Exit::file, "'" + o.code + "': " + why.what());
-  }
-}
-
 /// The grid of a changed launch.
-int grid_of(const WhatIfOptions& o, const whatif::Anchored& kernel, const theory::Footprint& f) {
-  if (o.grid == "waves") return kernel.grid_in_waves(f);
-  if (!o.grid.empty()) return static_cast<int>(parse_size(o.grid, "--grid", 1, most_blocks));
-  return kernel.grid_for(f.block_size);
+int grid_of(const Asked& asked, const whatif::Anchored& kernel, const theory::Footprint& f) {
+  if (asked.waves) return kernel.grid_in_waves(f);
+  return asked.grid ? *asked.grid : kernel.grid_for(f.block_size);
 }
 
-/// Why a cap below the kernel's own registers cannot be answered; empty where it can.
-std::string spilled_by(const WhatIfOptions& o, int own, std::int64_t registers) {
+/// Why other registers than the kernel's own cannot be answered; empty where they can.
+std::string other_code(const Asked& asked, const whatif::Kernel& kernel, std::int64_t registers) {
+  const int own = kernel.footprint.registers_per_thread;
+  if (kernel.program.local_bytes > 0 && kernel.program.count(theory::Pipe::local_load) > 0)
+    return "it loads from its " + grouped(kernel.program.local_bytes) +
+           " B of local memory, which another cap changes; `occbench caps` compiles and times it";
   if (registers >= own) return "";
-  if (o.spilled.empty())
+  if (!asked.spilled_bytes)
     return "fewer registers than its " + std::to_string(own) +
            " may spill; `occbench caps` says, and --spilled 0 that none does";
-  if (const auto bytes = parse_size(o.spilled, "--spilled", 0, most_spilled); bytes > 0)
-    return "spills " + grouped(bytes) +
+  if (*asked.spilled_bytes > 0)
+    return "spills " + grouped(*asked.spilled_bytes) +
            " B, which no profile of the kernel without them shows; time it with "
            "`occbench caps --run`";
   return "";
@@ -142,7 +158,7 @@ std::string spilled_by(const WhatIfOptions& o, int own, std::int64_t registers) 
 
 class Asker {
  public:
-  Asker(const WhatIfOptions& o, const whatif::Anchored& kernel) : o_(o), kernel_(kernel) {
+  Asker(const Asked& asked, const whatif::Anchored& kernel) : asked_(asked), kernel_(kernel) {
     rows.push_back({.dial = "as measured",
                     .value = "",
                     .gpu = kernel.gpu().facts.name,
@@ -158,7 +174,7 @@ class Asker {
     WhatIf row{.dial = dial,
                .value = value,
                .gpu = gpu.facts.name,
-               .launch = {f, grid_of(o_, kernel_, f)},
+               .launch = {f, grid_of(asked_, kernel_, f)},
                .answer = {}};
     try {
       if (!refused.empty()) throw Refused(refused);
@@ -173,13 +189,8 @@ class Asker {
 
   void registers(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
-    std::string refused = spilled_by(o_, f.registers_per_thread, n);
-    if (const theory::Program& code = kernel_.kernel().program;
-        code.local_bytes > 0 && code.count(theory::Pipe::local_load) > 0)
-      refused = "it loads from its " + grouped(code.local_bytes) +
-                " B of local memory, which another cap changes; `occbench caps` compiles and times it";
     f.registers_per_thread = static_cast<int>(n);
-    ask("registers_per_thread", std::to_string(n), f, refused);
+    ask("registers_per_thread", std::to_string(n), f, other_code(asked_, kernel_.kernel(), n));
   }
   void block_size(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
@@ -197,8 +208,7 @@ class Asker {
     const theory::Footprint& f = kernel_.kernel().footprint;
     const theory::AllCliffs next = theory::cliffs(kernel_.gpu().facts.sm, f);
     for (const auto& step : {next.registers.gains, next.registers.loses})
-      if (step && step->blocks_per_sm > 0 &&
-          (step->delta > 0 || spilled_by(o_, f.registers_per_thread, step->value).empty()))
+      if (step && step->blocks_per_sm > 0 && other_code(asked_, kernel_.kernel(), step->value).empty())
         registers(step->value);
     for (const int size : {64, 128, 256, 512, 1024})
       if (size != f.block_size) block_size(size);
@@ -207,7 +217,7 @@ class Asker {
   }
 
  private:
-  const WhatIfOptions& o_;
+  const Asked& asked_;
   const whatif::Anchored& kernel_;
 };
 
@@ -217,12 +227,7 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
     return true;
   }
   if (o.file.empty()) throw UserError(Exit::usage, "whatif needs FILE, or --print-ncu-command");
-  // Words are judged before files are read.
-  const auto registers = sizes(o.registers, "--registers", 1, 255);
-  const auto block_sizes = sizes(o.block_sizes, "--block-size", 1, 1024);
-  const auto dynamic_smem = sizes(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20);
-  if (!o.grid.empty() && o.grid != "waves") sizes({o.grid}, "--grid", 1, most_blocks);
-  if (!o.spilled.empty()) sizes({o.spilled}, "--spilled", 0, most_spilled);
+  const Asked asked = parse(o);
   const std::string source = "'" + o.file + "'";
   Descriptor file(open(o.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw UserError(Exit::file, "cannot read " + source + ": " + std::strerror(errno));
@@ -232,13 +237,13 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
   std::vector<whatif::Gpu> others;
   for (const std::string& name : o.gpus) others.push_back(gpu_of(name, ""));
   try {
-    theory::Program program = code_of(o, profile);
+    theory::Program program = whatif::parse_code(code_text(o, profile));
     program.variant = profile.kernel;
     const whatif::Anchored kernel(whatif::kernel_of(profile, program, gpu.facts.sm, gpu.facts.l2_bytes), gpu);
-    Asker asker(o, kernel);
-    for (const std::int64_t n : registers) asker.registers(n);
-    for (const std::int64_t n : block_sizes) asker.block_size(n);
-    for (const std::int64_t n : dynamic_smem) asker.dynamic_smem(n);
+    Asker asker(asked, kernel);
+    for (const std::int64_t n : asked.registers) asker.registers(n);
+    for (const std::int64_t n : asked.block_sizes) asker.block_size(n);
+    for (const std::int64_t n : asked.dynamic_smem) asker.dynamic_smem(n);
     for (const whatif::Gpu& other : others)
       asker.ask("gpu", other.facts.name, kernel.kernel().footprint, "", &other);
     if (asker.rows.size() == 1) asker.usual();

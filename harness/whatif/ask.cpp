@@ -93,8 +93,7 @@ Answer Anchored::ask(const Launch& launch, const Gpu& there) const {
   };
   a.time_ratio = anchored(changed.said.time_s, base_.said.time_s);
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < sets; ++i)
-    ratios.push_back(anchored(changed.drawn_s[i], base_.drawn_s[i]));
+  for (std::size_t i = 0; i < sets; ++i) ratios.push_back(anchored(changed.drawn_s[i], base_.drawn_s[i]));
   const double error = std::max(theory::own_error(a.bound), std::abs(std::log1p(off_)));
   const theory::Band band = theory::band(a.time_ratio, ratios, error);
   a.low_ratio = band.low_s;

@@ -317,6 +317,56 @@ VIOLATIONS = {
 }
 
 
+CAPS = (
+    dict(
+        kernel_id=0, register_cap=32, registers_per_thread=32, local_bytes=8, blocks_per_sm=8, samples=20,
+        time_median_s=0.0015, change=-0.25, change_low=-0.26, change_high=-0.24,
+    ),
+    dict(
+        kernel_id=0, register_cap=24, registers_per_thread=24, local_bytes=64, blocks_per_sm=8, samples=20,
+        time_median_s=0.0025, change=0.25, change_low=0.24, change_high=0.26,
+    ),
+    dict(
+        kernel_id=1, register_cap=32, registers_per_thread=30, local_bytes=0, blocks_per_sm=8, samples=20,
+        time_median_s=0.001, change=0.0, change_low=-0.01, change_high=0.01,
+    ),
+    dict(
+        kernel_id=2, register_cap=32, registers_per_thread=30, local_bytes=0, blocks_per_sm=8, samples=0,
+    ),
+)  # fmt: skip
+BROKEN_CAPS = {
+    "a stranger": ("\n1,32", "\n77,32", "77 is not in kernels.csv"),
+    "twice": ("0,24,24", "0,32,24", "kernel 0 has 32 already"),
+    "over": ("0,24,24", "0,24,25", "registers_per_thread: 25, over the cap 24"),
+    "no time": (",20,0.0025,", ",20,,", "time_median_s: empty, of 20 samples"),
+    "a change": (",0.24,0.26", ",0.26,0.26", "is outside its interval"),
+    "half": (",0.24,0.26", ",,0.26", "only a part"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN_CAPS)
+def test_violations_of_caps_are_named(tmp_path: Path, how: str, capsys: Said) -> None:
+    folder = write(tmp_path / "caps", registers=CAPS)
+    assert validate.main([str(folder)]) == 0
+    *broken, words_ = BROKEN_CAPS[how]
+    break_(folder, "registers.csv", *broken)
+    assert validate.main([str(folder)]) == 1
+    assert words_ in capsys.readouterr().out
+
+
+def test_explain_says_which_cap_is_best(tmp_path: Path, capsys: Said) -> None:
+    folder = write(tmp_path / "caps", registers=CAPS, same_stdout=False)
+    assert explain.main([str(folder), "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["the whole program"] == [
+        "Caps on registers were tried on 3 kernels (--registers). What the program printed DIFFERS with them."
+    ]
+    best, same = said["with a cap on registers"]
+    assert best.endswith(": at most 32 registers, 8 B of local memory, take 25.0 % less time (24.0 to 26.0).")
+    assert " is fastest as it is, with " in same
+    assert report.main([str(folder), "--output", str(tmp_path / "caps.html")]) == 0
+
+
 @pytest.mark.parametrize("how", VIOLATIONS)
 def test_violations_are_named(program: Path, how: str, capsys: Said) -> None:
     *broken, words_ = VIOLATIONS[how]

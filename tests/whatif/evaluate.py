@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How right `occbench whatif` is: python tests/whatif/evaluate.py [--half "held out"] [--verbose]
+"""How right `occbench whatif` is: python tests/whatif/evaluate.py [--half "held out"] [--verbose] [--csv]
 
 Each base of changes.csv is put to it as a stranger's kernel: what ncu said of it (profiles.csv.gz), and its
 machine code out of the built program. What the suite declares of it stays hidden. Each change is asked for,
@@ -95,22 +95,24 @@ def percent(part: int, whole: int) -> str:
     return f"{part} of {whole} ({100 * part / max(1, whole):.1f} %)"
 
 
-def show(title: str, rows: list[dict[str, object]]) -> None:
-    """The figures of some changes."""
+def figures(rows: list[dict[str, object]]) -> dict[str, str]:
+    """What is said of some changes, as a row of docs/data/whatif.csv."""
     said = [row for row in rows if "error" in row]
     errors = sorted(row["error"] for row in said)
     moved = [row for row in said if abs(row["measured"] - 1) > SMALL]
     right = sum((row["measured"] - 1) * (row["ratio"] - 1) > 0 for row in moved)  # "no change" is wrong
     held = sum(row["low"] <= row["measured"] <= row["high"] for row in said)
-    print(f"{title}: {len(rows)} changes of {len({row['base'] for row in rows})} kernels")
-    if said:
-        print(f"  sign right in {percent(right, len(moved))} of the changes over {100 * SMALL:g} %")
-        print(f"  median error of the ratio {100 * statistics.median(errors):.1f} %, "
-              f"mean {100 * statistics.mean(errors):.1f} %, worst {100 * errors[-1]:.0f} %")  # fmt: skip
-        print(f"  within 12 %: {percent(sum(e <= 0.12 for e in errors), len(errors))}")
-        print(f"  within the 90 % band: {percent(held, len(said))}")
     refused = {row["base"] for row in rows if "error" not in row}
-    print(f"  refused: {len(rows) - len(said)} changes of {len(refused)} kernels")
+    return {
+        "changes": f"{len(rows)} of {len({row['base'] for row in rows})} kernels",
+        "refused": f"{len(rows) - len(said)} of {len(refused)} kernels",
+        f"sign right, over {100 * SMALL:g} %": percent(right, len(moved)),
+        "median error": f"{100 * statistics.median(errors):.1f} %",
+        "mean": f"{100 * statistics.mean(errors):.1f} %",
+        "worst": f"{100 * errors[-1]:.0f} %",
+        "within 12 %": percent(sum(e <= 0.12 for e in errors), len(errors)),
+        "in the 90 % band": percent(held, len(said)),
+    }
 
 
 def main() -> None:
@@ -118,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--half", choices=["tuning", "held out"])
     parser.add_argument("--verbose", action="store_true", help="a line for every change")
+    parser.add_argument("--csv", action="store_true", help="as docs/data/whatif.csv")
     built = os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")
     parser.add_argument("--occbench", type=Path, default=Path(built))
     options = parser.parse_args()
@@ -159,11 +162,14 @@ def main() -> None:
     halves = defaultdict(list)
     for result in results:
         halves[result["half"]].append(result)
-    for half in sorted(halves):
-        show(half, halves[half])
-        for dial in OPTION:
-            if some := [row for row in halves[half] if row["dial"] == dial]:
-                show(f" {half}, {dial}", some)
+    lines = {half: figures(rows) for half, rows in sorted(halves.items())}
+    if options.csv:
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerow(["half", *next(iter(lines.values()))])
+        out.writerows([half, *line.values()] for half, line in lines.items())
+        return
+    for half, line in lines.items():
+        print(f"{half}: " + ", ".join(f"{name} {said}" for name, said in line.items()))
     why = Counter(str(row["status"]) for row in {r["base"]: r for r in results if "error" not in r}.values())
     for status, count in why.most_common():
         print(f"  {count} x {status}")

@@ -206,6 +206,8 @@ IDLE_SPILLS = "flop_per_launch < 64 * grid_size * block_size * iterations"
 LDS = best("shared_latency", "variant == 'read-ilp1-conflict1'")
 CALC = "--device h200 --block-size 256 --registers 33"
 
+PROFILED = "block_size_pick.intensity.ilp1-fma16.b128"  # tests/samples/intensity_ncu.csv
+
 FIGURES: dict[str, Figure] = {
     # The runs.
     "run": lambda run: f"`{run.name}`",
@@ -290,6 +292,10 @@ FIGURES: dict[str, Figure] = {
     "frozen-families": in_rows("{:.0f}", len),
     "frozen-kept": in_rows("{:.0f}", lambda rows: sum(map(keeps_the_aims, rows))),
     "frozen-mean": in_rows("{:.1f} %", mean_of),
+    # The changes that docs/whatif.md asks about, as they were measured.
+    "whatif-block-32": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b32"),
+    "whatif-block-256": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b256"),
+    "whatif-smem": ratio(PROFILED, "intensity.intensity.ilp1-fma16.b128.r4"),
     "frozen-worst": in_rows("{:.0f} %", lambda rows: max(abs(last_number(row[4])) for row in rows)),
 }
 

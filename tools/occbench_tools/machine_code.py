@@ -233,6 +233,7 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> list[str]:
     """The lines of the description. Raises Failure, Skip and ValueError."""
+    options.binary.open("rb").close()  # in the system's words, where it cannot be read
     usage = sass.cuobjdump(options.binary, options.arch, ["-res-usage"], parse_usage)
     try:
         name = one_name(options.kernel, usage)
@@ -274,7 +275,10 @@ def main(arguments: list[str] | None = None) -> int:
     except Skip as why:
         complain("occbench machine-code", why)
         return 5 if "pip install" in str(why) else 4
-    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+    except OSError as error:
+        complain("occbench machine-code", f"{options.binary}: {error.strerror}")
+        return 4
+    except (ValueError, KeyError, subprocess.CalledProcessError) as error:
         complain("occbench machine-code", f"{options.binary}: {error}")
         return 4
     return 0

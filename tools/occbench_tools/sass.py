@@ -237,6 +237,8 @@ def cuobjdump(
             if parsed:
                 return parsed
             raise Skip(f"{binary} holds no machine code for {arch}")
+        if tail and "does not contain device code" in tail[0]:
+            raise Skip(f"{binary} holds no machine code")
         complaints.append(f"{command[0]}: {tail[0].strip() if tail else 'failed'}")
     raise Skip(
         "; ".join(complaints) or "no cuobjdump with nvdisasm: pip install -e 'tools[audit]' brings them"

@@ -21,7 +21,8 @@ SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
 @dataclass
 class Attached:
     """kernels: most GPU time first. levels: of each kernel_id its times at fewer warps, most blocks first.
-    launches: None where they were not asked for. warnings: lines for people.
+    launches: None where they were not asked for. caps: registers.csv, None without --registers.
+    warnings: lines for people.
     """
 
     path: Path
@@ -29,6 +30,7 @@ class Attached:
     kernels: pd.DataFrame
     levels: pd.DataFrame
     launches: pd.DataFrame | None = None
+    caps: pd.DataFrame | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -53,7 +55,7 @@ def rules() -> dict[str, Any]:
 
 
 def read_attached(path: Path, launches: bool = False) -> Attached:
-    """Reads env.json, kernels.csv, arms.csv and, if asked, launches.csv.
+    """Reads env.json, kernels.csv, arms.csv, registers.csv where it is and, if asked, launches.csv.
 
     OSError where a file cannot be read; ValueError, a line that names file and place, where it breaks a
     promise of the schema. It may have no kernel.
@@ -66,12 +68,15 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     refuse("kernels.csv", kernels, "kernel_id", kernels["kernel_id"].duplicated(), "stands there twice")
     twice = arms.duplicated(["kernel_id", "arm", "blocks_per_sm"])
     refuse("arms.csv", arms, "kernel_id", twice, "has this arm twice")
-    for name, rows in (("arms.csv", arms), ("launches.csv", told)):
+    caps = None
+    if (path / "registers.csv").exists():
+        caps = read_csv(path / "registers.csv", rules(), warnings, strict=True, empty=True)
+    for name, rows in (("arms.csv", arms), ("launches.csv", told), ("registers.csv", caps)):
         if rows is not None:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
-    return Attached(path, env, kernels, levels(arms), told, warnings)
+    return Attached(path, env, kernels, levels(arms), told, caps, warnings)
 
 
 def read_env(path: Path) -> dict[str, Any]:

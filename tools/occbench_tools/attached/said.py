@@ -31,8 +31,12 @@ ROOM = 60  # signs of a kernel's name in a sentence
 
 def whole(folder: Attached) -> str:
     """One sentence or two on the program."""
-    if (folder.path / "registers.csv").exists():
-        return "Caps on registers were tried (--registers): registers.csv has what each brought."
+    if folder.caps is not None:
+        tried = folder.caps["kernel_id"].nunique()
+        told = f"Caps on registers were tried on {counted(tried, 'kernel')} (--registers)."
+        if not folder.env.get("same_stdout", True):
+            told += " What the program printed DIFFERS with them."
+        return told
     if folder.env.get("observe"):
         return "Only observed (--observe): nothing was changed, so no kernel is judged."
     return sentence(folder.kernels)
@@ -55,6 +59,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
             f"({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f}), {percent(row['saves'])} of all."
             for _, row in needing.iterrows()
         ],
+        "with a cap on registers": cap_sentences(folder),
         "in CUDA graphs": graphs,
         "faster with fewer warps": [lower(row, folder) for _, row in rows.get(LOWER, none).iterrows()],
         "keep the L1": [
@@ -76,6 +81,28 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
         ],
     }
     return {heading: words for heading, words in said.items() if words}
+
+
+def cap_sentences(folder: Attached) -> list[str]:
+    """Of each kernel that caps were tried on, the one that brings most, or that none does."""
+    if folder.caps is None:
+        return []
+    said = []
+    for _, row in folder.kernels.iterrows():
+        tried = folder.caps[folder.caps["kernel_id"] == row["kernel_id"]].dropna(subset="change")
+        faster = tried[tried["change_high"] < 0]
+        if not faster.empty:
+            best = faster.loc[faster["change"].idxmin()]
+            said.append(
+                f"{named(row)}: at most {best['register_cap']:.0f} registers, {best['local_bytes']:.0f} B "
+                f"of local memory, take {percent(-best['change'])} less time "
+                f"({-100 * best['change_high']:.1f} to {-100 * best['change_low']:.1f})."
+            )
+        elif not tried.empty:
+            said.append(
+                f"{named(row)} is fastest as it is, with {row['registers_per_thread']:.0f} registers."
+            )
+    return said
 
 
 def graph_sentences(folder: Attached) -> list[str]:
