@@ -35,8 +35,8 @@ struct Answer {
 /// How far the model may be off the measured time and still be asked.
 constexpr double most_off = 0.15;
 
-/// A measured kernel, anchored: the model is asked for the ratio of two times, and corrected by its error at the
-/// measured one, the less the further the other lies from it.
+/// A measured kernel, anchored: the model is asked for the ratio of two times, and corrected by its error at
+/// the measured one, the less the further the other lies from it.
 class Anchored {
  public:
   /// `kernel` ran on `gpu`. Throws Refused where the model's own time is further off than `most_off`, and

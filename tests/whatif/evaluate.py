@@ -100,7 +100,7 @@ def figures(rows: list[dict[str, object]]) -> dict[str, str]:
     said = [row for row in rows if "error" in row]
     errors = sorted(row["error"] for row in said)
     moved = [row for row in said if abs(row["measured"] - 1) > SMALL]
-    right = sum((row["measured"] > 1) == (row["ratio"] > 1) for row in moved)
+    right = sum((row["measured"] - 1) * (row["ratio"] - 1) > 0 for row in moved)  # "no change" is wrong
     held = sum(row["low"] <= row["measured"] <= row["high"] for row in said)
     refused = {row["base"] for row in rows if "error" not in row}
     return {

@@ -14,7 +14,7 @@ turns or some warps execute, as many instructions are kept, and the others left 
 shared memory are as cuobjdump gives them.
 
 Exit 0 written, 1 the kernel cannot be followed, 2 the words of the call, 4 FILE holds no such kernel, 5 no
-disassembler is here.
+disassembler is here, or --opcodes without numpy and scipy.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
-from scipy.optimize import nnls
 
 from occbench_tools import describe, sass
 from occbench_tools.command import entry, parser_of
@@ -59,13 +56,13 @@ def parse_usage(lines: Iterable[str]) -> dict[str, describe.Attributes]:
 
 
 def one_name(wanted: str, names: Iterable[str]) -> str:
-    """The kernel of this name, mangled or as a profiler prints it. Raises Failure where it is not one."""
+    """The kernel of this name, mangled or as a profiler prints it. Raises Skip where it is not one."""
     names = list(names)
     if wanted in names:
         return wanted
     filt = shutil.which("cu++filt") or shutil.which("c++filt")
     if filt is None:
-        raise Failure(f"no kernel {wanted}; profile with --print-kernel-base mangled, or install c++filt")
+        raise Skip(f"no kernel {wanted}; profile with --print-kernel-base mangled, or install c++filt")
     said = subprocess.run([filt], input="\n".join(names), capture_output=True, text=True, check=True).stdout
 
     def bare(text: str) -> str:
@@ -75,7 +72,7 @@ def one_name(wanted: str, names: Iterable[str]) -> str:
     found = [name for name, text in spelled.items() if text == bare(wanted)]
     found = found or [name for name, text in spelled.items() if text.startswith(bare(wanted) + "(")]
     if len(found) != 1:
-        raise Failure(f"{len(found) or 'no'} kernels are called {wanted}")
+        raise Skip(f"{len(found) or 'no'} kernels are called {wanted}")
     return found[0]
 
 
@@ -113,6 +110,11 @@ def reachable(code: list[Instruction]) -> list[bool]:
 
 def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[str, float]) -> list[float]:
     """How often each instruction ran, by the counts of opcodes: all of a loop's equally often."""
+    try:
+        import numpy as np
+        from scipy.optimize import nnls
+    except ImportError:
+        raise Skip("no numpy and scipy: pip install './tools[audit]' brings them") from None
     there = reachable(code)
     shapes: list[Counter[str]] = [Counter() for _ in range(loops + 1)]
     for instruction, home, is_met in zip(code, homes, there, strict=True):
@@ -233,7 +235,10 @@ def run(options: argparse.Namespace) -> list[str]:
     """The lines of the description. Raises Failure, Skip and ValueError."""
     options.binary.open("rb").close()  # in the system's words, where it cannot be read
     usage = sass.cuobjdump(options.binary, options.arch, ["-res-usage"], parse_usage)
-    name = one_name(options.kernel, usage)
+    try:
+        name = one_name(options.kernel, usage)
+    except Skip as why:
+        raise Skip(f"{options.binary}: {why}") from None
     code = sass.disassemble(options.binary, options.arch, [name])[name]
     if not code:
         raise Failure(f"several kernels are called {name}")
@@ -269,7 +274,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except Skip as why:
         complain("occbench machine-code", why)
-        return 5 if str(why).startswith("no cuobjdump") else 4
+        return 5 if "pip install" in str(why) else 4
     except OSError as error:
         complain("occbench machine-code", f"{options.binary}: {error.strerror}")
         return 4
