@@ -357,8 +357,9 @@ class OnDevice(unittest.TestCase):
                 ("saturated", "saturated"),
                 ("needs_l1", "needs L1"),
             ):
-                said = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"] and r["graph_id"]}
-                self.assertEqual(said, {verdict}, kernel)
+                own = [r for r in found if f"{kernel}(" in r["kernel"] and r["graph_id"]]
+                arms = [r for r in rows(Path(folder) / "g/arms.csv") if r["kernel_id"] == own[0]["kernel_id"]]
+                self.assertEqual({r["verdict"] for r in own}, {verdict}, (own, arms))
 
 
 if __name__ == "__main__":

@@ -1,118 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel moves is read from the counters of a profile.
+// What is read of a stranger's kernel: ncu's table, its accesses out of counters, and what is outside the
+// model.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
-#include "harness/theory/catalogue.hpp"
+#include "harness/whatif/ask.hpp"
 #include "harness/whatif/code.hpp"
 #include "harness/whatif/flow.hpp"
+#include "tests/quiet_machine.hpp"
 
 namespace occbench::whatif {
 namespace {
 
-constexpr double threads = 4096, sectors_of_4_bytes = threads * 4 / 32;
+constexpr std::size_t l2_bytes = std::size_t{50} << 20;
+constexpr double blocks = 1320, warps = blocks * 4, threads = warps * 32, turns = 1000;
 
-/// Ten turns for each thread: a load of 4 bytes, and a store of as many, all of them from and to DRAM.
-Profile copies() {
+theory::SmLimits sm() { return theory::find_device("h200").sm; }
+
+/// A loop that a warp goes through 1000 times; a pass is all of it.
+theory::Program program(const std::string& loop) {
+  return parse_code("kernel measured 32 0 0 0 0.001\n" + loop + "BRA.TAKEN.8 5 - - 00 00 00\n");
+}
+
+/// What ncu would say of a kernel that streams: 16 B a thread and turn, one load and one store.
+Profile stream() {
+  constexpr double requests = warps * turns, sectors = 16 * requests, bytes = 32 * sectors;
   Profile p;
-  p.metrics = {{"gpu__time_duration.sum", 1e-5},
-               {"launch__grid_size", 32},
+  p.kernel = "stream";
+  p.cc = "9.0";
+  p.metrics = {{"gpu__time_duration.sum", 1e-3},
+               {"launch__grid_size", blocks},
                {"launch__block_size", 128},
-               {"launch__registers_per_thread", 16},
-               {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 10 * sectors_of_4_bytes},
+               {"launch__registers_per_thread", 32},
+               {"smsp__inst_executed.sum", 3 * requests},
+               {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", requests},
+               {"l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum", requests},
+               {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", sectors},
                {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum", 0},
-               {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 10 * threads / 32},
-               {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", 10 * threads / 32},
-               {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 10 * sectors_of_4_bytes},
-               {"dram__bytes_read.sum", 10 * 4 * threads},
-               {"dram__bytes_write.sum", 10 * 4 * threads}};
+               {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", requests},
+               {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", sectors},
+               {"dram__bytes_read.sum", bytes},
+               {"dram__bytes_write.sum", bytes - l2_bytes}};
   return p;
 }
 
-theory::Program loop(const std::string& more = "") {
-  return parse_code("kernel measured 16 0 0 0 0.1\nLDG.32 1 0 - 00 00 00\n" + more +
-                    "STG.32 1 - 1 01 00 00\nBRA.TAKEN 5 - - 00 00 00\n");
+const char* const copy_loop = "LDG.128 1 0 - 00 10 00\nSTG.128 1 - 1 01 11 00\n";
+
+Kernel read(const Profile& p, const std::string& loop = copy_loop) {
+  return kernel_of(p, program(loop), sm(), l2_bytes);
 }
 
-Kernel read(const Profile& p, const theory::Program& program = loop()) {
-  const theory::CatalogueEntry h200 = theory::find_device("h200");
-  return kernel_of(p, program, h200.sm, h200.l2_bytes);
-}
-
-std::string refusal(const Profile& p, const theory::Program& program = loop()) {
+/// The sentence with which it is refused.
+std::string refusal(const Profile& p, const std::string& loop = copy_loop) {
   try {
-    static_cast<void>(read(p, program));
+    (void)read(p, loop);
   } catch (const Refused& why) {
     return why.what();
   }
-  return "none";
+  return "";
 }
 
-TEST(Flow, BytesArePerThreadOfTheLaunch) {
-  const Kernel k = read(copies());
-  EXPECT_NEAR(k.facts.dram_bytes, 80, 1e-9) << "forty read, and forty written";
+TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
+  const Kernel k = read(stream());
+  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * turns, 1)
+      << "per thread; what the L2 holds at the end is on its way";
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0, 1e-9);
-  EXPECT_EQ(k.grid_size, 32);
-  EXPECT_EQ(k.footprint.block_size, 128);
+  EXPECT_EQ(k.facts.once_bytes, 0);
+  EXPECT_NEAR(k.facts.flow.layout.lines, 1, 1e-9);
   EXPECT_TRUE(k.assumed.empty());
+  EXPECT_EQ(k.footprint.block_size, 128);
+  EXPECT_EQ(k.grid_size, 1320);
 }
 
-TEST(Flow, WhatTheL2AnsweredIsNotReadFromDram) {
-  Profile p = copies();
-  p.metrics["dram__bytes_read.sum"] /= 4;
+TEST(Flow, CachesAnswerWhatTheCountersSay) {
+  Profile p = stream();
+  const double sectors = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+  p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"] = sectors / 2;
+  p.metrics["dram__bytes_read.sum"] = sectors * 32 / 8;
   const Kernel k = read(p);
-  EXPECT_NEAR(k.facts.flow.l2_bytes, 30, 1e-9);
-  EXPECT_NEAR(k.facts.dram_bytes, 10 + 40, 1e-9);
-  EXPECT_NEAR(k.l2_hit, 0.75, 1e-9);
-  ASSERT_EQ(k.assumed.size(), 1U);
-  EXPECT_EQ(k.assumed[0], "the L2 goes on to answer 75 % of the bytes loaded");
-}
-
-TEST(Flow, WhatTheL1AnsweredGoesNoFurther) {
-  Profile p = copies();
-  p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"] = 5 * sectors_of_4_bytes;
-  const Kernel k = read(p);
-  EXPECT_NEAR(k.facts.dram_bytes, 20 + 40, 1e-9);
   EXPECT_NEAR(k.l1_hit, 0.5, 1e-9);
+  EXPECT_NEAR(k.l2_hit, 0.375, 1e-9);
+  EXPECT_NEAR(k.facts.flow.l2_bytes, 0.375 * 16 * turns, 1e-6);
+  ASSERT_EQ(k.assumed.size(), 2U);
+  EXPECT_EQ(k.assumed.front(), "the L1 goes on to answer 50 % of the bytes loaded");
 }
 
-TEST(Flow, SectorsFetchedInVainAreLines) {
-  Profile p = copies();
-  p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] *= 8;  // a sector for every lane
-  EXPECT_NEAR(read(p).facts.flow.layout.lines, 8, 1e-9);
+TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
+  Profile p = stream();
+  p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] *= 2;
+  const Kernel k = read(p);
+  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * turns, 1);
+  EXPECT_EQ(k.facts.once_bytes, 0);
 }
 
-TEST(Flow, WavefrontsOfSharedMemoryAreBankConflicts) {
-  Profile p = copies();
-  p.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] = 4 * 10 * threads / 32;
-  EXPECT_NEAR(read(p, loop("LDS.32 1 2 - 00 00 00\n")).facts.flow.layout.bank_conflict, 4, 1e-9);
-  EXPECT_NEAR(read(p).facts.flow.layout.bank_conflict, 1, 1e-9) << "its loop has none";
+TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
+  Profile p = stream();
+  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"] = warps;  // one of each warp
+  p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] = 16 * warps;
+  p.metrics["dram__bytes_write.sum"] = 16 * threads;
+  const Kernel k = read(p, "LDG.128 1 0 - 00 10 00\n");
+  EXPECT_NEAR(k.facts.once_bytes, 16, 1e-9);
+  EXPECT_NEAR(k.facts.dram_bytes, 16 * turns, 1);
 }
 
-TEST(Flow, RefusesWhatNoCounterTells) {
-  EXPECT_EQ(refusal(copies()), "none");
-  Profile p = copies();
-  p.metrics["launch__cluster_size"] = 4;
-  EXPECT_NE(refusal(p).find("clusters of 4 blocks"), std::string::npos);
-  p = copies();
-  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"] = 10 * threads / 32;
-  EXPECT_EQ(refusal(p).rfind("atomics are 33 %", 0), 0U) << refusal(p);
-  p = copies();
+TEST(Flow, WideLoadsThatLieAskewTouchMoreLines) {
+  Profile p = stream();
+  double& wavefronts = p.metrics["l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum"];
+  wavefronts = 1.98 * warps * turns;
+  EXPECT_NEAR(read(p).facts.flow.layout.lines, 2, 1e-9);
+  wavefronts = 1.4 * warps * turns;
+  EXPECT_NEAR(read(p).facts.flow.layout.lines, 1, 1e-9) << "those are requests that went again";
+}
+
+TEST(Flow, BankConflictsAreWavefrontsOverTheLeast) {
+  Profile p = stream();
+  p.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] = 4 * warps * turns;
+  EXPECT_NEAR(read(p, "LDS.32 1 0 - 00 10 00\n").facts.flow.layout.bank_conflict, 4, 1e-9);
+}
+
+TEST(Flow, WhatIsOutsideTheModelIsRefused) {
+  Profile p = stream();
+  p.metrics["launch__cluster_size"] = 2;
+  EXPECT_EQ(refusal(p), "it runs in clusters of 2 blocks, and the network between SMs is outside the model");
+  p = stream();
+  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"] = 2 * warps * turns;
+  EXPECT_EQ(refusal(p), "atomics are 50 % of its requests to global memory, and outside the model");
+  p = stream();
+  p.parts["sass__inst_executed_per_opcode"] = {{"ATOMS", warps * turns}};
+  EXPECT_EQ(refusal(p), "atomics of shared memory are 33 % of its instructions, and outside the model");
+  p = stream();
+  p.parts["sass__inst_executed_per_opcode"] = {{"UBLKCP", warps}};
+  EXPECT_EQ(refusal(p), "it makes bulk copies, and no counter says how many of them are under way");
+  p = stream();
+  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = warps;
+  EXPECT_EQ(refusal(p), "") << "one of each warp, behind its loop, decides nothing";
+}
+
+TEST(Flow, WhatIsMissingIsNamed) {
+  Profile p = stream();
   p.metrics.erase("dram__bytes_read.sum");
-  EXPECT_EQ(refusal(p).rfind("the report lacks dram__bytes_read.sum", 0), 0U) << refusal(p);
+  EXPECT_EQ(refusal(p),
+            "the report lacks dram__bytes_read.sum; `occbench whatif --print-ncu-command` has it");
 }
 
-TEST(Flow, ReadsNcusNumbersInTheirUnits) {
-  const auto profiles = read_profiles(
-      "\"ID\",\"Kernel Name\",\"CC\",\"gpu__time_duration.sum\",\"sass__inst_executed_per_opcode\"\n"
-      "\"\",\"\",\"\",\"us\",\"inst\"\n"
-      "\"0\",\"k\",\"9.0\",\"1,250.5\",\"1,012 (FFMA: 1,000; UBLKCP: 12)\"\n");
-  ASSERT_EQ(profiles.size(), 1U);
-  EXPECT_NEAR(profiles[0].need("gpu__time_duration.sum"), 1250.5e-6, 1e-12);
-  EXPECT_EQ(profiles[0].executed("UBLK"), 12);
-  EXPECT_EQ(profiles[0].executed("FFMA"), 1000);
-  EXPECT_FALSE(profiles[0].find("dram__bytes_read.sum"));
+TEST(Profiles, UnitsGroupsAndInstancesAreRead) {
+  const auto all = read_profiles(
+      "==PROF== Connected\n"
+      "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"CC\",\"gpu__time_duration.sum\","
+      "\"sass__inst_executed_per_opcode\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"us\",\"inst\"\n"
+      "\"0\",\"k\",\"(128, 1, 1)\",\"(264, 1, 1)\",\"9.0\",\"1,239.5\",\"1,203 (FMUL: 1,200; LDG: 3)\"\n");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].kernel, "k");
+  EXPECT_NEAR(all[0].need("gpu__time_duration.sum"), 1239.5e-6, 1e-12);
+  EXPECT_EQ(all[0].executed("FMUL"), 1200);
+  EXPECT_EQ(all[0].executed("ATOMS"), 0);
+}
+
+TEST(Code, AddressesAreSaidAsRunsWithTheirGaps) {
+  Profile p = stream();
+  p.parts["inst_executed"] = {{"0x7f0010", 8}, {"0x7f0000", 8}, {"0x7f0040", 96}};
+  const auto words = machine_code_words("app", p);
+  ASSERT_GE(words.size(), 2U);
+  EXPECT_EQ(words[words.size() - 2], "--executed");
+  EXPECT_EQ(words.back(), "8*2,0*2,96*1");
+}
+
+TEST(Code, WithoutInstancesTheNumberOfInstructionsServes) {
+  const auto words = machine_code_words("app", stream());
+  EXPECT_EQ(words[words.size() - 2], "--instructions");
+  EXPECT_THROW((void)parse_code("nonsense"), Refused);
+}
+
+class Asked : public testing::Test {
+ protected:
+  Gpu gpu{.facts = theory::find_device("h200"), .parameters = parameters(), .ranges = {}};
+
+  static theory::Parameters parameters() {
+    theory::Parameters p = theory::quiet_parameters();
+    p.branch_cycles = 1;
+    return p;
+  }
+
+  /// A kernel of dependent FMAs alone, as long as was measured.
+  [[nodiscard]] Anchored chains(double time_s) const {
+    Profile p = stream();
+    for (auto& [name, value] : p.metrics)
+      if (name.starts_with("l1tex") || name.starts_with("dram")) value = 0;
+    p.metrics["gpu__time_duration.sum"] = time_s;
+    return {kernel_of(p, program("7*FFMA 4 - - 00 00 00\n"), sm(), l2_bytes), gpu};
+  }
+  /// How long the model takes it to be: about 10 blocks of an SM, 8 instructions a turn, one a cycle.
+  [[nodiscard]] double modelled() const {
+    constexpr double about = 95e-6;
+    return about * (1 + chains(about).off());
+  }
+};
+
+TEST_F(Asked, TheSameLaunchTakesTheSameTime) {
+  const Anchored kernel = chains(modelled() * 1.1);
+  EXPECT_NEAR(kernel.off(), 1 / 1.1 - 1, 0.01);
+  const Answer same = kernel.ask({kernel.kernel().footprint, kernel.kernel().grid_size});
+  EXPECT_NEAR(same.time_ratio, 1, 1e-9) << "whatever the model is off";
+  EXPECT_LE(same.low_ratio, 1);
+  EXPECT_GE(same.high_ratio, 1);
+}
+
+TEST_F(Asked, ALoneBlockWaitsForItsOwnChain) {
+  const Anchored kernel = chains(modelled());
+  theory::Footprint lone = kernel.kernel().footprint;
+  lone.dynamic_smem_bytes = 200 << 10;
+  const Answer answer = kernel.ask({lone, kernel.kernel().grid_size});
+  EXPECT_EQ(answer.occupancy.blocks_per_sm, 1);
+  // Seven times four cycles and five of the branch a turn, ten blocks one after the other.
+  EXPECT_NEAR(answer.time_ratio, 10 * 33 * turns / 1e9 / modelled(), 0.1);
+  EXPECT_EQ(kernel.grid_in_waves(lone), 83) << "1320 blocks are 82.5 times sixteen";
+}
+
+TEST_F(Asked, ErrorsOfTheMeasuredLaunchStayWithIt) {
+  theory::Footprint lone = chains(modelled()).kernel().footprint;
+  lone.dynamic_smem_bytes = 200 << 10;
+  const double exact = chains(modelled()).ask({lone, 1320}).time_ratio;
+  const double slower = chains(modelled() * 1.1).ask({lone, 1320}).time_ratio;
+  EXPECT_LT(slower, 0.97 * exact) << "what the model has too fast does not bound a lone warp";
+  EXPECT_GT(slower, exact / 1.1);
+}
+
+TEST_F(Asked, AModelThatIsFarOffIsNotAsked) {
+  const double time = modelled();
+  EXPECT_THROW((void)chains(time * 1.3), Refused);
+  EXPECT_THROW((void)chains(time * 0.8), Refused);
+}
+
+TEST_F(Asked, BlocksThatCannotLaunchAreRefused) {
+  const Anchored kernel = chains(modelled());
+  theory::Footprint huge = kernel.kernel().footprint;
+  huge.dynamic_smem_bytes = 300 << 10;
+  EXPECT_THROW((void)kernel.ask({huge, 1320}), Refused);
 }
 
 }  // namespace

@@ -40,6 +40,18 @@ void refuse_what_is_outside(const Profile& p, const theory::Program& program) {
     throw Refused("it makes bulk copies, and no counter says how many of them are under way");
 }
 
+/// Lines of the L1 that loads touch, over the least that `bytes_per_lane` lie in: at least 1. A wavefront
+/// looks four lines up. Some go again while the L1 waits for room: a part of a wavefront over the whole ones
+/// is of these. Narrow loads stay within one wavefront however they lie, and sectors tell more of them.
+double lines_of(const Profile& p, double bytes_per_lane) {
+  constexpr double lines_of_wavefront = 4, line_bytes = 128, nearly = 0.05;
+  const double requests = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
+  const double wavefronts = p.get("l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum");
+  const double least = std::max(1.0, bytes_per_lane * lanes / line_bytes);
+  if (requests <= 0 || least < lines_of_wavefront) return 1;
+  return std::max(1.0, std::floor(wavefronts / requests + nearly) * lines_of_wavefront / least);
+}
+
 /// Cycles of shared memory that the loop's accesses take, over those that as many bytes need.
 double conflict(double wavefronts, double bytes_per_lane, double warps) {
   const double least = bytes_per_lane / bank_bytes * warps;
@@ -77,20 +89,24 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
   const double hit =
       p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum") * sector_bytes / threads;
   const double missed = std::max(0.0, asked - hit);
+  const double loads = (program.count(Pipe::global_load) + program.count(Pipe::async_load)) / program.passes;
   const double from_dram = std::min({loaded, missed, p.need("dram__bytes_read.sum") / threads});
   const double from_l2 = std::min(loaded, missed) - from_dram;
   k.facts.flow.l2_bytes = from_l2;
   if (loaded > 0) {
     k.l1_hit = 1 - (from_dram + from_l2) / loaded;
     k.l2_hit = from_l2 / loaded;
-    k.facts.flow.layout.lines = std::max(1.0, asked / loaded);
+    k.facts.flow.layout.lines = std::max(asked / loaded, lines_of(p, loaded / loads));
   }
 
-  // Stores: those of the loop, and those behind it. What is still in the L2 at the end is on its way.
+  // Stores: those of the loop, and those behind it, told apart by requests: a store that fills its sectors by
+  // halves sends as many as one of twice its bytes. What is still in the L2 at the end is on its way.
   const double stored = program.bytes(Pipe::global_store) / program.passes;
   const double sent = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") * sector_bytes / threads;
-  const double once = sent - stored;
-  const double all = once > few * sent ? sent : std::min(sent, stored);
+  const double requests = p.need("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum") / warps;
+  const double behind = std::max(0.0, requests - program.count(Pipe::global_store) / program.passes);
+  const double once = behind > few * requests ? sent * behind / requests : 0;
+  const double all = std::min(sent, stored + once);
   const double under_way = sent * threads > static_cast<double>(l2_bytes) ? static_cast<double>(l2_bytes) : 0;
   const double to_dram =
       all > 0 ? std::clamp((p.need("dram__bytes_write.sum") + under_way) / (all * threads), 0.0, 1.0) : 0;
