@@ -212,7 +212,7 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of(
         "machine-code",
         "What a warp of a kernel goes through, for occbench whatif.",
-        "occbench machine-code app --kernel _Z3addPf --warps 4224 --instructions 7500000",
+        "occbench machine-code app --kernel _Z3addPf --warps 4224 --instructions 75000",
     )
     parser.add_argument("binary", metavar="FILE", type=Path, help="a cubin, or a program that holds one")
     parser.add_argument("--kernel", required=True, metavar="NAME", help="mangled, or as a profiler prints it")
