@@ -26,7 +26,8 @@ CALLS = {
     "compare": [".", "."], "explain": ["."],
     "fleet": ["check", "."],
     "import-ncu": [".", "counted.ncu-rep"],
-    "machine-code": ["--kernel", "add", "--warps", "1", "--instructions", "9", "program"], "plot": ["--experiment", "waves", "."],
+    "machine-code": ["--kernel", "add", "--warps", "1", "--instructions", "9", "program"],
+    "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],
     "teach": ["."], "validate": ["."],
 }  # fmt: skip
