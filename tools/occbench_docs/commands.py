@@ -6,12 +6,20 @@ from __future__ import annotations
 import re
 import tomllib
 
-from occbench_docs import ROOT
+from occbench_docs import DOCS, ROOT
 from occbench_docs.markdown import console
 from occbench_docs.program import output
 
 DEVELOPERS = ("audit",)  # of use only beside the sources
 KERNELS = ("caps",)
+PAGES = {  # where a command is told of
+    "attach": "attach.md", "audit": "extending.md", "calc": "your-kernel.md", "calibrate": "model.md",
+    "caps": "your-kernel.md", "cliffs": "comparing.md", "compare": "comparing.md", "devices": "devices.md",
+    "explain": "questions.md", "fleet": "fleet.md", "import-ncu": "nsight.md", "inspect": "inspect.md",
+    "list": "experiments/index.md", "machine-code": "whatif.md", "plot": "index.md",
+    "predictions": "model.md", "profile": "nsight.md", "report": "index.md", "run": "measures.md",
+    "teach": "corrections.md", "validate": "row.md", "whatif": "whatif.md",
+}  # fmt: skip
 
 
 def tools() -> list[str]:
@@ -32,6 +40,15 @@ def helped(name: str, program: str) -> str:
     return console(f"{name} --help", text)
 
 
+def section(word: str, program: str) -> str:
+    """Its heading, the page that tells of it, and its help."""
+    told = ""
+    if page := PAGES.get(word):
+        title = re.search(r"^# (.+)", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)[1]
+        told = f"More: [{title}]({page}).\n\n"
+    return f"### {word}\n\n{told}{helped(f'occbench {word}', program)}"
+
+
 def commands() -> str:
     """A section for each command."""
     everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
@@ -50,5 +67,5 @@ def commands() -> str:
     parts = [helped("occbench", "occbench")]
     for title, words in sections.items():
         parts.append(f"## {title}")
-        parts += [f"### {word}\n\n{helped(f'occbench {word}', program)}" for word, program in words]
+        parts += [section(word, program) for word, program in words]
     return "\n\n".join(parts)
