@@ -75,6 +75,26 @@ void Sweep::add_resident_warps(const Variant& variant, int block_size, std::span
       add({.variant = &variant, .block_size = block_size, .resident_blocks = warps / warps_per_block});
 }
 
+void Sweep::add_short_blocks(const Variant& variant, int elements_per_thread) {
+  constexpr double one_pass_s = 1e-9;
+  constexpr int elements_per_sm = 480 * 2048;
+  std::vector<int> sizes{32, 64, 128, 256, 512, 1024};
+  if (quick()) sizes = {32, 128, 1024};
+  for (const int size : sizes) {
+    const int most = std::min(sm_.max_threads_per_sm / size, sm_.max_blocks_per_sm);
+    std::set<int> resident{most};
+    if (at_least(Preset::full) || (size == 128 && !quick()))
+      for (const int warps : {16, 32}) resident.insert(std::min(most, warps * 32 / size));
+    resident.erase(0);
+    for (const int blocks : resident)
+      add({.variant = &variant,
+           .block_size = size,
+           .resident_blocks = blocks,
+           .waves = elements_per_sm / (blocks * size * elements_per_thread),
+           .block_s = one_pass_s});
+  }
+}
+
 void Sweep::add_warps_or_bytes(std::string_view family, std::span<const int> narrow,
                                std::span<const int> wide, std::span<const int> quick_warps) {
   constexpr int every[] = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};

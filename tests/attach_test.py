@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -314,15 +315,16 @@ class OnDevice(unittest.TestCase):
         "asks_for_smem": "left alone",
     }
 
+    def planted(self, arguments: str, *before: str) -> str:
+        """What the program prints, with these words before its name."""
+        program = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
+        words = [*before, program, *arguments.split()]
+        done = subprocess.run(words, text=True, capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
     def test_planted_kernels(self) -> None:
-        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
-
-        def run(*before: str) -> str:
-            words = [*before, planted, "400"]
-            done = subprocess.run(words, text=True, capture_output=True, timeout=300)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return done.stdout
-
+        run = partial(self.planted, "400")
         plain = run()
         self.assertEqual(run(), plain)
         with tempfile.TemporaryDirectory() as folder:
@@ -338,14 +340,7 @@ class OnDevice(unittest.TestCase):
                     self.assertEqual(said, {verdict}, kernel)
 
     def test_planted_graph(self) -> None:
-        planted = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
-
-        def run(*before: str) -> str:
-            words = [*before, planted, "1500", "graph"]
-            done = subprocess.run(words, text=True, capture_output=True, timeout=300)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return done.stdout
-
+        run = partial(self.planted, "1500 graph")
         plain = run()
         self.assertEqual(run(), plain)
         with tempfile.TemporaryDirectory() as folder:

@@ -5,29 +5,9 @@
 //   as fast as long ones where an SM keeps enough bytes in flight. With narrow loads that takes full
 //   occupancy. Blocks of 1,024 lose the time in which one of two is replaced.
 // Published: the course text's first kernels, PMPP ch. 2; McCalpin's STREAM.
-#include <algorithm>
-#include <set>
-#include <vector>
-
 #include "benchmarks/sweep.hpp"
 
 namespace occbench {
-
-namespace {
-
-constexpr double one_pass_s = 1e-9;
-constexpr int threads_per_sm = 480 * 2048;  // in all: half a gigabyte of each array on 132 SMs
-
-/// Blocks of one pass per thread, as many whole waves as it takes for an SM to have had that many threads.
-void add_short(Sweep& sweep, const Variant& kernel, int block, int blocks) {
-  sweep.add({.variant = &kernel,
-             .block_size = block,
-             .resident_blocks = blocks,
-             .waves = threads_per_sm / (blocks * block),
-             .block_s = one_pass_s});
-}
-
-}  // namespace
 
 const AddExperiment short_blocks{{
     .name = "short_blocks",
@@ -36,24 +16,12 @@ const AddExperiment short_blocks{{
     .parted_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> blocks{32, 64, 128, 256, 512, 1024};
-          if (sweep.quick()) blocks = {32, 128, 1024};
-          std::vector<const Variant*> kernels{&sweep.variant("stream", "read-f32-4B-ilp1"),
-                                              &sweep.variant("stream", "triad-f32-4B-ilp1")};
-          if (!sweep.quick()) {
-            kernels.insert(kernels.begin(), &sweep.variant("stream", "init-f32-4B-ilp1"));
-            kernels.push_back(&sweep.variant("stream", "scale-f32-4B-ilp1"));
-            kernels.push_back(&sweep.variant("stencil", "f32-points3"));
-          }
-          for (const int block : blocks) {
-            const int most = std::min(sweep.sm().max_threads_per_sm / block, sweep.sm().max_blocks_per_sm);
-            std::set<int> resident{most};
-            if (sweep.at_least(Preset::full) || (block == 128 && !sweep.quick()))
-              for (const int warps : {16, 32}) resident.insert(std::min(most, warps * 32 / block));
-            resident.erase(0);
-            for (const Variant* kernel : kernels)
-              for (const int n : resident) add_short(sweep, *kernel, block, n);
-          }
+          for (const char* const name : {"read-f32-4B-ilp1", "triad-f32-4B-ilp1"})
+            sweep.add_short_blocks(sweep.variant("stream", name));
+          if (sweep.quick()) return;
+          for (const char* const name : {"init-f32-4B-ilp1", "scale-f32-4B-ilp1"})
+            sweep.add_short_blocks(sweep.variant("stream", name));
+          sweep.add_short_blocks(sweep.variant("stencil", "f32-points3"));
         },
 }};
 
