@@ -108,9 +108,18 @@ class WhatIf(unittest.TestCase):
             [f"{float(row['time_ratio']):.9g}" for row in rows],
         )
         table = self.ask(words).stdout
-        self.assertRegex(table, r"us measured, -3\.6 % by the model before it is anchored\n\n  change ")
+        self.assertEqual(table.splitlines()[0].rpartition(" on ")[2], "h200")
+        self.assertRegex(table, r"\n527 us measured, -3\.6 % by the model before it is anchored\n\n")
         self.assertRegex(table, r"\n  64 registers +64 +128 +8 +50\.0 % .* x 1\.\d\d ")
         self.assertRegex(self.ask(f"{words} --format markdown").stdout, r"\n\| change +\| registers \|")
+
+    def test_sentences_fit_a_terminal(self) -> None:
+        words = ["--registers", "64", "--dynamic-smem", "999K"]
+        done = self.ask(" ".join(words), SPILLS)
+        table, _, sentences = done.stdout.partition("\n\n  A ratio")
+        self.assertIn("which another cap changes", " ".join(sentences.split()))
+        long = [line for line in (*table.splitlines()[:2], *sentences.splitlines()) if len(line) > 80]
+        self.assertEqual(long, [])
 
     def test_what_has_no_answer_says_why(self) -> None:
         cases = {

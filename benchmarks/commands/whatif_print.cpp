@@ -108,7 +108,8 @@ void print_whatif(std::ostream& out, const std::string& format, const whatif::An
   }
   const whatif::Kernel& k = kernel.kernel();
   out << printable(binary::short_name(k.program.variant, name_room)) << " on " << kernel.gpu().facts.name
-      << ": " << micros(k.time_s) << " us measured, " << text("%+.1f %%", 100 * kernel.off())
+      << '\n'
+      << micros(k.time_s) << " us measured, " << text("%+.1f %%", 100 * kernel.off())
       << " by the model before it is anchored\n\n";
   std::vector<csv::Row> table = {{"change", "registers", "threads", "blocks per SM", "occupancy", "time us",
                                   "ratio", "90 % band", "bound"}};
@@ -128,10 +129,15 @@ void print_whatif(std::ostream& out, const std::string& format, const whatif::An
                      std::string(theory::to_string(a.bound))});
   }
   print_cells(out, format, table);
-  out << "\n  A ratio is of times: below 1 is faster. What lies within " << text("%.0f %%", 100 * nothing)
-      << " of 1 is chance.\n";
-  for (const std::string& line : k.assumed) out << "  Taken as it was: " << line << ".\n";
-  for (const std::string& line : refused) out << "  " << line << '\n';
+  out << '\n';
+  const auto say = [&out](const std::string& words) {
+    constexpr std::size_t room = 78, most_lines = 9;
+    for (const std::string& line : wrapped(words, room, most_lines)) out << "  " << line << '\n';
+  };
+  say("A ratio is of times: below 1 is faster. What lies within " + text("%.0f %%", 100 * nothing) +
+      " of 1 is chance.");
+  for (const std::string& line : k.assumed) say("Taken as it was: " + line + ".");
+  for (const std::string& line : refused) say(line);
 }
 
 }  // namespace occbench::commands
