@@ -46,8 +46,8 @@ class Sweep {
   void add(CaseSpec spec);
   /// Adds a case per number of resident warps that blocks of `block_size` can make up.
   void add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm);
-  /// Blocks of one pass per thread, of each size at full occupancy; of 128 threads, and from full on of all, at
-  /// 16 and 32 warps, too. As many whole waves as it takes for an SM to have had 480 x 2,048 elements.
+  /// Blocks of one pass per thread, of each size at full occupancy; of 128 threads, and from full on of all,
+  /// at 16 and 32 warps, too. As many whole waves as it takes for an SM to have had 480 x 2,048 elements.
   void add_short_blocks(const Variant& variant, int elements_per_thread = 1);
   /// Warps against bytes of each: the variants of a family whose accesses are narrow or 16 bytes wide, at
   /// these numbers of warps; the wide ones that keep 4 under way and the narrow ones that keep one, the ends
