@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what do loops of unlike length cost in lanes of one warp, and do more warps hide it?
+// Expected: Useful work falls to the mean length over the mean of the warps' longest, at every occupancy
+//   alike: to about a quarter with 32 different points of Mandelbrot's set, to half with 32 numbers of
+//   Collatz's. An item in 32 that takes work costs most warps as if each lane had it.
+#include <algorithm>
+
+#include "benchmarks/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment uneven_loops{{
+    .name = "uneven_loops",
+    .question = "What do loops of unlike length cost in the lanes of a warp?",
+    .dial = "warps_per_sm",
+    .parted_by = {"block_size"},
+    .define =
+        [](Sweep& sweep) {
+          constexpr int block = 128;  // a warp for each scheduler
+          const int all = sweep.sm().max_warps_per_sm();
+          std::vector<int> warps{4, 16, all};
+          if (sweep.quick()) warps = {4, all};
+          if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
+          warps.erase(std::unique(warps.begin(), warps.end()), warps.end());  // of an SM of 32 warps
+          std::vector<const Variant*> kernels;
+          const auto add = [&](std::initializer_list<std::string_view> names) {
+            for (const std::string_view name : names) kernels.push_back(&sweep.variant("uneven_loops", name));
+          };
+          add({"escape-items1", "escape-items32", "collatz-items1", "collatz-items32", "rare-1in1",
+               "rare-1in32"});
+          if (!sweep.quick())
+            add({"escape-items2", "escape-items4", "escape-items8", "collatz-items4", "rare-1in8",
+                 "rare-1in128"});
+          if (sweep.at_least(Preset::full)) kernels = sweep.variants("uneven_loops");
+          for (const Variant* kernel : kernels) sweep.add_resident_warps(*kernel, block, warps);
+          if (sweep.quick()) return;
+          const int most[] = {all};
+          for (const int block_size : {64, 512, 1024})
+            sweep.add_resident_warps(sweep.variant("uneven_loops", "escape-items32"), block_size, most);
+        },
+}};
+
+}  // namespace occbench
