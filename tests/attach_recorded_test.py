@@ -62,9 +62,9 @@ class Recorded(AttachCase):
 
     def test_of_a_short_program_all_comes_at_the_end(self) -> None:
         for end in ("return", "_exit"):
-            self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 40 {end}", end)
+            self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 20 {end}", end)
             found = {by: len(times) for by, times in self.timed_by(end).items()}
-            self.assertEqual(found, {"activity": 40})
+            self.assertEqual(found, {"activity": 20})
 
     def test_events_are_the_default_and_take_no_cupti(self) -> None:
         done = self.recorded(f"{OPENED} asked flat_k 500", timing="events")
@@ -104,7 +104,7 @@ class Recorded(AttachCase):
         script = (
             "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); cuda.cuInit(0); k = ctypes.c_void_p()\n"
             "cuda.cuModuleGetFunction(ctypes.byref(k), None, b'flat_k')\n"
-            "for _ in range(50): cuda.cuLaunchKernel(k, 3000, 1, 1, 256, 1, 1, 0, None, None, None)\n"
+            "for _ in range(20): cuda.cuLaunchKernel(k, 3000, 1, 1, 256, 1, 1, 0, None, None, None)\n"
             "print('cupti' in open('/proc/self/maps').read())"
         )
         path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
@@ -113,7 +113,7 @@ class Recorded(AttachCase):
         )  # fmt: skip
         self.assertEqual((done.returncode, done.stdout), (0, "False\n"), done.stderr)
         self.assertIn("this Python process has not loaded CUPTI", done.stderr)
-        self.assertEqual({by: len(times) for by, times in self.timed_by().items()}, {"events": 50})
+        self.assertEqual({by: len(times) for by, times in self.timed_by().items()}, {"events": 20})
 
     def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
         """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""

@@ -78,6 +78,11 @@ TEST(AttachVerdict, FollowsTheLaw) {
   EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::little);
 }
 
+TEST(AttachVerdict, AWideIntervalThatLeavesNoDoubtIsEnough) {
+  EXPECT_EQ(judge(made_up(40, many_blocks, latency, 0.15, 12), h100()).finding, Finding::needs_occupancy);
+  EXPECT_EQ(judge(made_up(40, many_blocks, gentle, 0.15, 12), h100()).finding, Finding::unknown);
+}
+
 TEST(AttachVerdict, PredictsTheNextStepAndItsInterval) {
   const Verdict v = judge(made_up(40, many_blocks, latency), h100());
   EXPECT_EQ(v.next.needs, "8 registers fewer");
@@ -166,17 +171,17 @@ TEST(AttachSchedule, AnArmThatIsKnownIsDrawnNoMore) {
 }
 
 TEST(AttachSchedule, TheBudgetHolds) {
-  for (const double share : {0.02, 0.2}) {
+  for (const auto& [share, timing_us] : {std::pair{0.02, 0.0}, {0.2, 0.0}, {0.02, 3.0}, {0.2, 3.0}}) {
     Schedule schedule({.precision = 1e-9, .warm_up = 1, .most_samples = 100'000}, 5, {1, 1, 0.75, 0.5, 0.25});
-    Budget budget(share);
+    Budget budget(share, timing_us);
     double natural = 0, extra = 0;
     for (int i = 0; i < 20'000; ++i) {
       const auto draw = schedule.next(budget);
       const double warps[] = {1, 1, 0.75, 0.5, 0.25};
       const double time = (90 + i % 7) / warps[draw.arm];  // never known well enough
-      schedule.timed(draw, time, budget);
+      if (draw.of_block || i % 32 == 0) schedule.timed(draw, time, budget);  // as launches are timed
       natural += 100;
-      extra += draw.arm == untouched ? 0 : time - 100;
+      extra += (draw.arm == untouched ? 0 : time - 100) + (draw.of_block ? timing_us : 0);
     }
     EXPECT_LE(extra, share * natural);
     EXPECT_GT(extra, 0.1 * share * natural);

@@ -161,7 +161,7 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   add("--skip", o->skip, "First launches of each kernel that stay untouched (default: 3)", "N");
   add("--after", o->after, "First launches of each process that stay untouched: past autotuning", "N");
   add("--duration", o->duration, "Changes launches for this long from the first on (90, 5m)", "TIME");
-  add("--budget", o->budget, "Most GPU time that throttling may add (default: 20%)", "SHARE");
+  add("--budget", o->budget, "Most GPU time that slower launches and timing may add (default: 20%)", "SHARE");
   add("--precision", o->precision, "An arm known so well is drawn no more (default: 0.5%)", "SHARE");
   add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
   add("--registers", o->registers,

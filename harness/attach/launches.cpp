@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned whole_carveout = 100;    // percent of the L1's array, as shared memory
 constexpr std::size_t poll_from = 16;       // times are read in batches
-constexpr std::uint64_t always_timed = 64;  // first launches of a signature
-constexpr std::uint64_t timed_one_in = 16;  // later, where nothing is asked any more
+constexpr std::uint64_t always_timed = 24;  // first launches of a signature
+constexpr std::uint64_t timed_one_in = 32;  // later, where nothing is asked any more
 constexpr double stuck_after_s = 5;         // a launch of the suspicious kind has not ended
 
 std::string own_command() {
@@ -48,7 +48,7 @@ Launches::Launches(Options options)
     : options_(std::move(options)),
       driver_(find_driver()),
       journal_(options_.folder, options_.limit_bytes),
-      budget_(options_.budget),
+      budget_(options_.budget, events_us),
       process_(getpid()),
       begun_s_(now_s()),
       signatures_(options_, driver_, journal_),
@@ -101,8 +101,18 @@ bool Launches::wants_time(Signature& s) {
   return (z >> 32) % timed_one_in == 0;
 }
 
+void Launches::await(const Pending& pending) {
+  pending_.push_back(pending);
+  ++pending_in_[pending.ticket.stream];
+}
+
+void Launches::no_longer(const Pending& pending) {
+  const auto found = pending_in_.find(pending.ticket.stream);
+  if (--found->second == 0) pending_in_.erase(found);
+}
+
 bool Launches::others_pending(CUstream stream) const {
-  return std::ranges::any_of(pending_, [&](const Pending& p) { return p.ticket.stream != stream; });
+  return pending_in_.size() > (pending_in_.contains(stream) ? 1U : 0U);
 }
 
 /// Each launch of a signature with advice has the advised level, and none is timed.
@@ -246,7 +256,7 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
     return;
   }
   if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1) t.flags |= overlapped;  // another thread's
-  pending_.push_back({.ticket = t, .thread = thread_number()});
+  await({.ticket = t, .thread = thread_number()});
 } catch (...) {
 }
 
@@ -270,6 +280,7 @@ void Launches::poll() {
     if (result == CUDA_ERROR_NOT_READY) return;
     const Pending done = p;
     pending_.pop_front();
+    no_longer(done);
     const Ticket& t = done.ticket;
     t.context->free_events.push_back(t.start);
     t.context->free_events.push_back(t.stop);
@@ -291,9 +302,10 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
     forget_records(context);
     std::erase_if(pending_, [&](const Pending& p) {
       const Ticket& t = p.ticket;
-      if (t.context == &context && t.signature->schedule)
-        t.signature->schedule->refuse(t.draw, budget_, false);
-      return t.context == &context;
+      if (t.context != &context) return false;
+      if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
+      no_longer(p);
+      return true;
     });
     graphs_.forget_context(context.handle);
     signatures_.forget_context(context);

@@ -23,6 +23,7 @@
 namespace occbench::attach {
 
 constexpr std::size_t most_pending = 4096;  ///< launches whose time is awaited
+constexpr double events_us = 3;             ///< what the GPU loses by the two events of a timed launch
 
 [[nodiscard]] double now_s();
 /// Of the calling thread, from 0.
@@ -103,6 +104,8 @@ class Launches {
   /// Reads times, where many are awaited; whether more may be.
   bool make_room();
   void poll();
+  void await(const Pending& pending);
+  void no_longer(const Pending& pending);
   void timed(const Pending& pending, double time_us);
   // By CUPTI's records (recorded.cpp).
   void choose_timing();
@@ -132,6 +135,7 @@ class Launches {
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;
+  std::map<CUstream, std::size_t> pending_in_;  ///< how many of them, in each stream that has any
   bool is_timing_chosen_ = false, has_records_ = false;
   std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
   Overlaps overlaps_;

@@ -27,6 +27,7 @@ void Launches::choose_timing() {
                           : !options_.registers.empty() ? "--registers times by events"
                                                         : activity::begin(options_.timing, version);
   has_records_ = why.empty();
+  if (has_records_) budget_.timing_costs(0);
   journal_.line({"timing", has_records_ ? "activity" : "events", why});
 }
 
@@ -104,6 +105,7 @@ void Launches::poll_records(bool is_last) {
   awaited_.clear();
   if (!has_records_) return;
   has_records_ = false;
+  budget_.timing_costs(events_us);
   const std::string why = activity::why_ended();
   if (why.empty()) return;  // with the process
   journal_.line({"timing", "events", why + "; until then CUPTI's records were taken"});

@@ -59,10 +59,11 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) return {};
   const int arm = due_.back();
   const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
-  const double reserved = learns_cost_ && arm != untouched && !times.empty()
-                              ? std::max(0.0, times.back() - natural_us_)
-                          : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
-                                      : 0;
+  const double slower = learns_cost_ && arm != untouched && !times.empty()
+                            ? std::max(0.0, times.back() - natural_us_)
+                        : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
+                                    : 0;
+  const double reserved = slower + budget.timing_us();
   if (natural_us_ == 0 || !budget.reserve(reserved)) return {};
   due_.pop_back();
   return {.arm = arm, .of_block = true, .reserved_us = reserved};
@@ -85,8 +86,7 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
     natural_us_ = natural_us_ == 0 || draw.is_warm_up
                       ? time_us
                       : natural_us_ + weight_of_the_last * (time_us - natural_us_);
-  else
-    budget.spend(draw.reserved_us, time_us - natural_us_);
+  budget.spend(draw.reserved_us, budget.timing_us() + (draw.arm == untouched ? 0 : time_us - natural_us_));
   if (!draw.of_block) return;
   Arm& arm = arms_[static_cast<std::size_t>(draw.arm)];
   if (arm.times.size() < plan_.most_samples) arm.times.push_back(time_us);

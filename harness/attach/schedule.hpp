@@ -25,10 +25,13 @@ struct Plan {
   }
 };
 
-/// What throttling has cost the program so far, and may cost.
+/// What throttling and timing have cost the program so far, and may cost.
 class Budget {
  public:
-  explicit Budget(double share) : share_(share) {}
+  /// `timing_us`: what timing one launch costs.
+  explicit Budget(double share, double timing_us = 0) : share_(share), timing_us_(timing_us) {}
+  [[nodiscard]] double timing_us() const { return timing_us_; }
+  void timing_costs(double us) { timing_us_ = us; }
   void ran(double natural_us) { total_us_ += natural_us; }
   /// Reserves what a launch will probably cost; false where that is more than is left.
   bool reserve(double extra_us) {
@@ -40,10 +43,9 @@ class Budget {
     reserved_us_ -= reserved_us;
     spent_us_ += extra_us;
   }
-  [[nodiscard]] double spent() const { return total_us_ > 0 ? spent_us_ / total_us_ : 0; }
 
  private:
-  double share_;
+  double share_, timing_us_;
   double total_us_ = 0, spent_us_ = 0, reserved_us_ = 0;
 };
 

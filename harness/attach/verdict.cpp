@@ -206,9 +206,6 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                                            ? std::max(6.0 * static_cast<double>(k.launches), 60.0)
                                            : static_cast<double>(least - fewest) * launches_per_sample));
   const LevelFound& first = v.levels.front();
-  const double error = (first.change.high - first.change.low) / 2;
-  if (error > worth)
-    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
   if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
     return unknown("few waves, whose part in the graph's time is not known");
 
@@ -223,6 +220,12 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                   .high = without(level.change.high)};
   };
   const Change slope = corrected(first);
+  const bool lower_is_faster = std::ranges::any_of(
+      v.levels, [&](const LevelFound& level) { return level.from_untouched.high < -none; });
+  // A wide interval that lies all on one side of what counts has answered.
+  const double error = (first.change.high - first.change.low) / 2;
+  if (error > worth && slope.low < worth && !lower_is_faster)
+    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
   if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
     v.gain = gain_of(first.warps, slope, k.blocks_per_sm, v.next.blocks_per_sm);
   for (const LevelFound& level : v.levels) {
@@ -230,8 +233,6 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
     v.saturated_to = level.warps;
   }
 
-  const bool lower_is_faster = std::ranges::any_of(
-      v.levels, [&](const LevelFound& level) { return level.from_untouched.high < -none; });
   if (lower_is_faster) {
     v.finding = Finding::faster_lower;
   } else if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth)) {
