@@ -204,10 +204,9 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
       .ceiling = form == Form::collatz ? Ceiling::none : Ceiling::fp32,
       .pass = {.flop = lengths.mean * flop_per_step(form),
                .latency_cycles = 60 + step_cycles * (rare ? rare_steps * lengths.any : lengths.longest)},
-      // The longest lane's steps, of the mean warp; where a warp has nothing to do it goes past the work.
-      .flow = {.working_share = rare ? lengths.any : 1},
       .instructions = instructions,
-      .loop_trips = {1, rare ? double{rare_steps} : std::round(lengths.longest)},
+      // The longest lane's steps, of the mean warp in the mean pass: each warp has passes with no rare item.
+      .loop_trips = {1, std::round(rare ? rare_steps * lengths.any : lengths.longest)},
       .l2_before = L2::warm,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
