@@ -178,7 +178,7 @@ TEST(AttachSchedule, TheBudgetHolds) {
     for (int i = 0; i < 20'000; ++i) {
       const auto draw = schedule.next(budget);
       const double warps[] = {1, 1, 0.75, 0.5, 0.25};
-      const double time = (90 + i % 7) / warps[draw.arm];  // never known well enough
+      const double time = (90 + i % 7) / warps[draw.arm];                    // never known well enough
       if (draw.of_block || i % 32 == 0) schedule.timed(draw, time, budget);  // as launches are timed
       natural += 100;
       extra += (draw.arm == untouched ? 0 : time - 100) + (draw.of_block ? timing_us : 0);
