@@ -340,7 +340,7 @@ class OnDevice(unittest.TestCase):
                     self.assertEqual(said, {verdict}, kernel)
 
     def test_planted_graph(self) -> None:
-        run = partial(self.planted, "1500 graph")
+        run = partial(self.planted, "4000 graph")
         plain = run()
         self.assertEqual(run(), plain)
         with tempfile.TemporaryDirectory() as folder:

@@ -50,7 +50,9 @@ void Session::found_wrong(Course& course, const std::string& what) {
 
 bool Session::begin_check(Course& course, const Problem& problem) {
   // What is not this house's may not be called on another thread.
-  if (course.result.planned.spec.variant->ordinary || !Checks::takes(arena_.poisoned_bytes())) return false;
+  if (course.result.planned.spec.variant->ordinary ||
+      !Checks::takes(arena_.poisoned_bytes(), course.is_sampled))
+    return false;
   watch_(nullptr);  // it may wait for others' references
   try {
     course.check = checks_.begin(problem.mismatch);

@@ -9,8 +9,8 @@ namespace occbench {
 
 Checks::Checks(Arena& arena) : arena_(arena) {
   start_behind(workers_, 5, [this] { work(); });  // what the launching thread queues must not come late
-  kept_.resize(workers_.size() + 1);              // one is filled while the others are read
-  for (Arena::Kept& each : kept_) free_.push_back(&each);
+  kept_.resize(workers_.size() + 1 + large);      // one is filled while the others are read
+  for (Arena::Kept& each : kept_) (free_large_.size() < large ? free_large_ : free_).push_back(&each);
 }
 
 Checks::~Checks() {
@@ -23,25 +23,27 @@ Checks::~Checks() {
 }
 
 std::future<std::optional<std::string>> Checks::begin(Check check) {
+  Free& from = arena_.poisoned_bytes() > usual_bytes ? free_large_ : free_;
   Arena::Kept* kept = nullptr;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !free_.empty(); });
-    kept = free_.back();
-    free_.pop_back();
+    changed_.wait(lock, [&from] { return !from.empty(); });
+    kept = from.back();
+    from.pop_back();
   }
   try {
     arena_.keep_output(*kept);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
-    free_.push_back(kept);
+    from.push_back(kept);
     throw;
   }
   Task task{.run = std::packaged_task<std::optional<std::string>()>([kept, check = std::move(check)] {
               const Arena::Reading reading(*kept);
               return check();
             }),
-            .kept = kept};
+            .kept = kept,
+            .from = &from};
   auto answer = task.run.get_future();
   {
     const std::scoped_lock lock(mutex_);
@@ -61,7 +63,7 @@ void Checks::work() {
     lock.unlock();
     task.run();
     lock.lock();
-    free_.push_back(task.kept);
+    task.from->push_back(task.kept);
     changed_.notify_all();
   }
 }

@@ -28,17 +28,22 @@ class Checks {
   Checks(const Checks&) = delete;
   Checks& operator=(const Checks&) = delete;
 
-  /// Whether an output is small enough to be kept.
-  [[nodiscard]] static bool takes(std::size_t bytes) { return bytes <= most_bytes; }
+  /// Whether an output is small enough to be kept. Of large ones some samples are sooner read where they lie.
+  [[nodiscard]] static bool takes(std::size_t bytes, bool is_sampled) {
+    return bytes <= (is_sampled ? usual_bytes : most_bytes);
+  }
   /// Keeps the output of the last launch, which `check` reads on another thread. What it throws, the future
-  /// throws. Waits where one output more is kept than there are workers.
+  /// throws. Waits where one output more is kept than there are workers, or four large ones.
   std::future<std::optional<std::string>> begin(Check check);
 
  private:
-  static constexpr std::size_t most_bytes = Arena::staging_bytes;
+  static constexpr std::size_t usual_bytes = std::size_t{16} << 20, most_bytes = std::size_t{72} << 20;
+  static constexpr std::size_t large = 4;  ///< of more than usual_bytes, kept at a time: it is pinned memory
+  using Free = std::vector<Arena::Kept*>;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;
     Arena::Kept* kept;
+    Free* from;
   };
   void work();
 
@@ -47,7 +52,7 @@ class Checks {
   std::condition_variable changed_;
   std::deque<Task> tasks_;
   std::vector<Arena::Kept> kept_;
-  std::vector<Arena::Kept*> free_;
+  Free free_, free_large_;
   bool ending_ = false;
   std::vector<std::jthread> workers_;  // last: they use the others
 };

@@ -188,9 +188,12 @@ struct Kind {
 };
 
 template <Form form>
-void add(const Kind& kind, const Reference& reference, const Instructions& instructions, double step_cycles) {
+void add(const Kind& kind, const Reference& reference, const Instructions& instructions, double step_cycles,
+         double step_instructions) {
   const Lengths lengths = lengths_of(reference, kind.shared_by);
   const bool rare = form == Form::rare;
+  const double warp_steps = rare ? rare_steps * lengths.any : lengths.longest;
+  constexpr double schedulers = 4;
   Dials dials;
   dials.data_type = form == Form::collatz ? "u32" : "f32";
   dials.lanes_apart = rare ? std::optional<int>{} : 32 - (1 << kind.shared_by);
@@ -203,10 +206,11 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
       .dials = dials,
       .ceiling = form == Form::collatz ? Ceiling::none : Ceiling::fp32,
       .pass = {.flop = lengths.mean * flop_per_step(form),
-               .latency_cycles = 60 + step_cycles * (rare ? rare_steps * lengths.any : lengths.longest)},
+               .latency_cycles = 60 + step_cycles * warp_steps,
+               .pipe_cycles_per_warp = step_instructions / schedulers * warp_steps},
       .instructions = instructions,
       // The longest lane's steps, of the mean warp in the mean pass: each warp has passes with no rare item.
-      .loop_trips = {1, std::round(rare ? rare_steps * lengths.any : lengths.longest)},
+      .loop_trips = {1, std::round(warp_steps)},
       .l2_before = L2::warm,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
@@ -243,21 +247,22 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
 }
 
 template <Form form>
-void add_items(const std::string& series, const Instructions& instructions, double step_cycles) {
+void add_items(const std::string& series, const Instructions& instructions, double step_cycles,
+               double step_instructions) {
   const Reference reference = reference_of<form>(0);
   for (int shared_by = 5; shared_by >= 0; --shared_by)
     add<form>({.name = series + "-items" + std::to_string(32 >> shared_by),
                .series = series,
                .shared_by = shared_by},
-              reference, instructions, step_cycles);
+              reference, instructions, step_cycles, step_instructions);
 }
 
 const Registration registered{[] {
-  add_items<Form::escape>("escape", {{"FADD", 1}, {"FFMA", 4}, {"FMUL", 1}}, 20);
-  add_items<Form::collatz>("collatz", {{"LOP3", 1}}, 25);
+  add_items<Form::escape>("escape", {{"FADD", 1}, {"FFMA", 4}, {"FMUL", 1}}, 50, 11);
+  add_items<Form::collatz>("collatz", {{"LOP3", 1}}, 45, 9);
   for (const unsigned one_in : {1U, 8U, 32U, 128U})
     add<Form::rare>({.name = "rare-1in" + std::to_string(one_in), .series = "rare", .rare_mask = one_in - 1},
-                    reference_of<Form::rare>(one_in - 1), {{"FFMA", 2}, {"FMUL", 1}}, 12);
+                    reference_of<Form::rare>(one_in - 1), {{"FFMA", 2}, {"FMUL", 1}}, 28, 8);
 }};
 
 }  // namespace
