@@ -15,7 +15,8 @@ from occbench_tools.folder import Folder, read_folder
 from occbench_tools.validate import schema
 
 RUN = made_up.newest_run("nvidia-h200")
-RERUN = Path(__file__).parent.parent / "data/nvidia-h200-rerun"  # another process, the same card and build
+# Two processes, the same card and build.
+FIRST, RERUN = (Path(__file__).parent.parent / "data" / name for name in ("nvidia-h200", "nvidia-h200-rerun"))
 PART = ("transpose", "nbody")  # the experiments that lay() takes, and how many valid cases they have
 CASES = int(read_folder(RUN, samples=False).valid["experiment"].isin(PART).sum())
 
@@ -25,7 +26,7 @@ def scaled(run: Folder, factors: pd.Series) -> Folder:
     samples, cases = run.samples.copy(), run.cases.copy()
     samples["time_s"] *= samples["case_id"].astype(object).map(factors).astype(float).fillna(1)
     factor = cases["case_id"].map(factors).fillna(1)
-    for column in ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s"):
+    for column in cases.columns[cases.columns.str.match(r"time_.*_s$")]:
         cases[column] *= factor
     for column in ("throughput", "percent_of_ceiling", "per_cycle_per_sm"):
         cases[column] /= factor

@@ -17,13 +17,13 @@ from occbench_tools.compare import verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.sent import read_sent, written
-from parts import RERUN, RUN, scaled
+from parts import FIRST, RERUN, scaled
 from scipy import stats
 
 
 @pytest.fixture(scope="module")
 def whole() -> Folder:
-    return read_folder(RUN)
+    return read_folder(FIRST)
 
 
 def judged(base: Folder, other: Folder, by: str = "time", threshold: float = 0.005) -> pd.DataFrame:
@@ -172,9 +172,9 @@ COPIES = 45  # of a run's samples: more than a million
 
 def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     """Many copies of every case: more than a million rows come through, whatever the time they take."""
-    shutil.copy(RUN / "env.json", tmp_path)
+    shutil.copy(FIRST / "env.json", tmp_path)
     for file in ("cases.csv", "samples.csv"):
-        head, *lines = read_sent(written(RUN / file)).decode().splitlines(keepends=True)
+        head, *lines = read_sent(written(FIRST / file)).decode().splitlines(keepends=True)
         before = lines[0][: lines[0].index(lines[0].split(",")[head.split(",").index("case_id")])]
         with (tmp_path / file).open("w", encoding="utf-8", newline="") as stream:
             stream.write(head)

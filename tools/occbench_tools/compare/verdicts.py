@@ -260,8 +260,8 @@ def speeds_of(
 
 
 def settle_speeds(judged: pd.DataFrame, changes: pd.DataFrame, mixed: np.ndarray, threshold: float) -> None:
-    """Where both speeds stayed, the median says nothing: it may be either. In place."""
-    stayed = (changes.abs() < np.log1p(threshold)).all(axis=1).to_numpy()
+    """Where both speeds stayed, the median says nothing: it may be either. In place, of cases with visits."""
+    stayed = ((changes.abs() < np.log1p(threshold)).all(axis=1) & judged["shift"].notna()).to_numpy()
     judged.loc[stayed & mixed, ["verdict", "note"]] = AMBIGUOUS, "the same two speeds, in another mix"
     judged.loc[stayed & ~mixed, ["verdict", "note"]] = SAME, ""
 
