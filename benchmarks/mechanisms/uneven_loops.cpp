@@ -18,7 +18,7 @@ const AddExperiment uneven_loops{{
         [](Sweep& sweep) {
           constexpr int block = 128;  // a warp for each scheduler
           const int all = sweep.sm().max_warps_per_sm();
-          std::vector<int> warps{4, 16, all};
+          std::vector<int> warps{4, 8, 16, all};
           if (sweep.quick()) warps = {4, all};
           if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
           warps.erase(std::unique(warps.begin(), warps.end()), warps.end());  // of an SM of 32 warps
