@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from attached import FAKE, LINKED, OPENED, AttachCase, driver
-from command import OCCBENCH, ROOT, on_device, rows, validated
+from command import OCCBENCH, ROOT, on_device, on_terminal, rows, validated
 
 
 def told(word: str, *words: object) -> "subprocess.CompletedProcess[str]":
@@ -290,6 +290,14 @@ class Attach(AttachCase):
             self.assertEqual(page.returncode, 0, page.stderr)
             self.assertIn(first.split(";")[0], (folder / "report.html").read_text())
             self.assertEqual(told("compare", folder, folder).returncode, 0)
+
+    def test_a_narrow_terminal_has_lines_that_fit(self) -> None:
+        words = self.command(f"-- {OPENED} asked latency_k:40 600", output="n")[1:]
+        said = on_terminal(80, *words, environment=os.environ | driver())
+        lines = [line for line in said.splitlines() if str(self.folder) not in line]
+        self.assertLessEqual(max(map(len, lines)), 80, said)
+        for part in ("3/4 warps", "needs occupancy", "8 registers fewer", "Judged:"):
+            self.assertIn(part, said)
 
     def test_the_tables_columns_are_whole(self) -> None:
         self.attach(f"-- {OPENED} asked latency_k:40 600")

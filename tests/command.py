@@ -9,11 +9,14 @@ import csv
 import gzip
 import json
 import os
+import pty
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +43,31 @@ def validated(folder: Path) -> "subprocess.CompletedProcess[str]":
     words = [sys.executable, "-m", "occbench_tools.validate", folder]
     tools = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
     return subprocess.run(words, text=True, capture_output=True, env=tools)
+
+
+def on_terminal(columns: int, *words: str, environment: dict[str, str] | None = None) -> str:
+    """What it prints on a terminal as wide, in both streams."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (50, columns))
+    child = subprocess.Popen(
+        [OCCBENCH, *words], stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=environment
+    )
+    end = b"\x04"  # our own: a terminal that nobody holds open may drop what was not read yet
+
+    def ended() -> None:
+        child.wait()
+        os.write(its, end)
+
+    waiting = threading.Thread(target=ended)
+    waiting.start()
+    said = b""
+    while not said.endswith(end):
+        said += os.read(ours, 1 << 16)
+    waiting.join()
+    os.close(its)
+    os.close(ours)
+    assert child.returncode == 0
+    return said.removesuffix(end).decode().replace("\r\n", "\n")
 
 
 def occbench(

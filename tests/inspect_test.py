@@ -5,20 +5,17 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import unittest
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import OCCBENCH, ROOT, occbench
+from command import OCCBENCH, ROOT, occbench, on_terminal
 
 NVCC = os.environ.get("NVCC", "nvcc")
 SOURCE = ROOT / "tests/samples/inspect.cu"
@@ -46,29 +43,6 @@ def short(row: dict[str, str]) -> str:
 
 def named(rows: list[dict[str, str]]) -> dict[str, dict[str, str]]:
     return {short(row): row for row in rows}
-
-
-def on_terminal(columns: int, *words: str) -> str:
-    """What it prints on a terminal as wide."""
-    ours, its = pty.openpty()
-    termios.tcsetwinsize(its, (50, columns))
-    child = subprocess.Popen([OCCBENCH, *words], stdin=subprocess.DEVNULL, stdout=its)
-    end = b"\x04"  # our own: a terminal that nobody holds open may drop what was not read yet
-
-    def ended() -> None:
-        child.wait()
-        os.write(its, end)
-
-    waiting = threading.Thread(target=ended)
-    waiting.start()
-    said = b""
-    while not said.endswith(end):
-        said += os.read(ours, 1 << 16)
-    waiting.join()
-    os.close(its)
-    os.close(ours)
-    assert child.returncode == 0
-    return said.removesuffix(end).decode().replace("\r\n", "\n")
 
 
 def cuobjdump() -> str | None:

@@ -132,7 +132,7 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
   for (const auto& [reason, count] : alone)
     said += (said.empty() ? "" : ", ") + reason + " " +
             part(static_cast<double>(count) / static_cast<double>(kernels));
-  if (!said.empty()) out << "Left alone, of the kernels in graphs: " << said << ".\n";
+  if (!said.empty()) print_wrapped(out, "Left alone, of the kernels in graphs: " + said + ".");
 }
 
 void print_left_alone(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
@@ -144,8 +144,10 @@ void print_left_alone(std::ostream& out, const Collected& all, const std::vector
   std::string said;
   for (const auto& [reason, us] : reasons)
     said += (said.empty() ? "" : ", ") + reason + " " + part(total > 0 ? us / total : 0);
-  if (!said.empty()) out << "Left alone, of GPU time: " << said << ".\n";
+  if (!said.empty()) print_wrapped(out, "Left alone, of GPU time: " + said + ".");
 }
+
+std::string processes(std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); }
 
 /// Where CUPTI was asked for: whether it was to be had.
 void print_timing(std::ostream& out, const Collected& all) {
@@ -155,10 +157,9 @@ void print_timing(std::ostream& out, const Collected& all) {
     if (process.timing == "activity") ++recorded;
     if (!process.why_events.empty()) ++reasons[process.why_events];
   }
-  const auto processes = [](std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); };
-  if (recorded > 0) out << "Timed by CUPTI's records: " << processes(recorded) << ".\n";
+  if (recorded > 0) print_wrapped(out, "Timed by CUPTI's records: " + processes(recorded) + ".");
   for (const auto& [why, n] : reasons)
-    out << "Timed by events: " << processes(n) << ": " << printable(why) << ".\n";
+    print_wrapped(out, "Timed by events: " + processes(n) + ": " + printable(why) + ".");
 }
 
 std::string range_cell(const Kernel& k) {
@@ -194,12 +195,13 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     replayed += k.is_graph() ? k.launches * k.graph_kernels : 0;
   }
   const double total = all.total_us();
-  out << "\noccbench attach: " << grouped(launches) << " launches of "
-      << count_of(all.kernels.size() - in_graphs, "kernel") << " in " << grouped(all.processes.size())
-      << (all.processes.size() == 1 ? " process, " : " processes, ") << duration(total * 1e-6)
-      << " of GPU time";
-  for (const AttachedDevice& device : all.devices) out << ", " << printable(device.name);
-  out << "\n\n";
+  std::string head = "occbench attach: " + grouped(launches) + " launches of " +
+                     count_of(all.kernels.size() - in_graphs, "kernel") + " in " +
+                     processes(all.processes.size()) + ", " + duration(total * 1e-6) + " of GPU time";
+  for (const AttachedDevice& device : all.devices) head += ", " + printable(device.name);
+  out << '\n';
+  print_wrapped(out, head);
+  out << '\n';
   const bool by_range = all.has_ranges();
   std::vector<csv::Row> table = {{"kernel", "grid", "block"}};
   if (!is_observed) table[0].pop_back();
@@ -244,16 +246,17 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   out << '\n';
   if (!is_observed) print_graphs(out, all, verdicts, levels);
   if (captured > 0)
-    out << grouped(captured) << " launches were captured into CUDA graphs: counted, not timed one by one.\n";
+    print_wrapped(
+        out, grouped(captured) + " launches were captured into CUDA graphs: counted, not timed one by one.");
   if (graphs > 0)
-    out << grouped(graphs) << " launches of CUDA graphs ran " << grouped(replayed)
-        << " kernels: timed as wholes.\n";
+    print_wrapped(out, grouped(graphs) + " launches of CUDA graphs ran " + grouped(replayed) +
+                           " kernels: timed as wholes.");
   if (by_range) print_ranges(out, all);
   print_timing(out, all);
   if (is_observed) return;
   print_left_alone(out, all, verdicts);
-  if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) out << said << '\n';
-  out << sentence(all, verdicts) << '\n';
+  if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) print_wrapped(out, said);
+  print_wrapped(out, sentence(all, verdicts));
 }
 
 }  // namespace occbench::commands

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,13 +17,22 @@ namespace {
 
 constexpr std::string_view gap = "   ", indent = "    ";
 
-/// "registers 40   spilled B 0": each cell behind its header, in lines of at most `room` characters.
+/// How wide the terminal is that it leads to; nullopt of anything else.
+std::optional<std::size_t> columns_of(const std::ostream& out) {
+  if (&out == &std::cout) return terminal_columns(STDOUT_FILENO);
+  if (&out == &std::cerr) return terminal_columns(STDERR_FILENO);
+  return std::nullopt;
+}
+
+/// "registers 40   spilled B 0": each cell behind its header, but for empty ones, in lines of at most `room`
+/// characters.
 void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std::size_t room) {
   const csv::Row& header = rows.front();
   for (auto row = rows.begin() + 1; row != rows.end(); ++row) {
     out << "  " << header[0] << ' ' << row->front() << '\n';
     std::string line(indent);
     for (std::size_t i = 1; i < row->size(); ++i) {
+      if ((*row)[i].empty()) continue;
       const std::string words = header[i] + ' ' + (*row)[i];
       const bool is_first = line.size() == indent.size();
       if (!is_first && line.size() + gap.size() + words.size() > room) {
@@ -45,9 +55,7 @@ void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   const std::size_t whole =
       std::accumulate(widths.begin(), widths.end(), 2 + gap.size() * (widths.size() - 1));
-  if (&out == &std::cout)
-    if (const auto room = terminal_columns(STDOUT_FILENO); room && *room < whole)
-      return print_paragraphs(out, rows, *room);
+  if (const auto room = columns_of(out); room && *room < whole) return print_paragraphs(out, rows, *room);
   for (const csv::Row& row : rows) {
     std::string line = "  ";
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -56,6 +64,15 @@ void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
     }
     out << line << '\n';
   }
+}
+
+void print_wrapped(std::ostream& out, const std::string& words) {
+  const auto room = columns_of(out);
+  if (!room) {
+    out << words << '\n';
+    return;
+  }
+  for (const std::string& line : wrapped(words, *room, words.size())) out << line << '\n';
 }
 
 void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows) {

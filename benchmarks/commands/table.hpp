@@ -14,6 +14,9 @@ namespace occbench::commands {
 /// others right. On a terminal that is too narrow for it, a paragraph for each row instead.
 void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
 
+/// A line; on a terminal, broken where it ends.
+void print_wrapped(std::ostream& out, const std::string& words);
+
 /// Rows of cells as a table of text or, of the format markdown, of Markdown.
 void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows);
 

@@ -185,14 +185,13 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   if (k.launches == k.captured) return unknown("captured into CUDA graphs");
   if (untouched_time) {
     const std::vector<double>& times = k.arms.at(untouched).times_us;
-    char text[100];
-    if (const double part = spread(times); part > most_spread) {
-      std::snprintf(text, sizeof text, "untouched launches vary by %.0f %%: several kinds", 100 * part);
-      return unknown(text);
-    }
-    if (const double part = part_elsewhere(times); part > most_elsewhere) {
-      std::snprintf(text, sizeof text, "%.0f %% of untouched launches take another time: several kinds",
-                    100 * part);
+    char text[100] = "";
+    if (const double part = spread(times); part > most_spread)
+      std::snprintf(text, sizeof text, "several kinds, whose times vary by %.0f %%", 100 * part);
+    else if (const double elsewhere = part_elsewhere(times); elsewhere > most_elsewhere)
+      std::snprintf(text, sizeof text, "several kinds: %.0f %% take another time", 100 * elsewhere);
+    if (text[0] != '\0') {
+      v.levels.clear();  // a median of several kinds is of none
       return unknown(text);
     }
   }
