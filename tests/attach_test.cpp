@@ -170,6 +170,19 @@ TEST(AttachSchedule, AnArmThatIsKnownIsDrawnNoMore) {
   EXPECT_LT(changed, 50);
 }
 
+TEST(AttachSchedule, SeveralKindsAreNotDrawnOn) {
+  Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
+  Budget budget(1e9);
+  int changed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto draw = schedule.next(budget);
+    changed += draw.arm == untouched ? 0 : 1;
+    schedule.timed(draw, i % 3 == 0 ? 200 : 100, budget);
+  }
+  EXPECT_TRUE(schedule.is_known());
+  EXPECT_LT(changed, 50);
+}
+
 TEST(AttachSchedule, TheBudgetHolds) {
   for (const auto& [share, timing_us] : {std::pair{0.02, 0.0}, {0.2, 0.0}, {0.02, 3.0}, {0.2, 3.0}}) {
     Schedule schedule({.precision = 1e-9, .warm_up = 1, .most_samples = 100'000}, 5, {1, 1, 0.75, 0.5, 0.25});

@@ -335,7 +335,8 @@ class Layering(unittest.TestCase):
             self.assertEqual(int(kib), shared[cc] + more, cc)
 
     def test_program_and_tools_agree_on_the_verdicts_of_attach(self) -> None:
-        cpp = "".join((ROOT / f"harness/attach/verdict.{end}").read_text() for end in ("hpp", "cpp"))
+        files = ("verdict.hpp", "verdict.cpp", "kinds.hpp")
+        cpp = "".join((ROOT / "harness/attach" / file).read_text() for file in files)
         numbers = dict(re.findall(r"constexpr [\w:]+ (\w+) = ([\d.]+);", cpp))
         rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
                  for name in ("words", "folder", "changes")}  # fmt: skip

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/attach/kinds.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace occbench::attach {
@@ -11,6 +12,7 @@ namespace occbench::attach {
 namespace {
 
 constexpr std::size_t least_samples = 6;  // of a median that has an interval of 95 %
+constexpr std::size_t kinds_after = 16;   // untouched launches: no more arms where they are of several kinds
 constexpr double looks_apart = 1.3;       // each look at a growing sample after so many times more
 constexpr double weight_of_the_last = 1 / 16.0;
 
@@ -92,6 +94,8 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
   if (arm.times.size() < plan_.most_samples) arm.times.push_back(time_us);
   const std::size_t n = arm.times.size();
   if (n >= plan_.most_samples) arm.is_open = false;
+  if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times))
+    for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
   if (!arm.is_open || n < least_samples ||
       static_cast<double>(n) < looks_apart * static_cast<double>(arm.looked_at))
     return;

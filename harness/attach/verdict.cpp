@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "harness/attach/kinds.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/theory/cliffs.hpp"
 
@@ -32,23 +33,6 @@ std::optional<Median> median_of(const Kernel& k, int arm) {
 Change change_of(const Median& now, const Median& before) {
   const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
   return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
-}
-
-/// Median distance from the median, over the median.
-double spread(const std::vector<double>& times) {
-  const double middle = statistics::median(times);
-  std::vector<double> distances;
-  for (const double t : times) distances.push_back(std::abs(t - middle));
-  return statistics::median(distances) / middle;
-}
-
-/// Part of them that is nowhere near the median: a second population of less than half leaves no trace in the
-/// median distance.
-double part_elsewhere(const std::vector<double>& times) {
-  const double middle = statistics::median(times);
-  const auto far =
-      std::ranges::count_if(times, [&](double t) { return std::abs(t - middle) > 2 * most_spread * middle; });
-  return static_cast<double>(far) / static_cast<double>(times.size());
 }
 
 /// What whole waves alone would make of the time, were the rate that of the device at any residency.

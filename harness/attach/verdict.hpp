@@ -12,11 +12,9 @@
 namespace occbench::attach {
 
 // Where one verdict ends and the next begins, as parts of the time.
-constexpr double worth_it = 0.03;        // from here on a step is worth its work
-constexpr double no_change = 0.01;       // below it a kernel is said not to care
-constexpr double most_spread = 0.10;     // of the median: beyond it launches are of several kinds
-constexpr double most_elsewhere = 0.15;  // of launches: likewise, where they take another time
-constexpr double many_waves = 10;        // from here on the last wave does not matter
+constexpr double worth_it = 0.03;   // from here on a step is worth its work
+constexpr double no_change = 0.01;  // below it a kernel is said not to care
+constexpr double many_waves = 10;   // from here on the last wave does not matter
 
 enum class Finding {
   left_alone,

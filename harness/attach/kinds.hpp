@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether launches under one signature are of several kinds: other sizes behind a pointer, data here in a
+// cache and there not. A median of such is of none of them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "harness/statistics/statistics.hpp"
+
+namespace occbench::attach {
+
+constexpr double most_spread = 0.10;     // of the median: beyond it launches are of several kinds
+constexpr double most_elsewhere = 0.15;  // of launches: likewise, where they take another time
+
+/// Median distance from the median, over the median.
+inline double spread(const std::vector<double>& times) {
+  const double middle = statistics::median(times);
+  std::vector<double> distances;
+  for (const double t : times) distances.push_back(std::abs(t - middle));
+  return statistics::median(distances) / middle;
+}
+
+/// Part of them that is nowhere near the median: a second population of less than half leaves no trace in the
+/// median distance.
+inline double part_elsewhere(const std::vector<double>& times) {
+  const double middle = statistics::median(times);
+  const auto far =
+      std::ranges::count_if(times, [&](double t) { return std::abs(t - middle) > 2 * most_spread * middle; });
+  return static_cast<double>(far) / static_cast<double>(times.size());
+}
+
+inline bool are_several_kinds(const std::vector<double>& times) {
+  return spread(times) > most_spread || part_elsewhere(times) > most_elsewhere;
+}
+
+}  // namespace occbench::attach
