@@ -269,6 +269,17 @@ class Attach(AttachCase):
         done = self.attach("--", "printf", "%s|", "--output", "a\nb", "--", "[x,y]", "%%")
         self.assertEqual(done.stdout, "--output|a\nb|--|[x,y]|%%|")
 
+    def test_several_kinds_are_told_apart_by_what_ran_before(self) -> None:
+        """Three times as long behind one kernel as behind the other, and both need occupancy."""
+        done = self.attach(f"-- {OPENED} asked behind_k:40 2000 between")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = [row for row in self.kernels() if row["kernel"] == "behind_k"]
+        said = {row["after"]: (row["verdict"], round(float(row["time_mean_s"]) * 1e6, -1)) for row in found}
+        self.assertEqual(said.pop("")[0], "unknown")
+        self.assertEqual(said, {"flat_k": ("needs occupancy", 100), "some_k": ("needs occupancy", 300)})
+        self.assertEqual(sum(int(row["launches"]) for row in found), 2000)
+        self.assertIn("behind_k after flat_k", done.stderr)
+
     def test_the_programs_streams_are_its_own(self) -> None:
         done = subprocess.run(
             [str(OCCBENCH), "attach", "--output", str(self.folder / "r"), "--", "cat"],

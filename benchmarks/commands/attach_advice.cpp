@@ -74,7 +74,9 @@ Advised best_of(const std::filesystem::path& folder) {
     const std::vector<Cells> kernels = table_of(folder / "kernels.csv");
     for (const Cells& row : kernels) {
       // A whole graph is none to apply: those of its kernels that are meant have rows of their own.
-      if (row.at("verdict") != "faster lower" || row.at("block_x") == "0") continue;
+      // What is told apart by what ran before it cannot be applied by name.
+      if (row.at("verdict") != "faster lower" || row.at("block_x") == "0" || !row.at("after").empty())
+        continue;
       attach::Advice advice = kernel_of(row);
       double fastest = std::numeric_limits<double>::infinity(), untouched = 0;
       for (const Cells& arm : arms) {

@@ -19,7 +19,7 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t rows_shown = 20, ranges_shown = 10, name_room = 32;
+constexpr std::size_t rows_shown = 20, ranges_shown = 10, name_room = 32, part_room = 20;
 
 std::string part(double share) { return text("%.1f %%", 100 * share); }
 
@@ -28,6 +28,12 @@ std::string signed_part(double change) { return text("%+.1f %%", 100 * change); 
 std::string time_of(double us) {
   if (us < 1e3) return text("%.1f us", us);
   return us < 1e6 ? text("%.2f ms", us * 1e-3) : text("%.2f s", us * 1e-6);
+}
+
+std::string name_of(const Kernel& k) {
+  if (k.after.empty()) return printable(binary::short_name(k.name, name_room));
+  return printable(binary::short_name(k.name, part_room) + " after " +
+                   binary::short_name(k.after, part_room));
 }
 
 std::string shape(const unsigned (&n)[3]) {
@@ -220,7 +226,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     const Verdict& v = verdicts[i];
     static const theory::SmLimits none;
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
-    csv::Row row = {printable(binary::short_name(k.name, name_room)), shape(k.grid)};
+    csv::Row row = {name_of(k), shape(k.grid)};
     if (is_observed) row.push_back(shape(k.block));
     if (by_range) row.insert(row.begin() + 1, range_cell(k));
     row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),

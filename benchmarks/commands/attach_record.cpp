@@ -75,7 +75,8 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
                      "gain_low",
                      "gain_high",
                      "range",
-                     "graph_id"};
+                     "graph_id",
+                     "after"};
   std::string text = csv::format(header);
   const double total = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -105,6 +106,7 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
     add_change(row, v.gain);
     row.push_back(csv::no_formula(k.range));
     row.push_back(k.whole ? std::to_string(*k.whole) : "");
+    row.push_back(csv::no_formula(binary::demangled(k.after)));
     text += csv::format(row);
   }
   return text;

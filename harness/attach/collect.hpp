@@ -47,6 +47,7 @@ struct Kernel {
   int local_bytes = 0;
   unsigned grid[3] = {}, block[3] = {};
   std::string arguments;  ///< hash of those that are no addresses
+  std::string after;      ///< of launches that are told apart so: the kernel that ran before on their stream
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
   int blocks_per_sm = 0;  ///< the driver's answer

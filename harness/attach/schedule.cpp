@@ -94,8 +94,10 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
   if (arm.times.size() < plan_.most_samples) arm.times.push_back(time_us);
   const std::size_t n = arm.times.size();
   if (n >= plan_.most_samples) arm.is_open = false;
-  if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times))
+  if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times)) {
+    has_kinds_ = true;
     for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
+  }
   if (!arm.is_open || n < least_samples ||
       static_cast<double>(n) < looks_apart * static_cast<double>(arm.looked_at))
     return;
@@ -107,6 +109,7 @@ void Schedule::restart() {
   for (Arm& arm : arms_) arm = {.warps = arm.warps};
   for (const int arm : refused_) arms_[static_cast<std::size_t>(arm)].is_open = false;
   due_.clear();
+  has_kinds_ = false;
   seen_ = 0;
   natural_us_ = 0;
 }

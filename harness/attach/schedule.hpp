@@ -73,6 +73,8 @@ class Schedule {
   void timed(const Draw& draw, double time_us, Budget& budget);
   /// Times were of another kind until now: all begins anew, but for arms that are none any more.
   void restart();
+  /// Whether its launches were found to be of several kinds. It is drawn on no more.
+  [[nodiscard]] bool has_kinds() const { return has_kinds_; }
   /// Whether each arm is known, or cannot be.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] double natural_us() const { return natural_us_; }
@@ -93,6 +95,7 @@ class Schedule {
   std::vector<int> due_;      ///< the last comes next
   std::vector<int> refused_;  ///< arms that are none any more
   int seen_ = 0;
+  bool has_kinds_ = false;
   double share_ = 1;  ///< of the time, by which what an arm costs is guessed before it is known
   bool learns_cost_ = false;
   double natural_us_ = 0;  ///< mean of untouched launches, the last counted most

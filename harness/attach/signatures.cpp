@@ -21,6 +21,8 @@ namespace {
 
 constexpr int smem_unit = 128;           // bytes in which shared memory is given
 constexpr int most_argument_hashes = 8;  // then arguments are no part of the signature
+constexpr int most_parts = 32;           // of a signature, by what ran before
+constexpr std::size_t most_streams = 4096;
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of 64 bits
@@ -290,19 +292,20 @@ Signature& Signatures::rest() {
     rest_->number = signatures_.size() - 1;
     rest_->alone = Alone::too_many;
     journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
-                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0", ""});
+                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0", "", "", "-1"});
   }
   return *rest_;
 }
 
 Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uint64_t arguments,
-                            Handle& handle, const Context& context) {
+                            Handle& handle, const Context& context, const Before& before) {
   const CUlaunchConfig& c = request.config;
   Signature& s = signatures_.emplace_back();
   s.number = signatures_.size() - 1;
   if (options_.all) s.name = handle.name;
   s.hash = hash;
   s.is_in_graph = request.part_of != 0;
+  s.is_part = before.hash != 0;
   s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
   s.dynamic_smem = c.sharedMemBytes;
   if (handle.is_known) driver_.occupancy(&s.blocks_per_sm, handle.function, s.block_size, s.dynamic_smem);
@@ -328,7 +331,8 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
        std::to_string(c.blockDimY), std::to_string(c.blockDimZ), std::to_string(s.dynamic_smem),
        std::to_string(s.blocks_per_sm), digits_of(arguments), std::to_string(static_cast<int>(s.alone)),
        options_.by_range ? name_of_range(current_range()) : "",
-       std::to_string(is_graph ? handle.graph_kernels : request.nodes), graph == 0 ? "" : digits_of(graph)});
+       std::to_string(is_graph ? handle.graph_kernels : request.nodes), graph == 0 ? "" : digits_of(graph),
+       s.is_part ? digits_of(before.hash) : "", std::to_string(before.function)});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
   for (std::size_t i = 0; i < s.blocks.size(); ++i) {
@@ -370,6 +374,20 @@ CUfunction Signatures::version_of(const Signature& s, Handle& h, const Context& 
   return v.registers == s.versions[number].registers ? v.function : nullptr;
 }
 
+Signature& Signatures::part_of(Signature& whole, const Request& request, std::uint64_t arguments,
+                               Handle& handle, const Context& context, const Before& before) {
+  const std::uint64_t hash = mix(whole.hash, before.hash);
+  const auto place = by_hash_.find(hash);
+  if (place != by_hash_.end()) return *place->second;
+  if (whole.before_first == 0) whole.before_first = before.hash;
+  if (whole.parts == 0 && before.hash == whole.before_first) return whole;
+  if (before.hash == 0 || whole.parts >= most_parts || signatures_.size() >= most_signatures - 1 ||
+      !journal_.has_room())
+    return whole;
+  ++whole.parts;
+  return *by_hash_.emplace(hash, &make(request, hash, arguments, handle, context, before)).first->second;
+}
+
 Signature& Signatures::signature_of(const Request& request, Handle& handle, Context& context) {
   const CUlaunchConfig& c = request.config;
   std::uint64_t shape = mix(handle.content, static_cast<std::uint64_t>(request.kind));
@@ -390,9 +408,16 @@ Signature& Signatures::signature_of(const Request& request, Handle& handle, Cont
       return signature_of(request, handle, context);  // without them
     place = by_hash_.emplace(hash, &make(request, hash, arguments, handle, context)).first;
   }
-  Signature& s = *place->second;
-  if (!s.blocks.empty() && !handle.verified.contains(s.hash)) find_levels(s, handle, context, {});
-  return s;
+  Signature* s = place->second;
+  if (handle.graph_hash == 0 && request.part_of == 0) {
+    if (context.last.size() > most_streams) context.last.clear();
+    Before& before = context.last[c.hStream];
+    if (s->schedule && s->schedule->has_kinds())
+      s = &part_of(*s, request, arguments, handle, context, before);
+    before = {.hash = hash, .function = handle.number};
+  }
+  if (!s->blocks.empty() && !handle.verified.contains(s->hash)) find_levels(*s, handle, context, {});
+  return *s;
 }
 
 bool Signatures::is_filled(const Signature& signature, const Handle& handle) {

@@ -25,6 +25,12 @@
 
 namespace occbench::attach {
 
+/// The last launch of a stream: of what function and signature.
+struct Before {
+  std::uint64_t hash = 0;  ///< 0: none
+  int function = -1;
+};
+
 /// A CUDA context that launches came from.
 struct Context {
   CUcontext handle = nullptr;
@@ -32,6 +38,7 @@ struct Context {
   int compute_capability = 0;  ///< 90
   int sms = 0, smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
+  std::unordered_map<CUstream, Before> last;
 };
 
 /// A function as the program names it in one context.
@@ -69,6 +76,9 @@ struct Signature {
   std::size_t turn = 0;
   int draws_left = 0;
   std::uint64_t launches = 0;
+  bool is_part = false;            ///< of another's launches: those behind one other kernel
+  int parts = 0;                   ///< that its own launches were told apart into
+  std::uint64_t before_first = 0;  ///< hash of what ran before: one alone tells nothing apart
 };
 
 /// Resident blocks nearest to a share of the natural ones, and fewer than these.
@@ -119,7 +129,11 @@ class Signatures {
   void look_at(Handle& handle, CUfunction named, const Context& context);
   void number(Handle& handle, const Context& context, int local_bytes, int binary_version);
   Signature& make(const Request& request, std::uint64_t hash, std::uint64_t arguments, Handle& handle,
-                  const Context& context);
+                  const Context& context, const Before& before = {});
+  /// Launches of several kinds are told apart by what ran before on their stream: what finds its data in the
+  /// L2, and what does not.
+  Signature& part_of(Signature& whole, const Request& request, std::uint64_t arguments, Handle& handle,
+                     const Context& context, const Before& before);
   Signature& rest();
 
   const Options& options_;

@@ -10,7 +10,7 @@
  * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
- * (NVTX's), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another twice,
+ * (NVTX's), between (two others, in turn), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another twice,
  * which is destroyed once there is an executable one; from two captures; of which a node is set at half its
  * launches; prints what was computed), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
@@ -105,6 +105,20 @@ static void* on_stream(void* stream) {
 }
 
 static void many(void) { on_stream(NULL); }
+
+/* The kernel behind one other, then behind another. */
+static void between(void) {
+  const CUfunction own = function;
+  CUfunction others[2];
+  ((GetFunction)get("cuModuleGetFunction"))(&others[0], NULL, "flat_k");
+  ((GetFunction)get("cuModuleGetFunction"))(&others[1], NULL, "some_k");
+  for (int n = 0; n < launches; ++n) {
+    function = others[n % 2];
+    one(n, NULL);
+    function = own;
+    one(n, NULL);
+  }
+}
 
 static void shapes(void) {
   for (int n = 0; n < launches; ++n) {
@@ -295,6 +309,8 @@ int main(int argc, char** argv) {
   if (strcmp(end, "capture") == 0) ((WithInt)dlsym(library, "fakeCapture"))(1);
   if (strcmp(end, "shapes") == 0)
     shapes();
+  else if (strcmp(end, "between") == 0)
+    between();
   else if (strcmp(end, "threads") == 0 || strcmp(end, "streams") == 0)
     threads(strcmp(end, "streams") == 0);
   else if (strcmp(end, "ranges") == 0)

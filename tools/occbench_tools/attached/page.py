@@ -21,11 +21,11 @@ from occbench_tools.attached.words import (
     fewer_warps,
     in_graphs,
     left_alone,
+    name_of,
     next_step,
     occupancy,
     percent,
     shape,
-    short_name,
     summary,
     time_of,
     verdict,
@@ -68,7 +68,7 @@ def document(folder: Attached) -> dict[str, Any]:
 
 def name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
     """The short name, and the whole one."""
-    return dict(name=short_name(row["kernel"], room), full=row["kernel"])
+    return dict(name=name_of(row, room), full=row["kernel"])
 
 
 def largest(folder: Attached) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from occbench_tools.attached.words import (
     counted,
     in_graphs,
     left_alone,
+    name_of,
     percent,
     sentence,
     shape,
@@ -129,7 +130,7 @@ def graph_change(level: pd.Series) -> str:
 
 def named(row: pd.Series) -> str:
     """'`softmax` (grid 64x32, 9.2 % of GPU time)'"""
-    name = short_name(row["kernel"], ROOM).replace("`", "'")
+    name = name_of(row).replace("`", "'")
     return f"`{name}` (grid {shape(row, 'grid')}, {percent(row['gpu_time_share'])} of GPU time)"
 
 
@@ -137,7 +138,7 @@ def group(what: str, rows: pd.DataFrame) -> list[str]:
     """'...: 5 kernels, 3.1 % of GPU time, the largest `gelu`.'; nothing of none."""
     if rows.empty:
         return []
-    largest = short_name(rows.iloc[0]["kernel"], ROOM).replace("`", "'")
+    largest = name_of(rows.iloc[0]).replace("`", "'")
     share = percent(rows["gpu_time_share"].sum())
     return [f"{what}: {counted(len(rows), 'kernel')}, {share} of GPU time, the largest `{largest}`."]
 

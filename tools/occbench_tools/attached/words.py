@@ -51,6 +51,15 @@ def short_name(name: str, room: int = ROOM) -> str:
     return name if len(name) <= room else f"{name[: room - end - 3]}...{name[-end:]}"
 
 
+def name_of(row: pd.Series, room: int = ROOM) -> str:
+    """Of a row of kernels.csv: 'gelu', or 'gelu after softmax' where its launches were told apart so."""
+    after = row["after"]
+    if not isinstance(after, str) or not after:
+        return short_name(row["kernel"], room)
+    part = room * 5 // 8
+    return f"{short_name(row['kernel'], part)} after {short_name(after, part)}"
+
+
 def shape(row: pd.Series, what: str) -> str:
     """'64x32', of the row's `grid` or `block`."""
     x, y, z = (row[f"{what}_{axis}"] for axis in "xyz")
