@@ -201,6 +201,26 @@ TEST(AttachSchedule, TheBudgetHolds) {
   }
 }
 
+TEST(AttachSchedule, DearKernelsHaveTheirTurn) {
+  constexpr double warps[] = {1, 1, 0.75, 0.5, 0.25};
+  constexpr int kernels = 41;  // the first is thirty times as long as each of the others
+  std::vector<Schedule> schedules;
+  for (int k = 0; k < kernels; ++k)
+    schedules.emplace_back(Plan{.precision = 1e-9, .warm_up = 1}, static_cast<std::uint64_t>(k),
+                           std::vector<double>(std::begin(warps), std::end(warps)));
+  Budget budget(0.05, 3);
+  std::map<int, int> dear;
+  for (int step = 0; step < 3000; ++step)
+    for (int k = 0; k < kernels; ++k) {
+      const auto draw = schedules[static_cast<std::size_t>(k)].next(budget);
+      const double time = (k == 0 ? 300 : 10) * (0.9 + 0.02 * (step % 7)) / warps[draw.arm];
+      if (k == 0 && draw.of_block) ++dear[draw.arm];
+      if (draw.of_block || step % 32 == 0)  // as launches are timed
+        schedules[static_cast<std::size_t>(k)].timed(draw, time, budget);
+    }
+  EXPECT_GE(dear[first_level + 2], 6);  // none where whoever asks first is served
+}
+
 TEST(AttachSchedule, ARefusedDrawIsDueAgainOrNever) {
   Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
   Budget budget(1e9);

@@ -66,7 +66,7 @@ Schedule::Draw Schedule::next(Budget& budget) {
                         : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
                                     : 0;
   const double reserved = slower + budget.timing_us();
-  if (natural_us_ == 0 || !budget.reserve(reserved)) return {};
+  if (natural_us_ == 0 || !budget.reserve(reserved, this)) return {};
   due_.pop_back();
   return {.arm = arm, .of_block = true, .reserved_us = reserved};
 }

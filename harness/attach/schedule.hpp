@@ -33,9 +33,17 @@ class Budget {
   [[nodiscard]] double timing_us() const { return timing_us_; }
   void timing_costs(double us) { timing_us_ = us; }
   void ran(double natural_us) { total_us_ += natural_us; }
-  /// Reserves what a launch will probably cost; false where that is more than is left.
-  bool reserve(double extra_us) {
-    if (extra_us > 0 && reserved_us_ + spent_us_ + extra_us > share_ * total_us_) return false;
+  /// Reserves what a launch will probably cost; false where that is more than is left. Who is refused is next:
+  /// others leave it what it asked for, or the many that ask for little would leave nothing for the dear.
+  bool reserve(double extra_us, const void* who) {
+    if (who == next_) claimed_us_ = 0;
+    if (extra_us > 0 && reserved_us_ + spent_us_ + claimed_us_ + extra_us > share_ * total_us_) {
+      if (claimed_us_ > 0 && ++refusals_ < most_refusals) return false;
+      next_ = who;
+      claimed_us_ = extra_us;
+      refusals_ = 0;
+      return false;
+    }
     reserved_us_ += extra_us;
     return true;
   }
@@ -45,7 +53,12 @@ class Budget {
   }
 
  private:
+  static constexpr int most_refusals = 1000;  // of others: then it may not come again
+
   double share_, timing_us_;
+  const void* next_ = nullptr;
+  double claimed_us_ = 0;
+  int refusals_ = 0;  ///< of others, since that claim
   double total_us_ = 0, spent_us_ = 0, reserved_us_ = 0;
 };
 
