@@ -33,8 +33,8 @@ class Budget {
   [[nodiscard]] double timing_us() const { return timing_us_; }
   void timing_costs(double us) { timing_us_ = us; }
   void ran(double natural_us) { total_us_ += natural_us; }
-  /// Reserves what a launch will probably cost; false where that is more than is left. Who is refused is next:
-  /// others leave it what it asked for, or the many that ask for little would leave nothing for the dear.
+  /// Reserves what a launch will probably cost; false where that is more than is left. Who is refused is
+  /// next: others leave it what it asked for. Else the many that ask for little leave nothing to the dear.
   bool reserve(double extra_us, const void* who) {
     if (who == next_) claimed_us_ = 0;
     if (extra_us > 0 && reserved_us_ + spent_us_ + claimed_us_ + extra_us > share_ * total_us_) {
