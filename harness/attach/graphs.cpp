@@ -259,8 +259,9 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
       continue;
     }
     draw = signature->schedule->next(budget);
-    if (!draw.of_block && !draw.is_warm_up) {  // too dear as yet
-      next_turn(whole);
+    if (!draw.of_block && !draw.is_warm_up) {
+      // What is too dear as yet is next in the budget, and stays next here; what waits for its first time not.
+      if (signature->schedule->natural_us() == 0) next_turn(whole);
       return whole;
     }
     --whole.draws_left;
