@@ -78,7 +78,9 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
-    return Attached(path, env, kernels, levels(arms), told, caps, warnings)
+    mixed = kernels.loc[kernels["why"].str.contains("several kinds"), "kernel_id"]
+    known = levels(arms[~arms["kernel_id"].isin(mixed)])  # a median of several kinds is of none
+    return Attached(path, env, kernels, known, told, caps, warnings)
 
 
 def read_env(path: Path) -> dict[str, Any]:
