@@ -78,6 +78,11 @@ TEST(AttachVerdict, FollowsTheLaw) {
   EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::little);
 }
 
+TEST(AttachVerdict, AFasterCarveoutIsNotFewerWarps) {
+  const auto law = [](double, bool is_pinned) { return is_pinned ? 90.0 : 100.0; };
+  EXPECT_EQ(judge(made_up(32, many_blocks, law), h100()).finding, Finding::saturated);
+}
+
 TEST(AttachVerdict, AWideIntervalThatLeavesNoDoubtIsEnough) {
   EXPECT_EQ(judge(made_up(40, many_blocks, latency, 0.15, 12), h100()).finding, Finding::needs_occupancy);
   EXPECT_EQ(judge(made_up(40, many_blocks, gentle, 0.15, 12), h100()).finding, Finding::unknown);

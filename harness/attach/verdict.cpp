@@ -203,8 +203,10 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                   .high = without(level.change.high)};
   };
   const Change slope = corrected(first);
-  const bool lower_is_faster = std::ranges::any_of(
-      v.levels, [&](const LevelFound& level) { return level.from_untouched.high < -none; });
+  // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
+  const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
+    return level.from_untouched.high < -none && level.change.high < 0;
+  });
   // A wide interval that lies all on one side of what counts has answered.
   const double error = (first.change.high - first.change.low) / 2;
   if (error > worth && slope.low < worth && !lower_is_faster)
