@@ -260,7 +260,7 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
     }
     draw = signature->schedule->next(budget);
     if (!draw.of_block && !draw.is_warm_up) {
-      // What is too dear as yet is next in the budget, and stays next here; what waits for its first time not.
+      // What is too dear as yet stays next, here as in the budget; what waits for its first time does not.
       if (signature->schedule->natural_us() == 0) next_turn(whole);
       return whole;
     }
