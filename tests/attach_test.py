@@ -303,12 +303,18 @@ class Attach(AttachCase):
             self.assertEqual(told("compare", folder, folder).returncode, 0)
 
     def test_a_narrow_terminal_has_lines_that_fit(self) -> None:
-        words = self.command(f"-- {OPENED} asked latency_k:40 600", output="n")[1:]
-        said = on_terminal(80, *words, environment=os.environ | driver())
-        lines = [line for line in said.splitlines() if str(self.folder) not in line]
-        self.assertLessEqual(max(map(len, lines)), 80, said)
-        for part in ("3/4 warps", "needs occupancy", "8 registers fewer", "Judged:"):
-            self.assertIn(part, said)
+        for n, (call, parts) in enumerate(
+            {
+                f"-- {OPENED} asked latency_k:40 600": ("3/4 warps", "needs occupancy", "Judged:"),
+                f"--registers 32,64 -- {OPENED} ptx caps_k 600": ("at most 32 registers", "--check-output."),
+            }.items()
+        ):
+            words = self.command(call, output=f"n{n}")[1:]
+            said = on_terminal(80, *words, environment=os.environ | driver())
+            lines = [line for line in said.splitlines() if str(self.folder) not in line]
+            self.assertLessEqual(max(map(len, lines)), 80, said)
+            for part in parts:
+                self.assertIn(part, said)
 
     def test_the_tables_columns_are_whole(self) -> None:
         self.attach(f"-- {OPENED} asked latency_k:40 600")

@@ -140,10 +140,11 @@ void print_result(std::ostream& out, const Series& series, double expected) {
   if (!plain.empty()) {
     const auto change = change_of(series);
     const bool has_interval = plain.size() >= statistics::least_samples(0.95);
-    out << "Wall time: " << duration(statistics::median(plain)) << " plain, "
-        << duration(statistics::median(lower)) << " with fewer warps: " << percent(change.median) << " % ("
-        << percent(change.low) << " to " << percent(change.high) << ", "
-        << (has_interval ? "95 % of " : "range of ") << count_of(plain.size(), "pair") << ").\n";
+    print_wrapped(out, "Wall time: " + duration(statistics::median(plain)) + " plain, " +
+                           duration(statistics::median(lower)) +
+                           " with fewer warps: " + percent(change.median) + " % (" + percent(change.low) +
+                           " to " + percent(change.high) + ", " + (has_interval ? "95 % of " : "range of ") +
+                           count_of(plain.size(), "pair") + ").");
     if (change.low <= 0 && change.high >= 0) out << "That is no difference that these runs could show.\n";
   }
   if (expected != 0) out << "Expected by single launches: " << percent(-expected) << " % of GPU time.\n";

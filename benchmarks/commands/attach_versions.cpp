@@ -113,16 +113,18 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
       sentences.push_back(name + ": no cap is faster than the kernel as it is.");
   }
   if (sentences.empty()) {
-    out << "No kernel has PTX that a cap changes. Compile with -gencode arch=compute_XX,code=compute_XX.\n";
+    print_wrapped(
+        out, "No kernel has PTX that a cap changes. Compile with -gencode arch=compute_XX,code=compute_XX.");
     return;
   }
   out << '\n';
   print_aligned(out, table);
   out << '\n';
-  for (const std::string& sentence : sentences) out << sentence << '\n';
+  for (const std::string& sentence : sentences) print_wrapped(out, sentence);
   if (warns)
-    out << "A cap leaves results as they are, but for how the compiler joins multiply and add: see "
-           "--check-output.\n";
+    print_wrapped(out,
+                  "A cap leaves results as they are, but for how the compiler joins multiply and add: see "
+                  "--check-output.");
 }
 
 std::string registers_csv(const Collected& all) {
