@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a case must show before it is timed: right results, and the residency that theory says.
 #include <algorithm>
+#include <utility>
 
 #include "harness/measure/course.hpp"
 #include "harness/measure/observe.hpp"
@@ -46,6 +47,7 @@ std::string residency_doubt(const CaseResult& r) {
 void Session::found_wrong(Course& course, const std::string& what) {
   course.result.planned.status = Status::invalid;
   course.result.planned.reason = what;
+  course.samples.clear();  // those that an earlier process took
 }
 
 bool Session::begin_check(Course& course, const Problem& problem) {
@@ -198,6 +200,12 @@ std::string Session::census_of_ordinary(Course& course) {
   return residency_doubt(r);
 }
 
+std::string Session::of_passes(const Course& course, const std::string& what) {
+  const Case& c = course.result.planned;
+  if (c.spec.variant->ordinary) return what;
+  return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
+}
+
 std::optional<std::string> Session::verify_timed(Course& course) {
   const Case& c = course.result.planned;
   const Problem& timed = course.timed;
@@ -206,27 +214,33 @@ std::optional<std::string> Session::verify_timed(Course& course) {
     launch_kernel(c.launch, timed, Census{}, stream_);
     stream_.synchronize();
   };
-  const auto of_passes = [&](const std::string& what) {
-    if (c.spec.variant->ordinary) return what;
-    return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
-  };
   launch();
   if (timed.reference_reaches) {
     course.result.verified = "reference";
     const Sampling sampling(arena_, c.launch.grid_size);
     const auto wrong = timed.mismatch();
-    return wrong ? std::optional(of_passes(*wrong)) : std::nullopt;
+    return wrong ? std::optional(of_passes(course, *wrong)) : std::nullopt;
   }
   course.result.verified = "repeat";
-  const instruments::Digest once = arena_.digest_output(timed.repeatable_bytes);
-  if (once.poisoned > 0 && !timed.poison_alternates)
-    return of_passes("wrong result: " + std::to_string(once.poisoned) + " words were not written");
+  course.to_repeat = arena_.digest_output(timed.repeatable_bytes);
+  if (course.to_repeat->poisoned > 0 && !timed.poison_alternates)
+    return of_passes(
+        course, "wrong result: " + std::to_string(course.to_repeat->poisoned) + " words were not written");
+  // Else the first launch to be timed is the second: a poison would stay in a warm L2, and two patterns must
+  // follow each other.
+  if (!timed.poison_alternates && c.spec.variant->l2_before != L2::warm) return std::nullopt;
   launch();
-  if (arena_.digest_output(timed.repeatable_bytes) != once)
-    return of_passes(timed.poison_alternates
-                         ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
-                         : "wrong result: two launches do not agree bit by bit");
-  return std::nullopt;
+  return not_repeated(course);
+}
+
+std::optional<std::string> Session::not_repeated(Course& course) {
+  const Problem& timed = course.timed;
+  const auto once = std::exchange(course.to_repeat, std::nullopt);
+  if (arena_.digest_output(timed.repeatable_bytes) == once) return std::nullopt;
+  return of_passes(course,
+                   timed.poison_alternates
+                       ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
+                       : "wrong result: two launches do not agree bit by bit");
 }
 
 }  // namespace occbench

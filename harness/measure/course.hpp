@@ -27,6 +27,7 @@ struct Session::Course {
   std::vector<double> own_cycles;                 ///< by the kernel's own clock, one per visit
   int rounds = 0;                                 ///< visits so far
   bool admitted = false;                          ///< prepared and launched, as far as that tells
+  std::optional<instruments::Digest> to_repeat;   ///< output that the first launch to be timed must repeat
   bool is_sampled = false;                        ///< some outputs of each block are checked, not all
   std::future<std::optional<std::string>> check;  ///< of its reference, until somebody asked
   int undecided = 0;                              ///< samples that may yet be discarded

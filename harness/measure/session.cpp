@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "harness/device/instruments.hpp"
 #include "harness/measure/course.hpp"
@@ -69,8 +70,16 @@ void Session::visit(Course& course) {
     const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
     launch_kernel(c.launch, course.timed, Census{}, stream_);
   };
-  const std::vector<Sample> taken =
-      timer_.take(launch, precision_.samples_per_visit, c.spec.variant->l2_before);
+  std::vector<Sample> taken;
+  const auto take = [&](int count) {
+    std::ranges::copy(timer_.take(launch, count, c.spec.variant->l2_before), std::back_inserter(taken));
+  };
+  if (course.to_repeat) {
+    course.timed.poison();
+    take(1);
+    if (const auto wrong = not_repeated(course)) return found_wrong(course, *wrong);
+  }
+  if (const int more = precision_.samples_per_visit - static_cast<int>(taken.size()); more > 0) take(more);
   if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
   std::vector<double> clocks;
   for (const SampleRow& s : course.samples)
@@ -289,6 +298,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
         }
         if (!right(*course)) return close(*course);
         visit(*course);
+        if (course->result.planned.status != Status::valid) return close(*course);
         course->ready = finish_if_done(*course);
       });
       if (seconds_since(spell_began_) >= Lookout::interval_s) end(false);

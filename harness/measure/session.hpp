@@ -62,12 +62,17 @@ class Session : public Runner {
   void found_wrong(Course& course, const std::string& what);
   /// Hands the output of the last launch to another thread; false where it is to be checked in place.
   bool begin_check(Course& course, const Problem& problem);
-  /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line.
+  static std::string of_passes(const Course& course, const std::string& what);
+  /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line. Where no
+  /// reference reaches them, and the poison does no harm, the first launch to be timed must repeat them.
   std::optional<std::string> verify_timed(Course& course);
+  /// Why the last launch does not agree bit by bit with the one to repeat, or nothing.
+  std::optional<std::string> not_repeated(Course& course);
   /// Counts the resident blocks of two waves: why theory, API and census do not agree, or nothing.
   std::string census_of_waves(Course& course);
   /// The same on an ordinary kernel's own grid, where that can tell.
   std::string census_of_ordinary(Course& course);
+  /// Finds a case wrong, or times it once more.
   void visit(Course& course);
   /// Ends a spell of visits by a look at the GPU, and decides on the samples of the spell before: they count
   /// when the looks before them, behind them and one later found it quiet. `last`: also on those of this one.
