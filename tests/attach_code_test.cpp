@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -34,8 +35,20 @@ TEST(AttachCode, FindsThemInEveryKindOfImage) {
 
 TEST(AttachCode, LooksAtTheCodeOfTheseDevicesAlone) {
   const std::string content = image("attach_smem_size.fatbin");
-  EXPECT_EQ(smem_readers(content.c_str(), {9}).kernels, askers);
-  EXPECT_TRUE(smem_readers(content.c_str(), {7}).kernels.empty());
+  EXPECT_EQ(smem_readers(content.c_str(), {90}).kernels, askers);
+  EXPECT_TRUE(smem_readers(content.c_str(), {75}).kernels.empty());
+}
+
+TEST(AttachCode, LooksAtTextOnlyWhereItIsCompiled) {
+  std::string content = image("attach_smem_size-text.fatbin");  // code for 9.0, and text
+  const std::size_t text = content.find(".version");
+  ASSERT_NE(text, std::string::npos);
+  EXPECT_EQ(smem_readers(content.c_str(), {100}).kernels, askers);
+  content.replace(text, std::strlen(content.c_str() + text), std::strlen(content.c_str() + text), ' ');
+  EXPECT_EQ(smem_readers(content.c_str(), {90}).kernels, askers);
+  EXPECT_TRUE(smem_readers(content.c_str(), {100}).kernels.empty());
+  content = image("attach_smem_size-text.fatbin");
+  EXPECT_EQ(smem_readers(content.c_str(), {90, 100}).kernels, askers);
 }
 
 TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {

@@ -49,14 +49,13 @@ Launches::Launches(Options options)
       driver_(find_driver()),
       journal_(options_.folder, options_.limit_bytes),
       budget_(options_.budget, events_us),
-      process_(getpid()),
       begun_s_(now_s()),
       signatures_(options_, driver_, journal_),
       graphs_(options_, driver_, signatures_) {
   int version = 0;
   const CUresult answer =
       driver_.driver_get_version == nullptr ? CUDA_SUCCESS : driver_.driver_get_version(&version);
-  journal_.line({"process", std::to_string(protocol_version), std::to_string(process_),
+  journal_.line({"process", std::to_string(protocol_version), std::to_string(process_.number()),
                  std::to_string(getppid()), std::to_string(version), own_command()});
   if (!options_.stands_back.empty()) {
     journal_.line({"note", options_.stands_back});
@@ -168,7 +167,7 @@ bool Launches::begin(Ticket& t, Signature& s, Context& context) {
 
 Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
-  if (!is_usable_ || getpid() != process_) return t;
+  if (!is_usable_ || !process_.is_this()) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   t.is_graph = request.graph != nullptr;
   CUcontext current = nullptr;
@@ -294,7 +293,7 @@ void Launches::poll() {
 
 template <class Which>
 void Launches::end_contexts(const Which& is_meant) noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
+  if (!is_usable_ || !process_.is_this()) return;
   drain();
   const std::lock_guard lock(mutex_);
   for (Context& context : signatures_.contexts()) {
@@ -330,7 +329,7 @@ void Launches::device_released(CUdevice device) noexcept {
 }
 
 void Launches::module_ends() noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
+  if (!is_usable_ || !process_.is_this()) return;
   const std::lock_guard lock(mutex_);
   signatures_.forget_handles();
 } catch (...) {
@@ -339,7 +338,7 @@ void Launches::module_ends() noexcept try {
 void Launches::look_for_stuck() noexcept try {
   const Relaxed relaxed(driver_);
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || is_stuck_noted_ || getpid() != process_) return;
+  if (!lock || is_stuck_noted_ || !process_.is_this()) return;
   const auto first = std::ranges::find_if(
       pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
   if (first == pending_.end() || first->ticket.draw.arm < first_level ||
@@ -368,11 +367,11 @@ void Launches::look_for_stuck() noexcept try {
 void Launches::end() noexcept {
   drain();
   note_lost_records();
-  if (watchdog_ && getpid() == process_) watchdog_->end();
+  if (watchdog_ && process_.is_this()) watchdog_->end();
 }
 
 void Launches::drain() noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
+  if (!is_usable_ || !process_.is_this()) return;
   const Relaxed relaxed(driver_);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;

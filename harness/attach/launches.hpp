@@ -16,6 +16,7 @@
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
 #include "harness/attach/overlap.hpp"
+#include "harness/attach/own_process.hpp"
 #include "harness/attach/schedule.hpp"
 #include "harness/attach/signatures.hpp"
 #include "harness/attach/watchdog.hpp"
@@ -83,7 +84,7 @@ class Launches {
   void drain() noexcept;
   /// The process ends in good order.
   void end() noexcept;
-  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] pid_t process() const { return process_.number(); }
 
  private:
   struct Pending {
@@ -128,7 +129,7 @@ class Launches {
   Driver driver_;
   Journal journal_;
   Budget budget_;
-  pid_t process_;
+  OwnProcess process_;
   bool is_usable_ = false;
   bool is_refusal_noted_ = false, is_search_noted_ = false;
   double begun_s_;

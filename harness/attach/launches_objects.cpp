@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of graphs, and what the program loads.
-#include <unistd.h>
-
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -18,16 +16,18 @@ namespace occbench::attach {
 
 namespace {
 
-/// Major compute capabilities of all devices; none before the driver knows.
-std::vector<int> majors(const Driver& driver) {
+/// Compute capabilities of all devices; none before the driver knows.
+std::vector<int> capabilities(const Driver& driver) {
   std::vector<int> found;
   int count = 0;
   if (driver.device_get_count == nullptr || driver.device_get_count(&count) != CUDA_SUCCESS) return found;
   for (CUdevice device = 0; device < count; ++device) {
-    int major = 0;
+    int major = 0, minor = 0;
     if (driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) ==
-        CUDA_SUCCESS)
-      found.push_back(major);
+            CUDA_SUCCESS &&
+        driver.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) ==
+            CUDA_SUCCESS)
+      found.push_back(10 * major + minor);
   }
   return found;
 }
@@ -35,7 +35,7 @@ std::vector<int> majors(const Driver& driver) {
 }  // namespace
 
 void Launches::loaded(const void* image) noexcept try {
-  if (image == nullptr || !is_usable_ || options_.observe || getpid() != process_) return;
+  if (image == nullptr || !is_usable_ || options_.observe || !process_.is_this()) return;
   if (options_.registers.empty()) return search(image);
   constexpr std::size_t look = 4096, most = std::size_t{64} << 20;
   const auto* const text = static_cast<const char*>(image);
@@ -47,7 +47,7 @@ void Launches::loaded(const void* image) noexcept try {
 }
 
 void Launches::loaded_file(const char* path) noexcept try {
-  if (path == nullptr || !is_usable_ || options_.observe || getpid() != process_) return;
+  if (path == nullptr || !is_usable_ || options_.observe || !process_.is_this()) return;
   std::ifstream file(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};
   content.append(sizeof(std::uint64_t), '\0');  // text has no end of its own
@@ -57,7 +57,7 @@ void Launches::loaded_file(const char* path) noexcept try {
 
 /// Once for each module: its kernels that ask for their shared memory are left alone.
 void Launches::search(const void* image) {
-  const SmemReaders found = smem_readers(image, majors(driver_));
+  const SmemReaders found = smem_readers(image, capabilities(driver_));
   if (found.kernels.empty() && found.is_whole) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& kernel : found.kernels) signatures_.leave_alone(kernel);
@@ -115,7 +115,7 @@ void Launches::set_graph_back(const Request& request, Ticket& ticket) noexcept t
 }
 
 void Launches::graph_made(CUgraphExec executable, CUgraph graph) noexcept try {
-  if (!is_usable_ || getpid() != process_) return;
+  if (!is_usable_ || !process_.is_this()) return;
   const Relaxed relaxed(driver_);
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -76,7 +77,7 @@ bool unpack(const Part& part, Bytes packed, std::vector<unsigned char>& to) {
 
 class Search {
  public:
-  explicit Search(const std::vector<int>& majors) : majors_(majors) {}
+  explicit Search(const std::vector<int>& capabilities) : capabilities_(capabilities) {}
 
   void image(const unsigned char* bytes) {
     if (at<std::uint32_t>(bytes) == wrapper_magic) return image(at<Wrapper>(bytes).data);
@@ -102,25 +103,49 @@ class Search {
 
   void containers(const unsigned char* bytes) {
     const auto container = at<Container>(bytes);
-    Bytes parts(bytes + container.header_bytes, container.bytes);
+    const Bytes all(bytes + container.header_bytes, container.bytes);
+    std::vector<int> served;
+    each_part(all, [&](const Part& part, Bytes) {
+      if (part.kind == cubin_kind) served.push_back(static_cast<int>(part.architecture));
+    });
+    const bool needs_text =
+        capabilities_.empty() || std::getenv("CUDA_FORCE_PTX_JIT") != nullptr ||
+        !std::ranges::all_of(capabilities_, [&](int capability) {
+          return std::ranges::any_of(served, [&](int code) { return runs_on(code, capability); });
+        });
+    each_part(all, [&](const Part& part, Bytes content) {
+      if (part.kind == ptx_kind ? needs_text : part.kind == cubin_kind && is_of_these(part))
+        one(part, content);
+    });
+  }
+
+  template <class Take>
+  void each_part(Bytes parts, const Take& take) {
     while (parts.size() >= sizeof(Part)) {
       const auto part = at<Part>(parts.data());
       if (part.header_bytes < sizeof part || part.header_bytes > parts.size() ||
           part.bytes > parts.size() - part.header_bytes)
         return is_not_whole();
-      one(part, parts.subspan(part.header_bytes, part.bytes));
+      take(part, parts.subspan(part.header_bytes, part.bytes));
       parts = parts.subspan(part.header_bytes + part.bytes);
     }
   }
 
+  /// Whether the driver takes this code for such a device, for certain: then it compiles no text of the same
+  /// container, as libraries have by the hundred megabytes. From 10.0 on some code is for one minor alone.
+  static bool runs_on(int code, int capability) {
+    constexpr int with_variants_first = 100;
+    return code == capability || (capability < with_variants_first &&
+                                  code / of_major == capability / of_major && code < capability);
+  }
+
+  bool is_of_these(const Part& part) const {
+    return capabilities_.empty() || std::ranges::any_of(capabilities_, [&](int capability) {
+             return capability / of_major == static_cast<int>(part.architecture) / of_major;
+           });
+  }
+
   void one(const Part& part, Bytes content) {
-    constexpr int of_major = 10;
-    const bool is_meant =
-        part.kind == ptx_kind ||
-        (part.kind == cubin_kind &&
-         (majors_.empty() ||
-          std::ranges::find(majors_, static_cast<int>(part.architecture) / of_major) != majors_.end()));
-    if (!is_meant) return;
     if ((part.flags & (lz4_packed | zstd_packed)) != 0) {
       if (!unpack(part, content, unpacked_)) return is_not_whole();
       content = unpacked_;
@@ -186,7 +211,9 @@ class Search {
     return false;
   }
 
-  const std::vector<int>& majors_;
+  static constexpr int of_major = 10;
+
+  const std::vector<int>& capabilities_;
   SmemReaders found_;
   std::set<std::string> kernels_;
   std::vector<unsigned char> unpacked_;
@@ -212,8 +239,8 @@ bool reads_smem_size(std::uint64_t low, std::uint64_t high, int capability) {
          (opcode == ldcu && bits(24, 8) != no_register && bits(37, 17) == place && bits(54, 5) == 0);
 }
 
-SmemReaders smem_readers(const void* image, const std::vector<int>& majors) {
-  Search search(majors);
+SmemReaders smem_readers(const void* image, const std::vector<int>& capabilities) {
+  Search search(capabilities);
   search.image(static_cast<const unsigned char*>(image));
   return search.take();
 }

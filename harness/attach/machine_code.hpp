@@ -14,9 +14,9 @@ struct SmemReaders {
 };
 
 /// Of what the driver took as a module or library: a cubin, PTX, containers of both, packed or not, or what
-/// the runtime wraps around them. Code for other major compute capabilities than `majors` is not looked at;
-/// without any, all is.
-[[nodiscard]] SmemReaders smem_readers(const void* image, const std::vector<int>& majors);
+/// the runtime wraps around them. What these devices do not run is not looked at: code for other major
+/// compute capabilities, and PTX beside code for each of `capabilities` (90 for 9.0). Without any, all is.
+[[nodiscard]] SmemReaders smem_readers(const void* image, const std::vector<int>& capabilities);
 
 /// Whether one instruction of 128 bits reads %dynamic_smem_size or %total_smem_size. `capability`: 90.
 [[nodiscard]] bool reads_smem_size(std::uint64_t low, std::uint64_t high, int capability);
