@@ -59,6 +59,22 @@ class Apply(AttachCase):
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 
+    def test_arguments_that_are_new_in_each_process(self) -> None:
+        """A struct's words that nobody sets: what the folder says of the shape holds, unless it knows better."""
+        self.attach(f"-- {ASKED} lower_k 1500", output=None)
+        kept = self.folder / "results/attach/attach_opened"
+        own = self.kernels(kept)
+        self.assertEqual([r["verdict"] for r in own], ["faster lower"])
+        text = (kept / "kernels.csv").read_text()
+        elsewhere = text.replace(own[0]["arguments"], "0123456789abcdef")
+        known = elsewhere + text.splitlines()[1].replace("faster lower", "saturated") + "\n"
+        for table, changed in ((elsewhere, "1500 1500"), (known, "1500 0")):
+            (kept / "kernels.csv").write_text(table)
+            self.apply(f"--apply best --from {kept} --pairs 1")
+            self.assertIn(changed, self.noted())
+            for path in (self.folder / "applied").iterdir():
+                path.unlink()
+
     def test_other_kernels_stay_as_they_are(self) -> None:
         done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {ASKED} flat_k 200 unload")
         self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)

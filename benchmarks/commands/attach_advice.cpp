@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/attach_advice.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,8 @@ Advised best_of(const std::filesystem::path& folder) {
     const std::vector<Cells> arms = table_of(folder / "arms.csv");
     const std::vector<Cells> kernels = table_of(folder / "kernels.csv");
     for (const Cells& row : kernels) {
+      if (row.at("verdict") != "faster lower" && row.at("block_x") != "0" && !row.at("symbol").empty())
+        advised.left.push_back(kernel_of(row));
       // A whole graph is none to apply: those of its kernels that are meant have rows of their own.
       // What is told apart by what ran before it cannot be applied by name.
       if (row.at("verdict") != "faster lower" || row.at("block_x") == "0" || !row.at("after").empty())
@@ -96,6 +99,11 @@ Advised best_of(const std::filesystem::path& folder) {
   } catch (const std::logic_error&) {  // of numbers and columns
     fail(folder, "its tables are damaged, or of another version");
   }
+  std::erase_if(advised.left, [&](const attach::Advice& other) {
+    return std::ranges::none_of(advised.levels, [&](const attach::Advice& level) {
+      return level.symbol == other.symbol && level.arguments != other.arguments;
+    });
+  });
   if (advised.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");
   return advised;
 }

@@ -13,6 +13,7 @@ namespace occbench::commands {
 
 struct Advised {
   std::vector<attach::Advice> levels;
+  std::vector<attach::Advice> left;  ///< other launches of these kernels, which are to stay as they are
   double expected = 0;  ///< share of the GPU time that they should gain, by the folder; 0 where none says so
 };
 

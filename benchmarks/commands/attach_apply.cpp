@@ -210,7 +210,8 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const WorkFolder work(folder.path() / "runs");
 
   std::string advice;
-  for (const attach::Advice& level : advised.levels) advice += level.line();
+  for (const auto* const each : {&advised.levels, &advised.left})
+    for (const attach::Advice& level : *each) advice += level.line();
   Runner runner(program, options, advice, work.path());
   const Series& series = runner.series();
   bool is_well = runner.run(0, false);

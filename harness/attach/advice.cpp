@@ -29,9 +29,9 @@ unsigned natural_number(const std::string& text) {
   return static_cast<unsigned>(std::strtoul(text.c_str(), nullptr, 10));
 }
 
-bool is_same(const Advice& a, const Advice& b) {
+bool is_same_shape(const Advice& a, const Advice& b) {
   return a.symbol == b.symbol && std::ranges::equal(a.grid, b.grid) && std::ranges::equal(a.block, b.block) &&
-         a.dynamic_smem_bytes == b.dynamic_smem_bytes && (a.arguments == any || a.arguments == b.arguments);
+         a.dynamic_smem_bytes == b.dynamic_smem_bytes;
 }
 
 }  // namespace
@@ -73,17 +73,25 @@ void AdviceBook::read(const std::string& path) {
 
 std::optional<int> AdviceBook::blocks_for(const Advice& what, const std::string& demangled,
                                           int natural) const {
+  // A kernel's structs may have words that nobody sets, and their hash is new in each process.
+  std::optional<int> of_others;
+  bool agree = true;
   for (const Entry& entry : entries_) {
+    const Advice& a = entry.advice;
     if (!entry.compiled) {
-      if (is_same(entry.advice, what)) return entry.advice.blocks_per_sm;
+      if (!is_same_shape(a, what)) continue;
+      if (a.arguments == any || a.arguments == what.arguments)
+        return a.blocks_per_sm > 0 ? std::optional(a.blocks_per_sm) : std::nullopt;
+      if (a.blocks_per_sm == 0) continue;
+      agree = agree && of_others.value_or(a.blocks_per_sm) == a.blocks_per_sm;
+      of_others = a.blocks_per_sm;
       continue;
     }
     for (const std::string& name : {what.symbol, demangled})
       if (regexec(&*entry.compiled, name.c_str(), 0, nullptr, 0) == 0)
-        return std::clamp(static_cast<int>(std::lround(entry.advice.share * natural)), 1,
-                          std::max(1, natural - 1));
+        return std::clamp(static_cast<int>(std::lround(a.share * natural)), 1, std::max(1, natural - 1));
   }
-  return std::nullopt;
+  return agree ? of_others : std::nullopt;
 }
 
 }  // namespace occbench::attach

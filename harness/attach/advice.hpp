@@ -19,9 +19,9 @@ struct Advice {
   std::string symbol;
   unsigned grid[3] = {}, block[3] = {}, dynamic_smem_bytes = 0;
   std::string arguments;  ///< their hash, as in kernels.csv; zeros stand for any
-  int blocks_per_sm = 0;
-  std::string pattern;  ///< POSIX extended; then the rest but `share` says nothing
-  double share = 0;     ///< of the natural blocks
+  int blocks_per_sm = 0;  ///< 0: these are left as they are
+  std::string pattern;    ///< POSIX extended; then the rest but `share` says nothing
+  double share = 0;       ///< of the natural blocks
 
   /// A line of fields between tabs, with its end.
   [[nodiscard]] std::string line() const;
@@ -36,7 +36,7 @@ class AdviceBook {
   /// Lines of `path`; those that say nothing are left out.
   void read(const std::string& path);
   /// Blocks per SM that `what` is to have, of `natural` ones; what was said first holds. `what` is of one
-  /// signature.
+  /// signature. Where nothing is said of its arguments, what is said of all others of its shape holds.
   [[nodiscard]] std::optional<int> blocks_for(const Advice& what, const std::string& demangled,
                                               int natural) const;
 
