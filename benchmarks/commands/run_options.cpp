@@ -31,7 +31,7 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
   auto* preset =
       command
           .add_option("--preset", o->preset,
-                      "quick (under 15 s on an H200), standard or full; burn-in: what tells an odd "
+                      "quick (under 10 s on an H200), standard or full; burn-in: what tells an odd "
                       "card of a cluster best")
           ->type_name("PRESET:{quick,standard,full,burn-in}")
           ->capture_default_str();

@@ -50,7 +50,13 @@ __global__ void digest_kernel(const std::uint32_t* data, std::size_t words, Dige
             mix(word + static_cast<std::uint32_t>(i >> 32) + 1);
     poisoned += word == 0xFFFFFFFFU;
   }
-  atomicAdd(&digest->hash, hash);  // a sum, so that the order in which threads come does not matter
+  // A sum, so that the order in which threads come does not matter; one of a warp goes to memory.
+  for (int away = 16; away > 0; away /= 2) {
+    hash += __shfl_down_sync(~0U, hash, away);
+    poisoned += __shfl_down_sync(~0U, poisoned, away);
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(&digest->hash, hash);
   if (poisoned > 0) atomicAdd(&digest->poisoned, poisoned);
 }
 

@@ -83,7 +83,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
   constexpr double warm_up_s = 0.15;  // the board's power follows a load with some delay
   const double window_s = precision_.energy_s;
   constexpr double queued_s = 40e-3;  // work in the queue: the device never waits while the counter is read
-  constexpr double poll_s = 5e-3;     // the counter moves less often
+  constexpr double poll_s = 1e-3;     // the counter moves less often
   const nvml::EnergyCounter counter(device_.uuid);
   std::optional<double> last_j = counter.joules();
   if (!last_j) return {};

@@ -277,6 +277,23 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       if (!stop) settle(*course);
   };
 
+  const auto turn = [&](Course& course) {
+    if (course.done || course.ready) return;
+    guarded(course, [&] {
+      if (!course.admitted) {
+        if (course.result.planned.status != Status::valid || !admit(course)) return close(course);
+        course.admitted = true;
+        return;
+      }
+      if (!right(course)) return close(course);
+      visit(course);
+      if (course.result.planned.status != Status::valid) return close(course);
+      course.ready = finish_if_done(course);
+    });
+  };
+  // Cases that are admitted before one is visited: its reference on the host has had time.
+  constexpr std::size_t behind = 64;
+
   spell_began_ = std::chrono::steady_clock::now();
   while (true) {
     std::vector<Course*> open;
@@ -288,19 +305,11 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       continue;
     }
     std::ranges::shuffle(open, random_);
-    for (Course* course : open) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
       if (stop) break;
-      guarded(*course, [&] {
-        if (!course->admitted) {  // and comes to its turn when the references of others have had time
-          if (course->result.planned.status != Status::valid || !admit(*course)) return close(*course);
-          course->admitted = true;
-          return;
-        }
-        if (!right(*course)) return close(*course);
-        visit(*course);
-        if (course->result.planned.status != Status::valid) return close(*course);
-        course->ready = finish_if_done(*course);
-      });
+      const bool admits = !open[i]->admitted;
+      turn(*open[i]);
+      if (admits && i >= behind) turn(*open[i - behind]);
       if (seconds_since(spell_began_) >= Lookout::interval_s) end(false);
     }
   }
