@@ -60,10 +60,10 @@ class Apply(AttachCase):
                 path.unlink()
 
     def test_arguments_that_are_new_in_each_process(self) -> None:
-        """A struct's words that nobody sets: what the folder says of the shape holds, unless it knows better."""
+        """A struct's words that nobody sets: what is said of the shape holds, if no better is known."""
         self.attach(f"-- {ASKED} lower_k 1500", output=None)
         kept = self.folder / "results/attach/attach_opened"
-        own = self.kernels(kept)
+        own = self.kernels(str(kept))
         self.assertEqual([r["verdict"] for r in own], ["faster lower"])
         text = (kept / "kernels.csv").read_text()
         elsewhere = text.replace(own[0]["arguments"], "0123456789abcdef")

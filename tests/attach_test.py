@@ -56,6 +56,8 @@ class Attach(AttachCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     (kernel,) = self.kernels(to)
                     self.assertEqual(kernel["verdict"], verdict, done.stderr)
+                    tried = f"\n  occbench attach --apply best --from {self.folder / to}\n"
+                    self.assertEqual(tried in done.stderr, verdict == "faster lower", done.stderr)
                     if name == "kinds_k":
                         self.assertIn("several kinds", kernel["why"])
                     if name == "latency_k:40":  # 6 blocks of 8 warps; 8 registers fewer give 8

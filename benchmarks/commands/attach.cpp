@@ -16,6 +16,7 @@
 #include "benchmarks/commands/attach_program.hpp"
 #include "benchmarks/commands/attach_record.hpp"
 #include "benchmarks/commands/attach_versions.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/attach/verdict.hpp"
@@ -95,10 +96,15 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   }
   for (const std::string& complaint : all.complaints)
     std::cerr << "occbench: " << printable(complaint) << '\n';
-  if (!all.kernels.empty())
+  if (!all.kernels.empty()) {
     print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
-  else if (all.complaints.empty())
+    if (const std::string said = attach::sentence_of_lower(all, verdicts); !said.empty()) {
+      print_wrapped(std::cerr, said);
+      std::cerr << "  occbench attach --apply best --from " << folder.path().string() << '\n';
+    }
+  } else if (all.complaints.empty()) {
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
+  }
   if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
   if (again && again->is_well())
     std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"

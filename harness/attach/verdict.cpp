@@ -234,6 +234,12 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   return v;
 }
 
+namespace {
+
+double tenths(double value) { return std::round(10 * value) / 10 + 0.0; }  // never "-0.0"
+
+}  // namespace
+
 std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts) {
   const double total = all.total_us();
   double held = 0, changed = 0, gain = 0, below = 0, above = 0;
@@ -269,7 +275,28 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
         text, sizeof text,
         "Kernels that need occupancy hold %.0f %% of GPU time; the next step in each would gain about "
         "%.1f %% (%.1f to %.1f). Judged: kernels with %.0f %% of GPU time.",
-        100 * held, 100 * gain, 100 * (gain - below), 100 * (gain + above), 100 * changed);
+        100 * held, 100 * gain, tenths(100 * (gain - below)), 100 * (gain + above), 100 * changed);
+  return text;
+}
+
+std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, gain = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (k.is_graph() || k.is_in_graph() || verdicts[i].finding != Finding::faster_lower || total <= 0)
+      continue;
+    double best = 0;
+    for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);
+    held += k.total_us() / total;
+    gain -= best * k.total_us() / total;
+  }
+  if (held == 0) return "";
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "Kernels that run faster with fewer warps hold %.1f %% of GPU time; the best level of each "
+                "would gain %.1f %%:",
+                100 * held, 100 * gain);
   return text;
 }
 

@@ -33,7 +33,9 @@ def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["the whole program"] == [
         "Kernels that need occupancy hold 49 % of GPU time; the next step in each would gain about 2.7 % "
-        "(1.5 to 3.9). Judged: kernels with 95 % of GPU time."
+        "(1.5 to 3.9). Judged: kernels with 95 % of GPU time.",
+        "Kernels that run faster with fewer warps hold 12.2 % of GPU time; the best level of each would gain "
+        f"7.3 %: `occbench attach --apply best --from {program}`",
     ]
     assert found["work on first"] == [
         "`needs<float>` (grid 4096, 48.6 % of GPU time): 8 registers fewer would save about 5.6 % of its "

@@ -51,7 +51,12 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
     needing = needing.assign(saves=needing["gpu_time_share"] * needing["gain"]).dropna(subset="saves")
     needing = needing.sort_values("saves", ascending=False, kind="stable")
     said = {
-        "the whole program": [whole(folder), *output(folder), *folder.env["complaints"]],
+        "the whole program": [
+            whole(folder),
+            *together(rows.get(LOWER, none), folder),
+            *output(folder),
+            *folder.env["complaints"],
+        ],
         "caps on registers": caps.sentences(folder, ROOM),
         "work on first": [
             f"{named(row)}: {row['next_step']} would save about {percent(row['gain'])} of its time "
@@ -143,9 +148,26 @@ def group(what: str, rows: pd.DataFrame) -> list[str]:
     return [f"{what}: {counted(len(rows), 'kernel')}, {share} of GPU time, the largest `{largest}`."]
 
 
-def lower(row: pd.Series, folder: Attached) -> str:
-    """Of a kernel that is faster with fewer warps: how many, and how much, against the untouched launches."""
+def best_level(row: pd.Series, folder: Attached) -> tuple[float, float]:
+    """Of a kernel that is faster with fewer warps: how much less time, and with which share of them."""
     levels = folder.levels_of(row["kernel_id"])
     best = levels.loc[levels["slowdown"].idxmin()]
-    change = (1 + best["slowdown"]) * (1 + row["l1_change"]) - 1
-    return f"{named(row)} takes {percent(-change)} less time with {percent(best['warps'], 0)} of its warps."
+    return 1 - (1 + best["slowdown"]) * (1 + row["l1_change"]), best["warps"]
+
+
+def lower(row: pd.Series, folder: Attached) -> str:
+    """Of such a kernel, against its untouched launches."""
+    less, warps = best_level(row, folder)
+    return f"{named(row)} takes {percent(less)} less time with {percent(warps, 0)} of its warps."
+
+
+def together(kernels: pd.DataFrame, folder: Attached) -> list[str]:
+    """What all such kernels would gain the program, and the command that shows it; nothing without any."""
+    if kernels.empty:
+        return []
+    held = kernels["gpu_time_share"].sum()
+    gain = sum(row["gpu_time_share"] * best_level(row, folder)[0] for _, row in kernels.iterrows())
+    return [
+        f"Kernels that run faster with fewer warps hold {percent(held)} of GPU time; the best level of each "
+        f"would gain {percent(gain)}: `occbench attach --apply best --from {folder.path}`"
+    ]

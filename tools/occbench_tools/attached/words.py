@@ -131,7 +131,7 @@ def sentence(kernels: pd.DataFrame) -> str:
     value = value.sum()
     what = (
         f"the next step in each would gain about {percent(value)} "
-        f"({100 * (value - below):.1f} to {100 * (value + above):.1f})"
+        f"({round(100 * (value - below), 1) + 0.0:.1f} to {100 * (value + above):.1f})"  # never '-0.0'
         if value
         else "and none has a next step"
     )
