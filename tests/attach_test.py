@@ -83,6 +83,7 @@ class Attach(AttachCase):
     def test_left_alone(self) -> None:
         cases = {
             "one residency": ("flat_k 100 return 1056", "grid within one residency"),
+            "small grid": ("flat_k 100 return 132", "no more blocks than SMs"),
             "one block": ("flat_k:255 100 return 3000", ""),
             "cooperative": ("flat_k 100 cooperative", "cooperative launch"),
             "graph": ("flat_k 100 graph", "CUDA graph"),

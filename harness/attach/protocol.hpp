@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 8;
+constexpr int protocol_version = 9;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
@@ -87,6 +87,7 @@ enum class Alone : int {
   updated_graph,
   device_graph,
   smem_reader,
+  small_grid,
   end,
 };
 constexpr const char* words_of_alone[] = {
@@ -109,6 +110,7 @@ constexpr const char* words_of_alone[] = {
     "CUDA graph that the program updates",
     "CUDA graph that the device launches or updates",
     "reads its shared memory's size",
+    "no more blocks than SMs",
 };
 static_assert(sizeof words_of_alone / sizeof *words_of_alone == static_cast<int>(Alone::end));
 

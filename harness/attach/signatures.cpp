@@ -203,10 +203,12 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
       handle.name.find("ncclDevKernel") != std::string::npos)
     return Alone::nccl;
   if (!handle.is_known || blocks_per_sm < 1) return Alone::no_answer;
-  // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
   const bool has_fewer = options_.registers.empty();
+  const auto sms = static_cast<std::uint64_t>(context.sms);
+  if (has_fewer && blocks_of(request.config) <= sms) return Alone::small_grid;
+  // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
   if (has_fewer && !options_.all &&
-      blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * context.sms)
+      blocks_of(request.config) <= static_cast<std::uint64_t>(blocks_per_sm) * sms)
     return Alone::one_residency;
   if (has_fewer && blocks_per_sm == 1) return Alone::one_block;
   if (has_fewer && smem_readers_.contains(handle.name)) return Alone::smem_reader;
