@@ -101,6 +101,7 @@ class Arena {
     PinnedBuffer<std::byte> data;  ///< grows; may be used again
     std::size_t bytes = 0;
     std::size_t samples = 0;  ///< see look_at()
+    std::size_t threads = 1;  ///< that first_mismatch() may take for it
   };
   /// Bytes that were poisoned last: those that a launch writes.
   [[nodiscard]] std::size_t poisoned_bytes() const { return poisoned_; }
@@ -125,8 +126,7 @@ class Arena {
   template <class T, class Expected>
   std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected,
                                             std::size_t first_byte = 0) {
-    // A kept output is read by one of many threads that each have their own.
-    const std::size_t threads = kept_here() == nullptr ? 0 : 1;
+    const std::size_t threads = kept_here() == nullptr ? 0 : kept_here()->threads;
     const std::size_t samples = kept_here() == nullptr ? samples_ : kept_here()->samples;
     if (samples > 0 && samples < count) {
       const T* const actual = static_cast<const T*>(gather(first_byte, samples, count, sizeof(T)));

@@ -8,6 +8,8 @@
 
 namespace occbench {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 // A longer grid is read at some outputs, as timed, when all of its first waves were right.
@@ -62,25 +64,37 @@ bool Session::begin_check(Course& course, const Problem& problem) {
     if (e.context_lost()) throw;  // no memory for a copy: then it is read where it lies
   }
   watch_(&course.result.planned);
+  if (course.check.valid() && !course.is_sampled) awaited_.insert(course.result.planned.spec.variant);
   return course.check.valid();
+}
+
+std::optional<std::string> Session::answer_of(Course& course) {
+  const Stopwatch stopwatch(spent_s_["waiting for references"]);
+  std::optional<std::string> wrong;
+  try {
+    wrong = course.check.get();
+  } catch (const std::exception& e) {  // no host memory for it, say: nobody knows whether it is right
+    wrong = e.what();
+  }
+  if (course.is_sampled) return wrong;
+  const Variant* const variant = course.result.planned.spec.variant;
+  awaited_.erase(variant);
+  if (wrong) wrong_.insert(variant);
+  return wrong;
+}
+
+bool Session::may_go_on(const Course& course, bool waits) const {
+  if (course.is_sampled && awaited_.contains(course.result.planned.spec.variant)) return false;
+  return waits || !course.check.valid() || course.check.wait_for(0s) == std::future_status::ready;
 }
 
 bool Session::right(Course& course) {
   const Variant* const variant = course.result.planned.spec.variant;
   if (course.check.valid()) {
-    const Stopwatch stopwatch(spent_s_["waiting for references"]);
     watch_(nullptr);  // the host's time, and perhaps another case's
-    std::optional<std::string> wrong;
-    try {
-      wrong = course.check.get();
-    } catch (const std::exception& e) {  // no host memory for it, say: nobody knows whether it is right
-      wrong = e.what();
-    }
+    const auto wrong = answer_of(course);
     watch_(&course.result.planned);
-    if (wrong) {
-      found_wrong(course, *wrong);
-      if (!course.is_sampled) wrong_.insert(variant);
-    }
+    if (wrong) found_wrong(course, *wrong);
   } else if (course.is_sampled && wrong_.contains(variant)) {
     // Some of its outputs were right, since all of another case's were about to be looked at.
     found_wrong(course, "wrong result in another case of " + variant->family + "." + variant->name);

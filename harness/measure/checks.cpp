@@ -38,6 +38,7 @@ std::future<std::optional<std::string>> Checks::begin(Check check) {
     from.push_back(kept);
     throw;
   }
+  kept->threads = &from == &free_large_ ? large_threads : 1;  // most others have a thread each
   Task task{.run = std::packaged_task<std::optional<std::string>()>([kept, check = std::move(check)] {
               const Arena::Reading reading(*kept);
               return check();

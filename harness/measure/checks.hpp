@@ -39,6 +39,7 @@ class Checks {
  private:
   static constexpr std::size_t usual_bytes = std::size_t{16} << 20, most_bytes = std::size_t{72} << 20;
   static constexpr std::size_t large = 4;  ///< of more than usual_bytes, kept at a time: it is pinned memory
+  static constexpr std::size_t large_threads = 4;  ///< for each of these: one takes most of a second
   using Free = std::vector<Arena::Kept*>;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;

@@ -216,7 +216,8 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
   const auto close = [&](Course& course) {
     course.done = true;
     course.waits = false;
-    watch_(nullptr);  // its row is not the device's to write
+    watch_(nullptr);                                                 // its row is not the device's to write
+    if (course.check.valid()) static_cast<void>(answer_of(course));  // others may wait for it
     finished(course.result, course.samples);
   };
   const auto guarded = [&](Course& course, const auto& action) {
@@ -277,8 +278,9 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       if (!stop) settle(*course);
   };
 
-  const auto turn = [&](Course& course) {
-    if (course.done || course.ready) return;
+  // Whether the course had its turn. One whose reference is still at work has none, unless it `waits` for it.
+  const auto turn = [&](Course& course, bool waits) {
+    if (course.done || course.ready || !may_go_on(course, waits)) return false;
     guarded(course, [&] {
       if (!course.admitted) {
         if (course.result.planned.status != Status::valid || !admit(course)) return close(course);
@@ -290,11 +292,13 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       if (course.result.planned.status != Status::valid) return close(course);
       course.ready = finish_if_done(course);
     });
+    return true;
   };
   // Cases that are admitted before one is visited: its reference on the host has had time.
   constexpr std::size_t behind = 64;
 
   spell_began_ = std::chrono::steady_clock::now();
+  bool waits = false;
   while (true) {
     std::vector<Course*> open;
     for (Course& course : courses)
@@ -305,13 +309,15 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       continue;
     }
     std::ranges::shuffle(open, random_);
+    bool went = false;
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (stop) break;
       const bool admits = !open[i]->admitted;
-      turn(*open[i]);
-      if (admits && i >= behind) turn(*open[i - behind]);
+      went |= turn(*open[i], waits);
+      if (admits && i >= behind) went |= turn(*open[i - behind], waits);
       if (seconds_since(spell_began_) >= Lookout::interval_s) end(false);
     }
+    waits = !went;  // all that is left is at its references
   }
   if (counted) {
     for (Course& course : courses)

@@ -59,6 +59,11 @@ class Session : public Runner {
   bool admit(Course& course);
   /// Whether its reference agrees, once it has come to its end.
   bool right(Course& course);
+  /// Whether neither its reference nor that of its kernel at every output is still at work on the host; with
+  /// `waits`, whether the latter is not.
+  [[nodiscard]] bool may_go_on(const Course& course, bool waits) const;
+  /// What its reference says, once it has come to its end.
+  std::optional<std::string> answer_of(Course& course);
   void found_wrong(Course& course, const std::string& what);
   /// Hands the output of the last launch to another thread; false where it is to be checked in place.
   bool begin_check(Course& course, const Problem& problem);
@@ -118,6 +123,7 @@ class Session : public Runner {
   std::size_t taken_samples_ = 0;
   std::size_t disturbed_samples_ = 0;
   std::set<const Variant*> verified_;      ///< at all outputs of a launch, or about to be
+  std::set<const Variant*> awaited_;       ///< of these a reference is at work on all outputs
   std::set<const Variant*> wrong_;         ///< found so when all outputs were looked at
   std::map<std::string, double> spent_s_;  ///< by what for
 };
