@@ -42,7 +42,8 @@ def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
         "time (3.0 to 8.0), 2.7 % of all."
     ]
     assert found["faster with fewer warps"] == [
-        "`faster` (grid 4096, 12.2 % of GPU time) takes 60.0 % less time with 25 % of its warps."
+        "`faster` (grid 4096, 12.2 % of GPU time) takes 60.0 % less time with 25 % of its warps: 6,144 B "
+        "more dynamic shared memory, at a carve-out of 100 %."
     ]
     assert "1 kernel, 24.3 % of GPU time, the largest `flat`" in found["not worth it"][0]
     unknown, alone = found["not known"]

@@ -99,7 +99,8 @@ def read_env(path: Path) -> dict[str, Any]:
 
 def levels(arms: pd.DataFrame) -> pd.DataFrame:
     """Each level that is known, by kernel_id: share of the natural warps; slowdown, low, high over the pinned
-    launches of natural occupancy, fractions. The errors of both medians are added in quadrature.
+    launches of natural occupancy, fractions; bytes of shared memory that made it. The errors of both medians
+    are added in quadrature.
     """
     known = arms[(arms["samples"] >= LEAST) & (arms["time_median_s"] > 0)]
     half = (known["time_ci95_high_s"] - known["time_ci95_low_s"]) / 2 / known["time_median_s"]
@@ -117,6 +118,7 @@ def levels(arms: pd.DataFrame) -> pd.DataFrame:
             slowdown=ratio - 1,
             low=ratio * (1 - error) - 1,
             high=ratio * (1 + error) - 1,
+            added_smem_bytes=lower["added_smem_bytes"],
         )
     )
     return found.sort_values(["kernel_id", "warps"], ascending=[True, False], kind="stable")

@@ -148,17 +148,21 @@ def group(what: str, rows: pd.DataFrame) -> list[str]:
     return [f"{what}: {counted(len(rows), 'kernel')}, {share} of GPU time, the largest `{largest}`."]
 
 
-def best_level(row: pd.Series, folder: Attached) -> tuple[float, float]:
-    """Of a kernel that is faster with fewer warps: how much less time, and with which share of them."""
+def best_level(row: pd.Series, folder: Attached) -> pd.Series:
+    """Of a kernel that is faster with fewer warps: its level, and how much `less` time that takes."""
     levels = folder.levels_of(row["kernel_id"])
     best = levels.loc[levels["slowdown"].idxmin()]
-    return 1 - (1 + best["slowdown"]) * (1 + row["l1_change"]), best["warps"]
+    return pd.Series({**best, "less": 1 - (1 + best["slowdown"]) * (1 + row["l1_change"])})
 
 
 def lower(row: pd.Series, folder: Attached) -> str:
-    """Of such a kernel, against its untouched launches."""
-    less, warps = best_level(row, folder)
-    return f"{named(row)} takes {percent(less)} less time with {percent(warps, 0)} of its warps."
+    """Of such a kernel, and how its own launch would have it."""
+    best = best_level(row, folder)
+    warps = percent(best["warps"], 0)
+    return (
+        f"{named(row)} takes {percent(best['less'])} less time with {warps} of its warps: "
+        f"{best['added_smem_bytes']:,.0f} B more dynamic shared memory, at a carve-out of 100 %."
+    )
 
 
 def together(kernels: pd.DataFrame, folder: Attached) -> list[str]:
@@ -166,7 +170,7 @@ def together(kernels: pd.DataFrame, folder: Attached) -> list[str]:
     if kernels.empty:
         return []
     held = kernels["gpu_time_share"].sum()
-    gain = sum(row["gpu_time_share"] * best_level(row, folder)[0] for _, row in kernels.iterrows())
+    gain = sum(row["gpu_time_share"] * best_level(row, folder)["less"] for _, row in kernels.iterrows())
     return [
         f"Kernels that run faster with fewer warps hold {percent(held)} of GPU time; the best level of each "
         f"would gain {percent(gain)}: `occbench attach --apply best --from {folder.path}`"
