@@ -13,7 +13,7 @@ import pandas as pd
 
 from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.said import whole
+from occbench_tools.attached.said import lower_in_all, whole
 from occbench_tools.attached.words import (
     NEEDS,
     ROOM,
@@ -54,6 +54,7 @@ def document(folder: Attached) -> dict[str, Any]:
     """For report.page.render."""
     kernels = folder.kernels
     sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(kernels)]
+    lower = [each.replace("`", "") for each in lower_in_all(folder)]
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
@@ -62,7 +63,7 @@ def document(folder: Attached) -> dict[str, Any]:
     )  # fmt: skip
     return dict(
         runs=[run], units={}, axes={}, docs={}, cliff_columns=[], experiments=[], side="Findings",
-        lead=whole(folder), foot=FOOT, sections=[each for each in sections if each],
+        lead=" ".join([whole(folder), *lower]), foot=FOOT, sections=[each for each in sections if each],
     )  # fmt: skip
 
 
@@ -72,8 +73,10 @@ def name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
 
 
 def largest(folder: Attached) -> dict[str, Any]:
-    """The picture."""
-    rows = folder.kernels.head(LARGEST)
+    """The picture: of kernels that have a time at fewer warps, where there are any."""
+    measured = folder.kernels[folder.kernels["kernel_id"].isin(folder.levels["kernel_id"])]
+    rows = (folder.kernels if measured.empty else measured).head(LARGEST)
+    which = "kernels with the most GPU time" if measured.empty else "largest kernels that were measured"
     of = []
     for _, row in rows.iterrows():
         levels = folder.levels_of(row["kernel_id"])
@@ -88,7 +91,7 @@ def largest(folder: Attached) -> dict[str, Any]:
         "proportion to the warps."
     )
     return dict(
-        id="largest", title="The kernels with the most GPU time", lead=lead, experiment=None,
+        id="largest", title=f"The {which}", lead=lead, experiment=None,
         before=[dict(kind="panels", of=of)], first=f"{counted(len(rows), 'kernel')} with {held} of GPU time.",
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
     said = {
         "the whole program": [
             whole(folder),
-            *together(rows.get(LOWER, none), folder),
+            *lower_in_all(folder),
             *output(folder),
             *folder.env["complaints"],
         ],
@@ -165,8 +165,10 @@ def lower(row: pd.Series, folder: Attached) -> str:
     )
 
 
-def together(kernels: pd.DataFrame, folder: Attached) -> list[str]:
+def lower_in_all(folder: Attached) -> list[str]:
     """What all such kernels would gain the program, and the command that shows it; nothing without any."""
+    kernels = folder.kernels[~are_graphs(folder.kernels) & ~in_graphs(folder.kernels)]
+    kernels = kernels[kernels["verdict"] == LOWER]
     if kernels.empty:
         return []
     held = kernels["gpu_time_share"].sum()
