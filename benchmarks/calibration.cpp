@@ -69,15 +69,13 @@ Measurement measurement_of(const CaseResult& result, std::span<const SampleRow> 
 }
 
 std::vector<std::vector<CaseSpec>> calibration_groups(std::span<const Recipe> recipes) {
-  std::vector<std::vector<CaseSpec>> groups(4);
+  std::vector<std::vector<CaseSpec>> groups(3);
   std::set<std::string> ids;
   for (const Recipe& recipe : recipes)
     for (const CaseSpec& spec : recipe.cases) {
       if (!ids.insert(spec.id()).second) continue;
       const bool tensor = spec.variant->ceiling == Ceiling::tensor_bf16;
-      const std::size_t group = tensor                                ? (spec.block_s > 0 ? 3 : 2)
-                                : spec.variant->l2_before == L2::warm ? 0
-                                                                      : 1;
+      const std::size_t group = tensor ? 2 : spec.variant->l2_before == L2::warm ? 0 : 1;
       groups[group].push_back(spec);
     }
   return groups;

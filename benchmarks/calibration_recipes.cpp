@@ -111,11 +111,7 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
   const CaseSpec lone_warp{.resident_blocks = 1};  // of each SM
   const CaseSpec one_per_scheduler{.block_size = 128, .resident_blocks = 1};
   const bool has_wgmma = sm.cc_major == 9 && sm.cc_minor == 0;
-  const auto tensor = [&](double block_s) {
-    return has_wgmma ? of("wgmma", {.block_s = block_s})
-                     : of("mma-2x3", {.block_size = 128, .resident_blocks = 4, .block_s = block_s});
-  };
-  constexpr double long_launch_s = 10e-3;
+  const CaseSpec tensor = has_wgmma ? of("wgmma") : of("mma-2x3", {.block_size = 128, .resident_blocks = 4});
   constexpr double one_pass_s = 1e-9;
   const auto joined = [](std::vector<CaseSpec> a, const std::vector<CaseSpec>& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -144,11 +140,10 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .method = "SM clock across launches of 5 chains of dependent FMAs per thread in all warps",
        .value = [](Readings r) { return r[0].clock_hz; }},
       {.parameter = "tensor_clock",
-       .cases = {tensor(0), tensor(long_launch_s)},
+       .cases = {tensor},
        .method = std::string("SM clock across ") + (has_wgmma ? "wgmma 64x256x16" : "mma.sync m16n8k16") +
                  " of random bf16 back to back, launches as long as the suite's",
-       .value = [](Readings r) { return r[0].clock_hz; },
-       .note = [](Readings r) { return words("in launches of 10 ms %.4g Hz", r[1].clock_hz); }},
+       .value = [](Readings r) { return r[0].clock_hz; }},
       {.parameter = "alu_interval",
        .cases = {of("logic-120", full), of("logic-480", full)},
        .method = "LOP3 on two registers in all warps: difference of loops of 480 and 120, per scheduler",

@@ -121,7 +121,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
   };
   const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
       {"sm_clock", {{pass_of(1)}, clock_hz}},
-      {"tensor_clock", {{{.clock_hz = 1.7e9}, {.clock_hz = 1.6e9}}, 1.7e9}},
+      {"tensor_clock", {{{.clock_hz = 1.7e9}}, 1.7e9}},
       {"alu_interval",
        {{pass_of(30 + 120 * 2.0 * per_scheduler), pass_of(30 + 480 * 2.0 * per_scheduler)}, 2}},
       {"operand_interval",
