@@ -284,8 +284,8 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
   double held = 0, gain = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Kernel& k = all.kernels[i];
-    if (k.is_graph() || k.is_in_graph() || verdicts[i].finding != Finding::faster_lower || total <= 0)
-      continue;
+    if (verdicts[i].finding != Finding::faster_lower || total <= 0) continue;
+    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply leaves the last kind alone
     double best = 0;
     for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);
     held += k.total_us() / total;

@@ -35,8 +35,9 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Prepares and verifies the group, then goes through it pass by pass, in a new random order each, and
-  /// visits each case that is not precise yet: what changes over a minute is in its samples. A
+  /// Goes through the group pass by pass, in a new random order each: prepares and verifies a case, then
+  /// visits it until it is precise, so that what changes over a minute is in its samples. No case is visited
+  /// before its reference and that of its kernel at every output; others have their turn meanwhile. A
   /// CUDA error makes its case invalid; when it cost the context, throws ContextLost after that case's row.
   /// Stops between visits. Counters and energy are measured when all of the group is timed, and rows wait for
   /// them; a case that `stop` kept from either has no row. Repetitions beyond 0 measure neither.

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("pandas")
@@ -48,6 +49,15 @@ def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
     assert "1 kernel, 24.3 % of GPU time, the largest `flat`" in found["not worth it"][0]
     unknown, alone = found["not known"]
     assert unknown.startswith("Unknown: ") and alone.startswith("Left alone, cooperative launch: 1 kernel")
+
+
+def test_what_apply_leaves_alone_is_not_promised(program: Path, capsys: Said) -> None:
+    table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
+    table.loc[table["verdict"] == "faster lower", "after"] = "softmax"  # told apart by what ran before
+    table.to_csv(program / "kernels.csv", index=False)
+    assert explain.main([str(program), "--format", "json"]) == 0
+    said = capsys.readouterr().out
+    assert "less time with 25 %" in said and "--apply" not in said
 
 
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:

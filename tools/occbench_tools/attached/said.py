@@ -168,7 +168,7 @@ def lower(row: pd.Series, folder: Attached) -> str:
 def lower_in_all(folder: Attached) -> list[str]:
     """What all such kernels would gain the program, and the command that shows it; nothing without any."""
     kernels = folder.kernels[~are_graphs(folder.kernels) & ~in_graphs(folder.kernels)]
-    kernels = kernels[kernels["verdict"] == LOWER]
+    kernels = kernels[(kernels["verdict"] == LOWER) & kernels["after"].isna()]  # --apply leaves these alone
     if kernels.empty:
         return []
     held = kernels["gpu_time_share"].sum()
