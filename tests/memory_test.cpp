@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "harness/theory/dram.hpp"
 #include "harness/theory/lines.hpp"
 #include "tests/quiet_machine.hpp"
 
@@ -82,10 +86,43 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
 
 TEST(Simulate, WritesLeaveNoChannelIdleThatHasReads) {
   Machine m = quiet_machine();
-  m.write_batch = 12;
+  m.write_wait = 600;
   const Program copy =
       parse_programs("f v 16 0 0 0 1\n8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n").at({"f", "v"});
   EXPECT_NEAR(pace(copy, {.blocks = 16, .warps_per_block = 4}, {}, m), 64 * 16 * 128 / 16.0, 300);
+}
+
+/// Waits of 20,000 reads beside as many writes, which together take so large a share of the bandwidth.
+std::vector<double> waits(double busy, bool in_order) {
+  Machine m = quiet_machine();
+  m.write_wait = 600;
+  m.dram_service = 0;  // one channel, which no line keeps for long
+  m.dram_bytes = 1600;
+  Random random;
+  Dram dram(m, random, in_order);
+  std::vector<double> found;
+  const double apart = 2 * 128 / m.dram_bytes / busy;
+  for (int i = 1; i <= 20000; ++i) {
+    dram.write(i * apart);
+    found.push_back(dram.read(random(), i * apart, 1) - i * apart);
+  }
+  return found;
+}
+
+TEST(Dram, ReadsWaitForWritesAsLongAsTheseKeepItBusyAndByChance) {
+  const auto mean_of = [](const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  };
+  for (const double busy : {0.2, 0.5, 0.8}) {
+    const auto found = waits(busy, true);
+    const double mean = mean_of(found);
+    EXPECT_NEAR(mean, 600 * busy / 2, 0.05 * mean) << busy;
+    double square = 0;
+    for (const double wait : found) square += (wait - mean) * (wait - mean);
+    EXPECT_NEAR(std::sqrt(square / static_cast<double>(found.size())), mean, 0.1 * mean) << "exponential";
+  }
+  EXPECT_NEAR(mean_of(waits(0.5, false)), mean_of(waits(0.5, true)), 8) << "measured at half load";
+  EXPECT_GT(mean_of(waits(0.8, false)), 1.5 * mean_of(waits(0.8, true))) << "warps that drift apart queue";
 }
 
 TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {

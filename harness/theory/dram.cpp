@@ -3,13 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace occbench::theory {
 
 namespace {
 
 constexpr double line_bytes = fact("line_bytes");
+
+/// How much longer reads wait for writes than writes keep DRAM busy. Where blocks come and go in the order of
+/// the grid, no longer: so lone warps found it beside copies of 24 to 76 % of the bandwidth. Warps that go
+/// round a loop drift apart, and part of their wait is a queue's.
+double crowding(bool in_order, double busy_share) {
+  if (in_order) return 1;
+  const double queued = fact("queued_wait_share");
+  return 1 - queued + queued / 2 / (1 - std::min(fact("most_crowded"), busy_share));
+}
 
 }  // namespace
 
@@ -42,25 +50,24 @@ void set_dram(Machine& m, const Parameters& p, double clock_hz, double bytes_per
   m.dram_bytes = bytes_per_cycle;
   // A queue of constant service time s at half load makes a request wait s / 2 (Pollaczek and Khinchine).
   m.dram_service = 2 * std::max(0.0, p.dram_loaded_latency_s - p.dram_latency_s) * clock_hz;
-  // Half of the requests being writes that a channel drains in batches of n at regular times, a read waits s
-  // (1 + n) / 6: those that come during a batch, n s, find it gone after n s / 3 more. s grows as the
-  // bandwidth falls.
-  const double mixed_service = m.dram_service * p.dram_read_bytes_per_s / p.dram_mixed_bytes_per_s;
+  // What a read waits beyond that queue at half load, half of which are writes, it waits for these: they keep
+  // DRAM busy for a quarter of the time. The queue's service grows as the bandwidth falls.
   const double mixed_wait = std::max(0.0, p.dram_mixed_loaded_latency_s - p.dram_latency_s) * clock_hz;
-  m.write_batch = mixed_service > 0 ? std::max(1.0, 6 * mixed_wait / mixed_service - 1) : 1;
+  const double queued = m.dram_service / 2 * p.dram_read_bytes_per_s / p.dram_mixed_bytes_per_s;
+  m.write_wait = std::max(0.0, mixed_wait - queued) / (0.5 * 0.5);
   m.bulk_extra = std::max(0.0, p.bulk_copy_latency_s - p.dram_latency_s) * clock_hz;
 }
 
-Dram::Dram(const Machine& machine, Random& random) : m_(machine), random_(random) {
+Dram::Dram(const Machine& machine, Random& random, bool in_order)
+    : m_(machine), random_(random), in_order_(in_order) {
   const double dram_bytes = m_.dram_bytes > 0 ? m_.dram_bytes : 1;
   const double channels = std::max(1.0, m_.dram_service * dram_bytes / line_bytes);
   channels_.assign(static_cast<std::size_t>(std::lround(channels)), 0.0);
-  for (std::size_t i = 0; i < channels_.size(); ++i)
-    kept_.push_back(std::floor(m_.write_batch * random_.uniform()));
   line_cycles_ = line_bytes / dram_bytes * static_cast<double>(channels_.size());
 }
 
 double Dram::busy_share(double t) const { return t > 0 ? std::min(1.0, asked_ / t) : 0; }
+double Dram::write_share(double t) const { return t > 0 ? std::min(1.0, asked_to_write_ / t) : 0; }
 
 /// Gives a channel so many lines at `t`; returns when it begins with them.
 double Dram::occupy(std::uint64_t channel, double t, double lines) {
@@ -75,7 +82,9 @@ double Dram::read(std::uint64_t channel, double t, double lines) {
   const double begun = occupy(channel, t, lines);
   asked_ += lines * line_bytes / m_.dram_bytes;
   take(t, lines * line_bytes);
-  return begun;
+  // By exponential law: beside copies the wait's standard deviation is its mean, or 0.9 of it.
+  const double wait = m_.write_wait * write_share(t) * crowding(in_order_, busy_share(t));
+  return begun - wait * std::log1p(-random_.uniform());
 }
 
 double Dram::copy(double t, double bytes) {
@@ -91,18 +100,13 @@ double Dram::take(double t, double bytes) {
 
 void Dram::write(double t) {
   asked_ += line_bytes / m_.dram_bytes;
+  asked_to_write_ += line_bytes / m_.dram_bytes;
   written_.push(t + fact("write_back_window") * random_.uniform());
 }
 
-/// The lines that are due by `t`. A channel keeps writes back and drains them in batches, for turning it
-/// around costs time; the more, the less often it has nothing to read. `write_batch` is theirs at half load.
+/// The lines that are due by `t`.
 void Dram::write_back(double t) {
-  for (; !written_.empty() && written_.top() <= t; written_.pop()) {
-    const std::uint64_t channel = next_written_++ % channels_.size();
-    double& kept = kept_[channel];
-    if (++kept >= m_.write_batch * 2 * busy_share(written_.top()))
-      occupy(channel, written_.top(), std::exchange(kept, 0));
-  }
+  for (; !written_.empty() && written_.top() <= t; written_.pop()) occupy(next_written_++, written_.top(), 1);
 }
 
 }  // namespace occbench::theory

@@ -32,12 +32,15 @@ void set_dram(Machine& m, const Parameters& p, double clock_hz, double bytes_per
 /// All times in SM cycles.
 class Dram {
  public:
-  /// Holds both by reference.
-  Dram(const Machine& machine, Random& random);
+  /// Holds both by reference. `in_order`: as Traffic has it.
+  Dram(const Machine& machine, Random& random, bool in_order = false);
 
   /// Of the time up to `t`, that it was at work.
   [[nodiscard]] double busy_share(double t) const;
-  /// Reads so many lines' worth of a channel's time; returns when the channel begins.
+  /// The same of writes alone.
+  [[nodiscard]] double write_share(double t) const;
+  /// Reads so many lines' worth of a channel's time; returns when the channel
+  /// begins, for a read that may have had to wait for writes.
   double read(std::uint64_t channel, double t, double lines);
   /// A bulk copy is spread over all channels, and evenly; returns when the bandwidth has brought it.
   double copy(double t, double bytes);
@@ -59,12 +62,12 @@ class Dram {
 
   const Machine& m_;
   Random& random_;
+  bool in_order_;                 ///< no warp has gone ahead in a loop
   std::vector<double> channels_;  ///< when each is free
   double line_cycles_ = 0;        ///< of a channel, for a line
-  std::vector<double> kept_;      ///< lines that each has to write
   std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
   std::uint64_t next_written_ = 0;
-  double asked_ = 0;
+  double asked_ = 0, asked_to_write_ = 0;
   double free_ = 0, bulk_free_ = 0;  ///< when the bandwidth is, of lines and of bulk copies
 };
 

@@ -39,7 +39,7 @@ struct Machine {
   double dram_spread = 0;
   double dram_bytes = 0;    ///< this SM's share, for this mix of reads and writes
   double dram_service = 0;  ///< that one channel takes for a line of 128 bytes
-  double write_batch = 1;   ///< lines that a channel at half load writes before it turns back to reading
+  double write_wait = 0;    ///< mean of a read's, were DRAM busy with nothing but writes
   double bulk_extra = 0;    ///< latency of a bulk copy beyond a load's
   double turnover_cycles = 0;
   double start_cycles = 0;  ///< between two blocks of this SM: the GPU's distributor serves one SM at a time
@@ -51,6 +51,7 @@ struct Traffic {
   double load_l2 = 0;      ///< ... and the L2; the L1 has the rest
   double store_dram = 1;   ///< share of the stored bytes that reach DRAM; the L2 keeps the rest
   double local_l1 = 1;     ///< share of the spilled registers that the L1 holds
+  bool in_order = false;   ///< blocks come in the order of the grid, and no warp goes round its loop again
   bool uneven = false;     ///< warps begin at different turns between barriers
   int barrier_groups = 1;  ///< parts of a block that meet only each other
   double local_l2 = 1;     ///< of the spilled registers that the L1 lacks, those that the L2 holds

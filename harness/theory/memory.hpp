@@ -19,7 +19,7 @@ class Memory {
  public:
   /// Holds all three by reference.
   Memory(const Machine& machine, const Traffic& traffic, Random& random)
-      : m_(machine), t_(traffic), random_(random), dram_(machine, random) {}
+      : m_(machine), t_(traffic), random_(random), dram_(machine, random, traffic.in_order) {}
 
   /// A warp's load at one place of the loop. `row`: the same for what the block's warps read side by side;
   /// `line`: where in it this load begins.
