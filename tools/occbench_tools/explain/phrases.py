@@ -84,11 +84,12 @@ def span_of(column: str, low: object, high: object) -> str:
     )
 
 
-def name_of(line: Line) -> str:
-    """'`load`, maxnreg, blocks of 512'"""
+def name_of(line: Line, told: Line | None = None) -> str:
+    """'`load`, maxnreg, blocks of 512'; less what it shares with a line of the same curve that was told."""
+    known = told.parts.items() if told is not None and told.curve == line.curve else ()
     parts = ", ".join(
         at(column, value) for column, value in line.parts.items()
-        if column != "form" and (column, value) != ("register_route", "free")
+        if column != "form" and (column, value) != ("register_route", "free") and (column, value) not in known
     )  # fmt: skip
     return f"`{line.curve}`" + f" ({parts})" * bool(parts)
 
