@@ -52,7 +52,8 @@ def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
     rows = over_warps("even", 8, block_size=128, lanes_apart=0)
     rows += over_warps("even", 8, 3e12, block_size=256, lanes_apart=0)
     rows += over_warps("even", 8, 2e12, block_size=128, lanes_apart=31)
-    assert said(rows)[0].endswith("`even` (blocks of 128, 0 lanes apart); `even` (31 lanes apart) comes to 50 %.")
+    words = "with `even` (blocks of 128, 0 lanes apart); `even` (31 lanes apart) comes to 50 %."
+    assert said(rows)[0].endswith(words)
 
 
 def test_what_suffices_and_the_best() -> None:
