@@ -140,6 +140,9 @@ TEST(AttachVerdict, OneSentenceForTheProgram) {
   const std::string said = sentence(all, verdicts);
   EXPECT_NE(said.find("hold 50 % of GPU time"), std::string::npos) << said;
   EXPECT_NE(said.find("about 12.5 %"), std::string::npos) << said;
+  verdicts[0].gain = {.value = 0.001, .low = -0.003, .high = 0.005};  // of half of the program
+  EXPECT_NE(sentence(all, verdicts).find("would gain 0.2 % at most."), std::string::npos)
+      << sentence(all, verdicts);
 }
 
 TEST(AttachSchedule, EachArmOncePerBlock) {

@@ -257,25 +257,25 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     below = std::hypot(below, share * (one.value - one.low));
     above = std::hypot(above, share * (one.high - one.value));
   }
+  if (changed == 0) return "No kernel is known well enough to judge.";
   char text[300];
-  if (changed == 0)
-    std::snprintf(text, sizeof text, "No kernel is known well enough to judge.");
-  else if (held == 0)
+  if (held == 0) {
     std::snprintf(text, sizeof text,
                   "No kernel needs more occupancy, of those judged, which hold %.0f %% of GPU time.",
                   100 * changed);
-  else if (gain == 0)
-    std::snprintf(
-        text, sizeof text,
-        "Kernels that need occupancy hold %.0f %% of GPU time, and none has a next step. Judged: kernels "
-        "with %.0f %% of GPU time.",
-        100 * held, 100 * changed);
-  else
-    std::snprintf(
-        text, sizeof text,
-        "Kernels that need occupancy hold %.0f %% of GPU time; the next step in each would gain about "
-        "%.1f %% (%.1f to %.1f). Judged: kernels with %.0f %% of GPU time.",
-        100 * held, 100 * gain, tenths(100 * (gain - below)), 100 * (gain + above), 100 * changed);
+    return text;
+  }
+  char what[80] = ", and none has a next step";
+  if (gain != 0 && gain + above < worth_saying)
+    std::snprintf(what, sizeof what, "; the next step in each would gain %.1f %% at most",
+                  std::max(0.1, 100 * (gain + above)));
+  else if (gain != 0)
+    std::snprintf(what, sizeof what, "; the next step in each would gain about %.1f %% (%.1f to %.1f)",
+                  100 * gain, tenths(100 * (gain - below)), 100 * (gain + above));
+  std::snprintf(
+      text, sizeof text,
+      "Kernels that need occupancy hold %.0f %% of GPU time%s. Judged: kernels with %.0f %% of GPU time.",
+      100 * held, what, 100 * changed);
   return text;
 }
 

@@ -12,9 +12,10 @@
 namespace occbench::attach {
 
 // Where one verdict ends and the next begins, as parts of the time.
-constexpr double worth_it = 0.03;   // from here on a step is worth its work
-constexpr double no_change = 0.01;  // below it a kernel is said not to care
-constexpr double many_waves = 10;   // from here on the last wave does not matter
+constexpr double worth_it = 0.03;       // from here on a step is worth its work
+constexpr double no_change = 0.01;      // below it a kernel is said not to care
+constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
+constexpr double many_waves = 10;       // from here on the last wave does not matter
 
 enum class Finding {
   left_alone,

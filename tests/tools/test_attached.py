@@ -60,6 +60,13 @@ def test_what_apply_leaves_alone_is_not_promised(program: Path, capsys: Said) ->
     assert "less time with 25 %" in said and "--apply" not in said
 
 
+def test_a_gain_that_must_be_small_is_only_bounded(program: Path) -> None:
+    table = pd.read_csv(program / "kernels.csv")
+    table.loc[table["verdict"] == "needs occupancy", ["gain", "gain_low", "gain_high"]] = 0.001, -0.003, 0.005
+    said = words.sentence(table)
+    assert "49 % of GPU time; the next step in each would gain 0.2 % at most. Judged" in said
+
+
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))

@@ -8,8 +8,9 @@ import pandas as pd
 NEEDS, LITTLE, SATURATED = "needs occupancy", "helps little", "saturated"
 LOWER, L1, WAVES, UNKNOWN, ALONE = "faster lower", "needs L1", "waves", "unknown", "left alone"
 JUDGED = (NEEDS, LITTLE, SATURATED, LOWER, L1, WAVES)
-# As harness/attach/verdict.hpp has them: what is worth its work, and what is no change; parts of the time.
-WORTH_IT, NO_CHANGE = 0.03, 0.01
+# As harness/attach/verdict.hpp has them, parts of the time: what is worth its work, what is no change, and
+# the gain of a whole program that is more than a bound.
+WORTH_IT, NO_CHANGE, WORTH_SAYING = 0.03, 0.01, 0.005
 ROOM = 44  # signs of a kernel's name in a table
 
 
@@ -129,14 +130,16 @@ def sentence(kernels: pd.DataFrame) -> str:
     # What the law misses by is each kernel's own.
     below, above = ((((end - value) ** 2).sum()) ** 0.5 for end in (low, high))
     value = value.sum()
-    what = (
-        f"the next step in each would gain about {percent(value)} "
-        f"({round(100 * (value - below), 1) + 0.0:.1f} to {100 * (value + above):.1f})"  # never '-0.0'
-        if value
-        else "and none has a next step"
-    )
+    if value == 0:
+        what = ", and none has a next step"
+    elif value + above < WORTH_SAYING:
+        what = f"; the next step in each would gain {percent(max(0.001, value + above))} at most"
+    else:
+        least = round(100 * (value - below), 1) + 0.0  # never '-0.0'
+        interval = f"{least:.1f} to {100 * (value + above):.1f}"
+        what = f"; the next step in each would gain about {percent(value)} ({interval})"
     return (
-        f"Kernels that need occupancy hold {percent(held, 0)} of GPU time{';' if value else ','} {what}. "
+        f"Kernels that need occupancy hold {percent(held, 0)} of GPU time{what}. "
         f"Judged: kernels with {percent(judged, 0)} of GPU time."
     )
 
