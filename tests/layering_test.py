@@ -341,7 +341,7 @@ class Layering(unittest.TestCase):
         rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
                  for name in ("words", "folder", "changes")}  # fmt: skip
         for room, names in {
-            "words": ("worth_it", "no_change"),
+            "words": ("worth_it", "no_change", "worth_saying"),
             "folder": ("least",),
             "changes": ("most_spread", "most_elsewhere"),
         }.items():

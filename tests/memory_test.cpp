@@ -84,7 +84,7 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
   EXPECT_NEAR(pace(load, lone, {.layout = {.lines = 2}}) / pace(load, lone), 1, 0.05);
 }
 
-TEST(Simulate, WritesLeaveNoChannelIdleThatHasReads) {
+TEST(Simulate, WaitingForWritesTakesNoBandwidth) {
   Machine m = quiet_machine();
   m.write_wait = 600;
   const Program copy =
@@ -104,7 +104,8 @@ std::vector<double> waits(double busy, bool in_order) {
   const double apart = 2 * 128 / m.dram_bytes / busy;
   for (int i = 1; i <= 20000; ++i) {
     dram.write(i * apart);
-    found.push_back(dram.read(random(), i * apart, 1) - i * apart);
+    dram.read(random(), i * apart, 1);
+    found.push_back(dram.wait_for_writes(i * apart));
   }
   return found;
 }
@@ -123,6 +124,38 @@ TEST(Dram, ReadsWaitForWritesAsLongAsTheseKeepItBusyAndByChance) {
   }
   EXPECT_NEAR(mean_of(waits(0.5, false)), mean_of(waits(0.5, true)), 8) << "measured at half load";
   EXPECT_GT(mean_of(waits(0.8, false)), 1.5 * mean_of(waits(0.8, true))) << "warps that drift apart queue";
+  EXPECT_NEAR(mean_of(waits(0.2, false)), mean_of(waits(0.2, true)), 4) << "not where there is room";
+  EXPECT_NEAR(mean_of(waits(3, false)), mean_of(waits(1, false)), 40) << "it is no busier than busy";
+}
+
+TEST(Dram, WaitsAtHalfLoadAsLongAsWasMeasured) {
+  Parameters p;
+  p.dram_read_bytes_per_s = 4.4e12;
+  p.dram_mixed_bytes_per_s = 4.0e12;
+  p.dram_latency_s = 340e-9;
+  p.dram_loaded_latency_s = 360e-9;
+  p.dram_mixed_loaded_latency_s = 450e-9;
+  Machine m;
+  set_dram(m, p, 2e9, 16);
+  EXPECT_NEAR(m.dram_service / 2, 40, 1e-9) << "of reads alone: the queue's";
+  EXPECT_NEAR(m.dram_service / 2 * 1.1 + m.write_wait * 0.25, 220, 1e-9) << "beside as many writes";
+  p.dram_mixed_loaded_latency_s = 350e-9;
+  set_dram(m, p, 2e9, 16);
+  EXPECT_EQ(m.write_wait, 0) << "never less than no wait";
+}
+
+TEST(Dram, NothingIsWaitedForBeforeAnythingIsAsked) {
+  Machine m = quiet_machine();
+  m.write_wait = 600;
+  Random random;
+  Dram dram(m, random);
+  EXPECT_EQ(dram.write_share(0), 0);
+  EXPECT_EQ(dram.wait_for_writes(0), 0);
+  for (int i = 0; i < 100; ++i) {
+    dram.write(0);
+    dram.read(random(), 0, 1);
+  }
+  EXPECT_NEAR(dram.write_share(1), 0.5, 1e-9) << "asked for at once, writes are half";
 }
 
 TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {

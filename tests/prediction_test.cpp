@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/theory/demand.hpp"
 #include "harness/theory/lines.hpp"
 #include "harness/theory/model.hpp"
 #include "tests/quiet_machine.hpp"
@@ -34,6 +35,23 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
       };
   EXPECT_NEAR(cycles(168), cycles(1000), 5) << "half of the 80 come between a store and its reload";
   EXPECT_GT(cycles(130), cycles(1000) + 150) << "all spilled lines would fit, but not beside these";
+}
+
+TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
+  Program copy =
+      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n").at({"f", "v"});
+  const auto in_order = [&](std::int64_t passes) {
+    const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .passes = passes};
+    return demand_of(copy, {.dram_bytes = 8}, shape, {.sm_count = 100, .l2_bytes = 1 << 26},
+                     quiet_parameters())
+        .traffic.in_order;
+  };
+  EXPECT_TRUE(in_order(1));
+  EXPECT_FALSE(in_order(2));
+  copy.passes = 0.98;  // whatif scales them to another grid
+  EXPECT_TRUE(in_order(1));
+  copy.passes = 4;
+  EXPECT_TRUE(in_order(4));
 }
 
 TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {

@@ -257,7 +257,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     below = std::hypot(below, share * (one.value - one.low));
     above = std::hypot(above, share * (one.high - one.value));
   }
-  if (changed == 0) return "No kernel is known well enough to judge.";
+  if (changed == 0) return std::string("No kernel is known well enough to judge.");
   char text[300];
   if (held == 0) {
     std::snprintf(text, sizeof text,
@@ -267,8 +267,8 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   }
   char what[80] = ", and none has a next step";
   if (gain != 0 && gain + above < worth_saying)
-    std::snprintf(what, sizeof what, "; the next step in each would gain %.1f %% at most",
-                  std::max(0.1, 100 * (gain + above)));
+    std::snprintf(what, sizeof what, "; their next steps would gain less than %.1f %%",
+                  std::floor(1000 * (gain + above) + 1) / 10);
   else if (gain != 0)
     std::snprintf(what, sizeof what, "; the next step in each would gain about %.1f %% (%.1f to %.1f)",
                   100 * gain, tenths(100 * (gain - below)), 100 * (gain + above));

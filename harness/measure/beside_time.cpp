@@ -85,8 +85,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
   constexpr double queued_s = 40e-3;  // work in the queue: the device never waits while the counter is read
   constexpr double poll_s = 1e-3;     // the counter moves less often
   const nvml::EnergyCounter counter(device_.uuid);
-  std::optional<double> last_j = counter.joules();
-  if (!last_j) return {};
+  if (!counter.joules()) return {};
   const Case& c = course.result.planned;
   make_ready(c.launch, course.timed);
   const auto ahead =
@@ -101,12 +100,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
       ends[launched % ahead].record(stream_);
     }
   };
-  /// The counter right after one of its steps, when that was, and how many launches had ended.
-  struct Reading {
-    double energy_j, at_s;
-    std::uint64_t ended;
-  };
-  std::optional<Reading> first;
+  EnergySteps steps(warm_up_s, window_s);
   std::optional<Energy> energy;
   const auto begin = std::chrono::steady_clock::now();
   for (double now = 0; now < 3 * (warm_up_s + window_s) && !energy && !stop;) {
@@ -115,16 +109,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
     const std::optional<double> energy_j = counter.joules();
     refill();
     now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (now < warm_up_s || !energy_j || energy_j == last_j) continue;
-    last_j = energy_j;
-    const Reading reading{*energy_j, now, ended};
-    if (!first) {
-      first = reading;
-    } else if (now - first->at_s >= window_s) {
-      const double joules = reading.energy_j - first->energy_j;
-      energy =
-          Energy{joules / (now - first->at_s), joules / static_cast<double>(reading.ended - first->ended)};
-    }
+    if (energy_j) energy = steps.take(*energy_j, now, ended);
   }
   stream_.synchronize();
   return energy;  // nothing when the counter stood still

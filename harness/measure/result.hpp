@@ -7,18 +7,13 @@
 #include <string>
 
 #include "harness/measure/counters.hpp"
+#include "harness/measure/energy.hpp"
 #include "harness/measure/plan.hpp"
 #include "harness/measure/residency.hpp"
 #include "harness/statistics/speeds.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace occbench {
-
-/// What a launch costs when it is one of many back to back.
-struct Energy {
-  double power_w = 0;       ///< mean draw of the whole board
-  double per_launch_j = 0;  ///< that over the launches of a second
-};
 
 /// A case that has been measured or modelled, or that says why not.
 struct CaseResult {

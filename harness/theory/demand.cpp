@@ -105,7 +105,7 @@ Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& sh
   d.traffic.local_l2 = in_l2;
   d.traffic.barrier_groups = flow.barrier_groups;
   d.traffic.uneven = facts.uneven;
-  d.traffic.in_order = static_cast<double>(shape.passes) <= program.passes;
+  d.traffic.in_order = std::lround(static_cast<double>(shape.passes) / program.passes) <= 1;
   d.traffic.layout = flow.layout;
   if (const int copies = program.count(Pipe::bulk_load); copies > 0 && facts.dram_bytes > 0) {
     d.traffic.bulk_bytes = facts.dram_bytes * warp_lanes * program.passes / copies;

@@ -10,13 +10,13 @@ namespace {
 
 constexpr double line_bytes = fact("line_bytes");
 
-/// How much longer reads wait for writes than writes keep DRAM busy. Where blocks come and go in the order of
-/// the grid, no longer: so lone warps found it beside copies of 24 to 76 % of the bandwidth. Warps that go
-/// round a loop drift apart, and part of their wait is a queue's.
+/// Factor on the mean wait for writes. It is 1 where blocks come and go in the order of the grid: lone warps,
+/// beside copies of a quarter to three quarters of the bandwidth, waited in proportion to what writes keep
+/// busy. Warps that go round a loop drift apart: from half of the bandwidth on their wait grows as a queue's.
 double crowding(bool in_order, double busy_share) {
   if (in_order) return 1;
   const double queued = fact("queued_wait_share");
-  return 1 - queued + queued / 2 / (1 - std::min(fact("most_crowded"), busy_share));
+  return std::max(1.0, 1 - queued + queued / 2 / (1 - std::min(fact("most_crowded"), busy_share)));
 }
 
 }  // namespace
@@ -67,7 +67,10 @@ Dram::Dram(const Machine& machine, Random& random, bool in_order)
 }
 
 double Dram::busy_share(double t) const { return t > 0 ? std::min(1.0, asked_ / t) : 0; }
-double Dram::write_share(double t) const { return t > 0 ? std::min(1.0, asked_to_write_ / t) : 0; }
+double Dram::write_share(double t) const {
+  const double time = std::max(t, asked_);  // they may have been asked for faster than they are served
+  return time > 0 ? asked_to_write_ / time : 0;
+}
 
 /// Gives a channel so many lines at `t`; returns when it begins with them.
 double Dram::occupy(std::uint64_t channel, double t, double lines) {
@@ -82,9 +85,13 @@ double Dram::read(std::uint64_t channel, double t, double lines) {
   const double begun = occupy(channel, t, lines);
   asked_ += lines * line_bytes / m_.dram_bytes;
   take(t, lines * line_bytes);
-  // By exponential law: beside copies the wait's standard deviation is its mean, or 0.9 of it.
-  const double wait = m_.write_wait * write_share(t) * crowding(in_order_, busy_share(t));
-  return begun - wait * std::log1p(-random_.uniform());
+  return begun;
+}
+
+/// By exponential law: beside copies the wait's standard deviation is 0.85 to 0.93 of its mean.
+double Dram::wait_for_writes(double t) {
+  const double mean = m_.write_wait * write_share(t) * crowding(in_order_, busy_share(t));
+  return -mean * std::log1p(-random_.uniform());
 }
 
 double Dram::copy(double t, double bytes) {

@@ -39,9 +39,10 @@ class Dram {
   [[nodiscard]] double busy_share(double t) const;
   /// The same of writes alone.
   [[nodiscard]] double write_share(double t) const;
-  /// Reads so many lines' worth of a channel's time; returns when the channel
-  /// begins, for a read that may have had to wait for writes.
+  /// Reads so many lines' worth of a channel's time; returns when the channel begins.
   double read(std::uint64_t channel, double t, double lines);
+  /// What a line that is read at `t` waits for writes besides, by chance.
+  double wait_for_writes(double t);
   /// A bulk copy is spread over all channels, and evenly; returns when the bandwidth has brought it.
   double copy(double t, double bytes);
   /// When the bandwidth has taken bytes that are stored at `t`, after all that was asked for before.

@@ -199,7 +199,7 @@ inline constexpr Fact facts[] = {
      "six stacks of HBM3 with 32 pseudo-channels of 16 banks each (JESD238)"},
     {"queued_wait_share", 0.5, "", h200,
      "of what reads wait for writes, that a queue makes longer, where warps go round a loop",
-     "best of 0, 0.5 and 1 over the suite's copies on an H200 and an H100 (docs/history.md)"},
+     "best of 0, 0.5 and 1 over the suite's cases on an H200 and an H100 (docs/history.md)"},
     {"most_crowded", 0.85, "", h200,
      "of DRAM's time, at which that queue is as long as it gets",
      "better than 0.95 over the same (docs/history.md)"},

@@ -39,7 +39,7 @@ struct Machine {
   double dram_spread = 0;
   double dram_bytes = 0;    ///< this SM's share, for this mix of reads and writes
   double dram_service = 0;  ///< that one channel takes for a line of 128 bytes
-  double write_wait = 0;    ///< mean of a read's, were DRAM busy with nothing but writes
+  double write_wait = 0;    ///< mean cycles that a read would wait if writes kept DRAM busy all the time
   double bulk_extra = 0;    ///< latency of a bulk copy beyond a load's
   double turnover_cycles = 0;
   double start_cycles = 0;  ///< between two blocks of this SM: the GPU's distributor serves one SM at a time

@@ -41,7 +41,7 @@ double Memory::load(const Load& load, double t) {
     const double at_l2 = std::max(port_, l2_);
     if (draw < load.dram_share) {
       const double begun = dram_.read(channel, at_l2, dram_part);
-      last = std::max(last, (queued ? at_l2 : begun) + dram - m_.l1_latency);
+      last = std::max(last, (queued ? at_l2 : begun) + dram_.wait_for_writes(at_l2) + dram - m_.l1_latency);
       queued = true;
     } else
       last = std::max(last, at_l2 + (late ? dram : m_.l2_latency) - m_.l1_latency);

@@ -64,7 +64,7 @@ def test_a_gain_that_must_be_small_is_only_bounded(program: Path) -> None:
     table = pd.read_csv(program / "kernels.csv")
     table.loc[table["verdict"] == "needs occupancy", ["gain", "gain_low", "gain_high"]] = 0.001, -0.003, 0.005
     said = words.sentence(table)
-    assert "49 % of GPU time; the next step in each would gain 0.2 % at most. Judged" in said
+    assert "49 % of GPU time; their next steps would gain less than 0.3 %. Judged" in said
 
 
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import floor
+
 import pandas as pd
 
 NEEDS, LITTLE, SATURATED = "needs occupancy", "helps little", "saturated"
@@ -133,7 +135,7 @@ def sentence(kernels: pd.DataFrame) -> str:
     if value == 0:
         what = ", and none has a next step"
     elif value + above < WORTH_SAYING:
-        what = f"; the next step in each would gain {percent(max(0.001, value + above))} at most"
+        what = f"; their next steps would gain less than {percent(floor(1000 * (value + above) + 1) / 1000)}"
     else:
         least = round(100 * (value - below), 1) + 0.0  # never '-0.0'
         interval = f"{least:.1f} to {100 * (value + above):.1f}"

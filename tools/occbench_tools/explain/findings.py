@@ -127,7 +127,8 @@ def suffices(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
         words = f"{100 * NEAR:.0f} % of {speed(best(peak.rows))} takes {at(dial, few)} with {name_of(first)}"
         more = f", {amount(dial, most)} with {name_of(last)}" if most > few else ""
         low = min((line for _, line in need[len(enough) :]), key=top, default=None)
-        short = f"; {name_of(low, first)} comes to {100 * top(low) / top(peak):.0f} %" if low else ""
+        told = None if more else first  # the last line named
+        short = f"; {name_of(low, told)} comes to {100 * top(low) / top(peak):.0f} %" if low else ""
         yield within(words, more, short)
 
 

@@ -86,11 +86,13 @@ def span_of(column: str, low: object, high: object) -> str:
 
 def name_of(line: Line, told: Line | None = None) -> str:
     """'`load`, maxnreg, blocks of 512'; less what it shares with a line of the same curve that was told."""
-    known = told.parts.items() if told is not None and told.curve == line.curve else ()
-    parts = ", ".join(
-        at(column, value) for column, value in line.parts.items()
-        if column != "form" and (column, value) != ("register_route", "free") and (column, value) not in known
-    )  # fmt: skip
+    shown = [
+        (column, value) for column, value in line.parts.items()
+        if column != "form" and (column, value) != ("register_route", "free")
+    ]  # fmt: skip
+    if told is not None and told.curve == line.curve:
+        shown = [part for part in shown if part not in told.parts.items()] or shown
+    parts = ", ".join(at(column, value) for column, value in shown)
     return f"`{line.curve}`" + f" ({parts})" * bool(parts)
 
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch's energy from the board's counter, which moves in steps some ten times a second.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace occbench {
+
+/// What a launch costs when it is one of many back to back.
+struct Energy {
+  double power_w = 0;       ///< mean draw of the whole board
+  double per_launch_j = 0;  ///< that over the launches of a second
+};
+
+/// From right behind one of the counter's steps to right behind another: in between it counted all that was
+/// drawn, and nothing from before.
+class EnergySteps {
+ public:
+  /// The first step that counts comes after `warm_up_s`, the last at least `window_s` later.
+  EnergySteps(double warm_up_s, double window_s) : warm_up_s_(warm_up_s), window_s_(window_s) {}
+
+  /// The counter (J) as it was read at `now_s`, when so many launches had ended. Returns what it comes to,
+  /// once it does.
+  std::optional<Energy> take(double energy_j, double now_s, std::uint64_t ended) {
+    const bool stepped = last_j_ && energy_j != *last_j_;
+    last_j_ = energy_j;
+    if (!stepped || now_s < warm_up_s_) return {};
+    const Reading reading{energy_j, now_s, ended};
+    if (!first_) first_ = reading;
+    const double window_s = now_s - first_->at_s;
+    if (window_s < window_s_ || ended == first_->ended) return {};
+    const double joules = energy_j - first_->energy_j;
+    return Energy{joules / window_s, joules / static_cast<double>(ended - first_->ended)};
+  }
+
+ private:
+  struct Reading {
+    double energy_j, at_s;
+    std::uint64_t ended;
+  };
+  double warm_up_s_, window_s_;
+  std::optional<double> last_j_;
+  std::optional<Reading> first_;
+};
+
+}  // namespace occbench

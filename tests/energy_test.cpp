@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch's energy from a counter that moves in steps.
+#include "harness/measure/energy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace occbench {
+namespace {
+
+/// Of a board that draws 100 W until `load_s` and 500 W from then on; launches take 1 ms. Its counter moves
+/// each 0.1 s, first at `phase_s`, and is read each millisecond.
+std::optional<Energy> found(double phase_s, double load_s = 0) {
+  EnergySteps steps(0.15, 0.5);
+  for (int ms = 0; ms < 2000; ++ms) {
+    const double now = ms * 1e-3;
+    const double counted_until = phase_s + 0.1 * std::floor((now - phase_s) / 0.1 + 1e-9);
+    const double drawn = 100 * counted_until + 400 * std::max(0.0, counted_until - load_s);
+    if (const auto energy = steps.take(drawn, now, static_cast<std::uint64_t>(ms))) return energy;
+  }
+  return {};
+}
+
+TEST(EnergySteps, CountWhatWasDrawnInTheirTimeWhereverTheyFall) {
+  for (int i = 0; i < 20; ++i) {
+    const auto energy = found(0.005 * i);
+    ASSERT_TRUE(energy);
+    EXPECT_NEAR(energy->power_w, 500, 1) << "phase " << 5 * i << " ms";
+    EXPECT_NEAR(energy->per_launch_j, 0.5, 0.001);
+  }
+}
+
+TEST(EnergySteps, LeaveOutWhatWasDrawnBeforeTheBoardWasWarm) {
+  EXPECT_NEAR(found(0.07, 0.04)->power_w, 500, 1);
+}
+
+TEST(EnergySteps, SayNothingOfACounterThatStandsStill) {
+  EnergySteps steps(0.15, 0.5);
+  for (int ms = 0; ms < 2000; ++ms) EXPECT_FALSE(steps.take(1234, ms * 1e-3, static_cast<std::uint64_t>(ms)));
+}
+
+}  // namespace
+}  // namespace occbench
