@@ -67,6 +67,17 @@ def test_a_gain_that_must_be_small_is_only_bounded(program: Path) -> None:
     assert "49 % of GPU time; their next steps would gain less than 0.3 %. Judged" in said
 
 
+def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, capsys: Said) -> None:
+    table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
+    table.loc[table["verdict"] == "needs occupancy", "gain_low"] = "-0.01"
+    table.to_csv(program / "kernels.csv", index=False)
+    assert explain.main([str(program), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "work on first" not in found
+    words_of_it = "The next step may bring nothing: 1 kernel, 48.6 % of GPU time"
+    assert found["not worth it"][0].startswith(words_of_it)
+
+
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))

@@ -50,6 +50,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
     stepless = needing[needing["gain"].isna()]
     needing = needing.assign(saves=needing["gpu_time_share"] * needing["gain"]).dropna(subset="saves")
     needing = needing.sort_values("saves", ascending=False, kind="stable")
+    unsure = needing["gain_low"] <= 0
     said = {
         "the whole program": [
             whole(folder),
@@ -61,7 +62,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
         "work on first": [
             f"{named(row)}: {row['next_step']} would save about {percent(row['gain'])} of its time "
             f"({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f}), {percent(row['saves'])} of all."
-            for _, row in needing.iterrows()
+            for _, row in needing[~unsure].iterrows()
         ],
         "in CUDA graphs": graphs,
         "faster with fewer warps": [lower(row, folder) for _, row in rows.get(LOWER, none).iterrows()],
@@ -71,6 +72,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
         ],
         "not worth it": [
             *group("Nothing adds a block", stepless),
+            *group("The next step may bring nothing", needing[unsure]),
             *group(f"The next step gains under {percent(WORTH_IT, 0)}", rows.get(LITTLE, none)),
             *group(f"A step down costs under {percent(NO_CHANGE, 0)}", rows.get(SATURATED, none)),
             *group("Whole waves of blocks explain the steps, not occupancy", rows.get(WAVES, none)),
