@@ -78,6 +78,19 @@ def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, cap
     assert found["not worth it"][0].startswith(words_of_it)
 
 
+def test_compare_names_the_folder_that_is_at_fault(program: Path, tmp_path: Path, capsys: Said) -> None:
+    bad = write(tmp_path / "bad")
+    table = pd.read_csv(bad / "kernels.csv", dtype=str, keep_default_na=False)
+    table.loc[2, "time_mean_s"] = "abc"
+    table.to_csv(bad / "kernels.csv", index=False)
+    for folders in ([program, bad], [bad, program]):
+        assert compare.main([str(path) for path in folders]) == 4
+        assert capsys.readouterr().err.startswith(f"occbench compare: {bad}: kernels.csv:4: time_mean_s")
+    (bad / "env.json").unlink()
+    assert compare.main([str(program), str(bad)]) == 4
+    assert capsys.readouterr().err == f"occbench compare: {bad}/env.json: No such file or directory\n"
+
+
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))

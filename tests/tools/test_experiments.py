@@ -234,3 +234,12 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     env: dict[str, Any] = dict(gpu=dict(power_limit_w=700.0))
     assert not energy.waited(limited, env).any()
     assert f"{chains}, 52.7 TFLOP/s back to back at 690 W" in said(limited, "energy", env)
+
+
+def test_energy_beyond_the_boards_limit_is_not_believed(run: Path) -> None:
+    rows = rows_of(run, "energy")
+    rows.loc[rows.index[:2], "power_w"] = 925.0
+    assert said(rows, "energy", dict(gpu=dict(power_limit_w=700.0))) == (
+        "In 2 of 10 cases the counter says more than the board's limit of 700 W: no energy of this run is to "
+        "be trusted."
+    )

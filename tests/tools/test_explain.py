@@ -229,6 +229,18 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
         assert curves.TOO_FEW not in explain.headline(name, rows_of(run, name)[:1], made_up.ENV)
 
 
+def test_a_row_that_is_cut_off_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(run, tmp_path / "cut")
+    cases = tmp_path / "cut/cases.csv"
+    cases.write_bytes(cases.read_bytes()[:-30])
+    assert explain.main([str(tmp_path / "cut")]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("What ")
+    assert told.err == (
+        f"occbench explain: {cases}: the last row is cut off (no line feed at its end) and left out\n"
+    )
+
+
 def test_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "old", [made_up.cases()[0] | dict(schema_version=1)])
     assert explain.main([str(folder)]) == 4

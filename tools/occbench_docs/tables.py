@@ -54,7 +54,7 @@ def of_frozen() -> str:
 
     _, *frozen = rows_of("frozen.csv")
     return table(
-        ["frozen at", "kernels", "mean", "90 % within", "worst", "today: mean", "worst"],
+        ["frozen at", "kernels", "mean", "90 % within", "worst", "committed run: mean", "worst"],
         [[f"`{commit}`", family, *errors, *now(family)] for commit, family, *errors in frozen],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 import pandas as pd
 
@@ -19,6 +20,7 @@ from occbench_tools.compare.environment import DIFFERENT, SAME_DEVICE, device_re
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.escape import as_json as json_text
 from occbench_tools.escape import csv
+from occbench_tools.lines import reason
 from occbench_tools.screen import LINES, aligned, columns, elided, painted, wrapped
 
 WORDS = {SLOWER: "slower", FASTER: "faster", AMBIGUOUS: "unsure", SAME: "same"}
@@ -35,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if asked := next((name for name in OF_A_RUN if getattr(options, name)), None):
         raise Refused(2, f"--{asked.replace('_', '-')} is not for folders of `occbench attach`")
     threshold = None if options.threshold is None else options.threshold / 100
-    old, new = (read_attached(path, launches=True) for path in (options.base, options.candidates[0]))
+    old, new = (read(path) for path in (options.base, options.candidates[0]))
     changes = compare(old, new, threshold)
     if options.format == "csv":
         text = csv(changes.kernels)
@@ -51,6 +53,14 @@ def run(options: argparse.Namespace) -> int:
             text = dict(markdown=show.markdown, html=show.page)[options.format](parts)
     print(text, end="")
     return int(SLOWER in changes.verdicts)
+
+
+def read(path: Path) -> Attached:
+    """The folder. Raises Refused with its name, where it cannot be read."""
+    try:
+        return read_attached(path, launches=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Refused(4, reason(path, error)) from error
 
 
 def headline(changes: Changes) -> list[str]:

@@ -107,6 +107,8 @@ def programs(options: argparse.Namespace) -> int:
     """Of folders of `occbench attach`. Raises Refused, OSError, ValueError, LookupError."""
     folders = [options.base, *options.candidates]
     if other := next((path for path in folders if not is_attached(path)), None):
+        if not (other / "env.json").is_file():
+            raise Refused(4, f"{other / 'env.json'}: No such file or directory")
         attached = next(path for path in folders if is_attached(path))
         raise Refused(2, f"{attached} is of `occbench attach`, and {other} is not; compare two of a kind")
     from occbench_tools.attached import compare as attached_compare  # which takes from this package

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_OF_LIMIT = 1.05  # that a board draws in the mean of half a second
+
+
 def busy(rows: pd.DataFrame) -> pd.Series:
     """Experiment energy: a single launch's time over that from launch to launch while energy was counted."""
     return rows["time_median_s"] * rows["power_w"] / rows["energy_per_launch_j"]
@@ -49,6 +52,13 @@ def sentences(rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
             f"in {idle.sum()} of {len(rows)} cases the device worked only {low:.0f} to {high:.0f} % of the "
             "time: their joules are mostly those of idling"
         )
+    limit = env["gpu"].get("power_limit_w") or np.inf
+    if above := int((rows["power_w"] > MOST_OF_LIMIT * limit).sum()):
+        yield (
+            f"in {above} of {len(rows)} cases the counter says more than the board's limit of {limit:.0f} W: "
+            "no energy of this run is to be trusted"
+        )
+        return
     frugal_ones, rates = [], []
     for _, line in rows[~idle].groupby(["family", "variant"]):
         fast, frugal = best(line), best(line, "per_joule")

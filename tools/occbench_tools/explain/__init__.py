@@ -27,6 +27,7 @@ from occbench_tools.escape import as_json, file_name, link, markdown, printable,
 from occbench_tools.explain.achieved import achieved
 from occbench_tools.explain.findings import findings
 from occbench_tools.explain.phrases import ABSENT
+from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, reason
 
 WIDTH = 80
@@ -202,4 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
         complain("occbench explain", reason(folder, error))
         return 4
     print(text, end="")
-    return 0
+    notes = read_whole(folder, samples=False, strict=False).warnings
+    for note in notes:
+        complain("occbench explain", note)
+    return 1 if notes else 0
