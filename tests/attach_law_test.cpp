@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The law by which `occbench attach` looks upwards, held against curves that the suite measured on real GPUs
-// (results/): the highest residency of each is hidden, and foretold from the two below it.
+// (results/): the highest residency of each is hidden, and foretold from those below it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/attach/verdict.hpp"
 #include "harness/io/csv.hpp"
@@ -49,19 +50,31 @@ std::map<std::string, Curve> curves(const std::filesystem::path& cases) {
   return found;
 }
 
-/// The resident blocks that are nearest to three quarters of `natural`, as attach's first level.
-int level_below(const Curve& curve, int natural) {
-  const int wanted = std::clamp(static_cast<int>(std::lround(0.75 * natural)), 1, natural - 1);
-  int nearest = 0;
-  for (const auto& [blocks, point] : curve)
-    if (blocks < natural && 2 * blocks >= natural - 1 &&
-        std::abs(blocks - wanted) < std::abs(nearest - wanted))
-      nearest = blocks;
-  return nearest;
+/// The levels nearest to attach's own: three quarters, half and a quarter of `natural`. Empty where the
+/// curve has none for the first.
+std::vector<Slowdown> levels_below(const Curve& curve, int natural) {
+  const Point& now = curve.at(natural);
+  std::vector<Slowdown> levels;
+  int last = natural;
+  for (const double share : {0.75, 0.5, 0.25}) {
+    const int wanted = std::clamp(static_cast<int>(std::lround(share * natural)), 1, natural - 1);
+    int nearest = 0;
+    for (const auto& [blocks, point] : curve)
+      if (blocks < last && std::abs(blocks - wanted) < std::abs(nearest - wanted)) nearest = blocks;
+    if (levels.empty() && 2 * nearest < natural - 1) return {};
+    if (nearest == 0) continue;
+    last = nearest;
+    const Point& low = curve.at(nearest);
+    const double ratio = low.time / now.time, error = std::hypot(low.error, now.error);
+    levels.push_back(
+        {.warps = static_cast<double>(nearest) / natural,
+         .change = {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1}});
+  }
+  return levels;
 }
 
 TEST(AttachLaw, HoldsForTheSuitesKernelsWithTheirHighestLevelHidden) {
-  int folders = 0, all_gaining = 0, all_seen = 0;
+  int folders = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(OCCBENCH_RESULTS)) {
     if (entry.path().filename() != "cases.csv") continue;
     ++folders;
@@ -71,14 +84,10 @@ TEST(AttachLaw, HoldsForTheSuitesKernelsWithTheirHighestLevelHidden) {
       if (curve.size() < 3) continue;
       const auto& [hidden, truth] = *curve.begin();
       const auto& [natural, now] = *std::next(curve.begin());
-      const int level = natural < 2 ? 0 : level_below(curve, natural);
-      if (level == 0 || 2 * hidden > 3 * natural) continue;
-      const Point& low = curve.at(level);
-      const double ratio = low.time / now.time, error = std::hypot(low.error, now.error);
-      const Change gain =
-          gain_of(static_cast<double>(level) / natural,
-                  {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1},
-                  natural, hidden);
+      if (natural < 2 || 2 * hidden > 3 * natural) continue;
+      const std::vector<Slowdown> levels = levels_below(curve, natural);
+      if (levels.empty()) continue;
+      const Change gain = gain_of(levels, natural, hidden);
       const double gained = 1 - truth.time / now.time;
       kernels.insert(name);
       ++all;
@@ -93,10 +102,8 @@ TEST(AttachLaw, HoldsForTheSuitesKernelsWithTheirHighestLevelHidden) {
               << "; sign right " << seen << " of " << gaining << '\n';
     EXPECT_GE(kernels.size(), 60);
     EXPECT_GE(inside, 0.9 * all);
-    all_gaining += gaining;
-    all_seen += seen;
+    EXPECT_GE(seen, 0.85 * gaining);
   }
-  EXPECT_GE(all_seen, 0.75 * all_gaining) << "of all runs: one kernel is four in a hundred of a run's";
   EXPECT_GE(folders, 1);
 }
 

@@ -342,6 +342,13 @@ TEST_F(SessionClock, AnEmptyLaunchTakesMicroseconds) {
   EXPECT_LT(session_->empty_launch_s(), 20e-6);
 }
 
+TEST_F(SessionClock, TimesComeInStepsOfTheTimer) {
+  const double step_s = session_->references()->timer_step_s;
+  EXPECT_GE(step_s, 1e-9);
+  EXPECT_LT(step_s, 1e-6);
+  EXPECT_NEAR(std::remainder(session_->empty_launch_s(), step_s / 2), 0, 1e-10);  // /2: the mean of two
+}
+
 /// What the process beside the next test does, until it is ended.
 TEST(Neighbour, DISABLED_KeepsTheSmsBusy) {
   const Stream stream;

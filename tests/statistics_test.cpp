@@ -68,6 +68,23 @@ TEST(MedianInterval, HalfWidthIsRelativeToTheMedian) {
   EXPECT_DOUBLE_EQ((MedianInterval{.median = 4, .low = 3.9, .high = 4.3}.relative_half_width()), 0.05);
 }
 
+TEST(MedianInterval, HoldsWhatATimerOfWholeStepsRounded) {
+  std::mt19937_64 random(21);
+  std::uniform_real_distribution<double> noise(-0.1, 0.1), truth(1000, 1001);
+  constexpr int draws = 2000;
+  int covered = 0, before = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    const double median = truth(random);
+    std::vector<double> samples(9);
+    for (double& s : samples) s = std::floor(median + noise(random));
+    const MedianInterval interval = median_interval(samples), held = interval.of_steps(1);
+    before += interval.low <= median && median <= interval.high ? 1 : 0;
+    covered += held.low <= median && median <= held.high ? 1 : 0;
+  }
+  EXPECT_EQ(covered, draws);
+  EXPECT_LT(before, draws / 2);  // what it is for
+}
+
 TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItSays) {
   std::mt19937_64 random(20);
   std::exponential_distribution<double> skewed(1.0);

@@ -81,6 +81,13 @@ TEST(Stopping, LooksAtTheFewestAndThenNowAndThen) {
   EXPECT_EQ(looks, (std::vector{9, 12, 13, 14}));
 }
 
+TEST(Stopping, IsNeverMorePreciseThanTheTimer) {
+  const std::vector<double> alike(9, 20e-6);
+  EXPECT_TRUE((StoppingRule{.half_width = 1e-3}.is_precise(alike)));
+  EXPECT_FALSE((StoppingRule{.half_width = 1e-3, .timer_step = 32e-9}.is_precise(alike)));
+  EXPECT_TRUE((StoppingRule{.half_width = 2e-3, .timer_step = 32e-9}.is_precise(alike)));
+}
+
 TEST(Stopping, KeepsTheIntervalsPromiseWhateverTheNoise) {
   for (const char* name : {"normal", "skewed", "outliers", "two speeds", "drift", "wander"})
     for (const double sigma : {0.001, 0.004, 0.008, 0.02}) {

@@ -83,13 +83,24 @@ std::string more_launches(double count) {
 }  // namespace
 
 // With fewer warps a share of the time goes as 1 / warps. To go on with it is the most that more warps can
-// bring, but it shrinks as they come: the suite's kernels lie between that share and its square.
-Change gain_of(double warps, const Change& change, int natural_blocks, int next_blocks) {
+// bring, but it shrinks as they come: the suite's kernels lie between that share and its square. Times that
+// dip from one level to the next hide it: where the first level is not slower, the largest share of those
+// below counts, down to a quarter of the warps, where nearly every kernel is slower.
+Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks) {
+  constexpr double fewest_warps = 0.25;
   const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
-  const auto share = [&](double longer) { return std::clamp(longer / (1 / warps - 1), 0.0, 1.0); };
-  return {.value = std::pow(share(change.value), 1.5) * step,
-          .low = std::pow(share(change.low), 2) * step - law_error,
-          .high = std::min(step, share(change.high) * step + law_error)};
+  const auto share = [](double longer, double warps) {
+    return std::clamp(longer / (1 / warps - 1), 0.0, 1.0);
+  };
+  const auto& [warps, change] = levels.front();
+  double likely = share(change.value, warps), most = share(change.high, warps);
+  if (change.value <= 0)
+    for (const Slowdown& level : levels.subspan(1))
+      if (level.warps >= fewest_warps) likely = std::max(likely, share(level.change.value, level.warps));
+  most = std::max(most, likely);
+  return {.value = std::pow(likely, 1.5) * step,
+          .low = std::pow(share(change.low, warps), 2) * step - law_error,
+          .high = std::min(step, most * step + law_error)};
 }
 
 const char* words_of(Finding finding) {
@@ -202,7 +213,9 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                   .low = without(level.change.low),
                   .high = without(level.change.high)};
   };
-  const Change slope = corrected(first);
+  std::vector<Slowdown> slowdowns;
+  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, corrected(level)});
+  const Change slope = slowdowns.front().change;
   // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
   const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
     return level.from_untouched.high < -none && level.change.high < 0;
@@ -212,7 +225,7 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   if (error > worth && slope.low < worth && !lower_is_faster)
     return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
   if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
-    v.gain = gain_of(first.warps, slope, k.blocks_per_sm, v.next.blocks_per_sm);
+    v.gain = gain_of(slowdowns, k.blocks_per_sm, v.next.blocks_per_sm);
   for (const LevelFound& level : v.levels) {
     if (corrected(level).value >= none) break;
     v.saturated_to = level.warps;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,15 @@ struct Verdict {
   double occupancy = 0;
 };
 
-/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`, if it takes
-/// `change` longer with `warps` of them (a share, below 1). Never more than the warps themselves could bring.
-[[nodiscard]] Change gain_of(double warps, const Change& change, int natural_blocks, int next_blocks);
+/// How much longer it takes with a share of its natural warps, below 1.
+struct Slowdown {
+  double warps = 0;
+  Change change;
+};
+
+/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`, by its levels
+/// below, most warps first; one at least. Never more than the warps themselves could bring.
+[[nodiscard]] Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);
 

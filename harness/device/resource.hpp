@@ -62,7 +62,7 @@ class Event {
     check(state, "asking for an event");
     return true;
   }
-  /// Seconds from `start` to this event, both finished (resolution about 0.5 us).
+  /// Seconds from `start` to this event, both finished, in whole steps of the device's timer.
   [[nodiscard]] double seconds_since(const Event& start) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, start.handle_.get(), handle_.get()), "reading an event");

@@ -38,6 +38,8 @@ struct Precision {
 struct References {
   /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
   double empty_launch_s = 0;
+  /// The steps that times come in (32 ns on Hopper), s. No interval is taken to be known better than that.
+  double timer_step_s = 0;
   /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
   /// written, per s.
   double memcpy_bytes_per_s = 0;

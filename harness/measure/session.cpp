@@ -46,6 +46,7 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
   references_.memcpy_bytes_per_s =
       2 * static_cast<double>(bytes) / timer_.copy(arena_.output<float>(), arena_.input<float>(), bytes);
+  references_.timer_step_s = timer_.step_s();
   dispatch_ = watch_dispatch();
 }
 
@@ -178,7 +179,7 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   r.samples = times.size();
   r.discarded = samples.size() - times.size();
   if (times.empty()) return;
-  r.time_s = statistics::median_interval(times);
+  r.time_s = statistics::median_interval(times).of_steps(references_.timer_step_s);
   r.time_p10_s = statistics::quantile(times, 0.1);
   r.time_p90_s = statistics::quantile(times, 0.9);
   r.speeds = statistics::two_speeds(times);

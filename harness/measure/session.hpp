@@ -97,7 +97,7 @@ class Session : public Runner {
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
   [[nodiscard]] statistics::StoppingRule rule() const {
     return {precision_.half_width, precision_.least_rounds, precision_.rounds_per_look,
-            precision_.most_rounds};
+            precision_.most_rounds, references_.timer_step_s};
   }
 
   std::mt19937_64 random_;

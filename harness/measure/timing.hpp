@@ -42,6 +42,9 @@ class Timer {
   /// Median time of cudaMemcpyAsync of `bytes` from `from` to `to`, both on the device, s.
   double copy(void* to, const void* from, std::size_t bytes);
 
+  /// The step in which the times taken so far come, s: their greatest common divisor in ns.
+  [[nodiscard]] double step_s() const { return 1e-9 * static_cast<double>(step_ns_); }
+
   static constexpr std::uint64_t delay_ns = 30'000;
 
  private:
@@ -54,6 +57,7 @@ class Timer {
   DeviceBuffer<instruments::Stamp> stamps_;  ///< [2 x sample + (0 before, 1 after)][sm]
   PinnedBuffer<instruments::Stamp> stamps_host_;
   std::vector<Event> events_;  ///< two per sample
+  std::int64_t step_ns_ = 0;
 };
 
 }  // namespace occbench

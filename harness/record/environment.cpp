@@ -93,6 +93,7 @@ nlohmann::json method(const Runner& runner) {
               {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
               {"sm_clock_hz", references->sm_clock_hz},
               {"empty_launch_s", references->empty_launch_s},
+              {"timer_step_s", references->timer_step_s},
               {"memcpy_bytes_per_s", references->memcpy_bytes_per_s}});
   return all;
 }

@@ -16,6 +16,7 @@ struct StoppingRule {
   int least = 9;
   int every = 3;  ///< after each visit, chance would end it too soon
   int most = 30;
+  double timer_step = 0;  ///< in the unit of the samples
 
   [[nodiscard]] bool looks_after(int visits) const {
     return visits >= most || (visits >= least && (visits - least) % every == 0);
@@ -23,7 +24,7 @@ struct StoppingRule {
   /// The interval is there, and as narrow as it is to be.
   [[nodiscard]] bool is_precise(std::span<const double> samples) const {
     return samples.size() >= least_samples(0.95) &&
-           median_interval(samples).relative_half_width() <= half_width;
+           median_interval(samples).of_steps(timer_step).relative_half_width() <= half_width;
   }
 };
 

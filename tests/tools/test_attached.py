@@ -268,9 +268,6 @@ def test_bad_input_has_one_line_and_its_code(program: Path, how: str, capsys: Sa
     for main, arguments in ((report.main, []), (explain.main, []), (compare.main, [good])):
         code = main([str(program), *arguments])
         said = capsys.readouterr()
-        if how == "no JSON" and main is compare.main:  # then it is of no known kind
-            assert (code, said.out) == (2, "") and said.err.count("\n") == 1
-            continue
         assert (code, said.out, said.err.count("\n")) == (4, "", 1), said.err
         assert words_ in said.err
     assert not (program / "report.html").exists()

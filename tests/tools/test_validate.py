@@ -171,8 +171,10 @@ BAD_MODELS = {
     "achieved": (dict(occupancy_launch="0.9"), "occupancy_launch: 0.9, and source is model"),
     "residency": (dict(blocks_per_sm_resident="8"), "blocks_per_sm_resident: 8, and source is model"),
     "throughput": (dict(throughput_predicted="5e13"), "in a row of the model, which predicts 5e+13"),
-    "band": (dict(throughput_predicted_low="5e13", throughput_predicted_high="6e13"),
-             "throughput_predicted: 4e+13 outside its band, 5e+13 to 6e+13"),
+    "band": (
+        dict(throughput_predicted_low="5e13", throughput_predicted_high="6e13"),
+        "throughput_predicted: 4e+13 outside its band, 5e+13 to 6e+13",
+    ),
     "bound": (dict(bound_predicted="luck"), "bound_predicted: 'luck' is not one of latency, "),
     "source": (dict(source="measured", stop_reason="bound"), "source: measured, and env.json says model"),
 }
@@ -375,6 +377,18 @@ def test_line_numbers_count_lines_and_not_rows(tmp_path: Path, capsys: pytest.Ca
     folder.cases = [IMPOSSIBLE | dict(reason="two\nlines"), CASE | dict(grid_size="")]
     assert validate.main([str(folder.write(tmp_path))]) == 1
     assert "cases.csv:4: grid_size: empty" in capsys.readouterr().out
+
+
+def test_one_fault_in_every_row_is_said_a_few_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Folder()
+    folder.samples += [sample(i, -1.0, repetition="2") for i in range(1200)]
+    assert validate.main([str(folder.write(tmp_path))]) == 1
+    *first, more, counts = capsys.readouterr().out.splitlines()
+    assert len(first) == 5 and "samples.csv:8: time_s: " in first[0]
+    assert more.endswith("samples.csv: 1,195 more of time_s")
+    assert counts.endswith("1200 violations")
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])

@@ -8,9 +8,10 @@ import io
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,15 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Row = dict[str, str]
 
 
+MOST_ALIKE = 5  # violations of one column of a file that are printed
+
+
 @dataclass
 class Report:
     """Violations found so far, printed as they are found, and the counts of the summary."""
 
     violations: int = 0
+    alike: Counter[tuple[Path, str]] = field(default_factory=Counter)  # by file and column
     unreadable: int = 0
     cases: int = 0
     samples: int = 0
@@ -45,7 +50,16 @@ class Report:
 
     def violation(self, path: Path, line: int, what: str) -> None:
         self.violations += 1
-        print(printable(f"{path}:{line}: {what}"))
+        alike = path, what.partition(":")[0]
+        self.alike[alike] += 1
+        if self.alike[alike] <= MOST_ALIKE:
+            print(printable(f"{path}:{line}: {what}"))
+
+    def rest(self) -> None:
+        """Says what violation() kept to itself."""
+        for (path, column), count in self.alike.items():
+            if count > MOST_ALIKE:
+                print(printable(f"{path}: {count - MOST_ALIKE:,} more of {column}"))
 
     def missing(self, path: Path, why: str) -> None:
         self.unreadable += 1

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench validate DIR...: does a folder of results keep the promises of schema.json?
 
-One line per violation, `file:line: what is wrong`, then a summary. Exit 0 all well, 1 violations,
-2 the words of the call, 4 a file is missing or could not be read. Needs the standard library alone.
+One line per violation, `file:line: what is wrong`, the first few of a column, then a summary. Exit 0 all
+well, 1 violations, 2 the words of the call, 4 a file is missing or could not be read. Needs the standard
+library alone.
 """
 
 from __future__ import annotations
@@ -210,6 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
     report, rules = Report(), schema()
     for folder in folders:
         check_folder(folder, rules, report)
+    report.rest()
     print(
         f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.counts()}: "
         f"{report.violations} violation{'s' * (report.violations != 1)}"

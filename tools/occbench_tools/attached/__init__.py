@@ -12,9 +12,9 @@ from occbench_tools.sent import parse_json, read_sent
 
 
 def is_attached(folder: Path) -> bool:
-    """Whether its env.json is of `occbench attach`. False where there is none that can be read."""
+    """Whether its env.json is of `occbench attach`; where that cannot be read, whether its tables are."""
     try:
         env = parse_json(read_sent(folder / "env.json").decode("utf-8"))
     except (OSError, ValueError):
-        return False
+        return (folder / "kernels.csv").exists() and not (folder / "cases.csv").exists()
     return isinstance(env, dict) and env.get("kind") == "attach"
