@@ -100,7 +100,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
       ends[launched % ahead].record(stream_);
     }
   };
-  EnergySteps steps(warm_up_s, window_s);
+  EnergySteps steps(warm_up_s, window_s, device_.nvml.power_limit_w.value_or(HUGE_VAL));
   std::optional<Energy> energy;
   const auto begin = std::chrono::steady_clock::now();
   for (double now = 0; now < 3 * (warm_up_s + window_s) && !energy && !stop;) {
@@ -112,7 +112,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
     if (energy_j) energy = steps.take(*energy_j, now, ended);
   }
   stream_.synchronize();
-  return energy;  // nothing when the counter stood still
+  return energy;  // nothing when the counter stood still, or the board stayed above its limit
 }
 
 std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_for_tools) {

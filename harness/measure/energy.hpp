@@ -17,8 +17,11 @@ struct Energy {
 /// drawn, and nothing from before.
 class EnergySteps {
  public:
-  /// The first step that counts comes after `warm_up_s`, the last at least `window_s` later.
-  EnergySteps(double warm_up_s, double window_s) : warm_up_s_(warm_up_s), window_s_(window_s) {}
+  /// The first step that counts comes after `warm_up_s`, the last at least `window_s` later. A board takes
+  /// most of a second to bring a load under its limit: what passes `limit_w` is not what goes on, and the
+  /// window begins anew.
+  EnergySteps(double warm_up_s, double window_s, double limit_w)
+      : warm_up_s_(warm_up_s), window_s_(window_s), most_w_((1 + sensor_error) * limit_w) {}
 
   /// The counter (J) as it was read at `now_s`, when so many launches had ended. Returns what it comes to,
   /// once it does.
@@ -31,15 +34,20 @@ class EnergySteps {
     const double window_s = now_s - first_->at_s;
     if (window_s < window_s_ || ended == first_->ended) return {};
     const double joules = energy_j - first_->energy_j;
+    if (joules > most_w_ * window_s) {
+      first_ = reading;
+      return {};
+    }
     return Energy{joules / window_s, joules / static_cast<double>(ended - first_->ended)};
   }
 
  private:
+  static constexpr double sensor_error = 0.03;
   struct Reading {
     double energy_j, at_s;
     std::uint64_t ended;
   };
-  double warm_up_s_, window_s_;
+  double warm_up_s_, window_s_, most_w_;
   std::optional<double> last_j_;
   std::optional<Reading> first_;
 };

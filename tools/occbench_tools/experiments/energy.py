@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-MOST_OF_LIMIT = 1.05  # that a board draws in the mean of half a second
+MOST_OF_LIMIT = 1.05  # runs from before the harness waited for the board to keep to it
 
 
 def busy(rows: pd.DataFrame) -> pd.Series:
