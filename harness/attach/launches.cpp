@@ -16,11 +16,12 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr unsigned whole_carveout = 100;    // percent of the L1's array, as shared memory
-constexpr std::size_t poll_from = 16;       // times are read in batches
-constexpr std::uint64_t always_timed = 24;  // first launches of a signature
-constexpr std::uint64_t timed_one_in = 32;  // later, where nothing is asked any more
-constexpr double stuck_after_s = 5;         // a launch of the suspicious kind has not ended
+constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as shared memory
+constexpr std::size_t poll_from = 16;         // times are read in batches
+constexpr std::uint64_t always_timed = 24;    // first launches of a signature
+constexpr std::uint64_t always_observed = 8;  // the same under --observe, which asks for a mean alone
+constexpr std::uint64_t timed_one_in = 32;    // later, where nothing is asked any more
+constexpr double stuck_after_s = 5;           // a launch of the suspicious kind has not ended
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -93,8 +94,8 @@ bool Launches::make_room() {
   return pending_.size() < most_pending;
 }
 
-bool Launches::wants_time(Signature& s) {
-  if (s.launches <= always_timed) return true;
+bool Launches::wants_time(const Signature& s) const {
+  if (s.launches <= (options_.observe ? always_observed : always_timed)) return true;
   std::uint64_t z = s.launches * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   return (z >> 32) % timed_one_in == 0;

@@ -121,7 +121,7 @@ class Launches {
   void forget_records(const Context& context);
   void note_lost_records() noexcept;
   [[nodiscard]] bool others_pending(CUstream stream) const;
-  [[nodiscard]] bool wants_time(Signature& signature);
+  [[nodiscard]] bool wants_time(const Signature& signature) const;
   /// Names a changed launch that has not ended for long, in a file of the folder.
   void look_for_stuck() noexcept;
 
