@@ -73,6 +73,24 @@ std::vector<Slowdown> levels_below(const Curve& curve, int natural) {
   return levels;
 }
 
+TEST(AttachLaw, LooksBelowAFirstLevelThatMayBeNoSlower) {
+  const auto gain = [](double first, double error) {
+    const std::vector<Slowdown> levels{{.warps = 0.75, .change = {first, first - error, first + error}},
+                                       {.warps = 0.5, .change = {0.3, 0.29, 0.31}},
+                                       {.warps = 0.2, .change = {9, 8.9, 9.1}}};  // too few warps to tell
+    const Change found = gain_of(levels, 4, 5);
+    EXPECT_LE(found.low, found.value);
+    EXPECT_LE(found.value, found.high);
+    EXPECT_LE(found.high, 0.2);  // what one block more of five can bring
+    return found.value;
+  };
+  const double by_second = std::pow(0.3, 1.5) * 0.2;
+  EXPECT_NEAR(gain(-0.05, 0.01), by_second, 1e-9);
+  EXPECT_NEAR(gain(0, 0.01), by_second, 1e-9);
+  EXPECT_NEAR(gain(0.005, 0.01), by_second, 1e-9);  // its error may be all of it
+  EXPECT_NEAR(gain(0.02, 0.01), std::pow(0.06, 1.5) * 0.2, 1e-9);
+}
+
 TEST(AttachLaw, HoldsForTheSuitesKernelsWithTheirHighestLevelHidden) {
   int folders = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(OCCBENCH_RESULTS)) {

@@ -84,8 +84,8 @@ std::string more_launches(double count) {
 
 // With fewer warps a share of the time goes as 1 / warps. To go on with it is the most that more warps can
 // bring, but it shrinks as they come: the suite's kernels lie between that share and its square. Times that
-// dip from one level to the next hide it: where the first level is not slower, the largest share of those
-// below counts, down to a quarter of the warps, where nearly every kernel is slower.
+// dip from one level to the next hide it: where the first level may be no slower, the largest share of all
+// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end stays the first's.
 Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks) {
   constexpr double fewest_warps = 0.25;
   const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
@@ -94,7 +94,7 @@ Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_bl
   };
   const auto& [warps, change] = levels.front();
   double likely = share(change.value, warps), most = share(change.high, warps);
-  if (change.value <= 0)
+  if (change.low <= 0)
     for (const Slowdown& level : levels.subspan(1))
       if (level.warps >= fewest_warps) likely = std::max(likely, share(level.change.value, level.warps));
   most = std::max(most, likely);

@@ -124,6 +124,18 @@ def test_a_clock_that_stood_lower_is_no_change_of_the_code(whole: Folder) -> Non
     assert (judged(whole, other, "reference")["change"].abs() < 1e-9).all()
 
 
+def test_runs_that_disagree_on_what_binds_a_case_compare_like_with_like(whole: Folder) -> None:
+    """By their cycles then: seconds of one run against cycles of the other would be off by the clock's Hz."""
+    other = scaled(whole, pd.Series(dtype=float))
+    rows = other.cases["bound_predicted"]
+    other.cases["bound_predicted"] = rows.map({"DRAM": "issue", "issue": "DRAM", "L2": ""}).fillna(rows)
+    assert (other.cases["bound_predicted"] != rows).sum() > 100
+    for by in verdicts.MEASURES:
+        found = judged(whole, other, by)
+        changes = found[["change", *(f"{measure}_change" for measure in verdicts.MEASURES)]]
+        assert (changes.abs().fillna(0) < 1e-9).all(axis=None)
+
+
 def test_few_visits(whole: Folder) -> None:
     """Three visits, as preset quick makes, still show what is large; one has no interval."""
 

@@ -383,12 +383,14 @@ def test_one_fault_in_every_row_is_said_a_few_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Folder()
-    folder.samples += [sample(i, -1.0, repetition="2") for i in range(1200)]
+    folder.samples += [sample(i, -1.0 - i, repetition="2") for i in range(1200)]
+    folder.samples += [sample(1200, 1.0, repetition="2") | dict(time_s="soon")]
     assert validate.main([str(folder.write(tmp_path))]) == 1
-    *first, more, counts = capsys.readouterr().out.splitlines()
+    *first, other, more, counts = capsys.readouterr().out.splitlines()
     assert len(first) == 5 and "samples.csv:8: time_s: " in first[0]
-    assert more.endswith("samples.csv: 1,195 more of time_s")
-    assert counts.endswith("1200 violations")
+    assert "samples.csv:1208: time_s: 'soon' is not a finite number" in other  # another fault is not hidden
+    assert more.endswith("samples.csv: 1,195 more: time_s: ... is below ...")
+    assert counts.endswith("1201 violations")
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])

@@ -26,7 +26,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Row = dict[str, str]
 
 
-MOST_ALIKE = 5  # violations of one column of a file that are printed
+MOST_ALIKE = 5  # violations of one file that are printed, which differ in their numbers and names alone
+VARIES = re.compile(r"'[^']*'|\[\d+\]|[+-]?\d[\d.e+-]*|nan|inf")
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Report:
     """Violations found so far, printed as they are found, and the counts of the summary."""
 
     violations: int = 0
-    alike: Counter[tuple[Path, str]] = field(default_factory=Counter)  # by file and column
+    alike: Counter[tuple[Path, str]] = field(default_factory=Counter)  # by file and what is wrong
     unreadable: int = 0
     cases: int = 0
     samples: int = 0
@@ -50,16 +51,16 @@ class Report:
 
     def violation(self, path: Path, line: int, what: str) -> None:
         self.violations += 1
-        alike = path, what.partition(":")[0]
+        alike = path, VARIES.sub("...", what)
         self.alike[alike] += 1
         if self.alike[alike] <= MOST_ALIKE:
             print(printable(f"{path}:{line}: {what}"))
 
     def rest(self) -> None:
         """Says what violation() kept to itself."""
-        for (path, column), count in self.alike.items():
+        for (path, what), count in self.alike.items():
             if count > MOST_ALIKE:
-                print(printable(f"{path}: {count - MOST_ALIKE:,} more of {column}"))
+                print(printable(f"{path}: {count - MOST_ALIKE:,} more: {what}"))
 
     def missing(self, path: Path, why: str) -> None:
         self.unreadable += 1

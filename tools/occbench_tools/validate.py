@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench validate DIR...: does a folder of results keep the promises of schema.json?
 
-One line per violation, `file:line: what is wrong`, the first few of a column, then a summary. Exit 0 all
-well, 1 violations, 2 the words of the call, 4 a file is missing or could not be read. Needs the standard
-library alone.
+One line per violation, `file:line: what is wrong`, of many alike the first few, then a summary. Exit 0 all
+well, 1 violations, 2 the words of the call, 4 a file is missing or could not be read.
 """
 
 from __future__ import annotations

@@ -60,13 +60,10 @@ def default_threshold(relation: str, model: bool) -> float:
 
 @dataclass
 class Visits:
-    """Visit medians of one run, case after case: logs of seconds, of SM cycles, and of those that count
-    at a reference clock.
-    """
+    """Visit medians of one run, case after case: logs of seconds and of SM cycles."""
 
     time: np.ndarray
     cycles: np.ndarray
-    reference: np.ndarray
     cases: pd.DataFrame  # by case_id: start, count; time_spread, ... (log p90/p10 of all launches)
 
 
@@ -74,9 +71,9 @@ def visits_of(folder: Folder) -> Visits:
     """Samples that count, one number per visit. ValueError where a time is zero."""
     rows = folder.samples
     if rows is None or rows.empty:
-        columns = ["start", "count", "time_spread", "cycles_spread", "reference_spread"]
+        columns = ["start", "count", "time_spread", "cycles_spread"]
         none = np.empty(0)
-        return Visits(none, none, none, pd.DataFrame(columns=columns, dtype=float))
+        return Visits(none, none, pd.DataFrame(columns=columns, dtype=float))
     rows = rows[rows["discarded"] == 0]
     if (rows[["time_s", "sm_clock_hz"]] <= 0).any(axis=None):
         raise ValueError("samples.csv: a time or a clock of 0 is none")
@@ -101,16 +98,13 @@ def visits_of(folder: Folder) -> Visits:
         )
     )
     cases.index = cases.index.astype(object)
-    still = keeps_seconds(folder.valid.set_index("case_id").reindex(cases.index))
-    cases["reference_spread"] = cases["time_spread"].where(still, cases["cycles_spread"])
-    time, cycles = (by_visit[name].to_numpy() for name in ("time", "cycles"))
-    return Visits(time, cycles, np.where(np.repeat(still, counts), time, cycles), cases)
+    return Visits(by_visit["time"].to_numpy(), by_visit["cycles"].to_numpy(), cases)
 
 
 def keeps_seconds(rows: pd.DataFrame) -> np.ndarray:
     """Which rows take the same seconds where the SM clock moves: DRAM and the L2 keep theirs.
 
-    By what the model says binds them; where that is a latency or not known, by the ceiling. In two pairs of
+    By what the model says binds them; where that is no unit, or not known, by the ceiling. In two pairs of
     runs on H100s whose clock rose from 1,980 to 1,995 MHz in the first, 550 cases that DRAM or the L2 binds
     follow 0.03 of it in the median, whatever their ceiling, and 926 that the SM's own units bind 0.96.
     A case's own samples tell worse: within a run the clock moves too little.
@@ -139,11 +133,15 @@ def unit_costs(rows: pd.DataFrame, sms: int) -> pd.DataFrame:
     return np.log(costs.where((costs > 0) & np.isfinite(costs)))
 
 
-def summary_shift(base: pd.DataFrame, other: pd.DataFrame, offset: pd.DataFrame) -> pd.DataFrame:
-    """Differences of the log costs by the medians of cases.csv alone, for each measure."""
+def summary_shift(
+    base: pd.DataFrame, other: pd.DataFrame, offset: pd.DataFrame, still: np.ndarray
+) -> pd.DataFrame:
+    """Differences of the log costs by the medians of cases.csv alone, for each measure.
+
+    still: the cases whose seconds count at a reference clock, and not their cycles.
+    """
     time = np.log(other["time_median_s"].to_numpy()) - np.log(base["time_median_s"].to_numpy())
     clock = np.log(other["sm_clock_hz"].to_numpy()) - np.log(base["sm_clock_hz"].to_numpy())
-    still = keeps_seconds(base) & keeps_seconds(other)
     raw = dict(time=time, cycles=time + clock, reference=np.where(still, time, time + clock), ceiling=time)
     return pd.DataFrame({measure: raw[measure] + offset[measure] for measure in MEASURES}, index=offset.index)
 
@@ -246,7 +244,7 @@ def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def speeds_of(
-    a: pd.DataFrame, b: pd.DataFrame, offset: pd.Series, clock: pd.Series | int
+    a: pd.DataFrame, b: pd.DataFrame, offset: pd.Series, clock: np.ndarray | pd.Series | int
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Log changes of the `fast` and the `slow` launches where both runs have two speeds, else NaN; and which
     of these cases have another mix of them, by Fisher's exact test at 1 %.
@@ -254,7 +252,7 @@ def speeds_of(
     clock: what to add to the seconds' change where it is judged at one SM clock.
     """
     sides = [rows.reindex(columns=["time_fast_s", "time_slow_s", "slow_share", "samples"]) for rows in (a, b)]
-    add = offset.to_numpy() + np.where(keeps_seconds(a) & keeps_seconds(b), 0, clock)
+    add = offset.to_numpy() + np.asarray(clock)
     found = pd.DataFrame(
         {
             name: np.log(sides[1][f"time_{name}_s"].to_numpy() / sides[0][f"time_{name}_s"].to_numpy()) + add
@@ -300,7 +298,8 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
             zip(visits, (pairs["base_case_id"], pairs["case_id"]), strict=True)]  # fmt: skip
     places = pd.concat([told[0][["start", "count"]].add_suffix("_base"), told[1][["start", "count"]]], axis=1)
     places = places.fillna(0).astype(int)
-    summary = summary_shift(a, b, offset)
+    still = keeps_seconds(a) & keeps_seconds(b)  # of the pair: two runs of one case may be bound otherwise
+    summary = summary_shift(a, b, offset, still)
     model = base.modelled or other.modelled
     new = all(folder.env["schema_version"] >= PASSES_SINCE for folder in (base, other))
     share = SPREAD_SHARE if new else SPREAD_SHARE_OF_OLD
@@ -308,15 +307,19 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
     wander = (clock - clock.median()).abs().fillna(0)
     measured = {}
     for measure in MEASURES:
-        unit = "time" if measure == "ceiling" else measure
+        by_time = dict(time=True, cycles=False, reference=still, ceiling=True)[measure]
         # Ceilings of DRAM stay where they are when the SM clock moves; the others move with it.
         clocked = dict(time=1, cycles=0, reference=0, ceiling=dram(b))[measure]
-        spread = np.maximum(told[0][f"{unit}_spread"], told[1][f"{unit}_spread"]).fillna(0)
+        spreads = [np.where(by_time, t["time_spread"], t["cycles_spread"]) for t in told]
+        spread = np.nan_to_num(np.maximum(*spreads))
         chance = wander * clocked
         margin = np.maximum(np.maximum(share * spread, chance), MARGIN[relation])
-        values = [getattr(v, unit) for v in visits]
+        values = [np.concatenate([v.time, v.cycles]) for v in visits]
+        at = places.copy()
+        for start, v in zip(("start_base", "start"), visits, strict=True):
+            at[start] += np.where(by_time, 0, len(v.time))
         judges = measure == by or (measure, by) == ("cycles", "ceiling")
-        found = shifts(*values, places, offset[measure].to_numpy(), margin.to_numpy(), judges)
+        found = shifts(*values, at, offset[measure].to_numpy(), margin.to_numpy(), judges)
         if model:  # of which there are no samples
             found = found.assign(
                 shift=summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
@@ -331,7 +334,7 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
     table["why"] = np.where(offset["cycles"].notna(), few, "its work is counted differently")
     judged = judge(table, threshold)
     if not model and by != "ceiling":
-        at_one_clock = clock if by in ("cycles", "reference") else 0
+        at_one_clock = {"cycles": clock, "reference": np.where(still, 0, clock)}.get(by, 0)
         settle_speeds(judged, *speeds_of(a, b, offset["time"], at_one_clock), threshold)
     head = b.reset_index()[["experiment", "family", "variant"]]
     changes = {f"{m}_change": np.expm1(measured[m]["shift"]) for m in MEASURES}

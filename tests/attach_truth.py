@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`occbench attach` held against curves that the suite measured itself (docs/data/attach-truth.csv).
+
+On a GPU, with RUN a folder of `occbench run --precision 0.1%` from the same card:
+
+    CASES=$(python tests/attach_truth.py RUN)
+    occbench attach --all --by-range --budget 2000% --precision 0.2% --levels 0.5,0.25,0.125 \
+        --output ATTACHED -- occbench run --case $CASES --launches 300
+    python tests/attach_truth.py RUN ATTACHED
+
+The first prints the case of most blocks per SM of each curve. The last prints each kernel's times against
+what the curve says, in percent, and verdicts that differ from the curve's.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+EXPERIMENTS = ("shared_memory", "registers", "latency_hiding")
+CLOSE = 0.02
+Row = dict[str, str]
+Curve = dict[int, Row]  # by blocks per SM
+
+
+def rows_of(file: Path) -> list[Row]:
+    with file.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def curves(run: Path) -> dict[str, Curve]:
+    """By the id of the case of most blocks; one whole wave each, so that blocks are resident all the time."""
+    found: dict[tuple[str, ...], Curve] = defaultdict(dict)
+    for row in rows_of(run / "cases.csv"):
+        if row["experiment"] in EXPERIMENTS and row["status"] == "valid" and row["waves"] == "1":
+            names = ("experiment", "family", "variant", "block_size", "carveout_percent")
+            found[tuple(row[name] for name in names)].setdefault(int(row["blocks_per_sm"]), row)
+    return {curve[max(curve)]["case_id"]: curve for curve in found.values() if len(curve) >= 3}
+
+
+def expected_s(curve: Curve, blocks: int) -> float | None:
+    """Seconds of the launch of most blocks with `blocks` at a time: wave after wave, each at its own rate."""
+    top = max(curve)
+    whole, left, time = curve[top], top, 0.0
+    while left > 0:
+        here = min(blocks, left)
+        if here not in curve:
+            return None
+        rate = float(curve[here]["throughput"]) / float(whole["throughput"])
+        time += here / top / rate * float(whole["time_median_s"])
+        left -= here
+    return time
+
+
+def verdict_of(curve: Curve, levels: list[int]) -> str:
+    """What `attach` would say of the curve's times at levels, most blocks first, by its own thresholds."""
+    top = max(curve)
+    rates = [float(curve[blocks]["throughput"]) / float(curve[top]["throughput"]) for blocks in levels]
+    if max(rates) > 1.01:
+        return "faster lower"
+    slower = 1 / rates[0] - 1
+    return "needs occupancy" if slower >= 0.03 else "saturated" if slower < 0.01 else "helps little"
+
+
+def compare(run: Path, attached: Path) -> None:
+    arms = defaultdict(list)
+    for arm in rows_of(attached / "arms.csv"):
+        if arm["time_median_s"]:
+            arms[arm["kernel_id"]].append(arm)
+    tops = curves(run)
+    levels = close = verdicts = same = 0
+    for kernel in rows_of(attached / "kernels.csv"):
+        case = next((case for case in tops if kernel["range"].endswith(case)), None)
+        if case is None or not kernel["verdict"] or int(kernel["blocks_per_sm"]) != max(tops[case]):
+            continue
+        off = {}
+        for arm in arms[kernel["kernel_id"]]:
+            expected = expected_s(tops[case], int(arm["blocks_per_sm"]))
+            if arm["arm"] != "untouched" and expected:
+                off[int(arm["blocks_per_sm"])] = float(arm["time_median_s"]) / expected - 1
+        levels += len(off)
+        close += sum(abs(each) <= CLOSE for each in off.values())
+        told, its_arms = kernel["verdict"], arms[kernel["kernel_id"]]
+        lower = sorted((int(arm["blocks_per_sm"]) for arm in its_arms if arm["arm"] == "lower"), reverse=True)
+        if lower and set(lower) <= set(tops[case]):
+            curve_says = verdict_of(tops[case], lower)
+            verdicts += 1
+            same += told == curve_says
+            told += "" if told == curve_says else f", the curve {curve_says}"
+        print(case, {blocks: f"{100 * each:+.2f} %" for blocks, each in off.items()}, told)
+    print(f"{close} of {levels} levels within {100 * CLOSE:g} %, {same} of {verdicts} verdicts the same")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        print(",".join(curves(Path(sys.argv[1]))))
+    elif len(sys.argv) == 3:
+        compare(Path(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        sys.exit(__doc__)
