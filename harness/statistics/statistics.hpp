@@ -14,7 +14,7 @@ struct MedianInterval {
   double high = 0;
   /// Half the interval's width over the median: the '+-' that a run aims at.
   [[nodiscard]] double relative_half_width() const { return (high - low) / 2 / median; }
-  /// What the samples can tell that a timer rounded to whole steps: each may be a step away, and so may the
+  /// The interval where a timer rounded the samples to whole steps: each may be a step away, and so may the
   /// median, however well they agree.
   [[nodiscard]] MedianInterval of_steps(double step) const { return {median, low - step, high + step}; }
 };

@@ -385,12 +385,15 @@ def test_one_fault_in_every_row_is_said_a_few_times(
     folder = Folder()
     folder.samples += [sample(i, -1.0 - i, repetition="2") for i in range(1200)]
     folder.samples += [sample(1200, 1.0, repetition="2") | dict(time_s="soon")]
+    folder.cases += [CASE | dict(case_id=f"{n}", time_p10_s=f"-{n + 1}") for n in range(7)]
     assert validate.main([str(folder.write(tmp_path))]) == 1
-    *first, other, more, counts = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().out.splitlines()
+    assert any(line.endswith("cases.csv: 2 more: time_p10_s: ... is below ...") for line in said)
+    *first, other, more, counts = [line for line in said if "cases.csv" not in line]
     assert len(first) == 5 and "samples.csv:8: time_s: " in first[0]
     assert "samples.csv:1208: time_s: 'soon' is not a finite number" in other  # another fault is not hidden
     assert more.endswith("samples.csv: 1,195 more: time_s: ... is below ...")
-    assert counts.endswith("1201 violations")
+    assert counts.endswith("1208 violations")
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])

@@ -27,7 +27,7 @@ Row = dict[str, str]
 
 
 MOST_ALIKE = 5  # violations of one file that are printed, which differ in their numbers and names alone
-VARIES = re.compile(r"'[^']*'|\[\d+\]|[+-]?\d[\d.e+-]*|nan|inf")
+VARIES = re.compile(r"'[^']*'|\[\d+\]|(?<![\w.])[+-]?\d[\d.e+-]*|\b(?:nan|inf)\b")
 
 
 @dataclass
