@@ -2,9 +2,11 @@
 // A program whose kernels' need of occupancy is known from how they are made, for `occbench attach`. Prints a
 // checksum of each kernel's output: what is attached to it may not change one bit.
 //
-//   attach_planted [LAUNCHES [graph]]
+//   attach_planted [LAUNCHES [graph|green]]
 //
-// With `graph` three of the kernels are captured, and the graph is launched so often.
+// With `graph` three of the kernels are captured, and the graph is launched so often. With `green` two of
+// them run on a part of the SMs: in a green context, and in a stream of one beside the primary context.
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -80,6 +82,19 @@ __global__ void few_waves(float* out, int steps) {
   out[i] = sum;
 }
 
+/// Each thread goes from word to word of shared memory, four of a warp in each bank: the SM serves its warps
+/// in turn, and ten of them keep it busy. Eight blocks of two are resident, and 32 of an SM are four waves.
+/// By six at a time two are left over, which take as long as five would: a wave's end, no need of more warps.
+__global__ void steps_by_waves(unsigned* out, int steps) {
+  extern __shared__ unsigned next[];
+  constexpr unsigned words = 4096, apart = 128;
+  for (unsigned k = threadIdx.x; k < words; k += blockDim.x) next[k] = (k + apart) & (words - 1);
+  __syncthreads();
+  unsigned at = threadIdx.x * 4;
+  for (int s = 0; s < steps; ++s) at = next[at];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = at;
+}
+
 /// All of its blocks wait for each other: with fewer resident it would never end.
 __global__ void barrier(unsigned* arrived, unsigned* out, unsigned round) {
   if (threadIdx.x == 0) {
@@ -136,6 +151,57 @@ cudaGraphExec_t captured(cudaStream_t stream, const auto& launches) {
   return executable;
 }
 
+template <class Function>
+Function* driver_function(const char* name) {
+  void* found = nullptr;
+  constexpr unsigned since = 12050;
+  check(cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, nullptr));
+  return reinterpret_cast<Function*>(found);
+}
+
+void check(CUresult error) {
+  if (error == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "the driver's error %d\n", static_cast<int>(error));
+  std::exit(1);
+}
+
+/// Blocks enough for all SMs at once are many waves of a part of them.
+void run_green(int launches, int sms) {
+  constexpr unsigned part_sms = 32;
+  CUdevResource all{}, part{}, rest{};
+  CUdevResourceDesc description = nullptr;
+  CUgreenCtx green = nullptr;
+  CUcontext primary = nullptr, context = nullptr;
+  CUstream stream = nullptr;
+  unsigned groups = 1;
+  const int count = sms * 8 * threads;
+  auto* const floats = device<float>(2 * static_cast<std::size_t>(count));
+  check(driver_function<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource")(0, &all,
+                                                                                    CU_DEV_RESOURCE_TYPE_SM));
+  check(driver_function<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount")(
+      &part, &groups, &all, &rest, 0, part_sms));
+  check(driver_function<decltype(cuDevResourceGenerateDesc)>("cuDevResourceGenerateDesc")(&description, &part,
+                                                                                          1));
+  check(driver_function<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate")(&green, description, 0,
+                                                                        CU_GREEN_CTX_DEFAULT_STREAM));
+  check(driver_function<decltype(cuGreenCtxStreamCreate)>("cuGreenCtxStreamCreate")(
+      &stream, green, CU_STREAM_NON_BLOCKING, 0));
+  check(driver_function<decltype(cuCtxFromGreenCtx)>("cuCtxFromGreenCtx")(&context, green));
+  check(driver_function<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent")(&primary));
+  auto* const make_current = driver_function<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent");
+  for (int n = 0; n < launches; ++n) saturated<<<sms * 8, threads, 0, stream>>>(floats, 500);
+  check(cudaDeviceSynchronize());
+  check(make_current(context));
+  for (int n = 0; n < launches; ++n) few_waves<<<sms * 8, threads>>>(floats + count, 500);
+  check(cudaDeviceSynchronize());
+  check(make_current(primary));
+  check(driver_function<decltype(cuGreenCtxDestroy)>("cuGreenCtxDestroy")(green));
+  saturated<<<sms * 8, threads>>>(floats, 500);
+  check(cudaDeviceSynchronize());
+  report("saturated", floats, static_cast<std::size_t>(count));
+  report("few_waves", floats + count, static_cast<std::size_t>(count));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,7 +210,13 @@ int main(int argc, char** argv) {
   check(cudaGetDeviceProperties(&device_facts, 0));
   const int sms = device_facts.multiProcessorCount;
 
+  if (argc > 2 && std::string_view(argv[2]) == "green") {
+    run_green(launches, sms);
+    return 0;
+  }
+
   constexpr int chain_threads = 128, chain_smem = 72 * 1024;  // three blocks: twelve warps
+  constexpr int steps_threads = 64, steps_smem = 27 * 1024;   // eight blocks
   check(cudaFuncSetAttribute(needs_occupancy, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_smem));
   const int many = sms * 8 * 16;  // sixteen waves of eight blocks
   auto* const ids = device<unsigned>(static_cast<std::size_t>(many) * threads);
@@ -188,6 +260,7 @@ int main(int argc, char** argv) {
     needs_l1<<<many, threads>>>(l1_data, floats, l1_floats, 16);
     faster_lower<<<many, threads>>>(l2_data, floats, l2_vectors, 6);
     few_waves<<<sms * 22, threads>>>(floats, 2000);
+    steps_by_waves<<<sms * 32, steps_threads, steps_smem>>>(ids, 1000);
     barrier<<<sms * 8, threads>>>(arrived, ids, n);
     two_kinds<<<many, threads>>>(steps + n % 2, floats);
     asks_for_smem<<<many, threads, 1024>>>(asked);

@@ -57,10 +57,13 @@ class Ends(AttachCase):
 
     def test_what_it_measures_goes_on(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
-        for end in ("contexts", "green", "release"):
-            done = self.attach(f"-- {ASKED} flat_k 1000 {end}", output=end)
-            (kernel,) = self.kernels(end)
-            self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)
+        for end, sms in (("contexts", {"132"}), ("green", {"132", "16"}), ("release", {"132"})):
+            done = self.attach(f"-- {ASKED} flat_k 2000 {end}", output=end)
+            found = self.kernels(end)
+            self.assertEqual({kernel["sm_count"] for kernel in found}, sms)
+            for kernel in found:
+                self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)
+            self.assertEqual(" on 16 SMs " in done.stderr, end == "green", done.stderr)
         self.attach(f"-- {ASKED} flat_k 1000 unload", output="unload")
         self.assertEqual(
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},

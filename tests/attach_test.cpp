@@ -7,8 +7,10 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "harness/attach/collect.hpp"
+#include "harness/attach/flat_map.hpp"
 #include "harness/attach/schedule.hpp"
 #include "harness/attach/verdict.hpp"
 
@@ -43,6 +45,7 @@ Kernel made_up(int registers, unsigned blocks, const std::function<double(double
   k.grid[0] = blocks;
   k.grid[1] = k.grid[2] = k.block[1] = k.block[2] = 1;
   k.block[0] = 256;
+  k.sms = h100().sm_count;
   k.blocks_per_sm = theory::occupancy(h100(), k.footprint).blocks_per_sm;
   const auto add = [&](int arm, int resident) {
     Arm& a = k.arms[arm];
@@ -266,4 +269,17 @@ TEST(AttachCollect, DamagedFilesAreSaidAndNoMore) {
 }
 
 }  // namespace
+TEST(AttachFlatMap, KeepsWhatItWasGiven) {
+  std::vector<int> values(5'000);
+  FlatMap<int> map;
+  EXPECT_EQ(map.find(7), nullptr);
+  // Hashes of any kind: the same in their low bits, the highest, 0.
+  const auto key = [](std::size_t i) { return i % 3 == 0 ? i << 40 : i % 3 == 1 ? ~i : i; };
+  for (std::size_t i = 0; i < values.size(); ++i) map.add(key(i), &values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(map.find(key(i)), &values[i]);
+  EXPECT_EQ(map.find(std::uint64_t{1} << 39), nullptr);
+  map.clear();
+  EXPECT_EQ(map.find(key(1)), nullptr);
+}
+
 }  // namespace occbench::attach

@@ -216,6 +216,15 @@ class Attach(AttachCase):
             self.assertEqual(arms, {"untouched"}, done.stderr)
             self.assertEqual(self.kernels(f"r{n}")[0]["launches"], "500")
 
+    def test_only_what_the_program_profiles(self) -> None:
+        for way in (OPENED, LINKED):
+            done = self.attach(f"--profiler-api -- {way} asked latency_k 500 profiled", output=way.name)
+            (kernel,) = self.kernels(way.name)
+            self.assertEqual((kernel["launches"], kernel["verdict"]), ("500", "needs occupancy"), done.stderr)
+        done = self.attach(f"--profiler-api -- {OPENED} asked latency_k 500", output="never")
+        self.assertEqual(done.stdout, "failed 0\n")
+        self.assertIn("no kernel was launched between cudaProfilerStart and cudaProfilerStop", done.stderr)
+
     def test_the_budget_bounds_what_throttling_adds(self) -> None:
         for budget in (0.05, 0.5):
             to = f"r{budget}"
@@ -338,6 +347,7 @@ class OnDevice(unittest.TestCase):
         "needs_l1": "needs L1",
         "faster_lower": "faster lower",
         "few_waves": "saturated",
+        "steps_by_waves": "waves",
         "barrier": "left alone",
         "two_kinds": "unknown",
         "asks_for_smem": "left alone",
@@ -383,6 +393,19 @@ class OnDevice(unittest.TestCase):
                 own = [r for r in found if f"{kernel}(" in r["kernel"] and r["graph_id"]]
                 arms = [r for r in rows(Path(folder) / "g/arms.csv") if r["kernel_id"] == own[0]["kernel_id"]]
                 self.assertEqual({r["verdict"] for r in own}, {verdict}, (own, arms))
+
+    def test_planted_green_context(self) -> None:
+        """A grid of one residency is several waves of a part of the SMs, and it may be changed there."""
+        run = partial(self.planted, "300 green")
+        plain = run()
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("attach", "--budget", "500%", "--output", f"{folder}/g", "--")
+            self.assertEqual(run(str(OCCBENCH), *words), plain)
+            found = rows(Path(folder) / "g/kernels.csv")
+        on_a_part = [(r["verdict"], r["why"]) for r in found if r["sm_count"] == "32"]
+        on_all = [(r["verdict"], r["why"]) for r in found if r["sm_count"] != "32"]
+        self.assertEqual(on_a_part, 2 * [("saturated", "")], found)
+        self.assertEqual(on_all, [("left alone", "grid within one residency")], found)
 
 
 if __name__ == "__main__":

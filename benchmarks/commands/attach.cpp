@@ -103,7 +103,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
       std::cerr << "  occbench attach --apply best --from " << folder.path().string() << '\n';
     }
   } else if (all.complaints.empty()) {
-    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched\n";
+    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
+              << (o.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
   }
   if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
   if (again && again->is_well())
@@ -162,6 +163,8 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   attach->add_flag("--all", o->all,
                    "Also grids within one residency: a watchdog names a kernel that then hangs");
   attach->add_flag("--by-range", o->by_range, "Tells kernels apart by the NVTX range they are launched in");
+  attach->add_flag("--profiler-api", o->profiler_api,
+                   "Only launches between the program's cudaProfilerStart and cudaProfilerStop");
   add("--output", o->output, "Folder for the results (default: results/attach/NAME)", "DIR");
   add("--kernel", o->kernel, "Changes only kernels whose name matches (POSIX extended)", "REGEX");
   add("--skip", o->skip, "First launches of each kernel that stay untouched (default: 3)", "N");

@@ -63,7 +63,7 @@ std::string level_cell(const Kernel& k, const Verdict& v, double share, std::vec
   return std::abs(found->warps - share) < near ? said : said + text(" @%.0f %%", 100 * found->warps);
 }
 
-std::string verdict_cell(const Kernel& k, const Verdict& v, const theory::SmLimits& sm) {
+std::string verdict_cell(const Kernel& k, const Verdict& v) {
   std::string said = words_of(v.finding);
   if (v.finding == Finding::saturated && v.saturated_to) said += text(" to %.0f %%", 100 * *v.saturated_to);
   if (v.finding == Finding::needs_occupancy && v.l1->low > worth_it)
@@ -74,7 +74,7 @@ std::string verdict_cell(const Kernel& k, const Verdict& v, const theory::SmLimi
         v.levels, {}, [](const LevelFound& level) { return level.from_untouched.value; });
     said += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
   }
-  if (v.finding == Finding::waves) said += text(" (%.1f)", k.waves(sm, k.blocks_per_sm));
+  if (v.finding == Finding::waves) said += text(" (%.1f)", k.waves(k.blocks_per_sm));
   if (!v.why.empty()) said += ": " + v.why;
   return said;
 }
@@ -124,7 +124,7 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
                     v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters)};
     std::vector<int> shown;
     for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
-    row.push_back(verdict_cell(k, v, all.devices.at(k.device).sm));
+    row.push_back(verdict_cell(k, v));
     row.push_back(next_cell(v));
     table.push_back(std::move(row));
   }
@@ -226,7 +226,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     const Verdict& v = verdicts[i];
     static const theory::SmLimits none;
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
-    csv::Row row = {name_of(k), shape(k.grid)};
+    csv::Row row = {name_of(k), shape(k.grid) + (k.sms < sm.sm_count ? text(" on %d SMs", k.sms) : "")};
     if (is_observed) row.push_back(shape(k.block));
     if (by_range) row.insert(row.begin() + 1, range_cell(k));
     row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),
@@ -235,13 +235,13 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
       row.insert(row.end(),
                  {grouped(k.footprint.registers_per_thread),
                   grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
-                  k.blocks_per_sm > 0 && !k.is_graph() ? text("%.1f", k.waves(sm, k.blocks_per_sm)) : "-"});
+                  k.blocks_per_sm > 0 && !k.is_graph() ? text("%.1f", k.waves(k.blocks_per_sm)) : "-"});
     row.push_back(k.blocks_per_sm > 0 && !k.is_graph() ? part(v.occupancy) : "-");
     row.push_back(v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters));
     std::vector<int> shown;
     if (!is_observed) {
       for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
-      row.push_back(verdict_cell(k, v, sm));
+      row.push_back(verdict_cell(k, v));
     }
     row.push_back(next_cell(v));
     table.push_back(std::move(row));

@@ -76,7 +76,8 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
                      "gain_high",
                      "range",
                      "graph_id",
-                     "after"};
+                     "after",
+                     "sm_count"};
   std::string text = csv::format(header);
   const double total = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -96,9 +97,7 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
          std::to_string(k.overlapping), seconds(k.mean_us()), seconds(k.total_us()),
          shortest(total > 0 ? k.total_us() / total : 0), std::to_string(k.is_graph() ? 0 : k.blocks_per_sm),
          shortest(v.occupancy), theory::to_string(v.limiters),
-         device == nullptr || k.blocks_per_sm < 1 || k.is_graph()
-             ? ""
-             : shortest(k.waves(device->sm, k.blocks_per_sm)),
+         device == nullptr || k.blocks_per_sm < 1 || k.is_graph() ? "" : shortest(k.waves(k.blocks_per_sm)),
          words_of(v.finding), v.why});
     add_change(row, v.l1);
     row.push_back(v.next.needs);
@@ -107,6 +106,7 @@ std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdic
     row.push_back(csv::no_formula(k.range));
     row.push_back(k.whole ? std::to_string(*k.whole) : "");
     row.push_back(csv::no_formula(binary::demangled(k.after)));
+    row.push_back(std::to_string(k.sms));
     text += csv::format(row);
   }
   return text;

@@ -224,7 +224,7 @@ class Reader {
   }
 
   void take_signature(const Fields& f) {
-    if (f.size() < 18) throw std::invalid_argument("a line is too short");
+    if (f.size() < 19) throw std::invalid_argument("a line is too short");
     Kernel k{.name = "(more kernels than can be told apart)"};
     if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
       k.name = function->second.name;
@@ -247,12 +247,13 @@ class Reader {
     k.graph = f[15];
     if (const auto before = functions_.find(whole(f, 17)); before != functions_.end() && !f[16].empty())
       k.after = before->second.name;
+    k.sms = whole(f, 18);
     const int alone = whole(f, 12);
     if (alone < 0 || alone >= static_cast<int>(Alone::end))
       throw std::invalid_argument("a reason is not known");
     k.alone = static_cast<Alone>(alone);
     std::ostringstream shape;
-    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9, 15, 16}) shape << f[at] << ',';
+    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9, 15, 16, 18}) shape << f[at] << ',';
     const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread,
                   alone,  k.range};
     const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());

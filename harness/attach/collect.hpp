@@ -51,6 +51,7 @@ struct Kernel {
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   Alone alone = Alone::no;
   int blocks_per_sm = 0;  ///< the driver's answer
+  int sms = 0;            ///< that its launches may run on: in a green context not all of the device's
   /// Of a CUDA graph, or of a kernel in one: the graph's hash. A kernel in one has the graph's launches, and
   /// its times are the graph's.
   std::string graph;
@@ -73,8 +74,8 @@ struct Kernel {
   [[nodiscard]] double total_us() const { return mean_us() * static_cast<double>(launches - captured); }
   [[nodiscard]] std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
   /// Of the grid, with so many blocks on an SM.
-  [[nodiscard]] double waves(const theory::SmLimits& sm, int blocks_on_sm) const {
-    return static_cast<double>(blocks()) / (static_cast<double>(blocks_on_sm) * sm.sm_count);
+  [[nodiscard]] double waves(int blocks_on_sm) const {
+    return sms < 1 ? 0 : static_cast<double>(blocks()) / (static_cast<double>(blocks_on_sm) * sms);
   }
 };
 

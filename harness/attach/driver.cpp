@@ -79,6 +79,9 @@ Driver find_driver() {
   find(d.graph_node_type, "cuGraphNodeGetType");
   find(d.module_load_data, "cuModuleLoadData");
   find(d.module_get_function, "cuModuleGetFunction");
+  find(d.ctx_resource, "cuCtxGetDevResource");
+  find(d.green_resource, "cuGreenCtxGetDevResource");
+  find(d.stream_green, "cuStreamGetGreenCtx");
   find(d.primary_state, "cuDevicePrimaryCtxGetState");
   return d;
 }

@@ -51,6 +51,9 @@ struct Driver {
   CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
   CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;
   CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;
+  CUresult (*ctx_resource)(CUcontext, CUdevResource*, CUdevResourceType) = nullptr;
+  CUresult (*green_resource)(CUgreenCtx, CUdevResource*, CUdevResourceType) = nullptr;
+  CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
   CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
 
   /// Whether all that must be there is.

@@ -169,6 +169,8 @@ OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxReset_v2, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuModuleUnload, (void* which), (which))
 OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
+OCCBENCH_LINKED(Profiler, cuProfilerStart, (), ())
+OCCBENCH_LINKED(Profiler, cuProfilerStop, (), ())
 
 // Ends that run no handlers: Python's child processes leave so.
 #define OCCBENCH_LEAVE(symbol)                                                                          \

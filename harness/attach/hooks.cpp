@@ -123,6 +123,8 @@ enum Name : int {
   device_ends,
   device_release,
   module_ends,
+  profiler_start,
+  profiler_stop,
   names
 };
 constexpr int slots = 4;
@@ -326,6 +328,20 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
   return result;
 }
 
+template <Name name, int slot>
+CUresult on_profiler() {
+  if (Launches* const launches = state.load()) launches->profiles(name == profiler_start);
+  return original_of<Profiler>(name, slot)();
+}
+template <int slot>
+CUresult on_profiler_start() {
+  return on_profiler<profiler_start, slot>();
+}
+template <int slot>
+CUresult on_profiler_stop() {
+  return on_profiler<profiler_stop, slot>();
+}
+
 #define OCCBENCH_SLOTS(function)                                                     \
   {                                                                                  \
     reinterpret_cast<void*>(&function<0>), reinterpret_cast<void*>(&function<1>),    \
@@ -342,7 +358,8 @@ void* const ours[names][slots] = {
     OCCBENCH_SLOTS(on_get_proc_address),   OCCBENCH_SLOTS(on_get_proc_address_v2),
     OCCBENCH_SLOTS(on_context_ends),       OCCBENCH_SLOTS(on_green_context_ends),
     OCCBENCH_SLOTS(on_device_ends),        OCCBENCH_SLOTS(on_device_release),
-    OCCBENCH_SLOTS(on_module_ends)};
+    OCCBENCH_SLOTS(on_module_ends),        OCCBENCH_SLOTS(on_profiler_start),
+    OCCBENCH_SLOTS(on_profiler_stop)};
 
 struct Hooked {
   const char* name;
@@ -390,6 +407,8 @@ constexpr Hooked hooked[] = {
     {"cuDevicePrimaryCtxRelease_v2", device_release, false},
     {"cuModuleUnload", module_ends, false},
     {"cuLibraryUnload", module_ends, false},
+    {"cuProfilerStart", profiler_start, false},
+    {"cuProfilerStop", profiler_stop, false},
 };
 
 const Hooked* find(const char* name) {

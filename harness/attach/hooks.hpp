@@ -15,6 +15,7 @@ using GraphLaunch = CUresult (*)(CUgraphExec, CUstream);
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
 using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using Ends = CUresult (*)(void*);
+using Profiler = CUresult (*)();
 /// Of several signatures with the same first argument.
 using GraphUpdate = CUresult (*)(void*, void*, void*, void*);
 /// Of three signatures with the same two first arguments; what one of them has not is not looked at.

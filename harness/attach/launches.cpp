@@ -20,7 +20,7 @@ constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as s
 constexpr std::size_t poll_from = 16;         // times are read in batches
 constexpr std::uint64_t always_timed = 24;    // first launches of a signature
 constexpr std::uint64_t always_observed = 8;  // the same under --observe, which asks for a mean alone
-constexpr std::uint64_t timed_one_in = 32;    // later, where nothing is asked any more
+constexpr std::uint64_t timed_one_in = 64;    // later, where nothing is asked any more
 constexpr double stuck_after_s = 5;           // a launch of the suspicious kind has not ended
 
 std::string own_command() {
@@ -169,6 +169,7 @@ bool Launches::begin(Ticket& t, Signature& s, Context& context) {
 Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
   if (!is_usable_ || !process_.is_this()) return t;
+  if (options_.profiled_alone && !is_profiled_.load(std::memory_order_relaxed)) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   t.is_graph = request.graph != nullptr;
   CUcontext current = nullptr;
@@ -183,6 +184,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   const std::lock_guard lock(mutex_);
   if (!is_captured) look_after_records();
   Context& context = signatures_.context_of(current);
+  context.sms = signatures_.sms_of(context, request.config.hStream);
   if (request.kind == Alone::graph) {
     before_graph(t, request, context, is_captured);
     return t;

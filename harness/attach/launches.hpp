@@ -82,6 +82,8 @@ class Launches {
   void device_released(CUdevice device) noexcept;
   /// Reads the times that are there.
   void drain() noexcept;
+  /// The program's profiler calls: what is asked for may be what lies between them.
+  void profiles(bool is_on) noexcept { is_profiled_ = is_on; }
   /// The process ends in good order.
   void end() noexcept;
   [[nodiscard]] pid_t process() const { return process_.number(); }
@@ -131,6 +133,7 @@ class Launches {
   Budget budget_;
   OwnProcess process_;
   bool is_usable_ = false;
+  std::atomic<bool> is_profiled_{false};
   bool is_refusal_noted_ = false, is_search_noted_ = false;
   double begun_s_;
   std::mutex mutex_;

@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 9;
+constexpr int protocol_version = 10;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";

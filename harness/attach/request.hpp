@@ -30,7 +30,11 @@ struct Parameter {
   std::size_t offset = 0, size = 0;
 };
 
-[[nodiscard]] std::uint64_t mix(std::uint64_t hash, std::uint64_t value);
+[[nodiscard]] inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  return hash ^ (hash >> 27);
+}
 
 /// Of the arguments that are no addresses.
 [[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);

@@ -62,10 +62,11 @@ Signatures::~Signatures() {
 }
 
 Context& Signatures::context_of(CUcontext handle) {
+  if (last_context_ != nullptr && last_context_->handle == handle) return *last_context_;
   const auto [place, is_new] = by_context_.try_emplace(handle, nullptr);
-  if (!is_new) return *place->second;
+  if (!is_new) return *(last_context_ = place->second);
   Context& c = contexts_.emplace_back();
-  place->second = &c;
+  last_context_ = place->second = &c;
   c.handle = handle;
   CUdevice device = 0;
   driver_.ctx_get_device(&device);
@@ -77,7 +78,11 @@ Context& Signatures::context_of(CUcontext handle) {
   };
   c.compute_capability = 10 * get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                          get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  c.sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  c.own_sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  CUdevResource part{};
+  if (driver_.ctx_resource != nullptr &&
+      driver_.ctx_resource(handle, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS && part.sm.smCount > 0)
+    c.own_sms = std::min(c.own_sms, static_cast<int>(part.sm.smCount));
   c.smem_per_sm = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   c.smem_reserved = get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   c.smem_optin = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
@@ -105,6 +110,20 @@ Context& Signatures::context_of(CUcontext handle) {
     fields.push_back(std::to_string(get(attribute)));
   journal_.line(fields);
   return c;
+}
+
+int Signatures::sms_of(const Context& context, CUstream stream) {
+  CUgreenCtx green = nullptr;
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+      driver_.stream_green == nullptr || driver_.green_resource == nullptr ||
+      driver_.stream_green(stream, &green) != CUDA_SUCCESS || green == nullptr)
+    return context.own_sms;
+  const auto [place, is_new] = green_sms_.try_emplace(green, context.own_sms);
+  CUdevResource part{};
+  if (is_new && driver_.green_resource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+      part.sm.smCount > 0)
+    place->second = static_cast<int>(part.sm.smCount);
+  return place->second;
 }
 
 void Signatures::look_at(Handle& h, CUfunction named, const Context& context) {
@@ -164,12 +183,11 @@ void Signatures::number(Handle& h, const Context& context, int local, int binary
 Handle& Signatures::handle_of(const Request& request, Context& context) {
   const std::uint64_t key = mix(reinterpret_cast<std::uintptr_t>(request.function),
                                 reinterpret_cast<std::uintptr_t>(context.handle));
-  const auto [place, is_new] = by_handle_.try_emplace(key, nullptr);
-  if (is_new) {
-    place->second = &handles_.emplace_back();
-    look_at(*place->second, request.function, context);
-  }
-  return *place->second;
+  if (Handle* const known = by_handle_.find(key)) return *known;
+  Handle& handle = handles_.emplace_back();
+  by_handle_.add(key, &handle);
+  look_at(handle, request.function, context);
+  return handle;
 }
 
 Handle& Signatures::graph_handle(std::uint64_t kernels, std::uint64_t hash, Alone alone,
@@ -294,7 +312,7 @@ Signature& Signatures::rest() {
     rest_->number = signatures_.size() - 1;
     rest_->alone = Alone::too_many;
     journal_.line({"signature", std::to_string(rest_->number), "-1", "0", "0", "0", "0", "0", "0", "0", "0",
-                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0", "", "", "-1"});
+                   "0", std::to_string(static_cast<int>(rest_->alone)), "", "0", "", "", "-1", "0"});
   }
   return *rest_;
 }
@@ -327,14 +345,15 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
   }
   const std::uint64_t graph = is_graph ? handle.graph_hash : request.part_of;
-  journal_.line(
-      {"signature", std::to_string(s.number), std::to_string(handle.number), std::to_string(c.gridDimX),
-       std::to_string(c.gridDimY), std::to_string(c.gridDimZ), std::to_string(c.blockDimX),
-       std::to_string(c.blockDimY), std::to_string(c.blockDimZ), std::to_string(s.dynamic_smem),
-       std::to_string(s.blocks_per_sm), digits_of(arguments), std::to_string(static_cast<int>(s.alone)),
-       options_.by_range ? name_of_range(current_range()) : "",
-       std::to_string(is_graph ? handle.graph_kernels : request.nodes), graph == 0 ? "" : digits_of(graph),
-       s.is_part ? digits_of(before.hash) : "", std::to_string(before.function)});
+  journal_.line({"signature", std::to_string(s.number), std::to_string(handle.number),
+                 std::to_string(c.gridDimX), std::to_string(c.gridDimY), std::to_string(c.gridDimZ),
+                 std::to_string(c.blockDimX), std::to_string(c.blockDimY), std::to_string(c.blockDimZ),
+                 std::to_string(s.dynamic_smem), std::to_string(s.blocks_per_sm), digits_of(arguments),
+                 std::to_string(static_cast<int>(s.alone)),
+                 options_.by_range ? name_of_range(current_range()) : "",
+                 std::to_string(is_graph ? handle.graph_kernels : request.nodes),
+                 graph == 0 ? "" : digits_of(graph), s.is_part ? digits_of(before.hash) : "",
+                 std::to_string(before.function), std::to_string(context.sms)});
   if (s.alone != Alone::no || options_.observe) return s;
   std::vector<double> warps = {1, 1};
   for (std::size_t i = 0; i < s.blocks.size(); ++i) {
@@ -379,40 +398,47 @@ CUfunction Signatures::version_of(const Signature& s, Handle& h, const Context& 
 Signature& Signatures::part_of(Signature& whole, const Request& request, std::uint64_t arguments,
                                Handle& handle, const Context& context, const Before& before) {
   const std::uint64_t hash = mix(whole.hash, before.hash);
-  const auto place = by_hash_.find(hash);
-  if (place != by_hash_.end()) return *place->second;
+  if (Signature* const known = by_hash_.find(hash)) return *known;
   if (whole.before_first == 0) whole.before_first = before.hash;
   if (whole.parts == 0 && before.hash == whole.before_first) return whole;
   if (before.hash == 0 || whole.parts >= most_parts || signatures_.size() >= most_signatures - 1 ||
       !journal_.has_room())
     return whole;
   ++whole.parts;
-  return *by_hash_.emplace(hash, &make(request, hash, arguments, handle, context, before)).first->second;
+  Signature& part = make(request, hash, arguments, handle, context, before);
+  by_hash_.add(hash, &part);
+  return part;
 }
 
 Signature& Signatures::signature_of(const Request& request, Handle& handle, Context& context) {
   const CUlaunchConfig& c = request.config;
-  std::uint64_t shape = mix(handle.content, static_cast<std::uint64_t>(request.kind));
-  for (const unsigned value : {c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
-                               c.sharedMemBytes, c.numAttrs, options_.by_range ? current_range() : 0})
+  const auto both = [](unsigned a, unsigned b) { return std::uint64_t{a} << 32 | b; };
+  std::uint64_t shape = handle.content;
+  for (const std::uint64_t value :
+       {both(static_cast<unsigned>(request.kind), static_cast<unsigned>(context.sms)),
+        both(c.gridDimX, c.gridDimY), both(c.gridDimZ, c.blockDimX), both(c.blockDimY, c.blockDimZ),
+        both(c.sharedMemBytes, c.numAttrs), request.part_of})
     shape = mix(shape, value);
-  if (request.part_of != 0) shape = mix(shape, request.part_of);
-  const auto different = argument_hashes_.find(shape);
-  const bool tells = different == argument_hashes_.end() || different->second <= most_argument_hashes;
-  const std::uint64_t arguments = !tells                   ? 0  // and reading 4 KiB takes a microsecond
-                                  : handle.graph_hash != 0 ? handle.graph_hash
+  if (options_.by_range) shape = mix(shape, current_range());
+  const auto tells = [&] {
+    const auto different = argument_hashes_.find(shape);
+    return different == argument_hashes_.end() || different->second <= most_argument_hashes;
+  };
+  const std::uint64_t arguments = handle.has_many_arguments && !tells() ? 0
+                                  : handle.graph_hash != 0              ? handle.graph_hash
                                                            : argument_hash(request, handle.parameters);
   const std::uint64_t hash = mix(shape, arguments);
-  auto place = by_hash_.find(hash);
-  if (place == by_hash_.end()) {
+  Signature* s = by_hash_.find(hash);
+  if (s == nullptr) {
     // Nothing is remembered of a launch that finds no room: a program may have any number of shapes.
     if (signatures_.size() >= most_signatures - 1 || !journal_.has_room()) return rest();
-    if (++argument_hashes_[shape] > most_argument_hashes && arguments != 0)
+    if (++argument_hashes_[shape] > most_argument_hashes && arguments != 0) {
+      handle.has_many_arguments = true;
       return signature_of(request, handle, context);  // without them
-    place = by_hash_.emplace(hash, &make(request, hash, arguments, handle, context)).first;
+    }
+    by_hash_.add(hash, s = &make(request, hash, arguments, handle, context));
   }
-  Signature* s = place->second;
-  if (handle.graph_hash == 0 && request.part_of == 0) {
+  if (!options_.observe && handle.graph_hash == 0 && request.part_of == 0) {
     if (context.last.size() > most_streams) context.last.clear();
     Before& before = context.last[c.hStream];
     if (s->schedule && s->schedule->has_kinds())
@@ -435,11 +461,13 @@ bool Signatures::is_verified(const Signature& signature, const Handle& handle, s
 
 void Signatures::forget_handles() {
   by_handle_.clear();
+  green_sms_.clear();
   handles_.clear();
 }
 
 void Signatures::forget_context(Context& context) {
   by_context_.erase(context.handle);
+  last_context_ = nullptr;
   versions_.forget_context(context.handle);
   context.handle = nullptr;
   context.free_events.clear();  // they end with it

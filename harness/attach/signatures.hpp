@@ -17,6 +17,7 @@
 
 #include "harness/attach/advice.hpp"
 #include "harness/attach/driver.hpp"
+#include "harness/attach/flat_map.hpp"
 #include "harness/attach/journal.hpp"
 #include "harness/attach/options.hpp"
 #include "harness/attach/request.hpp"
@@ -36,36 +37,41 @@ struct Context {
   CUcontext handle = nullptr;
   int device = 0;
   int compute_capability = 0;  ///< 90
-  int sms = 0, smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
+  int own_sms = 0;             ///< of a green context fewer than the device's
+  int sms = 0;                 ///< of the launch that is looked at: its stream may be of a green context
+  int smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
   std::unordered_map<CUstream, Before> last;
 };
 
-/// A function as the program names it in one context.
+/// A function as the program names it in one context. What each launch reads comes first.
 struct Handle {
+  std::uint64_t content = 0;
+  std::uint64_t graph_hash = 0;  ///< of a CUDA graph
+  std::vector<Parameter> parameters;
   CUfunction function = nullptr;
   int number = -1;
-  std::uint64_t graph_kernels = 0, graph_hash = 0;  ///< of a CUDA graph
+  bool has_many_arguments = false;  ///< more than are told apart, of some shape
+  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph
   Alone graph_alone = Alone::graph;
   std::string name;
-  std::uint64_t content = 0;
   int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
   bool is_cluster = false, is_known = false;
-  std::vector<Parameter> parameters;
   std::unordered_map<std::uint64_t, bool> verified;  ///< levels of signatures, with this handle
   std::unordered_map<std::uint64_t, std::vector<Version>> versions;  ///< of signatures, with this handle
 };
 
 struct Signature {
-  std::size_t number = 0;
   std::string name;  ///< for the watchdog's sentence
   int blocks_per_sm = 0, block_size = 0;
   unsigned dynamic_smem = 0;
   std::uint64_t hash = 0;
   Alone alone = Alone::no;
-  std::optional<Schedule> schedule;
-  std::vector<unsigned> added;    ///< dynamic shared memory of arms from first_level on
-  std::vector<int> blocks;        ///< that they are to have
+  std::optional<Schedule> schedule;  // its flag, and what follows, is what each launch reads
+  std::uint64_t launches = 0;
+  std::size_t number = 0;
+  std::vector<int> blocks;        ///< of arms from first_level on
+  std::vector<unsigned> added;    ///< the dynamic shared memory that makes them
   std::vector<Version> versions;  ///< in place of levels; their functions are the handles'
   bool is_applied = false;        ///< the first of them, in every launch
   bool is_in_graph = false;
@@ -75,7 +81,6 @@ struct Signature {
   std::vector<std::pair<Signature*, std::size_t>> turns;
   std::size_t turn = 0;
   int draws_left = 0;
-  std::uint64_t launches = 0;
   bool is_part = false;            ///< of another's launches: those behind one other kernel
   int parts = 0;                   ///< that its own launches were told apart into
   std::uint64_t before_first = 0;  ///< hash of what ran before: one alone tells nothing apart
@@ -93,6 +98,8 @@ class Signatures {
 
   /// Of the current context's handle.
   Context& context_of(CUcontext handle);
+  /// SMs that a launch of this stream may run on.
+  [[nodiscard]] int sms_of(const Context& context, CUstream stream);
   Handle& handle_of(const Request& request, Context& context);
   /// Of all graphs of one hash; 0: nothing is known of it.
   Handle& graph_handle(std::uint64_t kernels, std::uint64_t hash, Alone alone, const Context& context);
@@ -150,8 +157,10 @@ class Signatures {
   std::unordered_set<std::string> smem_readers_;
   std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by hash, 0 if not known, and device
   std::unordered_map<CUcontext, Context*> by_context_;
-  std::unordered_map<std::uint64_t, Handle*> by_handle_;
-  std::unordered_map<std::uint64_t, Signature*> by_hash_;
+  std::unordered_map<CUgreenCtx, int> green_sms_;
+  Context* last_context_ = nullptr;
+  FlatMap<Handle> by_handle_;
+  FlatMap<Signature> by_hash_;
   std::unordered_map<std::string, int> function_numbers_;
   std::unordered_map<std::uint64_t, int> argument_hashes_;  ///< so many of one function and shape
 };

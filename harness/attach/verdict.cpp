@@ -36,11 +36,12 @@ Change change_of(const Median& now, const Median& before) {
 }
 
 /// What whole waves alone would make of the time, were the rate that of the device at any residency.
-double wave_change(const Kernel& k, const theory::SmLimits& sm, int blocks) {
-  if (k.is_graph() || k.blocks_per_sm < 1 || blocks < 1 || k.waves(sm, k.blocks_per_sm) >= many_waves)
+double wave_change(const Kernel& k, int blocks) {
+  if (k.is_graph() || k.sms < 1 || k.blocks_per_sm < 1 || blocks < 1 ||
+      k.waves(k.blocks_per_sm) >= many_waves)
     return 0;
-  const double natural = std::ceil(k.waves(sm, k.blocks_per_sm)) * k.blocks_per_sm;
-  return std::ceil(k.waves(sm, blocks)) * blocks / natural - 1;
+  const double natural = std::ceil(k.waves(k.blocks_per_sm)) * k.blocks_per_sm;
+  return std::ceil(k.waves(blocks)) * blocks / natural - 1;
 }
 
 std::string grouped_text(std::int64_t number, const char* what, bool has_plural) {
@@ -166,7 +167,7 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
                           .samples = times.times_us.size(),
                           .change = change_of(*time, *pinned_time),
                           .from_untouched = change_of(*time, *untouched_time),
-                          .wave_change = wave_change(k, sm, times.blocks_per_sm)});
+                          .wave_change = wave_change(k, times.blocks_per_sm)});
     }
     std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
   }

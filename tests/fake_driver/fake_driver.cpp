@@ -137,13 +137,15 @@ FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
   end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
   return CUDA_SUCCESS;
 }
-/// A green context is another handle of a context.
+/// A green context is another handle of a context, with a part of the SMs.
 char green_storage[contexts];
+bool is_green[contexts];
 FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx * green, CUdevResourceDesc, CUdevice device, unsigned)) {
   const int before = current;
   CUcontext context = nullptr;
   const CUresult result = fake_cuCtxCreate_v2(&context, 0, device);
   if (result == CUDA_SUCCESS) *green = reinterpret_cast<CUgreenCtx>(&green_storage[current]);
+  is_green[current] = true;
   current = before;
   return result;
 }
@@ -151,6 +153,14 @@ FAKE(CUresult, cuCtxFromGreenCtx, (CUcontext * context, CUgreenCtx green)) {
   *context = handle_of(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
   return CUDA_SUCCESS;
 }
+FAKE(CUresult, cuCtxGetDevResource, (CUcontext context, CUdevResource* part, CUdevResourceType)) {
+  constexpr unsigned green_sms = 16;
+  const auto number = reinterpret_cast<int*>(context) - context_storage;
+  part->sm.smCount = is_green[number] ? green_sms : sms;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuProfilerStart, ()) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuProfilerStop, ()) { return CUDA_SUCCESS; }
 FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx green)) {
   end_context(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
   return CUDA_SUCCESS;
@@ -343,6 +353,8 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuGreenCtxCreate),
       KNOWN(cuGreenCtxDestroy),
       KNOWN(cuCtxFromGreenCtx),
+      KNOWN(cuProfilerStart),
+      KNOWN(cuProfilerStop),
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},
       {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxRelease_v2), nullptr},
       {"cuDevicePrimaryCtxReset", reinterpret_cast<void*>(&fake_cuDevicePrimaryCtxReset_v2), nullptr},

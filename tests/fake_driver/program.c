@@ -10,9 +10,11 @@
  * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
- * (NVTX's), between (two others, in turn), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another twice,
- * which is destroyed once there is an executable one; from two captures; of which a node is set at half its
- * launches; prints what was computed), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
+ * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
+ * others, in turn), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another
+ * twice, which is destroyed once there is an executable one; from two captures; of which a node is set at half its
+ * launches; prints what was computed), says (whether a launch was changed), fails (with code 9 if one was), sync
+ * (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -313,7 +315,13 @@ int main(int argc, char** argv) {
     between();
   else if (strcmp(end, "threads") == 0 || strcmp(end, "streams") == 0)
     threads(strcmp(end, "streams") == 0);
-  else if (strcmp(end, "ranges") == 0)
+  else if (strcmp(end, "profiled") == 0) {
+    many();
+    ((WithoutWords)get("cuProfilerStart"))();
+    many();
+    ((WithoutWords)get("cuProfilerStop"))();
+    many();
+  } else if (strcmp(end, "ranges") == 0)
     ranges();
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);

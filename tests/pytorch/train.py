@@ -106,4 +106,5 @@ def main() -> None:
     )
 
 
-main()
+if __name__ == "__main__":
+    main()

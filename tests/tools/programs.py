@@ -85,7 +85,7 @@ def write(
                 timed=timed, overlapped=0, time_mean_s=one["time_s"],
                 time_total_s=one["time_s"] * one["launches"],
                 gpu_time_share=one["time_s"] * one["launches"] / total, blocks_per_sm=8, occupancy=1,
-                limiter="warps", waves=3.9, **(NO_CHANGE if known else {}),
+                limiter="warps", waves=3.9, sm_count=132, **(NO_CHANGE if known else {}),
             ) | one["cells"]
         )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

@@ -91,6 +91,14 @@ def test_compare_names_the_folder_that_is_at_fault(program: Path, tmp_path: Path
     assert capsys.readouterr().err == f"occbench compare: {bad}/env.json: No such file or directory\n"
 
 
+def test_a_kernel_on_a_part_of_the_sms_says_so(tmp_path: Path, capsys: Said) -> None:
+    folder = write(tmp_path / "green", (NEEDS | dict(cells=NEEDS["cells"] | dict(sm_count=16)), FLAT))
+    assert explain.main([str(folder), "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["work on first"][0].startswith("`needs<float>` (grid 4096 on 16 SMs, ")
+    assert " SMs" not in said["not worth it"][0]
+
+
 def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))

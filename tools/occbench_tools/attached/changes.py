@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench compare, of two folders of `occbench attach`: which kernels of the program changed, and how.
 
-Kernels are matched by name, grid and block, and by shared memory and arguments as well where both runs have
-the same ones; else signatures that share a name, grid and block are one here. What is compared is the median
-untouched launch. Two runs of one program move it as well, whatever the build: see MARGIN.
+Kernels are matched by name, grid and block, and by shared memory, arguments and a green context's SMs as well
+where both runs have the same ones; else signatures that share a name, grid and block are one here. What is
+compared is the median untouched launch. Two runs of one program move it as well, whatever the build: see
+MARGIN.
 """
 
 from __future__ import annotations
@@ -60,13 +61,14 @@ def compare(old: Attached, new: Attached, threshold: float | None) -> Changes:
 
 
 def keyed(old: Attached, new: Attached) -> list[pd.DataFrame]:
-    """Both folders' kernels with `signature`: shared memory and arguments where the other run has the same
-    ones under that name, grid and block; else nothing.
+    """Both folders' kernels with `signature`: shared memory, arguments and part of the SMs where the other
+    run has the same ones under that name, grid and block; else nothing.
     """
     sides = []
     for folder in (old, new):
         kernels = folder.kernels[~in_graphs(folder.kernels)]  # whose times are the graph's
         own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("")
+        own += [f" {sms:.0f} SMs" if sms > 0 else "" for sms in kernels["part_sms"]]  # NaN: on all
         sides.append(kernels.assign(signature=own))
     sets = [side.groupby(NAMED)["signature"].agg(frozenset) for side in sides]
     both = sets[0].index.intersection(sets[1].index)

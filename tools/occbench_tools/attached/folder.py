@@ -20,9 +20,9 @@ SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
 
 @dataclass
 class Attached:
-    """kernels: most GPU time first. levels: of each kernel_id its times at fewer warps, most blocks first.
-    caps: registers.csv; None where none were tried. launches: None where they were not asked for. warnings:
-    lines for people.
+    """kernels: most GPU time first; part_sms: SMs of those that may not run on all. levels: of each kernel_id
+    its times at fewer warps, most blocks first. caps: registers.csv; None where none were tried. launches:
+    None where they were not asked for. warnings: lines for people.
     """
 
     path: Path
@@ -76,6 +76,8 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     for name, rows in (("arms.csv", arms), ("launches.csv", told), ("registers.csv", caps)):
         if rows is not None:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
+    whole = {gpu.get("uuid"): gpu.get("sm_count") for gpu in env["gpus"]}
+    kernels["part_sms"] = kernels["sm_count"].where(kernels["sm_count"] < kernels["gpu_uuid"].map(whole))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
     mixed = kernels.loc[kernels["why"].str.contains("several kinds"), "kernel_id"]

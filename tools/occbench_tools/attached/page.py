@@ -19,6 +19,7 @@ from occbench_tools.attached.words import (
     ROOM,
     counted,
     fewer_warps,
+    grid,
     in_graphs,
     left_alone,
     name_of,
@@ -81,7 +82,7 @@ def largest(folder: Attached) -> dict[str, Any]:
     for _, row in rows.iterrows():
         levels = folder.levels_of(row["kernel_id"])
         points = 100 * levels[["warps", "slowdown", "low", "high"]]
-        more = [f"{percent(row['gpu_time_share'])} of GPU time, grid {shape(row, 'grid')}"]
+        more = [f"{percent(row['gpu_time_share'])} of GPU time, grid {grid(row)}"]
         more += [next_step(row)] * bool(row["next_step"])
         said = dict(verdict=verdict(row), more=more, points=points.round(4).to_numpy().tolist())
         of.append(name(row, NARROW) | said)
@@ -131,7 +132,7 @@ def cells(row: pd.Series, levels: pd.DataFrame) -> list[Any]:
         [f"{row['launches']:,}", int(row["launches"])],
         [occupancy(row), float(row["occupancy"])],
         "-" if pd.isna(row["limiter"]) else row["limiter"].replace("+", " + "),
-        [shape(row, "grid"), blocks],
+        [grid(row), blocks],
         [shape(row, "block"), threads],
     ]
 

@@ -19,12 +19,12 @@ from occbench_tools.attached.words import (
     WORTH_IT,
     are_graphs,
     counted,
+    grid,
     in_graphs,
     left_alone,
     name_of,
     percent,
     sentence,
-    shape,
     short_name,
 )  # fmt: skip
 
@@ -122,7 +122,7 @@ def graph_sentences(folder: Attached) -> list[str]:
             )
             held = f"{row['graph_kernels']:.0f} of {graph['graph_kernels']:.0f} kernels"
             said.append(
-                f"`{kernel}` (grid {shape(row, 'grid')}, {held}): with {percent(level['warps'], 0)} "
+                f"`{kernel}` (grid {grid(row)}, {held}): with {percent(level['warps'], 0)} "
                 f"of its warps the graph takes {graph_change(level)}{step}."
             )
     return said
@@ -138,7 +138,7 @@ def graph_change(level: pd.Series) -> str:
 def named(row: pd.Series) -> str:
     """'`softmax` (grid 64x32, 9.2 % of GPU time)'"""
     name = name_of(row).replace("`", "'")
-    return f"`{name}` (grid {shape(row, 'grid')}, {percent(row['gpu_time_share'])} of GPU time)"
+    return f"`{name}` (grid {grid(row)}, {percent(row['gpu_time_share'])} of GPU time)"
 
 
 def group(what: str, rows: pd.DataFrame) -> list[str]:

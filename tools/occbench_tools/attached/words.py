@@ -69,6 +69,11 @@ def shape(row: pd.Series, what: str) -> str:
     return f"{x}" + f"x{y}" * (y > 1 or z > 1) + f"x{z}" * (z > 1)
 
 
+def grid(row: pd.Series) -> str:
+    """'64x32', or '64x32 on 16 SMs' of a kernel that may not run on all (`part_sms` of Attached.kernels)."""
+    return shape(row, "grid") + ("" if pd.isna(row["part_sms"]) else f" on {row['part_sms']:.0f} SMs")
+
+
 def gain(row: pd.Series) -> str:
     """'-6.0 % (-8.9 to +1.2)': what the next step would save of the kernel's own time."""
     value, low, high = (100 * row[column] for column in ("gain", "gain_low", "gain_high"))

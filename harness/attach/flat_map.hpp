@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// From hashes to pointers, for each launch of a program: a cache line where a std::unordered_map reads three.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace occbench::attach {
+
+/// Keys are hashes already. No key is ever removed alone.
+template <class Value>
+class FlatMap {
+ public:
+  /// Null where it is not there.
+  [[nodiscard]] Value* find(std::uint64_t key) const {
+    if (places_.empty()) return nullptr;
+    return places_[place_of(key)].second;
+  }
+  /// For a key that is not there.
+  void add(std::uint64_t key, Value* value) {
+    if (2 * (size_ + 1) > places_.size()) grow();
+    places_[place_of(key)] = {key, value};
+    ++size_;
+  }
+  void clear() {
+    places_.clear();
+    size_ = 0;
+  }
+
+ private:
+  using Place = std::pair<std::uint64_t, Value*>;
+
+  /// Of the key, or where it would stand. Half of the places are free.
+  [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
+    std::size_t at = key & (places_.size() - 1);
+    while (places_[at].second != nullptr && places_[at].first != key) at = (at + 1) & (places_.size() - 1);
+    return at;
+  }
+  void grow() {
+    constexpr std::size_t first_size = 64;
+    const std::vector<Place> before =
+        std::exchange(places_, std::vector<Place>(places_.empty() ? first_size : 2 * places_.size()));
+    for (const Place& place : before)
+      if (place.second != nullptr) places_[place_of(place.first)] = place;
+  }
+
+  std::vector<Place> places_;  ///< a power of two of them; null: free
+  std::size_t size_ = 0;
+};
+
+}  // namespace occbench::attach
