@@ -54,6 +54,13 @@ def test_no_path_of_a_machine() -> None:
     assert [page for page in PAGES if found.search(text_of(page))] == []
 
 
+def test_runs_that_are_named_are_there() -> None:
+    """A newer record takes the place of an older one, and what was computed from that must follow."""
+    run_folder = re.compile(r"results/[a-z0-9-]+/20\d\d-\d\d-\d\d-[0-9a-f]{12}")
+    named = {run for page in PAGES for run in run_folder.findall(text_of(page))}
+    assert named and [run for run in sorted(named) if not (ROOT / run).is_dir()] == []
+
+
 def test_readme_is_one_screen() -> None:
     text = text_of("README.md")
     assert len(text.encode()) <= 9216
