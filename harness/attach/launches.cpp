@@ -184,7 +184,8 @@ Ticket Launches::before(const Request& request) noexcept try {
   const std::lock_guard lock(mutex_);
   if (!is_captured) look_after_records();
   Context& context = signatures_.context_of(current);
-  context.sms = signatures_.sms_of(context, request.config.hStream);
+  // A graph's kernels run where they were captured, and its levels are found once: it is taken for the most.
+  context.sms = t.is_graph ? context.device_sms : signatures_.sms_of(context, request.config.hStream);
   if (request.kind == Alone::graph) {
     before_graph(t, request, context, is_captured);
     return t;
@@ -299,6 +300,7 @@ void Launches::end_contexts(const Which& is_meant) noexcept try {
   if (!is_usable_ || !process_.is_this()) return;
   drain();
   const std::lock_guard lock(mutex_);
+  signatures_.forget_green();
   for (Context& context : signatures_.contexts()) {
     if (context.handle == nullptr || !is_meant(context)) continue;
     forget_records(context);

@@ -78,7 +78,7 @@ Context& Signatures::context_of(CUcontext handle) {
   };
   c.compute_capability = 10 * get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                          get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  c.own_sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  c.own_sms = c.device_sms = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   CUdevResource part{};
   if (driver_.ctx_resource != nullptr &&
       driver_.ctx_resource(handle, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS && part.sm.smCount > 0)
@@ -461,7 +461,6 @@ bool Signatures::is_verified(const Signature& signature, const Handle& handle, s
 
 void Signatures::forget_handles() {
   by_handle_.clear();
-  green_sms_.clear();
   handles_.clear();
 }
 

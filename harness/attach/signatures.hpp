@@ -37,8 +37,9 @@ struct Context {
   CUcontext handle = nullptr;
   int device = 0;
   int compute_capability = 0;  ///< 90
-  int own_sms = 0;             ///< of a green context fewer than the device's
-  int sms = 0;                 ///< of the launch that is looked at: its stream may be of a green context
+  int device_sms = 0;
+  int own_sms = 0;  ///< of a green context fewer
+  int sms = 0;      ///< of the launch that is looked at: its stream may be of a green context
   int smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
   std::unordered_map<CUstream, Before> last;
@@ -98,8 +99,10 @@ class Signatures {
 
   /// Of the current context's handle.
   Context& context_of(CUcontext handle);
-  /// SMs that a launch of this stream may run on.
+  /// SMs that a kernel launched into this stream may run on.
   [[nodiscard]] int sms_of(const Context& context, CUstream stream);
+  /// A green context ends, and another one may have its handle.
+  void forget_green() { green_sms_.clear(); }
   Handle& handle_of(const Request& request, Context& context);
   /// Of all graphs of one hash; 0: nothing is known of it.
   Handle& graph_handle(std::uint64_t kernels, std::uint64_t hash, Alone alone, const Context& context);

@@ -125,27 +125,29 @@ FAKE(CUresult, cuCtxSetCurrent, (CUcontext context)) {
   current = static_cast<int>(reinterpret_cast<int*>(context) - context_storage);
   return CUDA_SUCCESS;
 }
+/// A green context is another handle of a context, with a part of the SMs.
+char green_storage[contexts];
+char green_streams[contexts];
+int green_sms[contexts];
+int made_contexts = 0;
 /// All stand from the first on; the first is the primary one.
 FAKE(CUresult, cuCtxCreate_v2, (CUcontext * context, unsigned, CUdevice device)) {
-  static int made = 0;
-  if (made == contexts - 1) return CUDA_ERROR_OUT_OF_MEMORY;
-  device_of[++made] = device;
-  *context = handle_of(made);
+  if (made_contexts == contexts - 1) return CUDA_ERROR_OUT_OF_MEMORY;
+  device_of[++made_contexts] = device;
+  *context = handle_of(made_contexts);
   return fake_cuCtxSetCurrent(*context);
 }
 FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
   end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
   return CUDA_SUCCESS;
 }
-/// A green context is another handle of a context, with a part of the SMs.
-char green_storage[contexts];
-bool is_green[contexts];
 FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx * green, CUdevResourceDesc, CUdevice device, unsigned)) {
   const int before = current;
   CUcontext context = nullptr;
   const CUresult result = fake_cuCtxCreate_v2(&context, 0, device);
   if (result == CUDA_SUCCESS) *green = reinterpret_cast<CUgreenCtx>(&green_storage[current]);
-  is_green[current] = true;
+  static int greens = 0;
+  green_sms[current] = 16 * ++greens;
   current = before;
   return result;
 }
@@ -154,15 +156,31 @@ FAKE(CUresult, cuCtxFromGreenCtx, (CUcontext * context, CUgreenCtx green)) {
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuCtxGetDevResource, (CUcontext context, CUdevResource* part, CUdevResourceType)) {
-  constexpr unsigned green_sms = 16;
-  const auto number = reinterpret_cast<int*>(context) - context_storage;
-  part->sm.smCount = is_green[number] ? green_sms : sms;
+  const int own = green_sms[reinterpret_cast<int*>(context) - context_storage];
+  part->sm.smCount = static_cast<unsigned>(own > 0 ? own : sms);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGreenCtxGetDevResource, (CUgreenCtx green, CUdevResource* part, CUdevResourceType)) {
+  part->sm.smCount = static_cast<unsigned>(green_sms[reinterpret_cast<char*>(green) - green_storage]);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned, int)) {
+  *stream = reinterpret_cast<CUstream>(&green_streams[reinterpret_cast<char*>(green) - green_storage]);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuStreamGetGreenCtx, (CUstream stream, CUgreenCtx* green)) {
+  char* const at = reinterpret_cast<char*>(stream);
+  const bool is_of_one = at >= green_streams && at < green_streams + contexts;
+  *green = is_of_one ? reinterpret_cast<CUgreenCtx>(&green_storage[at - green_streams]) : nullptr;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuProfilerStart, ()) { return CUDA_SUCCESS; }
 FAKE(CUresult, cuProfilerStop, ()) { return CUDA_SUCCESS; }
+/// The last one's handle is the next one's.
 FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx green)) {
-  end_context(static_cast<int>(reinterpret_cast<char*>(green) - green_storage));
+  const auto number = static_cast<int>(reinterpret_cast<char*>(green) - green_storage);
+  end_context(number);
+  if (number == made_contexts) --made_contexts;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice)) {
@@ -353,6 +371,7 @@ FAKE(CUresult, cuGetProcAddress_v2,
       KNOWN(cuGreenCtxCreate),
       KNOWN(cuGreenCtxDestroy),
       KNOWN(cuCtxFromGreenCtx),
+      KNOWN(cuGreenCtxStreamCreate),
       KNOWN(cuProfilerStart),
       KNOWN(cuProfilerStop),
       {"cuCtxDestroy", reinterpret_cast<void*>(&fake_cuCtxDestroy_v2), nullptr},

@@ -9,7 +9,7 @@
  * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,
  * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
- * at the same address), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
+ * at the same address), green, green_streams (of two contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
  * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
  * others, in turn), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another
  * twice, which is destroyed once there is an executable one; from two captures; of which a node is set at half its
@@ -54,6 +54,7 @@ typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
 typedef CUresult (*MakeGreen)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned);
+typedef CUresult (*GreenStream)(CUstream*, CUgreenCtx, unsigned, int);
 typedef CUresult (*FromGreen)(CUcontext*, CUgreenCtx);
 typedef CUresult (*WithGreen)(CUgreenCtx);
 typedef CUresult (*WithModule)(CUmodule);
@@ -174,6 +175,18 @@ static void contexts(const char* name, CUdevice device, int is_green) {
     ((WithContext)get("cuCtxDestroy"))(second);
   function = functions[0];
   many();
+}
+
+/* In streams of green contexts that are never current, one after another. */
+static void green_streams(void) {
+  for (int n = 0; n < 2; ++n) {
+    CUgreenCtx green;
+    CUstream stream;
+    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    ((GreenStream)get("cuGreenCtxStreamCreate"))(&stream, green, CU_STREAM_NON_BLOCKING, 0);
+    on_stream(stream);
+    ((WithGreen)get("cuGreenCtxDestroy"))(green);
+  }
 }
 
 /* Ranges within others, of a domain too, whose end apart; more than can be told apart. */
@@ -321,7 +334,9 @@ int main(int argc, char** argv) {
     many();
     ((WithoutWords)get("cuProfilerStop"))();
     many();
-  } else if (strcmp(end, "ranges") == 0)
+  } else if (strcmp(end, "green_streams") == 0)
+    green_streams();
+  else if (strcmp(end, "ranges") == 0)
     ranges();
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);
