@@ -59,8 +59,9 @@ class Apply(AttachCase):
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 
-    def test_arguments_that_are_new_in_each_process(self) -> None:
-        """A struct's words that nobody sets: what is said of the shape holds, if no better is known."""
+    def test_advice_is_for_its_shape(self) -> None:
+        """Of a struct's words that nobody sets, new in each process: what is said of the shape holds, if no
+        better is known."""
         self.attach(f"-- {ASKED} lower_k 1500", output=None)
         kept = self.folder / "results/attach/attach_opened"
         own = self.kernels(str(kept))
@@ -68,7 +69,8 @@ class Apply(AttachCase):
         text = (kept / "kernels.csv").read_text()
         elsewhere = text.replace(own[0]["arguments"], "0123456789abcdef")
         known = elsewhere + text.splitlines()[1].replace("faster lower", "saturated") + "\n"
-        for table, changed in ((elsewhere, "1500 1500"), (known, "1500 0")):
+        green = text.replace(",132\n", ",16\n")  # faster on a part of the SMs: that says nothing of them all
+        for table, changed in ((elsewhere, "1500 1500"), (known, "1500 0"), (green, "1500 0")):
             (kept / "kernels.csv").write_text(table)
             self.apply(f"--apply best --from {kept} --pairs 1")
             self.assertIn(changed, self.noted())

@@ -151,6 +151,8 @@ cudaGraphExec_t captured(cudaStream_t stream, const auto& launches) {
   return executable;
 }
 
+#if CUDA_VERSION >= 12050  // streams of green contexts
+
 template <class Function>
 Function* driver_function(const char* name) {
   void* found = nullptr;
@@ -201,6 +203,15 @@ void run_green(int launches, int sms) {
   report("saturated", floats, static_cast<std::size_t>(count));
   report("few_waves", floats + count, static_cast<std::size_t>(count));
 }
+
+#else
+
+void run_green(int, int) {
+  std::fprintf(stderr, "green contexts need CUDA 12.5\n");
+  std::exit(1);
+}
+
+#endif
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "harness/attach/cupti.hpp"
 #include "harness/attach/overlap.hpp"
+#include "harness/attach/request.hpp"
 #include "harness/attach/schedule.hpp"
 
 #if __has_include(<cupti.h>)
@@ -123,6 +124,24 @@ TEST(AttachSchedule, BeginsAnewWhereTimesAreOfAnotherKind) {
   EXPECT_GE(again.at(untouched), 6);
   EXPECT_GE(again.at(first_level), 6);
   EXPECT_FALSE(again.contains(first_level + 1));  // it is no arm any more
+}
+
+TEST(AttachArguments, OnlyAddressesSayNothing) {
+  const auto hash = [](std::uint64_t first, std::uint64_t second) {
+    void* parameters[] = {&first, &second};
+    Request request;
+    request.parameters = parameters;
+    return argument_hash(request, {{.offset = 0, .size = 8}, {.offset = 8, .size = 8}});
+  };
+  constexpr std::uint64_t address = 0x7f0012345600, other = 0x7f00deadbe00, minus_one = ~std::uint64_t{0};
+  EXPECT_EQ(hash(address, other), 0U);  // which stands for no words, and for too many kinds of them
+  EXPECT_EQ(hash(address, 7), hash(other, 7));
+  for (const std::uint64_t word : {minus_one, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}}) {
+    EXPECT_NE(hash(address, word), 0U);
+    EXPECT_NE(hash(word, 7), hash(address, 7));
+    EXPECT_NE(hash(word, word), 0U);
+  }
+  EXPECT_NE(hash(1, 2), hash(2, 1));
 }
 
 }  // namespace

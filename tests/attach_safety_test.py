@@ -66,7 +66,7 @@ class Ends(AttachCase):
             self.assertEqual(" on 16 SMs " in done.stderr, end == "green", done.stderr)
         self.attach(f"-- {ASKED} flat_k 1000 green_streams", output="streams")
         said = [(kernel["sm_count"], kernel["launches"]) for kernel in self.kernels("streams")]
-        self.assertEqual(sorted(said), [("16", "1000"), ("32", "1000")])
+        self.assertEqual(sorted(said), [("132", "1000"), ("16", "1000"), ("32", "1000")])
         self.attach(f"-- {ASKED} flat_k 1000 unload", output="unload")
         self.assertEqual(
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},

@@ -224,6 +224,9 @@ class Attach(AttachCase):
         done = self.attach(f"--profiler-api -- {OPENED} asked latency_k 500", output="never")
         self.assertEqual(done.stdout, "failed 0\n")
         self.assertIn("no kernel was launched between cudaProfilerStart and cudaProfilerStop", done.stderr)
+        done = self.attach(f"--profiler-api --apply latency=1/2 -- {OPENED} asked latency_k 5", output="a")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (125, 1), done.stderr)
+        self.assertIn("--profiler-api watches a part of a run", done.stderr)
 
     def test_the_budget_bounds_what_throttling_adds(self) -> None:
         for budget in (0.05, 0.5):

@@ -45,6 +45,7 @@ attach::Advice kernel_of(const Cells& row) {
     advice.block[i] = count_in(row, std::string("block_") + axes[i]);
   }
   advice.dynamic_smem_bytes = count_in(row, "dynamic_smem_bytes");
+  advice.sms = static_cast<int>(count_in(row, "sm_count"));
   return advice;
 }
 
@@ -101,7 +102,7 @@ Advised best_of(const std::filesystem::path& folder) {
   }
   std::erase_if(advised.left, [&](const attach::Advice& other) {
     return std::ranges::none_of(advised.levels, [&](const attach::Advice& level) {
-      return level.symbol == other.symbol && level.arguments != other.arguments;
+      return level.symbol == other.symbol && (level.arguments != other.arguments || level.sms != other.sms);
     });
   });
   if (advised.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");

@@ -93,17 +93,19 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
     throw std::invalid_argument("--children takes all or none");
   if (o.timing != "events" && o.timing != "activity" && o.timing != "auto")
     throw std::invalid_argument("--timing takes events, activity or auto");
+  if (o.profiler_api && !o.apply.empty())
+    throw std::invalid_argument("--profiler-api watches a part of a run, and --apply compares whole ones");
   constexpr std::int64_t many = 1'000'000'000;
   constexpr std::int64_t least_limit = 65'536;
-  std::string said = "apply=" + std::string(o.apply.empty() ? "0" : "1") +
-                     ";observe=" + std::string(o.observe ? "1" : "0") + ";all=" + (o.all ? "1" : "0") +
-                     ";by_range=" + (o.by_range ? "1" : "0") + (o.profiler_api ? ";profiled_alone=1" : "") +
-                     ";timing=" + o.timing + ";seed=" + std::to_string(parse_size(o.seed, "--seed")) +
-                     ";precision=" + shortest(precision) + ";budget=" + shortest(budget) +
-                     ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
-                     ";after=" + std::to_string(parse_size(o.after, "--after")) +
-                     ";duration=" + shortest(seconds_of(o.duration)) +
-                     ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";
+  std::string said =
+      "apply=" + std::string(o.apply.empty() ? "0" : "1") + ";observe=" + std::string(o.observe ? "1" : "0") +
+      ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") +
+      ";profiler_api=" + (o.profiler_api ? "1" : "0") + ";timing=" + o.timing +
+      ";seed=" + std::to_string(parse_size(o.seed, "--seed")) + ";precision=" + shortest(precision) +
+      ";budget=" + shortest(budget) + ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
+      ";after=" + std::to_string(parse_size(o.after, "--after")) +
+      ";duration=" + shortest(seconds_of(o.duration)) +
+      ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";
   for (const double share : levels) said += (said.back() == '=' ? "" : ",") + shortest(share);
   if (!o.registers.empty()) {
     if (o.observe) throw std::invalid_argument("--registers changes launches, and --observe none");

@@ -226,7 +226,8 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
     const Verdict& v = verdicts[i];
     static const theory::SmLimits none;
     const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
-    csv::Row row = {name_of(k), shape(k.grid) + (k.sms < sm.sm_count ? text(" on %d SMs", k.sms) : "")};
+    csv::Row row = {name_of(k),
+                    shape(k.grid) + (k.sms > 0 && k.sms < sm.sm_count ? text(" on %d SMs", k.sms) : "")};
     if (is_observed) row.push_back(shape(k.block));
     if (by_range) row.insert(row.begin() + 1, range_cell(k));
     row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),

@@ -12,7 +12,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t fields_of_kernel = 11, fields_of_pattern = 3;
+constexpr std::size_t fields_of_kernel = 12, fields_of_pattern = 3;
 constexpr std::string_view any = "0000000000000000";
 
 std::vector<std::string> split(const std::string& line) {
@@ -30,8 +30,8 @@ unsigned natural_number(const std::string& text) {
 }
 
 bool is_same_shape(const Advice& a, const Advice& b) {
-  return a.symbol == b.symbol && std::ranges::equal(a.grid, b.grid) && std::ranges::equal(a.block, b.block) &&
-         a.dynamic_smem_bytes == b.dynamic_smem_bytes;
+  return a.symbol == b.symbol && a.sms == b.sms && std::ranges::equal(a.grid, b.grid) &&
+         std::ranges::equal(a.block, b.block) && a.dynamic_smem_bytes == b.dynamic_smem_bytes;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ std::string Advice::line() const {
   for (const unsigned n : grid) said += '\t' + std::to_string(n);
   for (const unsigned n : block) said += '\t' + std::to_string(n);
   return said + '\t' + std::to_string(dynamic_smem_bytes) + '\t' + arguments + '\t' +
-         std::to_string(blocks_per_sm) + '\n';
+         std::to_string(blocks_per_sm) + '\t' + std::to_string(sms) + '\n';
 }
 
 AdviceBook::~AdviceBook() {
@@ -62,6 +62,7 @@ void AdviceBook::read(const std::string& path) {
       }
       a.dynamic_smem_bytes = natural_number(f[8]);
       a.blocks_per_sm = static_cast<int>(natural_number(f[10]));
+      a.sms = static_cast<int>(natural_number(f[11]));
       entries_.push_back({a, std::nullopt});
     } else if (f[0] == "pattern" && f.size() == fields_of_pattern) {
       regex_t compiled{};

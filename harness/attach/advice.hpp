@@ -17,6 +17,7 @@ constexpr const char* advice_file = "advice";
 /// Of one signature; or, with a pattern, of all kernels whose name matches.
 struct Advice {
   std::string symbol;
+  int sms = 0;  ///< that its launches may run on
   unsigned grid[3] = {}, block[3] = {}, dynamic_smem_bytes = 0;
   std::string arguments;  ///< their hash, as in kernels.csv; zeros stand for any
   int blocks_per_sm = 0;  ///< 0: these are left as they are

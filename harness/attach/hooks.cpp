@@ -330,7 +330,7 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
 
 template <Name name, int slot>
 CUresult on_profiler() {
-  if (Launches* const launches = state.load()) launches->profiles(name == profiler_start);
+  if (Launches* const launches = attached()) launches->profiles(name == profiler_start);
   return original_of<Profiler>(name, slot)();
 }
 template <int slot>

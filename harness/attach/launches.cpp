@@ -50,7 +50,6 @@ Launches::Launches(Options options)
       driver_(find_driver()),
       journal_(options_.folder, options_.limit_bytes),
       budget_(options_.budget, events_us),
-      begun_s_(now_s()),
       signatures_(options_, driver_, journal_),
       graphs_(options_, driver_, signatures_) {
   int version = 0;
@@ -84,9 +83,12 @@ void Launches::count(Signature& s, bool is_captured) {
   }
 }
 
-bool Launches::is_asked(const Ticket& t) const {
-  return t.sequence >= options_.after &&
-         (options_.duration_s == 0 || now_s() - begun_s_ < options_.duration_s);
+bool Launches::is_asked(const Ticket& t) {
+  if (t.sequence < options_.after) return false;
+  if (options_.duration_s == 0) return true;
+  const double now = now_s();
+  if (begun_s_ == 0) begun_s_ = now;
+  return now - begun_s_ < options_.duration_s;
 }
 
 bool Launches::make_room() {
@@ -169,7 +171,7 @@ bool Launches::begin(Ticket& t, Signature& s, Context& context) {
 Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
   if (!is_usable_ || !process_.is_this()) return t;
-  if (options_.profiled_alone && !is_profiled_.load(std::memory_order_relaxed)) return t;
+  if (options_.profiler_api && !is_profiled_.load(std::memory_order_relaxed)) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   t.is_graph = request.graph != nullptr;
   CUcontext current = nullptr;

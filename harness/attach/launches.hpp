@@ -97,7 +97,7 @@ class Launches {
   void end_contexts(const Which& is_meant) noexcept;
   void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void count(Signature& signature, bool is_captured);
-  [[nodiscard]] bool is_asked(const Ticket& ticket) const;
+  [[nodiscard]] bool is_asked(const Ticket& ticket);
   void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   /// Draws an arm for a launch that nothing speaks against.
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
@@ -135,7 +135,7 @@ class Launches {
   bool is_usable_ = false;
   std::atomic<bool> is_profiled_{false};
   bool is_refusal_noted_ = false, is_search_noted_ = false;
-  double begun_s_;
+  double begun_s_ = 0;  ///< the first launch that may be changed
   std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
   std::deque<Pending> pending_;

@@ -39,7 +39,7 @@ std::optional<Options> options_from_environment() {
     if (key == "apply") o.apply = value == "1";
     if (key == "all") o.all = value == "1";
     if (key == "by_range") o.by_range = value == "1";
-    if (key == "profiled_alone") o.profiled_alone = value == "1";
+    if (key == "profiler_api") o.profiler_api = value == "1";
     if (key == "timing")
       o.timing = value == "activity" ? Timing::activity
                  : value == "auto"   ? Timing::automatic

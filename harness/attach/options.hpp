@@ -21,10 +21,10 @@ enum class Timing { events, activity, automatic };
 struct Options {
   std::string folder;
   bool observe = false;
-  bool apply = false;           ///< what the folder's advice says, in every launch; nothing is timed
-  bool all = false;             ///< also grids whose blocks may wait for each other, under a watchdog
-  bool profiled_alone = false;  ///< launches between cudaProfilerStart and cudaProfilerStop
-  bool by_range = false;        ///< a kernel of two NVTX ranges is two
+  bool apply = false;         ///< what the folder's advice says, in every launch; nothing is timed
+  bool all = false;           ///< also grids whose blocks may wait for each other, under a watchdog
+  bool profiler_api = false;  ///< launches between cudaProfilerStart and cudaProfilerStop
+  bool by_range = false;      ///< a kernel of two NVTX ranges is two
   Timing timing = Timing::events;
   Plan plan;
   double budget = 0.2;

@@ -35,9 +35,9 @@ std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>
     for (std::size_t at = 0; at < p.size; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, bytes + at, std::min(sizeof word, p.size - at));
-      // Up to 4 KiB a launch: a round of six cycles, where mix() takes twelve.
+      // Up to 4 KiB a launch: a round of seven cycles, where mix() takes twelve. 0 stays for no word at all.
       if (!may_be_pointer(word, p.size == sizeof word))
-        hash = std::rotl(hash ^ (word + 1), 23) * 0x9e3779b97f4a7c15;
+        hash = std::rotl((hash + 0x632be59bd9b4e019) ^ word, 23) * 0x9e3779b97f4a7c15;
     }
   }
   return hash;

@@ -116,8 +116,9 @@ int Signatures::sms_of(const Context& context, CUstream stream) {
   CUgreenCtx green = nullptr;
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
       driver_.stream_green == nullptr || driver_.green_resource == nullptr ||
-      driver_.stream_green(stream, &green) != CUDA_SUCCESS || green == nullptr)
+      driver_.stream_green(stream, &green) != CUDA_SUCCESS)
     return context.own_sms;
+  if (green == nullptr) return context.device_sms;  // whichever context is current
   const auto [place, is_new] = green_sms_.try_emplace(green, context.own_sms);
   CUdevResource part{};
   if (is_new && driver_.green_resource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
@@ -237,11 +238,12 @@ Alone Signatures::left_alone(const Request& request, const Handle& handle, const
 }
 
 std::vector<int> Signatures::targets(const Request& request, const Signature& s, const Handle& h,
-                                     std::uint64_t arguments) const {
+                                     const Context& context, std::uint64_t arguments) const {
   const CUlaunchConfig& c = request.config;
   std::vector<int> blocks;
   if (options_.apply) {
     const Advice what{.symbol = h.name,
+                      .sms = context.sms,
                       .grid = {c.gridDimX, c.gridDimY, c.gridDimZ},
                       .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
                       .dynamic_smem_bytes = c.sharedMemBytes,
@@ -340,7 +342,7 @@ Signature& Signatures::make(const Request& request, std::uint64_t hash, std::uin
     if (s.versions.empty()) s.alone = Alone::no_version;
     handle.versions[s.hash] = s.versions;
   } else if (s.alone == Alone::no && !options_.observe) {
-    const std::vector<int> wanted = targets(request, s, handle, arguments);
+    const std::vector<int> wanted = targets(request, s, handle, context, arguments);
     find_levels(s, handle, context, wanted);
     if (s.blocks.empty()) s.alone = wanted.empty() ? Alone::not_asked : Alone::no_level;
   }

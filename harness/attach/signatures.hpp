@@ -131,7 +131,8 @@ class Signatures {
   Alone left_alone(const Request& request, const Handle& handle, const Context& context, int blocks_per_sm);
   /// Blocks per SM of each level that is asked for, most first.
   [[nodiscard]] std::vector<int> targets(const Request& request, const Signature& signature,
-                                         const Handle& handle, std::uint64_t arguments) const;
+                                         const Handle& handle, const Context& context,
+                                         std::uint64_t arguments) const;
   [[nodiscard]] std::vector<Version> find_versions(const Signature& signature, const Handle& handle,
                                                    const Context& context);
   void find_levels(Signature& signature, Handle& handle, const Context& context,

@@ -177,14 +177,24 @@ static void contexts(const char* name, CUdevice device, int is_green) {
   many();
 }
 
-/* In streams of green contexts that are never current, one after another. */
+/* In streams of green contexts that are never current, one after another; then in a stream that is of none, while
+ * the last is current. */
 static void green_streams(void) {
+  static char other;
+  CUcontext first, second;
+  ((GetContext)get("cuCtxGetCurrent"))(&first);
   for (int n = 0; n < 2; ++n) {
     CUgreenCtx green;
     CUstream stream;
     ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
     ((GreenStream)get("cuGreenCtxStreamCreate"))(&stream, green, CU_STREAM_NON_BLOCKING, 0);
     on_stream(stream);
+    if (n == 1) {
+      ((FromGreen)get("cuCtxFromGreenCtx"))(&second, green);
+      ((WithContext)get("cuCtxSetCurrent"))(second);
+      on_stream(&other);
+      ((WithContext)get("cuCtxSetCurrent"))(first);
+    }
     ((WithGreen)get("cuGreenCtxDestroy"))(green);
   }
 }
@@ -281,6 +291,8 @@ int main(int argc, char** argv) {
   cuInit(0);
   cuModuleGetFunction(&function, NULL, argv[2]);
   launch = cuLaunchKernel;
+  extern CUresult cuProfilerStart(void), cuProfilerStop(void);
+  const WithoutWords profiler_calls[2] = {cuProfilerStart, cuProfilerStop};
   library = dlopen("libcuda.so.1", RTLD_NOW);
 #else
   library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -320,6 +332,8 @@ int main(int argc, char** argv) {
   }
   launch = (Launch)get("cuLaunchKernel");
   if (strcmp(way, "ex") == 0) launch_ex = (LaunchEx)get("cuLaunchKernelEx");
+  const WithoutWords profiler_calls[2] = {(WithoutWords)get("cuProfilerStart"),
+                                          (WithoutWords)get("cuProfilerStop")};
 #endif
   if (strcmp(end, "capture") == 0) ((WithInt)dlsym(library, "fakeCapture"))(1);
   if (strcmp(end, "shapes") == 0)
@@ -330,9 +344,9 @@ int main(int argc, char** argv) {
     threads(strcmp(end, "streams") == 0);
   else if (strcmp(end, "profiled") == 0) {
     many();
-    ((WithoutWords)get("cuProfilerStart"))();
+    profiler_calls[0]();
     many();
-    ((WithoutWords)get("cuProfilerStop"))();
+    profiler_calls[1]();
     many();
   } else if (strcmp(end, "green_streams") == 0)
     green_streams();

@@ -77,7 +77,8 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
         if rows is not None:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
     whole = {gpu.get("uuid"): gpu.get("sm_count") for gpu in env["gpus"]}
-    kernels["part_sms"] = kernels["sm_count"].where(kernels["sm_count"] < kernels["gpu_uuid"].map(whole))
+    sms = kernels["sm_count"]
+    kernels["part_sms"] = sms.where((sms > 0) & (sms < kernels["gpu_uuid"].map(whole)))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
     mixed = kernels.loc[kernels["why"].str.contains("several kinds"), "kernel_id"]
