@@ -127,15 +127,18 @@ class Apply(AttachCase):
                 self.assertEqual((done.returncode, done.stdout), (code, shown), done.stderr)
                 self.assertIn(said, done.stderr)
                 self.assertNotIn("Wall time", done.stderr)
+                self.assertNotIn("blocks per SM", done.stderr)
 
     def test_bad_input(self) -> None:
         self.attach(f"-- {ASKED} flat_k 500", output="flat")
+        self.attach(f"--observe -- {ASKED} lower_k 500", output="seen")
         cases = {
             "--apply best": (125, "which program?"),
             "--apply best -- true": (125, "results/attach/true: there is no such folder yet"),
             "--apply best --from nowhere": (125, "nowhere"),
             "--apply best --from .": (125, "env.json"),
             "--apply best --from flat": (125, "no kernel is faster with fewer warps"),
+            "--apply best --from seen": (125, "only observed (--observe): no level was tried"),
             "--apply k=2 -- true": (125, "the level lies between 0 and 1"),
             "--apply k -- true": (125, "write best, or KERNEL=LEVEL"),
             "--apply (=1/2 -- true": (125, "--apply '('"),

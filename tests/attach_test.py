@@ -159,7 +159,8 @@ class Attach(AttachCase):
                 for arm, time in zip(lower, times, strict=False):
                     self.assertAlmostEqual(float(arm["time_median_s"]), time * 1e-6, delta=0.5e-6)
             self.assertRegex(done.stderr, r"latency_k +21120 +\d+ +3 .* needs occupancy +8 registers fewer")
-            self.assertIn("CUDA graphs hold 100 % of GPU time; with 75 % of the warps", done.stderr)
+            self.assertIn("CUDA graphs hold 100 % of GPU time. With 75 % of the warps", done.stderr)
+            self.assertNotIn("known well enough", done.stderr)  # nothing else has any time
             folder = self.folder / f"r{n}"
             found = validated(folder)
             self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
@@ -248,6 +249,9 @@ class Attach(AttachCase):
         )
         self.assertRegex(done.stderr, r"latency_k +lib: solve .* needs occupancy ")
         self.assertIn("By range, of GPU time: lib: solve 40.0 %, ", done.stderr)
+        self.assertIn("latency_k in lib: solve", told("explain", self.folder / "r").stdout)
+        compared = told("compare", self.folder / "r", self.folder / "r").stdout
+        self.assertIn("of 5 kernels, 0 slower", compared)
         for n, (words, variables, said) in enumerate(
             [
                 ("--by-range", {}, "no kernel was launched within an NVTX range"),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/attach.hpp"
 
+#include <regex.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +11,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "benchmarks/commands/attach_apply.hpp"
 #include "benchmarks/commands/attach_options.hpp"
@@ -20,6 +25,7 @@
 #include "benchmarks/words.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/attach/verdict.hpp"
+#include "harness/binary/kernel_use.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 
@@ -36,6 +42,25 @@ bool says_stuck(const std::filesystem::path& raw) {
   std::cerr << "occbench: " << printable(read_file(path, room))
             << ". Ctrl-C ends the program; without --all such grids are left alone.\n";
   return true;
+}
+
+/// What would be ignored beside an option.
+const std::pair<const char*, std::vector<const char*>> without[] = {
+    {"--observe", {"--levels", "--all", "--kernel", "--skip", "--precision"}},
+    {"--registers", {"--levels"}},
+    {"--apply", {"--levels", "--after", "--duration", "--budget", "--precision", "--skip", "--kernel"}},
+};
+
+/// As the library matches names.
+bool any_is_named(const attach::Collected& all, const std::string& pattern) {
+  regex_t compiled{};
+  if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return true;
+  const bool any = std::ranges::any_of(all.kernels, [&](const attach::Kernel& kernel) {
+    return regexec(&compiled, kernel.name.c_str(), 0, nullptr, 0) == 0 ||
+           regexec(&compiled, binary::demangled(kernel.name).c_str(), 0, nullptr, 0) == 0;
+  });
+  regfree(&compiled);
+  return any;
 }
 
 int run(AttachOptions o, const std::vector<std::string>& program) {
@@ -106,6 +131,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
     std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
               << (o.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
   }
+  if (!all.kernels.empty() && !o.kernel.empty() && !any_is_named(all, o.kernel))
+    std::cerr << "occbench: no kernel's name matches --kernel '" << printable(o.kernel) << "'\n";
   if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
   if (again && again->is_well())
     std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"
@@ -191,7 +218,23 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
       "has no CUPTI of its own)",
       "HOW");
   add("--children", o->children, "all, or none: only the process that is started", "WHICH");
-  attach->callback([o, program, &exit_code] { exit_code = run(*o, program); });
+  attach->allow_extras();  // the program, without --
+  attach->callback([o, program, attach, &exit_code] {
+    if (const std::vector<std::string> extras = attach->remaining(); !extras.empty())
+      throw UserError(Exit::usage, extras[0].starts_with('-')
+                                       ? "there is no option " + printable(extras[0])
+                                       : "'" + printable(extras[0]) +
+                                             "': the program stands behind --, as in " +
+                                             "`occbench attach -- " + printable(extras[0]) + " ...`");
+    for (const auto& [asked, others] : without)
+      for (const char* other : others)
+        if (attach->count(asked) > 0 && attach->count(other) > 0)
+          throw UserError(Exit::usage, std::string(other) + " says nothing beside " + asked);
+    for (const char* of_apply : {"--from", "--pairs"})
+      if (attach->count(of_apply) > 0 && attach->count("--apply") == 0)
+        throw UserError(Exit::usage, std::string(of_apply) + " is for --apply");
+    exit_code = run(*o, program);
+  });
 }
 
 }  // namespace occbench::commands

@@ -49,6 +49,13 @@ attach::Advice kernel_of(const Cells& row) {
   return advice;
 }
 
+/// What cannot be read is found out by those who need it.
+bool is_observed(const std::filesystem::path& folder) try {
+  return nlohmann::json::parse(read_file(folder / "env.json", environment_limit)).value("observe", false);
+} catch (const std::exception&) {
+  return false;
+}
+
 }  // namespace
 
 Advised advice_of(const std::vector<std::string>& words) {
@@ -71,6 +78,9 @@ Advised advice_of(const std::vector<std::string>& words) {
 
 Advised best_of(const std::filesystem::path& folder) {
   Advised advised;
+  const std::string observed =
+      folder.string() + ": only observed (--observe): no level was tried, so none is best";
+  if (is_observed(folder)) throw UserError(Exit::file, observed);
   try {
     const std::vector<Cells> arms = table_of(folder / "arms.csv");
     const std::vector<Cells> kernels = table_of(folder / "kernels.csv");

@@ -225,8 +225,10 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   const int code = series.runs.back().ended.code;
   if (series.runs.size() < 3) return code;
-  print_changed(std::cerr, series);
-  print_result(std::cerr, series, advised.expected);
+  if (code == 0) {
+    print_changed(std::cerr, series);
+    print_result(std::cerr, series, advised.expected);
+  }
   record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
   std::cerr << folder.path().string() << '\n';
   if (code != 0) return code;

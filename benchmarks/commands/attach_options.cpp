@@ -88,6 +88,9 @@ void check_pattern(const std::string& pattern, const std::string& option) {
 std::string for_library(const AttachOptions& o, const std::vector<double>& levels) {
   const double budget = share_of(o.budget, "--budget"), precision = share_of(o.precision, "--precision");
   if (budget <= 0) throw std::invalid_argument("--budget must be more than 0");
+  if (budget > 1 && !o.budget.ends_with('%'))
+    throw std::invalid_argument("--budget " + o.budget + " is " + shortest(100 * budget) + " %: write " +
+                                o.budget + "% or " + shortest(100 * budget) + "%");
   if (precision <= 0 || precision >= 1) throw std::invalid_argument("--precision lies between 0 and 100%");
   if (o.children != "all" && o.children != "none")
     throw std::invalid_argument("--children takes all or none");

@@ -179,10 +179,10 @@ void print_ranges(std::ostream& out, const Collected& all) {
   std::vector<std::pair<std::string, double>> most(us.begin(), us.end());
   std::ranges::stable_sort(most, std::greater<>(), &std::pair<std::string, double>::second);
   const double total = all.total_us();
-  out << "By range, of GPU time: ";
+  std::string said = "By range, of GPU time: ";
   for (std::size_t i = 0; i < std::min(most.size(), ranges_shown); ++i)
-    out << (i == 0 ? "" : ", ") << most[i].first << ' ' << part(total > 0 ? most[i].second / total : 0);
-  out << (most.size() > ranges_shown ? ", and more in kernels.csv.\n" : ".\n");
+    said += (i == 0 ? "" : ", ") + most[i].first + ' ' + part(total > 0 ? most[i].second / total : 0);
+  print_wrapped(out, said + (most.size() > ranges_shown ? ", and more in kernels.csv." : "."));
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   if (is_observed) return;
   print_left_alone(out, all, verdicts);
   if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) print_wrapped(out, said);
-  print_wrapped(out, sentence(all, verdicts));
+  if (const std::string said = sentence(all, verdicts); !said.empty()) print_wrapped(out, said);
 }
 
 }  // namespace occbench::commands

@@ -84,7 +84,7 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   out << "\nUsage: " << name << (commands.empty() ? " [OPTIONS]" : " COMMAND [OPTIONS]");
   for (const CLI::Option* option : app->get_options())
     if (option->get_positional()) out << ' ' << name_of(*option);
-  out << '\n';
+  out << (app->get_footer().find(" -- ") == std::string::npos ? "\n" : " -- COMMAND...\n");
 
   std::vector<std::string> groups;
   for (const CLI::App* command : commands)

@@ -256,10 +256,11 @@ double tenths(double value) { return std::round(10 * value) / 10 + 0.0; }  // ne
 
 std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts) {
   const double total = all.total_us();
-  double held = 0, changed = 0, gain = 0, below = 0, above = 0;
+  double held = 0, outside = 0, changed = 0, gain = 0, below = 0, above = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (all.kernels[i].is_graph()) continue;  // it has a sentence of its own
     const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
+    outside += share;
     const Finding finding = verdicts[i].finding;
     if (finding != Finding::left_alone && finding != Finding::observed && finding != Finding::unknown)
       changed += share;
@@ -271,7 +272,11 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     below = std::hypot(below, share * (one.value - one.low));
     above = std::hypot(above, share * (one.high - one.value));
   }
-  if (changed == 0) return std::string("No kernel is known well enough to judge.");
+  const bool has_graphs = std::ranges::any_of(all.kernels, &Kernel::is_graph);
+  if (changed == 0 && has_graphs && outside < worth_saying) return "";
+  if (changed == 0)
+    return std::string("No kernel") + (has_graphs ? " outside CUDA graphs" : "") +
+           " is known well enough to judge.";
   char text[300];
   if (held == 0) {
     std::snprintf(text, sizeof text,
@@ -331,11 +336,12 @@ std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>&
   }
   char text[200] = "";
   if (held > 0 && known > 0)
-    std::snprintf(text, sizeof text,
-                  "CUDA graphs hold %.0f %% of GPU time; with %.0f %% of the warps in all their kernels "
-                  "graphs with %.0f %% take %+.1f %% (%+.1f to %+.1f).",
-                  100 * held, 100 * warps, 100 * known, 100 * longer / known, 100 * (longer - error) / known,
-                  100 * (longer + error) / known);
+    std::snprintf(
+        text, sizeof text,
+        "CUDA graphs hold %.0f %% of GPU time. With %.0f %% of the warps in all of a graph's kernels "
+        "it takes %+.1f %% (%+.1f to %+.1f); judged: graphs with %.0f %%.",
+        100 * held, 100 * warps, 100 * longer / known, 100 * (longer - error) / known,
+        100 * (longer + error) / known, 100 * known);
   else if (held > 0)
     std::snprintf(text, sizeof text,
                   "CUDA graphs hold %.0f %% of GPU time; none is known well enough to judge.", 100 * held);

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from occbench_tools.command import Refused
 from occbench_tools.sent import parse_json, read_sent
 
 
 def is_attached(folder: Path) -> bool:
-    """Whether its env.json is of `occbench attach`; where that cannot be read, whether its tables are."""
+    """Whether its env.json is of `occbench attach`; where that cannot be read, whether its tables are.
+
+    Refused where it is of `occbench attach --apply`, which no other command reads.
+    """
     try:
         env = parse_json(read_sent(folder / "env.json").decode("utf-8"))
     except (OSError, ValueError):
         return (folder / "kernels.csv").exists() and not (folder / "cases.csv").exists()
-    return isinstance(env, dict) and env.get("kind") == "attach"
+    kind = env.get("kind") if isinstance(env, dict) else None
+    if kind == "attach_apply":
+        raise Refused(2, f"{folder}: of `occbench attach --apply`, whose times are in runs.csv")
+    return kind == "attach"

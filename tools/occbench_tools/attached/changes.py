@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench compare, of two folders of `occbench attach`: which kernels of the program changed, and how.
 
-Kernels are matched by name, grid and block, and by shared memory, arguments and a green context's SMs as well
-where both runs have the same ones; else signatures that share a name, grid and block are one here. What is
-compared is the median untouched launch. Two runs of one program move it as well, whatever the build: see
-MARGIN.
+Kernels are matched by name, grid and block, and by shared memory, arguments, NVTX range and a green context's
+SMs as well where both runs have the same ones; else signatures that share a name, grid and block are one
+here. What is compared is the median untouched launch. Two runs of one program move it as well, whatever the
+build: see MARGIN.
 """
 
 from __future__ import annotations
@@ -61,14 +61,15 @@ def compare(old: Attached, new: Attached, threshold: float | None) -> Changes:
 
 
 def keyed(old: Attached, new: Attached) -> list[pd.DataFrame]:
-    """Both folders' kernels with `signature`: shared memory, arguments and part of the SMs where the other
-    run has the same ones under that name, grid and block; else nothing.
+    """Both folders' kernels with `signature`: shared memory, arguments, part of the SMs and NVTX range where
+    the other run has the same ones under that name, grid and block; else nothing.
     """
     sides = []
     for folder in (old, new):
         kernels = folder.kernels[~in_graphs(folder.kernels)]  # whose times are the graph's
         own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("")
         own += [f" {sms:.0f} SMs" if sms > 0 else "" for sms in kernels["part_sms"]]  # NaN: on all
+        own += " " + kernels["range"].fillna("")
         sides.append(kernels.assign(signature=own))
     sets = [side.groupby(NAMED)["signature"].agg(frozenset) for side in sides]
     both = sets[0].index.intersection(sets[1].index)
@@ -85,7 +86,8 @@ def by_key(folder: Attached, kernels: pd.DataFrame) -> pd.DataFrame:
     The occupancy and verdict are those of the kernel with the most GPU time.
     """
     groups = kernels.groupby(KEY, sort=False)
-    first = groups[["registers_per_thread", "blocks_per_sm", "occupancy", "verdict"]].first()
+    kept = ["registers_per_thread", "blocks_per_sm", "occupancy", "verdict", "range", "part_sms"]
+    first = groups[kept].first()
     sums = groups.agg(
         signatures=("kernel_id", "size"), launches=("launches", "sum"), share=("gpu_time_share", "sum"),
         time_total_s=("time_total_s", "sum"), captured=("captured", "sum"),

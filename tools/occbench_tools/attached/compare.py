@@ -12,7 +12,17 @@ import pandas as pd
 from occbench_tools.attached.changes import Changes, compare, together
 from occbench_tools.attached.folder import Attached, read_attached
 from occbench_tools.attached.said import whole
-from occbench_tools.attached.words import NEEDS, counted, occupancy, percent, shape, short_name, time_of
+from occbench_tools.attached.words import (
+    NEEDS,
+    counted,
+    grid,
+    occupancy,
+    percent,
+    shape,
+    short_name,
+    time_of,
+    within,
+)
 from occbench_tools.command import Refused
 from occbench_tools.compare import digest, show
 from occbench_tools.compare.comparison import names_of
@@ -119,8 +129,10 @@ def rows(kernels: pd.DataFrame, room: int) -> list[list[str]]:
         ]
         share, time, warps, verdict = (a if a == b else f"{a} -> {b}" for a, b in pairs)
         word = WORDS[row["change_verdict"]]
-        name = short_name(row["kernel"], room)
-        table.append([word, name, shape(row, "grid"), share, time, change, warps, verdict])
+        name, size = short_name(row["kernel"], room), shape(row, "grid")
+        if row["signature"]:  # which has them: else several are one here
+            name, size = name + within(row), grid(row)
+        table.append([word, name, size, share, time, change, warps, verdict])
     return table
 
 
@@ -173,7 +185,7 @@ def sections(changes: Changes) -> list[show.Section]:
         head = ["kernel", "grid", "block", "GPU time", "one launch", "occupancy", "attach says"]
         return [show.Section(title, [], [head, *table])] if table else []
 
-    said = [f"{name}: {whole(folder)}" for name, folder in named(changes)]
+    said = [f"{name}: {words}" for name, folder in named(changes) if (words := whole(folder))]
     return [
         show.Section("Program", [*headline(changes), *said], [], warnings(changes)),
         show.Section("Kernels of both", [], rows(changes.kernels, ROOM)),

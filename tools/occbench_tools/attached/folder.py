@@ -44,6 +44,12 @@ class Attached:
         names = [str(gpu.get("name") or "a GPU without a name") for gpu in self.env["gpus"]]
         return ", ".join(dict.fromkeys(names)) or "no GPU"
 
+    @property
+    def why_empty(self) -> str:
+        """A line, of a folder without a kernel."""
+        noted = self.env["complaints"]
+        return f"{self.path}: " + (f"no kernel was noted: {noted[0]}" if noted else "no kernel was launched")
+
     def levels_of(self, kernel_id: int) -> pd.DataFrame:
         return self.levels[self.levels["kernel_id"] == kernel_id]
 

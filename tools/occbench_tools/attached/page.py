@@ -56,6 +56,7 @@ def document(folder: Attached) -> dict[str, Any]:
     kernels = folder.kernels
     sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(kernels)]
     lower = [each.replace("`", "") for each in lower_in_all(folder)]
+    lead = " ".join(filter(None, [whole(folder), *lower]))
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
@@ -64,7 +65,7 @@ def document(folder: Attached) -> dict[str, Any]:
     )  # fmt: skip
     return dict(
         runs=[run], units={}, axes={}, docs={}, cliff_columns=[], experiments=[], side="Findings",
-        lead=" ".join([whole(folder), *lower]), foot=FOOT, sections=[each for each in sections if each],
+        lead=lead, foot=FOOT, sections=[each for each in sections if each],
     )  # fmt: skip
 
 

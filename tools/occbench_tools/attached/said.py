@@ -53,7 +53,7 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
     unsure = needing["gain_low"] <= 0
     said = {
         "the whole program": [
-            whole(folder),
+            *filter(None, [whole(folder)]),
             *lower_in_all(folder),
             *output(folder),
             *folder.env["complaints"],

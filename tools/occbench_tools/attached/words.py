@@ -14,6 +14,7 @@ JUDGED = (NEEDS, LITTLE, SATURATED, LOWER, L1, WAVES)
 # the gain of a whole program that is more than a bound.
 WORTH_IT, NO_CHANGE, WORTH_SAYING = 0.03, 0.01, 0.005
 ROOM = 44  # signs of a kernel's name in a table
+IN_ROOM = 24  # and of an NVTX range behind it
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -55,12 +56,19 @@ def short_name(name: str, room: int = ROOM) -> str:
 
 
 def name_of(row: pd.Series, room: int = ROOM) -> str:
-    """Of a row of kernels.csv: 'gelu', or 'gelu after softmax' where its launches were told apart so."""
+    """Of a row of kernels.csv: 'gelu', 'gelu after softmax' where its launches were told apart so, 'gelu in
+    forward' of an NVTX range.
+    """
     after = row["after"]
     if not isinstance(after, str) or not after:
-        return short_name(row["kernel"], room)
+        return short_name(row["kernel"], room) + within(row)
     part = room * 5 // 8
-    return f"{short_name(row['kernel'], part)} after {short_name(after, part)}"
+    return f"{short_name(row['kernel'], part)} after {short_name(after, part)}{within(row)}"
+
+
+def within(row: pd.Series) -> str:
+    """' in forward', or nothing outside NVTX ranges."""
+    return f" in {short_name(row['range'], IN_ROOM)}" if isinstance(row["range"], str) else ""
 
 
 def shape(row: pd.Series, what: str) -> str:
@@ -122,12 +130,15 @@ def are_graphs(kernels: pd.DataFrame) -> pd.Series:
 
 def sentence(kernels: pd.DataFrame) -> str:
     """The last line of `occbench attach`, on the whole program."""
+    has_graphs = bool(are_graphs(kernels).any())
     kernels = kernels[~are_graphs(kernels)]
     judged = kernels.loc[kernels["verdict"].isin(JUDGED), "gpu_time_share"].sum()
     needing = kernels[kernels["verdict"] == NEEDS]
     held = needing["gpu_time_share"].sum()
+    if judged == 0 and has_graphs and kernels["gpu_time_share"].sum() < WORTH_SAYING:
+        return ""
     if judged == 0:
-        return "No kernel is known well enough to judge."
+        return f"No kernel{' outside CUDA graphs' if has_graphs else ''} is known well enough to judge."
     if held == 0:
         part = percent(judged, 0)
         return f"No kernel needs more occupancy, of those judged, which hold {part} of GPU time."

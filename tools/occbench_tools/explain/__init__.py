@@ -123,7 +123,7 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
     """What a folder of `occbench attach` says, in one of the formats. Raises as read_attached, Refused."""
     program = read_attached(folder)
     if program.kernels.empty:
-        raise Refused(1, f"{folder}: no kernel was launched")
+        raise Refused(1, program.why_empty)
     found = said.sentences(program)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
@@ -131,7 +131,8 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
         parts = (f"**{heading}**\n\n" + "".join(f"- {prose(each)}\n" for each in words[:most])
                  for heading, words in found.items())  # fmt: skip
         return "\n".join(parts)
-    head = printable(f"What {program.gpus} says of {program.program}, by {folder}.") + "\n"
+    head = printable(f"What {program.gpus} says of {program.program}, by {folder}.")
+    head = textwrap.fill(head, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
     parts = [head, *(f"{name}\n" + "".join(map(paragraph, words[:most])) for name, words in found.items())]
     if left := sum(len(words[most:]) for words in found.values() if most is not None):
         parts.append(f"{many(left, 'sentence')} more: --all\n")

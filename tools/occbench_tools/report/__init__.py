@@ -119,7 +119,7 @@ def of_program(options: argparse.Namespace, folders: list[Path]) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Refused(4, reason(folders[0], error)) from error
     if program.kernels.empty:
-        raise Refused(1, f"{folders[0]}: no kernel was launched")
+        raise Refused(1, program.why_empty)
     write(options, folders, "report.html", render(page.document(program), page.title(program)))
     for note in program.warnings:
         complain("occbench report", note)
