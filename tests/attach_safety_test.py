@@ -67,6 +67,11 @@ class Ends(AttachCase):
         self.attach(f"-- {ASKED} flat_k 1000 green_streams", output="streams")
         said = [(kernel["sm_count"], kernel["launches"]) for kernel in self.kernels("streams")]
         self.assertEqual(sorted(said), [("132", "1000"), ("16", "1000"), ("32", "1000")])
+        # A graph's levels are found once: with the SMs of the stream that came first this one would hang.
+        done = self.attach(f"--budget 500% -- {ASKED} waits_k 100 replay_green 1000", output="graph")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (inside,) = (kernel for kernel in self.kernels("graph") if kernel["graph_id"])
+        self.assertEqual((inside["why"], inside["sm_count"]), ("grid within one residency", "132"))
         self.attach(f"-- {ASKED} flat_k 1000 unload", output="unload")
         self.assertEqual(
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},
@@ -284,6 +289,7 @@ class BadInput(AttachCase):
             "--pairs 2 -- true": (125, "--pairs is for --apply"),
             "--from x -- true": (125, "--from is for --apply"),
             "--levels 2 -- true": (125, "--levels lie between 0 and 1"),
+            "--levels 1/2,0.5 -- true": (125, "--levels 1/2,0.5 has a share twice"),
             "--levels 1/0 -- true": (125, "--levels '1/0' is no share"),
             "--levels x -- true": (125, "--levels 'x' is no share"),
             "--levels .1,.2,.3,.4,.5,.6,.7 -- true": (125, "--levels: at most 6"),

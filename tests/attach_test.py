@@ -217,6 +217,12 @@ class Attach(AttachCase):
             self.assertEqual(arms, {"untouched"}, done.stderr)
             self.assertEqual(self.kernels(f"r{n}")[0]["launches"], "500")
 
+    def test_its_duration_begins_where_launches_may_be_changed(self) -> None:
+        words = f"--after 2000 --duration 0.1 --skip 0 -- {OPENED} asked flat_k 2500"
+        self.attach(words, FAKE_WALL="1")  # 0.2 s, then 0.05
+        arms = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
+        self.assertEqual(arms, {"untouched", "pinned", "lower"})
+
     def test_only_what_the_program_profiles(self) -> None:
         for way in (OPENED, LINKED):
             done = self.attach(f"--profiler-api -- {way} asked latency_k 500 profiled", output=way.name)

@@ -68,6 +68,8 @@ std::vector<double> levels_of(const std::string& words) {
     const std::size_t end = std::min(words.find(',', at), words.size());
     const double share = share_of(words.substr(at, end - at), "--levels");
     if (share <= 0 || share >= 1) throw std::invalid_argument("--levels lie between 0 and 1 of the warps");
+    if (std::ranges::find(levels, share) != levels.end())
+      throw std::invalid_argument("--levels " + words + " has a share twice");
     levels.push_back(share);
     at = end + 1;
   }

@@ -11,10 +11,10 @@
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), green, green_streams (of two contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
  * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
- * others, in turn), replay, replay2, disable (a captured graph of KERNEL three times and, behind a comma, another
- * twice, which is destroyed once there is an executable one; from two captures; of which a node is set at half its
- * launches; prints what was computed), says (whether a launch was changed), fails (with code 9 if one was), sync
- * (waits for the device).
+ * others, in turn), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
+ * comma, another twice, which is destroyed once there is an executable one; from two captures; into a green
+ * context's stream; of which a node is set at half its launches; prints what was computed), says (whether a launch
+ * was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -260,13 +260,19 @@ static CUgraphExec captured(const char* names) {
   return made;
 }
 
-static void replays(const char* names, int times, int is_set) {
+static void replays(const char* names, int times, int is_set, int is_green) {
   CUgraphExec made[2];
+  CUgreenCtx green;
+  CUstream stream = NULL;
+  if (is_green) {
+    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    ((GreenStream)get("cuGreenCtxStreamCreate"))(&stream, green, CU_STREAM_NON_BLOCKING, 0);
+  }
   for (int g = 0; g < times; ++g) made[g] = captured(names);
   for (int n = 0; n < launches; ++n) {
     if (is_set && n == launches / 2) ((SetEnabled)get("cuGraphNodeSetEnabled"))(made[0], NULL, 1);
     for (int g = 0; g < times; ++g)
-      if (((Graph)get("cuGraphLaunch"))(made[g], NULL) != CUDA_SUCCESS) ++failed;
+      if (((Graph)get("cuGraphLaunch"))(made[g], stream) != CUDA_SUCCESS) ++failed;
   }
   for (int g = 0; g < times; ++g) ((WithGraph)get("cuGraphExecDestroy"))(made[g]);
   printf("result %llx, graphs %llu\n", ((Number)dlsym(library, "fakeResult"))(),
@@ -353,7 +359,8 @@ int main(int argc, char** argv) {
   else if (strcmp(end, "ranges") == 0)
     ranges();
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
-    replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0);
+    replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0,
+            strcmp(end, "replay_green") == 0);
   else if (strcmp(end, "contexts") == 0 || strcmp(end, "devices") == 0 || strcmp(end, "green") == 0)
     contexts(argv[2], strcmp(end, "devices") == 0, strcmp(end, "green") == 0);
   else

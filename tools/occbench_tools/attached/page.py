@@ -71,7 +71,8 @@ def document(folder: Attached) -> dict[str, Any]:
 
 def name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
     """The short name, and the whole one."""
-    return dict(name=name_of(row, room), full=row["kernel"])
+    place = f" in {row['range']}" if isinstance(row["range"], str) else ""
+    return dict(name=name_of(row, room), full=row["kernel"] + place)
 
 
 def largest(folder: Attached) -> dict[str, Any]:

@@ -185,7 +185,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if is_attached(folder):
             if only:
-                parser.error(printable(f"no experiment {only[0]} in {folder}, which is of `occbench attach`"))
+                words = f"{only[0]} is no folder, and {folder} is of `occbench attach`: it has no experiments"
+                parser.error(printable(words))
             print(of_program(folder, most, options.format), end="")
             return 0
         if strangers := [name for name in only if name not in known(*read_folder(folder))]:
