@@ -2,6 +2,10 @@
 # Found on the system first; otherwise fetched at a pinned version.
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
+option(OCCBENCH_WHEEL "Build what pip installs: libraries inside, where there are archives of them" OFF)
+if(OCCBENCH_WHEEL)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+endif()
 
 if(CMAKE_VERSION VERSION_LESS 3.26)  # which asks for a target that CUDA 13 no longer has
   add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
@@ -23,7 +27,7 @@ FetchContent_Declare(nlohmann_json
   FIND_PACKAGE_ARGS 3.9)
 FetchContent_Declare(re2
   GIT_REPOSITORY https://github.com/google/re2.git
-  GIT_TAG 2023-03-01  # the last that needs no Abseil
+  GIT_TAG 3a8436ac436124a57a4e22d5c8713a2d42b381d7  # 2023-03-01, the last that needs no Abseil
   FIND_PACKAGE_ARGS)
 FetchContent_Declare(ZLIB
   GIT_REPOSITORY https://github.com/madler/zlib.git
@@ -60,4 +64,26 @@ if(PROJECT_IS_TOP_LEVEL AND BUILD_TESTING)
   FetchContent_MakeAvailable(googletest)
 endif()
 
-include(BinaryLibraries)  # what `occbench inspect` reads with
+# occbench_found_or_fetched(NAME REPOSITORY COMMIT TARGET): lz4 and zstd, for `occbench inspect`. Debian's
+# packages of these tell no CMake.
+function(occbench_found_or_fetched name repository commit target)
+  find_path(OCCBENCH_${name}_INCLUDE ${name}.h)
+  find_library(OCCBENCH_${name}_LIBRARY ${name})
+  add_library(occbench_${name} INTERFACE)
+  if(OCCBENCH_${name}_INCLUDE AND OCCBENCH_${name}_LIBRARY)
+    target_include_directories(occbench_${name} SYSTEM INTERFACE ${OCCBENCH_${name}_INCLUDE})
+    target_link_libraries(occbench_${name} INTERFACE ${OCCBENCH_${name}_LIBRARY})
+  else()
+    FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${commit} SOURCE_SUBDIR build/cmake)
+    FetchContent_MakeAvailable(${name})
+    target_include_directories(occbench_${name} SYSTEM INTERFACE ${${name}_SOURCE_DIR}/lib)
+    target_link_libraries(occbench_${name} INTERFACE ${target})
+  endif()
+endfunction()
+set(LZ4_BUILD_CLI OFF CACHE BOOL "" FORCE)
+set(ZSTD_BUILD_PROGRAMS OFF CACHE BOOL "" FORCE)
+set(ZSTD_BUILD_SHARED OFF CACHE BOOL "" FORCE)
+occbench_found_or_fetched(lz4 https://github.com/lz4/lz4.git
+  ebb370ca83af193212df4dcbadcc5d87bc0de2f0 lz4_static)  # v1.10.0
+occbench_found_or_fetched(zstd https://github.com/facebook/zstd.git
+  794ea1b0afca0f020f4e57b6732332231fb23c70 libzstd_static)  # v1.5.6

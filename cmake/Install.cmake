@@ -3,19 +3,35 @@
 # package`.
 include(GNUInstallDirs)
 
+# Three components: the program with its documents; in a wheel, what Python loads of this build; and the
+# library for benchmarks outside this tree.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS occbench)
 install(TARGETS occbench_attach_library DESTINATION lib/occbench)  # where `occbench attach` looks for it
-install(FILES ${OCCBENCH_DOCUMENTS}/occbench.bash RENAME occbench
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${OCCBENCH_DOCUMENTS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${OCCBENCH_DOCUMENTS}/occbench.fish
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-if(OCCBENCH_HELP2MAN)
-  install(FILES ${OCCBENCH_DOCUMENTS}/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-endif()
+install(FILES ${OCCBENCH_COMPLETIONS}/occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${OCCBENCH_COMPLETIONS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${OCCBENCH_COMPLETIONS}/occbench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES docs/data/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)
 
+if(OCCBENCH_WHEEL)
+  get_target_property(benchmark_type benchmark::benchmark TYPE)
+  if(benchmark_type STREQUAL "SHARED_LIBRARY")  # Debian's: it goes along
+    install(FILES $<TARGET_FILE:benchmark::benchmark> DESTINATION lib/occbench
+      RENAME $<TARGET_SONAME_FILE_NAME:benchmark::benchmark>)
+    set_target_properties(occbench PROPERTIES INSTALL_RPATH $ORIGIN/../lib/occbench)
+  endif()
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME python)
+  install(TARGETS occbench_c DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import plotly; print(plotly.__path__[0])"
+    OUTPUT_VARIABLE plotly OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${plotly}/package_data/plotly.min.js DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench_tools/report)
+  return()  # what a wheel brings is the program
+endif()
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 # The package: find_package(occbench). Below internal/ lies what the public headers are made of.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/occbench)
@@ -65,7 +81,7 @@ blocks that were really resident, and says how precise each figure is.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)  # occbench_0.2.0_amd64.deb
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-  "bash-completion, python3-venv, cmake, libbenchmark-dev, libre2-dev, zlib1g-dev")
+  "bash-completion, pipx, cmake, libbenchmark-dev, libre2-dev, zlib1g-dev")
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/Debian.cmake)
 find_program(OCCBENCH_DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(OCCBENCH_DPKG_SHLIBDEPS)

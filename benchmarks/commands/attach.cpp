@@ -76,7 +76,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
     o.by_range = false;
   }
   const std::string options = for_library(o, levels);
-  const std::string library = attach_library();
+  const AttachLibrary library;
   check_program(program[0]);
   const RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
   if (std::filesystem::exists(folder.path() / "env.json"))
@@ -85,10 +85,10 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   const std::filesystem::path& raw = work.path();
   ProgramRun what{
       .program = program,
-      .library = library,
+      .library = library.path(),
       .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}};
   if (!o.registers.empty()) write_ptx(program[0], raw);
-  if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library);
+  if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library.path());
   if (o.all) what.meanwhile = [raw, has_said = false]() mutable { has_said = has_said || says_stuck(raw); };
   std::optional<Outputs> outputs;
   if (o.check_output) {

@@ -60,7 +60,6 @@ class Runner {
   Runner(std::vector<std::string> program, std::string options, std::string advice, fs::path folder)
       : program_(std::move(program)),
         options_(std::move(options)),
-        library_(attach_library()),
         advice_(std::move(advice)),
         folder_(std::move(folder)),
         outputs_(folder_) {}
@@ -72,7 +71,7 @@ class Runner {
     if (has_levels) {
       fs::create_directory(notes);
       replace_file(notes / attach::advice_file, advice_);
-      what.library = library_;
+      what.library = library_.path();
       what.variables = {{attach::folder_variable, notes.string()}, {attach::options_variable, options_}};
     }
     const Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), pair, has_levels};
@@ -102,7 +101,8 @@ class Runner {
   }
 
   std::vector<std::string> program_;
-  std::string options_, library_, advice_;
+  std::string options_, advice_;
+  AttachLibrary library_;
   fs::path folder_;
   Outputs outputs_;
   Series series_;

@@ -66,19 +66,34 @@ class Signals {
 
 }  // namespace
 
-std::string attach_library() {
+AttachLibrary::AttachLibrary() {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const char* const name = "liboccbench_attach.so";
-  for (const char* place : {"../lib/occbench", "../harness", "."}) {
-    const std::filesystem::path path = std::filesystem::weakly_canonical(here / place / name, error);
-    if (!std::filesystem::is_regular_file(path, error)) continue;
-    if (path.string().find_first_of(" :") != std::string::npos)
-      throw UserError(Exit::tool_missing,
-                      "'" + path.string() + "' holds a blank or colon, which LD_PRELOAD cannot name");
-    return path.string();
+  for (const char* place : {"../lib/occbench", "../harness"}) {  // installed, and in a build
+    path_ = std::filesystem::weakly_canonical(here / place / name, error).string();
+    if (std::filesystem::is_regular_file(path_, error)) break;
+    path_.clear();
   }
-  throw UserError(Exit::tool_missing, std::string(name) + " is not beside this program; install both");
+  if (path_.empty())
+    throw UserError(Exit::tool_missing, std::string(name) + " is not beside this program; install both");
+  constexpr const char* separators = " \t\n\v\f\r:";
+  if (path_.find_first_of(separators) == std::string::npos) return;
+  std::string folder = std::filesystem::temp_directory_path(error).string();
+  if (error || folder.find_first_of(separators) != std::string::npos) folder = "/tmp";
+  folder += "/occbench-attach-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr)
+    throw UserError(Exit::file, "'" + path_ + "' has a blank or colon, which LD_PRELOAD cannot name, and no link " +
+                                    "to it can be made as '" + folder + "': " + strerror(errno));
+  folder_of_link_ = folder;
+  const std::filesystem::path link = folder_of_link_ / name;
+  std::filesystem::create_symlink(path_, link);
+  path_ = link.string();
+}
+
+AttachLibrary::~AttachLibrary() {
+  std::error_code error;
+  if (!folder_of_link_.empty()) std::filesystem::remove_all(folder_of_link_, error);
 }
 
 std::string path_of_program(const std::string& name) {

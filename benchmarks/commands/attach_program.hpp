@@ -2,6 +2,7 @@
 // A program that runs with the library of `occbench attach` in it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -34,7 +35,21 @@ struct Ended {
 /// Throws UserError where it is a file that runs with another user's rights: nothing is preloaded into that.
 void check_program(const std::string& name);
 
-/// The preloaded library's path. Throws UserError(Exit::tool_missing) where it is not beside this program.
-[[nodiscard]] std::string attach_library();
+/// The library that is preloaded, by a path that LD_PRELOAD can name: where its own has a blank or colon, that of a
+/// link to it, which lasts as long as this object.
+class AttachLibrary {
+ public:
+  /// Throws UserError(Exit::tool_missing) where it is not beside this program.
+  AttachLibrary();
+  AttachLibrary(const AttachLibrary&) = delete;
+  AttachLibrary& operator=(const AttachLibrary&) = delete;
+  ~AttachLibrary();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::filesystem::path folder_of_link_;  ///< empty: none was needed
+};
 
 }  // namespace occbench::commands

@@ -12,13 +12,11 @@
 #include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/attach/verdict.hpp"
+#include "harness/binary/binaries.hpp"
 #include "harness/binary/kernel_use.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
 #include "harness/statistics/statistics.hpp"
-#ifdef OCCBENCH_READS_BINARIES
-#include "harness/binary/binaries.hpp"
-#endif
 
 namespace occbench::commands {
 
@@ -77,14 +75,9 @@ std::string caps_of(const std::string& words) {
 }
 
 void write_ptx(const std::string& program, const std::filesystem::path& folder) {
-#ifdef OCCBENCH_READS_BINARIES
   int n = 0;
   for (const std::string& ptx : binary::ptx_of(path_of_program(program)))
     replace_file(folder / (std::to_string(n++) + ptx_ending), ptx);
-#else
-  static_cast<void>(program);
-  static_cast<void>(folder);
-#endif
 }
 
 bool has_versions(const Collected& all) {

@@ -2,46 +2,75 @@
 #include "harness/binary/archive.hpp"
 
 #include <ar.h>
-#include <libelf.h>
 
+#include <charconv>
 #include <cstring>
-#include <memory>
+#include <optional>
 
 namespace occbench::binary {
 namespace {
 
 constexpr std::string_view thin_magic = "!<thin>\n";
 
-bool begins_with(Bytes bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A field of a member's header: what stands before the blanks that fill it.
+template <std::size_t size>
+std::string_view field(const char (&text)[size]) {
+  const std::string_view whole(text, size);
+  return whole.substr(0, whole.find_last_not_of(' ') + 1);
+}
+
+std::optional<std::size_t> number(std::string_view digits) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+/// GNU's "name.o/", or "/17" for the name that begins there in the table of long names.
+std::optional<std::string_view> member_name(std::string_view name, std::string_view long_names) {
+  if (name.starts_with('/')) {
+    const auto at = number(name.substr(1));
+    if (!at || *at >= long_names.size()) return std::nullopt;
+    name = long_names.substr(*at);
+    name = name.substr(0, name.find('\n'));
+  }
+  if (name.ends_with('/')) name.remove_suffix(1);
+  return name;
 }
 
 }  // namespace
 
-bool is_archive(Bytes bytes) { return begins_with(bytes, {ARMAG, SARMAG}) || begins_with(bytes, thin_magic); }
+bool is_archive(Bytes bytes) {
+  return text_of(bytes).starts_with(std::string_view(ARMAG, SARMAG)) || text_of(bytes).starts_with(thin_magic);
+}
 
 std::string for_each_member(Bytes archive, const std::function<void(std::string_view, Bytes)>& visit) {
-  if (begins_with(archive, thin_magic)) return "is a thin archive; name its objects";
-  elf_version(EV_CURRENT);
-  const auto close = [](Elf* elf) { elf_end(elf); };
-  using Handle = std::unique_ptr<Elf, decltype(close)>;
-  char* const image = const_cast<char*>(reinterpret_cast<const char*>(archive.data()));  // only read
-  const Handle whole(elf_memory(image, archive.size()), close);
-  if (!whole || elf_kind(whole.get()) != ELF_K_AR) return "is an archive that cannot be read";
-  Elf_Cmd next = ELF_C_READ_MMAP;
-  while (Handle member{elf_begin(-1, next, whole.get()), close}) {
-    const Elf_Arhdr* const header = elf_getarhdr(member.get());
-    if (header == nullptr) return "is an archive with a damaged member";
-    const std::int64_t begin = elf_getbase(member.get());
-    if (begin < 0 || header->ar_size < 0 || static_cast<std::size_t>(begin) > archive.size() ||
-        static_cast<std::size_t>(header->ar_size) > archive.size() - static_cast<std::size_t>(begin))
-      return "is an archive that is cut off";
-    const std::string_view name = header->ar_name == nullptr ? "" : header->ar_name;
-    if (!name.starts_with('/'))  // the table of symbols, and that of long names
-      visit(name,
-            archive.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(header->ar_size)));
-    next = elf_next(member.get());
-    if (next == ELF_C_NULL) break;
+  if (text_of(archive).starts_with(thin_magic)) return "is a thin archive; name its objects";
+  std::string_view long_names;
+  for (std::size_t at = SARMAG; at < archive.size();) {
+    ar_hdr header;
+    if (sizeof header > archive.size() - at) return "is an archive that is cut off";
+    std::memcpy(&header, archive.data() + at, sizeof header);
+    at += sizeof header;
+    const auto size = number(field(header.ar_size));
+    if (!size || std::string_view(header.ar_fmag, sizeof header.ar_fmag) != ARFMAG)
+      return "is an archive with a damaged member";
+    if (*size > archive.size() - at) return "is an archive that is cut off";
+    const Bytes content = archive.subspan(at, *size);
+    at += *size + *size % 2;  // members begin at even places
+
+    const std::string_view name = field(header.ar_name);
+    if (name == "//") {
+      long_names = text_of(content);
+    } else if (name != "/" && name != "/SYM64/") {  // the tables of symbols
+      const auto full = member_name(name, long_names);
+      if (!full) return "is an archive with a damaged member";
+      visit(*full, content);
+    }
   }
   return "";
 }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -40,7 +39,7 @@ struct Symbol {
 /// `bytes` stay where they are for as long as the object and its views live.
 class ElfFile {
  public:
-  /// Throws Damaged.
+  /// Of 32 or 64 bits, little-endian. Throws Damaged.
   explicit ElfFile(Bytes bytes);
 
   [[nodiscard]] int machine() const { return machine_; }
@@ -53,10 +52,10 @@ class ElfFile {
   [[nodiscard]] std::vector<Symbol> symbols() const;
 
  private:
-  struct Closer {
-    void operator()(void* elf) const;
-  };
-  std::unique_ptr<void, Closer> elf_;
+  template <typename FileHeader, typename SectionHeader>
+  void read(Bytes bytes);
+
+  bool is_64_bit_ = true;
   int machine_ = 0, type_ = 0, abi_version_ = 0;
   std::uint32_t flags_ = 0;
   std::vector<Section> sections_;

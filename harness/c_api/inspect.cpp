@@ -59,8 +59,6 @@ Json inspected(const char* path) {
 
 }  // namespace
 
-int occbench_inspect_abi(void) { return OCCBENCH_INSPECT_ABI; }
-
 char* occbench_inspect(const char* path) try {
   // A name in a file may hold any bytes.
   const std::string text = inspected(path).dump(-1, ' ', false, Json::error_handler_t::replace);

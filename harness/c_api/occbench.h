@@ -13,7 +13,7 @@ extern "C" {
 #define OCCBENCH_API __attribute__((visibility("default")))
 
 /** Grows when a signature or the meaning of a number changes. */
-#define OCCBENCH_ABI 1
+#define OCCBENCH_ABI 2
 OCCBENCH_API int occbench_abi(void);
 
 /** The numbers of one launch; bytes, threads, counts. */

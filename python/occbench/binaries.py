@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of binaries, by liboccbench_inspect.so: what `occbench inspect` reads."""
+"""Kernels of binaries, by liboccbench.so: what `occbench inspect` reads."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ import json
 import os
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
 
-from occbench.library import path_of_library
-
-ABI = 1
-NAME = "liboccbench_inspect.so"
+from occbench.library import library
 
 
 @dataclass(frozen=True)
@@ -45,27 +41,12 @@ class Kernel:
         return f"cc{digits[:-1]}.{digits[-1:]}"
 
 
-@lru_cache(maxsize=1)
-def library() -> ctypes.CDLL:
-    path = path_of_library(NAME, "occbench_c_inspect")
-    try:
-        loaded = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise ImportError(f"occbench.inspect needs libelf, liblz4 and libzstd: {error}") from None
-    if loaded.occbench_inspect_abi() != ABI:
-        raise ImportError(f"{path} is of another version (ABI {loaded.occbench_inspect_abi()}, not {ABI})")
-    loaded.occbench_inspect.argtypes = [ctypes.c_char_p]
-    loaded.occbench_inspect.restype = ctypes.c_void_p
-    loaded.occbench_inspect_free.argtypes = [ctypes.c_void_p]
-    return loaded
-
-
 def inspect(path: str | os.PathLike[str]) -> list[Kernel]:
     """Every kernel in a program, library, object, archive, cubin, fatbin, or folder of them; needs no GPU.
 
     `pandas.DataFrame(occbench.inspect(path))` is a table of them. What of the file cannot be read is warned
     of, and the rest is answered. OSError where the file cannot be opened, ValueError where no kernel can be
-    read of it, ImportError where this package was built without libelf.
+    read of it.
     """
     os.stat(path)
     pointer = library().occbench_inspect(os.fsencode(path))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-ABI = 1
+ABI = 2
 NAME = "liboccbench.so"
 LIMITERS = ("warps", "blocks", "registers", "shared_memory", "barriers")  # bits 0 to 4
 FIELDS = (
@@ -36,18 +36,17 @@ ANSWER = np.dtype(
 )
 
 
-def path_of_library(name: str = NAME, target: str = "occbench_c") -> Path:
-    """Beside this file, in a wheel; else beside or at OCCBENCH_LIBRARY, or what was built in this source tree
-    last."""
-    beside = Path(__file__).with_name(name)
+def path_of_library() -> Path:
+    """Beside this file, in a wheel; else at OCCBENCH_LIBRARY, or what was built in this source tree last."""
+    beside = Path(__file__).with_name(NAME)
     if beside.exists():
         return beside
     if named := os.environ.get("OCCBENCH_LIBRARY"):
-        return Path(named) if name == NAME else Path(named).with_name(name)
-    built = Path(__file__).resolve().parents[2].glob(f"build/*/harness/c_api/{name}")
+        return Path(named)
+    built = Path(__file__).resolve().parents[2].glob(f"build/*/harness/c_api/{NAME}")
     found = max(built, key=lambda path: path.stat().st_mtime, default=None)
     if found is None:
-        raise ImportError(f"no {name}: install the wheel, or build the target {target}")
+        raise ImportError(f"no {NAME}: install the wheel, or build the target occbench_c")
     return found
 
 
@@ -61,6 +60,9 @@ def library() -> ctypes.CDLL:
     loaded.occbench_occupancy.argtypes = [text, size, pointer, pointer, text, size]
     loaded.occbench_status.argtypes = [text, pointer, text, size]
     loaded.occbench_devices.restype = text
+    loaded.occbench_inspect.argtypes = [text]
+    loaded.occbench_inspect.restype = pointer
+    loaded.occbench_inspect_free.argtypes = [pointer]
     return loaded
 
 

@@ -21,11 +21,10 @@ from pages import built
 
 sys.path.insert(0, str(REPOSITORY / "python"))
 import occbench
-from occbench.binaries import NAME
-from occbench.library import path_of_library
+from occbench.library import NAME, path_of_library
 
 try:
-    LIBRARY = path_of_library(NAME, "occbench_c_inspect")
+    LIBRARY = path_of_library()
 except ImportError:
     LIBRARY = None
 pytestmark = pytest.mark.skipif(not LIBRARY, reason=f"no {NAME} is built")

@@ -8,7 +8,7 @@ import sys
 
 from occbench_tools.lines import write_whole
 
-from occbench_docs import ROOT, DocsError, experiments, pages, pictures
+from occbench_docs import ROOT, DocsError, experiments, man, pages, pictures
 from occbench_docs.blocks import block
 from occbench_docs.figures import figure
 from occbench_docs.marks import fill
@@ -61,12 +61,28 @@ def refresh_pictures(write: bool) -> int:
     return status
 
 
+def refresh_man_page(write: bool) -> int:
+    """0 it is as the program's help says, 1 it is not."""
+    wanted = man.page()
+    if wanted is None:
+        print("tools/docs: no help2man here: the man page is left as it is", file=sys.stderr)
+        return 0
+    if man.PAGE.exists() and man.PAGE.read_text(encoding="utf-8") == wanted:
+        return 0
+    if not write:
+        complain(f"{man.PAGE.relative_to(ROOT)}: not as the program's help says")
+        return 1
+    write_whole(man.PAGE, wanted)
+    print(f"{man.PAGE.relative_to(ROOT)}: written")
+    return 0
+
+
 def complain(what: str) -> None:
     print(f"{what}; tools/docs --write mends it", file=sys.stderr)
 
 
 def main() -> int:
-    """The worse of both."""
+    """The worst of all."""
     parser = argparse.ArgumentParser(prog="tools/docs", description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
@@ -77,7 +93,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        return max(refresh_pages(options.write), refresh_pictures(options.write))
+        return max(refresh(options.write) for refresh in (refresh_pages, refresh_pictures, refresh_man_page))
     except DocsError as error:
         print(f"tools/docs: {error}", file=sys.stderr)
         return 4
