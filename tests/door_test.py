@@ -138,10 +138,10 @@ class Help(unittest.TestCase):
         self.assertRegex(text, r"\nCUDA toolkit \d+\.\d+")
         self.assertRegex(text, r"kernels for (sm_\d+)(, sm_\d+)*(, PTX of \d+)?\n$")
 
-    def test_program_and_tools_are_of_one_version(self) -> None:
-        pattern = r'version = "([0-9.]+)"'
-        tools = re.search(pattern, (ROOT / "tools/pyproject.toml").read_text(encoding="utf-8"))
-        self.assertEqual(says(OCCBENCH, "--version").stdout.split()[1], tools and tools[1])
+    def test_program_and_wheel_are_of_one_version(self) -> None:
+        pattern = r'\nversion = "([0-9.]+)"'
+        wheel = re.search(pattern, (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        self.assertEqual(says(OCCBENCH, "--version").stdout.split()[1], wheel and wheel[1])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What quickstart and test share: finding what a build needs; installing it on Debian and Ubuntu, where one may; and
-# doing without where something else serves. Sourced; goes to the repository root.
-# Exits with 5 where something is missing that nothing here can bring, and says the command that would.
+# What quickstart and test share: finding what a build needs; installing it on Debian and Ubuntu, where one may, or
+# from PyPI into build/venv; and doing without where something else serves. Sourced; goes to the repository root.
+# Exits with 5 where something is missing that nothing here can bring, and says the command that would; with 4 where
+# the checkout cannot be written to.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly CMAKE_AT_LEAST=3.25 NVCC_AT_LEAST=12.4 PYTHON_AT_LEAST=3.11
+readonly PYPI_CUDA=13.0  # of tools/locks/cuda.txt
 
 # The same relative paths in every copy of the tree: one compiler cache serves them all.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
@@ -21,6 +23,15 @@ die() {  # die STATUS SENTENCE
 
 say() {
   printf '%s: %s\n' "${0##*/}" "$1" >&2
+}
+
+begin() {  # begin MEGABYTES: build/ is this call's alone, and has room
+  local free
+  { mkdir -p build && exec 9>>build/.lock; } 2>/dev/null || die 4 "$PWD cannot be written to; copy it to where it can"
+  # The lock ends with the last process that has it: the compilers of a call that was killed still count.
+  flock --nonblock 9 || die 1 "another tools/quickstart or tools/test is at work in this checkout; wait until it ends"
+  free=$(df --output=avail --block-size=1M build | tail -1)
+  ((free >= $1)) || die 4 "$1 MB are needed for $PWD/build, and $((free)) MB are free there"
 }
 
 at_least() {  # at_least VERSION WANTED
@@ -47,9 +58,10 @@ apt_install() {  # apt_install PACKAGE...; fails where there is no apt-get, or w
     as_root=(sudo)
   fi
   say "installing packages: $*"
-  "${as_root[@]}" apt-get update -qq >&2 &&
+  mkdir -p build
+  { "${as_root[@]}" apt-get update -qq -o APT::Update::Error-Mode=any &&
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -qq -y --no-install-recommends "$@" >/dev/null || return 1
+      apt-get install -qq -y --no-install-recommends "$@"; } >build/apt.log 2>&1 || return 1
   installed+=("packages $(versions "$@")")
   say "installed ${installed[-1]}"
 }
@@ -96,9 +108,9 @@ git git fetch
 /usr/include/nlohmann/json.hpp nlohmann-json3-dev fetch
 /usr/include/re2/re2.h libre2-dev fetch
 /usr/include/zlib.h zlib1g-dev fetch
-/usr/include/libelf.h libelf-dev go-on
-/usr/include/lz4.h liblz4-dev go-on
-/usr/include/zstd.h libzstd-dev go-on
+/usr/include/lz4.h liblz4-dev fetch
+/usr/include/zstd.h libzstd-dev fetch
+pkg-config pkg-config fetch
 END_OF_LIST
     ((!$#)) || printf '%s %s %s\n' "$@"
   )
@@ -120,26 +132,70 @@ END_OF_LIST
     die 5 "Python $PYTHON_AT_LEAST or newer is needed; $(how_to_get python3.11-venv)"
 }
 
-need_nvcc() {
-  local nvcc version too_old=
+driver_cuda() {  # the newest CUDA that this machine's driver runs, as 12.4; nothing without a driver
+  { nvidia-smi 2>/dev/null || true; } | sed -n 's/.*CUDA Version: *\([0-9.]*\).*/\1/p'
+}
+
+is_whole() {  # is_whole NVCC: the rest of its toolkit is there: headers, CUDA's runtime, the compiler behind it
+  local root part
+  root=$(dirname "$(dirname "$(readlink -f "$1")")")
+  for part in {"$root","$root"/targets/*,/usr}/include/cuda_runtime.h; do [[ -e $part ]] && break; done
+  [[ -e $part ]] || return 1
+  for part in "$root"/lib*/libcudart_static.a {"$root"/targets/*/lib,/usr/lib/*}/libcudart_static.a; do
+    [[ -e $part ]] && break
+  done
+  [[ -e $part ]] || return 1
+  for part in {"$root/nvvm",/usr/lib/nvidia-cuda-toolkit}/bin/cicc; do [[ -x $part ]] && break; done
+  [[ -x $part ]]
+}
+
+find_nvcc() {  # puts the first nvcc that serves on the PATH; fails without one, and `unfit` says why others do not serve
+  local nvcc version driver
+  driver=$(driver_cuda)
+  unfit=
   while read -r nvcc; do
     [[ -x $nvcc ]] || continue
     version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
-    if at_least "$version" "$NVCC_AT_LEAST"; then
+    if ! at_least "$version" "$NVCC_AT_LEAST"; then
+      unfit+=", and $nvcc is $version"
+    elif ! is_whole "$nvcc"; then
+      unfit+=", and $nvcc is without the rest of its toolkit"
+    elif ! [[ ${model:-} ]] && [[ $driver ]] && ((${version%%.*} > ${driver%%.*})); then
+      unfit+=", and $nvcc is $version where the driver runs CUDA $driver at most"
+    else
       [[ $(command -v nvcc) == "$nvcc" ]] || PATH=$(dirname "$nvcc"):$PATH
       return
     fi
-    too_old+=", and $nvcc is $version"
   done < <(
     command -v nvcc || true
     echo "${CUDA_HOME:-}/bin/nvcc"
     find /usr/local -path '/usr/local/cuda*/bin/nvcc' 2>/dev/null | sort --version-sort --reverse
   )
-  die 5 "nvcc $NVCC_AT_LEAST or newer is needed$too_old: name its folder in CUDA_HOME; as root, with the repository of developer.nvidia.com/cuda-downloads: apt-get install cuda-toolkit; without root: docs/tried.md"
+  return 1
 }
 
-make_venv() {  # build/venv; one that another Python made serves as well, and one too old or broken is made anew
-  new_enough build/venv/bin/python && venv_pip --version &>/dev/null && return
+plan_nvcc() {  # before anything is installed: nvcc is here, or PyPI's will serve
+  local driver unfit
+  ! find_nvcc || return 0
+  driver=$(driver_cuda)
+  if ! [[ ${model:-} ]] && [[ $driver ]] && ! at_least "$driver" "$PYPI_CUDA"; then
+    die 5 "nvcc $NVCC_AT_LEAST to $driver is needed$unfit: install a toolkit that the driver runs (CUDA $driver) and name its folder in CUDA_HOME, since PyPI has nvcc from $PYPI_CUDA on; calc, inspect and a model of a GPU need no GPU: tools/quickstart --model"
+  fi
+  nvcc_from_pypi=1
+  compgen -G 'build/venv/.cuda-*' >/dev/null ||
+    say "nvcc $NVCC_AT_LEAST or newer is needed$unfit: taking CUDA $PYPI_CUDA from PyPI"
+}
+
+need_nvcc() {  # after plan_nvcc and need_packages
+  [[ ${nvcc_from_pypi:-} ]] || return 0
+  pip_install cuda
+  CUDA_HOME=$(echo "$PWD"/build/venv/lib/python3*/site-packages/nvidia/cu13)
+  export CUDA_HOME PATH=$CUDA_HOME/bin:$PATH
+  say "CUDA $PYPI_CUDA of PyPI is in build/venv: nvcc $(nvcc --version | sed -n 's/.*, V//p'), $(du -sm "$CUDA_HOME" | cut -f1) MB"
+}
+
+make_venv() {  # build/venv; one that another Python made serves as well; one too old, broken or half filled is made anew
+  [[ ! -e build/venv/.unfinished ]] && new_enough build/venv/bin/python && venv_pip --version &>/dev/null && return
   "$python" -P -m venv --clear build/venv &>/dev/null && return
   # Debian's python3 without python3-venv: the environment goes without pip.
   "$python" -P -m venv --clear --without-pip build/venv
@@ -153,21 +209,59 @@ venv_pip() {  # venv_pip WORD...: pip for build/venv: its own, or that of the Py
   fi
 }
 
+add_tools() {  # this tree's Python packages and their commands, into build/venv; pip would build the program as well
+  build/venv/bin/python -I - <<'END'
+import shlex, sys, sysconfig, tomllib
+from pathlib import Path
+
+paths = sysconfig.get_paths()
+Path(paths["purelib"], "occbench.pth").write_text("".join(f"{Path.cwd() / part}\n" for part in ("tools", "python")))
+for name, main in tomllib.loads(Path("pyproject.toml").read_text())["project"]["scripts"].items():
+    module, function = main.split(":")
+    script = Path(paths["scripts"], name)
+    # By a shell, as no path with a blank may follow #!.
+    call = f"import sys; from {module} import {function}; sys.argv[0] = '{name}'; sys.exit({function}())"
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c "{call}" "$@"\n')
+    script.chmod(0o755)
+END
+}
+
+borrow_packages() {  # what the tools want, of the Python that makes build/venv; fails where it is too old there, or missing
+  "$python" -P - <<'END' 2>/dev/null
+import re, sysconfig, tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+project = tomllib.loads(Path("pyproject.toml").read_text())
+wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["report"]
+for requirement in [*wanted, "plotly>=5"]:
+    name, least = re.match(r"([a-z-]+)>=([\d.]+)", requirement).groups()
+    numbers = [[int(part) for part in re.findall(r"\d+", text)] for text in (version(name), least)]
+    assert numbers[0] >= numbers[1]
+(site,) = Path("build/venv").glob("lib/python3*/site-packages")
+paths = sysconfig.get_paths()
+(site / "borrowed.pth").write_text("".join(f"{path}\n" for path in {paths["purelib"], paths["platlib"]}))
+END
+}
+
 pip_install() {  # pip_install LOCK: what tools/locks/LOCK.txt names into build/venv, whose commands come first from then on
-  # LOCK is use (the tools, as users have them), test (the tools, and all to work on them), cmake or uv.
+  # LOCK is use (the tools, as users have them), test (the tools, and all to work on them), cuda, cmake, release or uv.
   local lock=tools/locks/$1.txt stamp
-  stamp=build/venv/.$1-$(cat tools/pyproject.toml "$lock" | sha256sum | cut -c1-16)
+  stamp=build/venv/.$1-$(cat pyproject.toml "$lock" | sha256sum | cut -c1-16)
   if [[ ! -e $stamp ]]; then
     find_python && make_venv || die 5 "no Python environment could be made in build/venv; $(how_to_get python3-venv)"
+    : >build/venv/.unfinished
     # No source packages: what builds them would come unlocked.
-    venv_pip install --quiet --require-hashes --only-binary :all: --requirement "$lock" ||
-      die 5 "pip could not install what $lock names"
-    if [[ $1 == use || $1 == test ]]; then
-      venv_pip install --quiet --no-deps --no-build-isolation --editable tools ||
-        die 5 "pip could not install the tools in build/venv"
+    if venv_pip install --quiet --require-hashes --only-binary :all: --requirement "$lock" >build/pip.log 2>&1; then
+      installed+=("in build/venv, what $lock names")
+    elif [[ $1 == use ]] && borrow_packages; then
+      say "pip could not install what $lock names (build/pip.log says why): the packages of $python serve"
+    else
+      die 5 "pip could not install what $lock names: build/pip.log says why"
     fi
-    touch "$stamp"
-    installed+=("in build/venv, what $lock names")
+    [[ $1 != use && $1 != test ]] || add_tools
+    rm build/venv/.unfinished
+    : >"$stamp"
   fi
   PATH=$PWD/build/venv/bin:$PATH
 }

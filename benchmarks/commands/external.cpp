@@ -97,7 +97,7 @@ void run_external(const std::string& word, const std::vector<std::string>& argum
     if (std::ranges::any_of(tools, [&](const Tool& tool) { return word == tool.word; }))
       throw UserError(Exit::tool_missing,
                       "'" + word + "' is one of occbench's Python tools, and they are not installed: " +
-                          "`pip install ./tools` in the source, or the release's occbench_tools wheel");
+                          "`pip install 'occbench[report]'`");
     const std::string meant = nearest(word, built_in);
     throw UserError(Exit::usage, "no command '" + word + "'; " +
                                      (meant.empty() ? "" : "did you mean '" + meant + "'? ") +

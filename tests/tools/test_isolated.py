@@ -44,7 +44,7 @@ def call(program: str | Path, *words: str, cwd: Path, **environment: str) -> str
 
 
 def test_every_word_is_called() -> None:
-    declared = (made_up.REPOSITORY / "tools" / "pyproject.toml").read_text(encoding="utf-8")
+    declared = (made_up.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert set(re.findall(r"^occbench-([\w-]+) = ", declared, re.M)) == set(ENTRIES) == set(CALLS)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/locks holds what tools/pyproject.toml asks for: `tools/lock` writes it anew."""
+"""tools/locks holds what pyproject.toml asks for: `tools/lock` writes it anew."""
 
 from __future__ import annotations
 
@@ -9,35 +9,53 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-PYPROJECT = tomllib.loads((TOOLS / "pyproject.toml").read_text())
-PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
-EXTRAS = PROJECT["optional-dependencies"]
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ROOT / "tools/locks"
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
+RUN = PYPROJECT["project"]["dependencies"]
+
+
+def group(name: str) -> list[str]:
+    asked = GROUPS[name]
+    inside = [pin for each in asked if isinstance(each, dict) for pin in group(each["include-group"])]
+    return [pin for pin in asked if isinstance(pin, str)] + inside
+
+
 ASKED = {
-    "use": PROJECT["dependencies"] + PYPROJECT["build-system"]["requires"],
-    "test": PROJECT["dependencies"] + [pin for pins in EXTRAS.values() for pin in pins],
-    "cmake": GROUPS["cmake"],
-    "uv": GROUPS["uv"],
+    "use": RUN + EXTRAS["report"] + group("use"),
+    "test": RUN + [pin for pins in EXTRAS.values() for pin in pins] + group("docs") + group("test"),
+    **{name: group(name) for name in ("cmake", "cuda", "release", "uv")},
 }
 
 
 def entries(lock: str) -> list[str]:
     """Each requirement with its hashes and with the comment that says who asks for it."""
-    text = (TOOLS / "locks" / f"{lock}.txt").read_text()
+    text = (LOCKS / f"{lock}.txt").read_text()
     return re.findall(r"^\S.*(?:\n +.*)*", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE), re.MULTILINE)
 
 
-def test_each_pin_has_its_lock() -> None:
-    assert set(ASKED) == {path.stem for path in (TOOLS / "locks").iterdir()}
-    assert {lock for lock in ASKED if lock in GROUPS} == set(GROUPS)
+def versions(lock: str) -> dict[str, str]:
+    return dict(re.split("==", entry.split()[0]) for entry in entries(lock))
+
+
+def test_each_group_has_its_lock() -> None:
+    assert set(ASKED) == {path.stem for path in LOCKS.iterdir()}
+    assert set(ASKED) == set(GROUPS) - {"docs"}  # which is for work on the tree, as test
 
 
 @pytest.mark.parametrize("lock", ASKED)
-def test_a_lock_holds_what_is_asked_for(lock: str) -> None:
-    by_us = re.compile(r"(via|# ) +(occbench-tools \(|tools/pyproject\.toml:)")
-    held = entries(lock)
-    assert {entry.split()[0] for entry in held if by_us.search(entry)} <= set(ASKED[lock]), "run tools/lock"
-    assert set(ASKED[lock]) <= {entry.split()[0] for entry in held}, "run tools/lock"
+def test_a_lock_holds_what_is_asked_for_and_each_pin(lock: str) -> None:
+    held = versions(lock)
+    for asked in ASKED[lock]:
+        name, _, rest = re.match(r"([a-z0-9-]+)(\[.*\])?(.*)", asked).groups()
+        assert name == "occbench" or name in held, "run tools/lock"
+        if rest.startswith("=="):
+            assert held[name] == rest[2:], "run tools/lock"
+    by_us = {re.split(r"[\[=<>]", asked)[0] for asked in ASKED[lock]}
+    direct = [entry for entry in entries(lock) if re.search(r"(via|# ) +(occbench \(|pyproject\.toml:)", entry)]
+    assert {entry.split("==")[0] for entry in direct} <= by_us, "run tools/lock"
 
 
 @pytest.mark.parametrize("lock", ASKED)
@@ -48,5 +66,25 @@ def test_every_version_has_hashes_and_no_address(lock: str) -> None:
 
 
 def test_users_get_what_is_tested() -> None:
-    use, test = ({re.split(r" [;\\]", entry)[0] for entry in entries(lock)} for lock in ("use", "test"))
-    assert use <= test, "run tools/lock"
+    use, test = versions("use"), versions("test")
+    assert {name: test.get(name) for name in use} == use, "run tools/lock"
+
+
+def test_users_get_ranges_and_the_checkout_exact_versions() -> None:
+    for asked in [*RUN, *(pin for pins in EXTRAS.values() for pin in pins)]:
+        assert asked.startswith("occbench[") or re.fullmatch(r"[a-z-]+>=[\d.]+,<\d+", asked), asked
+    assert [pin for name in GROUPS for pin in group(name) if "==" not in pin] == []
+
+
+def test_the_toolkit_is_of_one_version() -> None:
+    """What pip takes for `cuda-toolkit[nvcc]` alone: crt and nvvm of a newer one, whose PTX this ptxas refuses."""
+    held = versions("cuda")
+    release = held.pop("cuda-toolkit")
+    disassemblers = {held.pop("nvidia-cuda-cuobjdump"), held.pop("nvidia-cuda-nvdisasm")}
+    assert len(disassemblers) == 1  # which read the code of every older toolkit
+    compiler = {"nvidia-cuda-cccl", "nvidia-cuda-crt", "nvidia-cuda-cupti", "nvidia-cuda-nvcc", "nvidia-nvvm"}
+    compiler |= {"nvidia-cuda-profiler-api", "nvidia-cuda-runtime", "nvidia-nvtx"}
+    assert set(held) == compiler
+    of_one = ".".join(release.split(".")[:2])
+    assert {".".join(version.split(".")[:2]) for version in held.values()} == {of_one}
+    assert f"PYPI_CUDA={of_one} " in (ROOT / "tools/lib.sh").read_text()

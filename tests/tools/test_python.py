@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package occbench: the program's answers, arrays at a time; its wheel; folders as data frames."""
+"""The package occbench: the program's answers, arrays at a time; folders as data frames."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import csv
 import doctest
 import io
 import os
-import re
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,7 +32,6 @@ except ImportError:
 pytestmark = pytest.mark.skipif(not LIBRARY, reason="no liboccbench.so is built")
 
 COUNT = 100_000
-CUBIN = REPOSITORY / "tests/samples/inspect.cubin"
 COLUMNS = (
     "block_size", "registers_per_thread", "static_smem_bytes", "dynamic_smem_bytes", "barriers",
     "cluster_size", "carveout_percent", "max_block_size",
@@ -140,28 +137,9 @@ def test_the_tools_use_it_where_it_is_there() -> None:
     assert steps.caps(None, "h200", steps.Footprint(256, 0)) == [255, 128, 80, 64, 48, 40, 32]
 
 
-def test_the_wheel_works_alone(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
-    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    words += ["--disable-pip-version-check", "--wheel-dir", str(tmp_path), str(REPOSITORY / "python")]
-    subprocess.run(words, check=True, env=os.environ | {"OCCBENCH_LIBRARY": str(LIBRARY)})
-    (wheel,) = tmp_path.glob("*.whl")
-    assert re.fullmatch(r"occbench-[\d.]+-py3-none-linux_\w+\.whl", wheel.name)
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    has_inspect = LIBRARY.with_name("liboccbench_inspect.so").exists()  # not without libelf
-    code = (
-        "import sys; sys.modules['occbench_tools'] = None\n"
-        "import occbench\n"
-        "print(occbench.__file__, occbench.occupancy('h200', 256, 33).occupancy)\n"
-        f"print(len(occbench.inspect({str(CUBIN)!r})) if {has_inspect} else 9)\n"
-        "try: occbench.read('.')\n"
-        "except ImportError as error: print(error)\n"
-    )
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site"), "OCCBENCH_LIBRARY": "/nowhere"}
+def test_reading_a_folder_says_what_it_needs() -> None:
+    code = "import sys; sys.modules['pandas'] = None\nimport occbench\n"
+    code += "try: occbench.read('.')\nexcept ImportError as error: print(error)\n"
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'python'}:{REPOSITORY / 'tools'}"}
     done = subprocess.run([sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        f"{tmp_path}/site/occbench/__init__.py 0.75",
-        "9",
-        "occbench.read needs occbench-tools: pip install ./tools, of the source tree",
-    ]
+    assert done.stdout == "occbench.read needs pandas: pip install 'occbench[report]'\n", done.stderr

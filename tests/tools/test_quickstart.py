@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools/lib.sh does where tools are missing and nobody may install them: goes on, or says one line."""
+"""What tools/lib.sh does where tools are missing and nobody may install them: goes on, or says one line. And what
+tools/quickstart says at its end."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,10 +11,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pages import built
 
 LIB = Path(__file__).resolve().parents[2] / "tools/lib.sh"
 # Of the machine's own commands a bare system has these; apt-get and sudo are not among them.
-BARE = ("bash", "cat", "cut", "dirname", "env", "find", "grep", "mkdir", "sed", "sha256sum", "sort")
+BARE = (
+    "bash", "cat", "cut", "dirname", "env", "find", "grep", "mkdir", "readlink", "rm", "sed", "sha256sum", "sort",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -21,18 +27,18 @@ def bare(tmp_path: Path) -> Path:
         link(tmp_path, name, shutil.which(name))
     (tmp_path / "tools").mkdir()
     shutil.copy(LIB, tmp_path / "tools")
-    shutil.copy(LIB.parent / "pyproject.toml", tmp_path / "tools")
+    shutil.copy(LIB.parents[1] / "pyproject.toml", tmp_path)
     shutil.copytree(LIB.parent / "locks", tmp_path / "tools/locks")
     return tmp_path
 
 
 def link(root: Path, name: str, target: str) -> None:
-    (root / "bin").mkdir(exist_ok=True)
+    (root / "bin").mkdir(parents=True, exist_ok=True)
     (root / "bin" / name).symlink_to(target)
 
 
 def script(root: Path, name: str, text: str) -> None:
-    (root / "bin").mkdir(exist_ok=True)
+    (root / "bin").mkdir(parents=True, exist_ok=True)
     file = root / "bin" / name
     file.write_text(f"#!{shutil.which('bash')}\n{text}\n")
     file.chmod(0o755)
@@ -138,12 +144,12 @@ esac"""
 def test_pip_installs_by_hashes_alone_and_the_tools_without_what_they_ask_for(bare: Path) -> None:
     """Neither a dependency nor what builds a package comes past the lock; a second call installs nothing."""
     link(bare, "touch", shutil.which("touch"))
-    words = 'find_python() { :; }; make_venv() { :; }; venv_pip() { echo "pip $*"; }; mkdir -p build/venv; '
+    words = 'find_python() { :; }; make_venv() { :; }; venv_pip() { echo "pip $*" >&3; }; add_tools() { echo tools; }; exec 3>&1; mkdir -p build/venv; '
     done = call(bare, words + 'pip_install use; pip_install use; pip_install cmake; echo "${installed[@]}"')
     by_hash = "pip install --quiet --require-hashes --only-binary :all: --requirement tools/locks/"
     assert done.stdout.splitlines() == [
         by_hash + "use.txt",
-        "pip install --quiet --no-deps --no-build-isolation --editable tools",
+        "tools",
         by_hash + "cmake.txt",
         "in build/venv, what tools/locks/use.txt names in build/venv, what tools/locks/cmake.txt names",
     ]
@@ -154,13 +160,14 @@ def test_a_package_with_another_hash_is_not_installed(bare: Path) -> None:
     with zipfile.ZipFile(wheel, "w") as file:
         file.writestr("planted-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
     (bare / "tools/locks/cmake.txt").write_text(f"planted==1.0 --hash=sha256:{'0' * 64}\n")
-    words = "find_python() { :; }; make_venv() { :; }; venv_pip() { "
+    words = "find_python() { :; }; make_venv() { mkdir -p build/venv; }; venv_pip() { "
     words += f"{sys.executable} -P -m pip --isolated $* --no-index --find-links . --target here; }}; "
     done = call(bare, words + "pip_install cmake")
     assert done.returncode == 5
-    assert "DO NOT MATCH THE HASHES" in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last == "quickstart: pip could not install what tools/locks/cmake.txt names"
+    assert "DO NOT MATCH THE HASHES" in (bare / "build/pip.log").read_text()
+    assert done.stderr == (
+        "quickstart: pip could not install what tools/locks/cmake.txt names: build/pip.log says why\n"
+    )
     assert not (bare / "here").exists()
 
 
@@ -174,11 +181,173 @@ def test_packages_are_named_with_their_versions(bare: Path) -> None:
     assert done.stdout == "packages g++ 4:12.2.0-3, git 1:2.39.5-0\n"
 
 
-@pytest.mark.parametrize("release", ["12.3", "13.0", None])
-def test_nvcc_is_found_or_one_line_says_how_to_get_it(bare: Path, release: str | None) -> None:
-    if release:
-        script(bare, "nvcc", f"echo 'Cuda compilation tools, release {release}, V{release}.88'")
-    done = call(bare, "find() { :; }; need_nvcc")  # not the machine's own below /usr/local
-    assert done.returncode == (0 if release == "13.0" else 5)
-    assert len(done.stderr.splitlines()) == (0 if release == "13.0" else 1)
-    assert ("nvcc is 12.3" in done.stderr) == (release == "12.3")
+@pytest.fixture
+def toolkit(bare: Path) -> Path:
+    """A whole toolkit of CUDA 13.0 by its files, on the PATH; and no other on this machine."""
+    root = bare / "cuda"
+    script(root, "nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    for part in ("include/cuda_runtime.h", "lib64/libcudart_static.a", "nvvm/bin/cicc"):
+        (root / part).parent.mkdir(parents=True, exist_ok=True)
+        (root / part).touch(mode=0o755)
+    link(bare, "nvcc", str(root / "bin/nvcc"))
+    return root
+
+
+def driver(bare: Path, cuda: str) -> None:
+    script(bare, "nvidia-smi", f"echo '| NVIDIA-SMI 5   Driver Version: 5   CUDA Version: {cuda}     |'")
+
+
+def plan(bare: Path, words: str = "plan_nvcc") -> subprocess.CompletedProcess[str]:
+    return call(bare, f"find() {{ :; }}; {words}; echo ${{nvcc_from_pypi:-here}}")  # not the machine's own
+
+
+def test_nvcc_that_is_here_is_taken(bare: Path, toolkit: Path) -> None:
+    driver(bare, "13.0")
+    done = plan(bare)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", ""), toolkit
+
+
+def test_without_nvcc_that_of_pypi_is_planned_before_anything_is_installed(bare: Path) -> None:
+    done = plan(bare)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert done.stderr == "quickstart: nvcc 12.4 or newer is needed: taking CUDA 13.0 from PyPI\n"
+
+
+@pytest.mark.parametrize("part", ["include/cuda_runtime.h", "lib64/libcudart_static.a", "nvvm/bin/cicc"])
+def test_half_of_a_toolkit_is_passed_over(bare: Path, toolkit: Path, part: str) -> None:
+    (toolkit / part).unlink()
+    done = plan(bare)
+    assert done.stdout == "1\n" and len(done.stderr.splitlines()) == 1
+    assert f"{bare}/bin/nvcc is without the rest of its toolkit: taking CUDA 13.0 from PyPI" in done.stderr
+
+
+def test_an_older_nvcc_is_passed_over(bare: Path, toolkit: Path) -> None:
+    script(toolkit, "nvcc", "echo 'Cuda compilation tools, release 12.3, V12.3.52'")
+    done = plan(bare)
+    assert done.stdout == "1\n" and f"{bare}/bin/nvcc is 12.3: taking" in done.stderr
+
+
+def test_an_older_driver_is_told_what_it_can_do(bare: Path, toolkit: Path) -> None:
+    driver(bare, "12.4")
+    done = plan(bare)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1), toolkit
+    assert "nvcc is 13.0 where the driver runs CUDA 12.4 at most" in done.stderr
+    assert "CUDA_HOME" in done.stderr and "tools/quickstart --model" in done.stderr
+    assert plan(bare, "model=1; plan_nvcc").stdout == "here\n"  # no kernel will run
+
+
+def test_where_nvcc_is_newer_than_the_driver_only_in_its_minor_version(bare: Path, toolkit: Path) -> None:
+    script(toolkit, "nvcc", "echo 'Cuda compilation tools, release 13.5, V13.5.1'")
+    driver(bare, "13.0")
+    assert plan(bare).stdout == "here\n"
+
+
+@pytest.mark.skipif(not shutil.which("flock"), reason="no flock here")
+def test_two_at_once_and_no_room_are_one_line_each(bare: Path) -> None:
+    for name in ("flock", "df", "tail", "sleep"):
+        link(bare, name, shutil.which(name))
+    second = call(bare, "begin 1; exec bash -c 'exec 8>&9; source tools/lib.sh; begin 1' quickstart")
+    assert (second.returncode, second.stderr) == (
+        1,
+        "quickstart: another tools/quickstart or tools/test is at work in this checkout; wait until it ends\n",
+    )
+    room = call(bare, "begin 999999999")
+    assert room.returncode == 4 and len(room.stderr.splitlines()) == 1
+    assert f"999999999 MB are needed for {bare}/build, and " in room.stderr
+    assert call(bare, "begin 1").returncode == 0
+
+
+def test_a_checkout_that_cannot_be_written_to(bare: Path) -> None:
+    (bare / "build").touch()  # in the way, as a read-only file system is: also for root
+    done = call(bare, "begin 1")
+    assert (done.returncode, done.stderr) == (4, f"quickstart: {bare} cannot be written to; copy it to where it can\n")
+
+
+def test_pip_that_fails_says_one_line_and_the_environment_is_made_anew(bare: Path) -> None:
+    words = 'find_python() { python=python3; }; venv_pip() { echo "no matching distribution" >&2; return 1; }; '
+    script(bare, "python3", 'echo "$*" >>venvs; mkdir -p build/venv/bin; exit 0')
+    done = call(bare, words + "pip_install cuda")
+    assert done.returncode == 5
+    assert done.stderr == "quickstart: pip could not install what tools/locks/cuda.txt names: build/pip.log says why\n"
+    assert "no matching distribution" in (bare / "build/pip.log").read_text()
+    assert (bare / "build/venv/.unfinished").exists()
+    # Half filled: the next call begins with a new one, though Python and pip are in it.
+    call(bare, words + "new_enough() { :; }; venv_pip() { :; }; pip_install cmake")
+    assert (bare / "venvs").read_text().count("-m venv --clear build/venv") == 2
+    assert not (bare / "build/venv/.unfinished").exists()
+
+
+def test_the_commands_of_the_tree_where_a_path_has_a_blank(tmp_path: Path) -> None:
+    tree = tmp_path / "a tree"
+    (tree / "tools/occbench_tools").mkdir(parents=True)
+    shutil.copytree(LIB.parent / "locks", tree / "tools/locks")
+    shutil.copy(LIB, tree / "tools")
+    (tree / "tools/occbench_tools/hello.py").write_text("def main():\n    print('hello', __file__)\n    return 3\n")
+    (tree / "pyproject.toml").write_text('[project.scripts]\noccbench-hello = "occbench_tools.hello:main"\n')
+    for name in (*BARE, "ln", "touch"):
+        link(tree, name, shutil.which(name))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree / "build/venv"], check=True)
+    assert call(tree, "add_tools").returncode == 0
+    done = subprocess.run([tree / "build/venv/bin/occbench-hello"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, f"hello {tree}/tools/occbench_tools/hello.py\n"), done.stderr
+
+
+@pytest.mark.skipif(not built(), reason="no occbench is built")
+def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> None:
+    """quickstart on a model, where all is installed and built already."""
+    root = LIB.parents[1]
+    shutil.copytree(root / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(root / "results/nvidia-h200", tmp_path / "results/nvidia-h200")
+    shutil.copy(root / "results/schema.json", tmp_path / "results")
+    (tmp_path / "build/release").mkdir(parents=True)
+    (tmp_path / "build/release/benchmarks").symlink_to(built().parent)
+    steps = ("plan_nvcc", "need_packages", "need_nvcc", "pip_install", "need_cmake", "configure", "compile")
+    with open(tmp_path / "tools/lib.sh", "a") as file:
+        file.write("".join(f"{step}() {{ :; }}\n" for step in steps))
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    words = [tmp_path / "tools/quickstart", "--model"]
+    ran = subprocess.run(
+        words, cwd="/", env=environment | {"PRESET": "quick"}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    ending = ran.stdout[ran.stdout.index("look: ") :]
+    pages = re.findall(r"^look: +(\S+) \(open it in a browser\)$", ending, re.MULTILINE)
+    pictures = re.findall(r"^pictures: +(\S+)$", ending, re.MULTILINE)
+    commands = re.findall(r"^next: +(.+)$", ending, re.MULTILINE)
+    assert (len(pages), len(pictures), len(commands)) == (2, 1, 4), ending
+    assert all((tmp_path / page).stat().st_size > 1_000_000 for page in pages)
+    assert len(list(tmp_path.glob(pictures[0]))) > 30
+    for command in commands:
+        if command.startswith("cmake --install"):  # tests/install_test.py calls it
+            continue
+        assert subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True).returncode == 0, command
+
+
+def test_without_pypi_the_packages_of_this_python_serve(tmp_path: Path) -> None:
+    """As on a machine of a cluster, whose Python has what the tools want."""
+    root = LIB.parents[1]
+    (tmp_path / "tools").mkdir()
+    shutil.copy(LIB, tmp_path / "tools")
+    shutil.copytree(LIB.parent / "locks", tmp_path / "tools/locks")
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    words = "pip_install use; python -c 'import pandas, occbench_tools; print(pandas.__file__)'"
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-c", f"source tools/lib.sh; {words}", "quickstart"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    (tmp_path / "tools/occbench_tools").mkdir()
+    (tmp_path / "tools/occbench_tools/__init__.py").touch()
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert "pip could not install what tools/locks/use.txt names (build/pip.log says why): the packages of" in done.stderr
+    import pandas
+
+    assert done.stdout.strip() == pandas.__file__
+    project = (root / "pyproject.toml").read_text().replace('"pandas>=2.2', '"pandas>=99')
+    (tmp_path / "pyproject.toml").write_text(project)
+    shutil.rmtree(tmp_path / "build")
+    done = run()
+    assert (done.returncode, done.stdout) == (5, "") and len(done.stderr.splitlines()) == 1

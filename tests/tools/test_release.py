@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "tools/pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 CONTAINERFILE = (ROOT / "Containerfile").read_text()
 
@@ -14,11 +14,9 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text()
 def test_citation_and_changelog_are_of_this_version() -> None:
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     newest = re.search(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
-    package = tomllib.loads((ROOT / "python/pyproject.toml").read_text())["project"]
     own = re.search(r'__version__ = "(.+)"', (ROOT / "python/occbench/__init__.py").read_text())
-    versions = {cited[1], newest[1], package["version"], own[1]}
-    assert versions == {PROJECT["version"]}
-    assert package["optional-dependencies"]["tools"] == [f"occbench-tools=={PROJECT['version']}"]
+    program = re.search(r"project\(occbench VERSION (\S+) ", (ROOT / "CMakeLists.txt").read_text())
+    assert {cited[1], newest[1], program[1], own[1]} == {PROJECT["version"]}
 
 
 def test_the_changelog_names_every_script_that_moved_and_what_serves_now() -> None:
@@ -35,12 +33,12 @@ def test_every_action_is_pinned_to_a_commit() -> None:
         assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", use)] == []
 
 
-def test_the_image_is_built_with_functions_that_exist() -> None:
-    words = re.search(r"source tools/lib\.sh && (.*?)cmake --install", CONTAINERFILE, re.DOTALL)
-    called = {call.split()[0] for call in words[1].replace("\\\n", " ").split("&&") if call.strip()}
-    defined = set(re.findall(r"^(\w+)\(\)", (ROOT / "tools/lib.sh").read_text(), re.MULTILINE))
-    assert called
-    assert called <= defined
+def test_every_kernel_of_a_release_is_built_in_each_way_of_building_one() -> None:
+    """tools/release, the workflow's container and the image name the same GPUs, those of cmake/Architectures.cmake."""
+    default = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([\w -]+)\)", (ROOT / "cmake/Architectures.cmake").read_text())
+    wanted = default[1].replace(" ", ";")
+    for name in ("tools/release", "pyproject.toml", "Containerfile"):
+        assert wanted in (ROOT / name).read_text(), name
 
 
 def test_what_contributing_points_to_is_there() -> None:

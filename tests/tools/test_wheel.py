@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel, away from the source: all that the tools read is in it, and its commands read a copied run."""
+"""The Python part of the wheel, away from the source: all that the tools read is in it, and its commands read a
+copied run. `tools/release` checks the whole wheel."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("hatchling")
+pytest.importorskip("scikit_build_core")
 
 import made_up
 from pages import H200, built
@@ -25,9 +26,9 @@ def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel's content, and a copy of a run."""
     away = tmp_path_factory.mktemp("away")
     words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", away]
-    words += ["--disable-pip-version-check", made_up.REPOSITORY / "tools"]
+    words += ["--disable-pip-version-check", "--config-settings=wheel.cmake=false", made_up.REPOSITORY]
     subprocess.run([sys.executable, *words], check=True)
-    (wheel,) = away.glob("occbench_tools-*-py3-none-any.whl")
+    (wheel,) = away.glob("occbench-*.whl")
     zipfile.ZipFile(wheel).extractall(away / "wheel")
     (away / "run").mkdir()
     for name in FILES:
@@ -37,7 +38,7 @@ def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_nothing_is_left_in_the_source(away: Path) -> None:
-    words = ["git", "status", "--short", "--ignored", "tools"]
+    words = ["git", "status", "--short", "--ignored", "tools", "python"]
     said = subprocess.run(words, cwd=made_up.REPOSITORY, capture_output=True, text=True)
     if said.returncode:
         pytest.skip("no git checkout")
@@ -54,6 +55,11 @@ def test_what_the_tools_read_is_in_it(away: Path) -> None:
         path.relative_to(package) for path in package.rglob("*") if path.is_file()
     }
     assert not (package / "schema.json").is_symlink()
+    (metadata,) = (away / "wheel").glob("occbench-*.dist-info")
+    licenses = {path.name for path in (metadata / "licenses").rglob("*") if path.is_file()}
+    assert licenses == {"LICENSE", "THIRD-PARTY.txt"}
+    said = (metadata / "METADATA").read_text()
+    assert "Project-URL: Source, " in said and "\n# occbench\n" in said
     assert (package / "schema.json").read_bytes() == (made_up.REPOSITORY / "results/schema.json").read_bytes()
 
 

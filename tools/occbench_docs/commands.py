@@ -24,7 +24,7 @@ PAGES = {  # where a command is told of
 
 def tools() -> list[str]:
     """The commands that are Python: `occbench WORD` finds occbench-WORD."""
-    project = tomllib.loads((ROOT / "tools" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [script.removeprefix("occbench-") for script in project["scripts"]]
 
 
@@ -54,10 +54,10 @@ def commands() -> str:
     everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
     sections = {
         "Commands of the program\n\nThey are built in.": [(word, f"occbench {word}") for word in built_in()],
-        "Commands on kernels of one's own\n\nThey are Python, of the wheel `occbench-tools`.": [
+        "Commands on kernels of one's own\n\nThey are Python: `pip install 'occbench[report]'` brings what they need.": [
             (word, f"occbench-{word}") for word in tools() if word in KERNELS
         ],
-        "Commands on folders of results\n\nThey are of the same wheel.": [
+        "Commands on folders of results\n\nLikewise.": [
             (word, f"occbench-{word}") for word in everyday
         ],
         "Commands for developers\n\nThey need the source tree.": [

@@ -20,15 +20,21 @@ def script_json(document: dict[str, Any]) -> str:
     return re.sub("[<>&\x7f-\x9f\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+def plotly_js() -> str:
+    """4.8 MB: a wheel has it beside this file; a checkout has the package plotly."""
+    inside = HERE / "plotly.min.js"
+    if inside.exists():
+        return inside.read_text(encoding="utf-8")
+    from plotly.offline import get_plotlyjs  # takes a third of a second
+
+    return get_plotlyjs()
+
+
 def render(document: dict[str, Any], title: str, first: str = "") -> str:
     """The page. document: payload.document()'s, with `sections` if these are not its experiments (teach,
     attached.page). first: HTML that stands before all sections.
     """
-    plotly = ""
-    if document["experiments"]:
-        from plotly.offline import get_plotlyjs  # a third of a second, and 4.8 MB
-
-        plotly = get_plotlyjs()
+    plotly = plotly_js() if document["experiments"] else ""
     parts = {
         "TITLE": html(title),
         "FIRST": first,
