@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("scipy")
+pytest.importorskip("numpy")
 
 import numpy as np
 from made_up import REPOSITORY

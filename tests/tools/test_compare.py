@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-pytest.importorskip("scipy")
+pytest.importorskip("pandas")
 pytest.importorskip("rich")
 
 import numpy as np

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("scipy")
+pytest.importorskip("pandas")
 pytest.importorskip("rich")
 
 import made_up

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("scipy")
+pytest.importorskip("pandas")
 pytest.importorskip("rich")
 
 import made_up

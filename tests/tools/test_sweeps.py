@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from occbench_tools import stats
 from occbench_tools.cliffs import find, steps, sweeps
 from occbench_tools.cliffs.sweeps import COMPILED, DIALS, FIXED, FOLLOWS, GRID, LEAST, NEEDED
 from occbench_tools.compare import summary
 from occbench_tools.folder import Folder, read_folder
 from parts import RUN
-from scipy import stats
 
 NAMES = ("variant", "curve", "form", "family")  # the first that all rows of a sweep share is its kernel's
 Told = tuple[str, str, str, str, str, list[object]]
@@ -116,12 +116,8 @@ def test_records_and_columns_are_the_rows(run: Folder) -> None:
         np.testing.assert_array_equal(sweep.column("throughput"), rows["throughput"])
 
 
-def test_tails_are_those_of_scipy_stats() -> None:
-    for z in (0.0, 0.3, 1.7, 6.0, 39.0):
-        assert find.ndtr(-z) == stats.norm.sf(z)
-        assert steps.stdtr(steps.TAILS, -z) == stats.t.sf(z, steps.TAILS)
-    assert steps.stdtrit(steps.TAILS, 0.975) == stats.t.ppf(0.975, steps.TAILS)
-    assert steps.ndtri(0.675) == stats.norm.ppf(0.675)
+def test_the_half_of_an_interval_is_of_the_tails() -> None:
+    assert stats.student_tail(steps.HALF, steps.TAILS) == pytest.approx(0.025, rel=1e-14)
 
 
 def test_rank_tests_at_once_are_those_one_by_one() -> None:
@@ -134,7 +130,8 @@ def test_rank_tests_at_once_are_those_one_by_one() -> None:
     ]
     rows: list[dict[str, Any]] = [dict(sides=each, p_value=0.5) for each in sides] + [dict(p_value=0.5)]
     find.rank_tests(rows)
-    assert [row["p_value"] for row in rows] == [*(stats.mannwhitneyu(*each).pvalue for each in sides), 0.5]
+    alone = [stats.mann_whitney_two_sided(a[None], b[None], find.EXACT)[0] for a, b in sides]
+    assert [row["p_value"] for row in rows] == [*alone, 0.5]
 
 
 def moved_plainly(base: Folder, other: Folder, ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:

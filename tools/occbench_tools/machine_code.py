@@ -14,7 +14,7 @@ turns or some warps execute, as many instructions are kept, and the others left 
 shared memory are as cuobjdump gives them.
 
 Exit 0 written, 1 the kernel cannot be followed, 2 the words of the call, 4 FILE holds no such kernel, 5 no
-disassembler is here, or --opcodes without numpy and scipy.
+disassembler is here.
 """
 
 from __future__ import annotations
@@ -110,11 +110,10 @@ def reachable(code: list[Instruction]) -> list[bool]:
 
 def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[str, float]) -> list[float]:
     """How often each instruction ran, by the counts of opcodes: all of a loop's equally often."""
-    try:
-        import numpy as np
-        from scipy.optimize import nnls
-    except ImportError:
-        raise Skip("no numpy and scipy: pip install './tools[audit]' brings them") from None
+    import numpy as np  # which takes longer than all the rest
+
+    from occbench_tools.stats import non_negative
+
     there = reachable(code)
     shapes: list[Counter[str]] = [Counter() for _ in range(loops + 1)]
     for instruction, home, is_met in zip(code, homes, there, strict=True):
@@ -124,7 +123,7 @@ def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[
     matrix = np.array([[shape[name] for shape in shapes] for name in names], dtype=float)
     wanted = np.array([counted.get(name, 0.0) for name in names])
     scale = 1 / np.maximum(wanted, wanted.max() / 1000)  # relative errors: stores count as much as FMAs
-    turns = nnls(matrix * scale[:, None], wanted * scale)[0]
+    turns = non_negative(matrix * scale[:, None], wanted * scale)
     return [float(turns[home]) if is_met else 0.0 for home, is_met in zip(homes, there, strict=True)]
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binom
 
 from occbench_tools.caps.builds import Build
 from occbench_tools.caps.toolchain import Children
+from occbench_tools.stats import median_tails
 
 CONFIDENCE = 0.95
 
@@ -35,9 +35,7 @@ def interval(values: np.ndarray, confidence: float) -> tuple[float, float, float
     where there are too few values for the confidence."""
     ordered = np.sort(values)
     count = len(ordered)
-    outside = 2 * binom.cdf(
-        np.arange(count // 2), count, 0.5
-    )  # chance of the median outside ranks k + 1, n - k
+    outside = 2 * median_tails(count)  # chance of the median outside ranks k + 1, n - k
     rank = max(int((outside <= 1 - confidence).sum()), 1)
     return float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[count - rank])
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.special import ndtr  # the normal distribution: stats.norm says the same, a hundred times as slowly
 
+from occbench_tools import stats
 from occbench_tools.analysis import l1_kib
 from occbench_tools.cliffs.steps import POINTS, Step, find_steps
 from occbench_tools.cliffs.sweeps import Sweep, changed, find_sweeps
@@ -31,7 +30,7 @@ CAUSES = {
     "shared_memory": "shared memory", "barriers": "barrier",
 }  # fmt: skip
 UNEXPLAINED = "unexplained"  # in the note of an absent cliff that no cell of its rows accounts for
-EXACT = 8  # times on a side, up to which scipy may count all orders of the ranks
+EXACT = 8  # times on a side, up to which all orders of the ranks are counted
 CEILING = 90  # percent from which a ceiling explains that nothing is lost
 
 
@@ -71,7 +70,7 @@ def rank_tests(found: list[dict[str, Any]]) -> None:
             alike[sizes if min(sizes) > EXACT else place].append(row)
     for rows in alike.values():
         a, b = (np.stack([row["sides"][side] for row in rows]) for side in (0, 1))
-        for row, p_value in zip(rows, stats.mannwhitneyu(a, b, axis=1).pvalue, strict=True):
+        for row, p_value in zip(rows, stats.mann_whitney_two_sided(a, b, EXACT), strict=True):
             row["p_value"] = float(p_value)
 
 
@@ -159,7 +158,7 @@ def drop_of(a: dict[str, Any], b: dict[str, Any], times: dict[str, np.ndarray] |
     if math.isnan(down + up):
         return result
     result |= dict(drop_low=1 - ratio * math.exp(up), drop_high=1 - ratio * math.exp(-down))
-    result["p_value"] = float(2 * ndtr(-abs(math.log(ratio)) / ((down + up) / 2 / 1.96)))
+    result["p_value"] = 2 * float(stats.normal_tail(abs(math.log(ratio)) / ((down + up) / 2 / 1.96)))
     if times and a["case_id"] in times and b["case_id"] in times:
         # A kernel's work per launch may change along a dial: times of the same work are compared.
         work = a["time_median_s"] / b["time_median_s"] / ratio

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
-from scipy.ndimage import median_filter
-from scipy.special import ndtri, stdtr, stdtrit
+
+from occbench_tools.stats import median_of_five, student_tail
 
 SIDE = 3  # least points on either side of a step: two cannot outvote one that is far out
 POINTS = 2 * SIDE + 2  # least of a curve in which a step is looked for
 WINDOW = 8  # most points of a side that count
 CERTAIN = 0.05  # p-value of the sweep's strongest gap under noise alone
 TAILS = 8  # degrees of freedom of the noise that p-values assume: far points are commoner than normal ones
+HALF = 2.306004135204166  # of their 95 % interval, in standard errors
 
 
 @dataclass
@@ -51,7 +53,7 @@ def noise_of(x: np.ndarray, y: np.ndarray) -> float:
     off = y[1:-1] - (1 - share) * y[:-2] - share * y[2:]
     off /= np.sqrt(1 + share**2 + (1 - share) ** 2)
     quantile = 0.35
-    return float(np.quantile(np.abs(off), quantile) / ndtri((1 + quantile) / 2))
+    return float(np.quantile(np.abs(off), quantile) / NormalDist().inv_cdf((1 + quantile) / 2))
 
 
 def line_of(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -105,7 +107,7 @@ def find_steps(
     x, y = scale_of(np.asarray(x, float)), np.log(np.asarray(y, float))
     noise = max(noise, noise_of(x, y))
     gaps = np.diff(x)
-    trend = median_filter(np.diff(y) / gaps, 5, mode="nearest")
+    trend = median_of_five(np.diff(y) / gaps)
     differences = np.abs(np.diff(y) - trend * gaps)
     fixed = set(known)
 
@@ -118,9 +120,8 @@ def find_steps(
         height, error, alone = weigh(x, y, place, before + 1, after + 1, noise)
         if abs(height) < smallest or height * alone <= 0 or abs(alone) < abs(height) / 2:
             return 0.0, None
-        p_value = min(1.0, count * 2 * float(stdtr(TAILS, -abs(height) / error)))
-        half = error * float(stdtrit(TAILS, 0.975))
-        return abs(height) / error, Step(place, height, half, p_value) if p_value < CERTAIN else None
+        p_value = min(1.0, count * 2 * float(student_tail(abs(height) / error, TAILS)))
+        return abs(height) / error, Step(place, height, HALF * error, p_value) if p_value < CERTAIN else None
 
     # Every gap that might hold a step bounds the pieces first, or one step would spoil another's window; then
     # the weakest falls, again and again, until all that are left are certain.

@@ -50,7 +50,8 @@ def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> 
     try:
         found = predict.predict(known, cases["speedup"], cases["experiment"], kernels.loc[told, columns])
     except ImportError:
-        raise Refused(5, "--predict-for needs scikit-learn: pip install scikit-learn") from None
+        missing = "--predict-for needs scikit-learn, which is not installed: pip install 'occbench[fleet]'"
+        raise Refused(5, missing) from None
     except ValueError as error:
         raise Refused(2, str(error)) from None
     table = kernels[["kernel", "launches", "time_s", "dram"]].join(found)

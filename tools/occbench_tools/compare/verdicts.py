@@ -17,12 +17,12 @@ therefore put the other way: is the difference beyond what another process of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from warnings import catch_warnings, simplefilter
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
+from occbench_tools import stats
 from occbench_tools.folder import Folder
 
 SAME, FASTER, SLOWER, AMBIGUOUS = "SAME", "FASTER", "SLOWER", "AMBIGUOUS"
@@ -165,7 +165,7 @@ def shifts(
     keys = places[["count_base", "count"]].to_numpy()
     for m, n in np.unique(keys[(keys >= 2).all(axis=1)], axis=0):
         where = np.flatnonzero((keys == (m, n)).all(axis=1))
-        z = stats.norm.ppf(1 - LEVEL / 2)
+        z = NormalDist().inv_cdf(1 - LEVEL / 2)
         rank = max(int(np.floor(m * n / 2 - z * np.sqrt(m * n * (m + n + 1) / 12))), 0)
         for some in np.array_split(where, -(-len(where) * m * n // 4_000_000)):
             a, b = (
@@ -184,21 +184,18 @@ def shifts(
             )
             if test:
                 allowed = margin[some][:, None]
-                longer = beyond(b - allowed, a, "greater")
-                shorter = beyond(b + allowed, a, "less")
+                longer = beyond(b - allowed, a)
+                shorter = beyond(a, b + allowed)
                 found[some, 4] = np.minimum(1, 2 * np.minimum(longer, shorter))
     return pd.DataFrame(found, index=places.index, columns=columns)
 
 
-def beyond(b: np.ndarray, a: np.ndarray, side: str) -> np.ndarray:
-    """p-values, a row each, of b being greater (less) than a."""
+def beyond(b: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """p-values, a row each, of b being greater than a."""
     if min(a.shape[1], b.shape[1]) >= FEW_VISITS:
-        method = "exact" if max(a.shape[1], b.shape[1]) < MANY_VISITS else "asymptotic"
-        return stats.mannwhitneyu(b, a, alternative=side, axis=1, method=method).pvalue
+        return stats.mann_whitney(b, a, max(a.shape[1], b.shape[1]) < MANY_VISITS)
     # Two equal visits have no spread, and then nothing can be said by it.
-    with np.errstate(divide="ignore", invalid="ignore"), catch_warnings():
-        simplefilter("ignore", RuntimeWarning)
-        return np.nan_to_num(stats.ttest_ind(b, a, equal_var=False, alternative=side, axis=1).pvalue, nan=1)
+    return np.nan_to_num(stats.welch(b, a), nan=1)
 
 
 def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
@@ -212,7 +209,7 @@ def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
     q_value = pd.Series(np.nan, found.index)
     tested = found["p_value"].notna()
     if tested.any():
-        q_value[tested] = stats.false_discovery_control(found.loc[tested, "p_value"], method="bh")
+        q_value[tested] = stats.false_discovery(found.loc[tested, "p_value"].to_numpy())
     far = found["shift"].abs() >= edge
     low = found["shift"] - np.hypot(found["shift"] - found["low"], found["margin"])
     high = found["shift"] + np.hypot(found["high"] - found["shift"], found["margin"])
@@ -264,8 +261,8 @@ def speeds_of(
         slow, whole = (
             [side[name].iloc[i] for side in sides] for name in ("slow_share", "samples")
         )
-        counts = [[round(s * n), round((1 - s) * n)] for s, n in zip(slow, whole, strict=True)]
-        mixed[i] = stats.fisher_exact(counts).pvalue < MIXED
+        counts = [round(part * n) for s, n in zip(slow, whole, strict=True) for part in (s, 1 - s)]
+        mixed[i] = stats.fisher(*counts) < MIXED
     return found, mixed
 
 

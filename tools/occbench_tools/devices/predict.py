@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.spatial import cKDTree
 
 TREES = 100
 LEVEL = 0.9  # of the intervals
@@ -36,6 +35,7 @@ class Trees:
     """Fitted to cases; says of others what it makes of them."""
 
     def __init__(self, features: pd.DataFrame, log_speedup: np.ndarray) -> None:
+        from scipy.spatial import cKDTree  # which comes with scikit-learn
         from sklearn.ensemble import ExtraTreesRegressor  # takes a second
 
         self.trees = ExtraTreesRegressor(TREES, random_state=0, n_jobs=4)

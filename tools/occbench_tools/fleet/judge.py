@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+
+from occbench_tools.stats import deviation, student_tail
 
 LEVEL = 0.05  # of the whole fleet
 THRESHOLD = 0.01
@@ -39,10 +40,6 @@ def moderated(own: float, cards: int, known: float) -> tuple[float, float]:
         return known, PRIOR
     variance = (PRIOR * known**2 + freedom * own**2) / (PRIOR + freedom)
     return float(np.sqrt(variance)), min(PRIOR + freedom, MOST_FREEDOM)
-
-
-def mad(values: np.ndarray) -> float:
-    return float(stats.median_abs_deviation(values, scale="normal"))
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
@@ -71,14 +68,18 @@ def tested(
         if len(values) < LEAST_CARDS and not reference:
             continue
         before = max(known.get(resource, {}).get("cards", 0.0), LEAST_SPREAD)
-        scale, freedom = moderated(mad(values), len(values), before)
+        scale, freedom = moderated(deviation(values), len(values), before)
         middle = 0.0 if reference else float(np.median(values))
         off = np.hypot(scale, before) if reference else scale
         spreads.append(dict(grp=grp, resource=resource, cards=len(values), spread=scale))
         z = (values - middle) / off
         rows.append(
             mine[["grp", "card", "resource", "cases"]].assign(
-                kind="card", name="", effect=values - middle, z=z, p_value=2 * stats.t.sf(np.abs(z), freedom)
+                kind="card",
+                name="",
+                effect=values - middle,
+                z=z,
+                p_value=2 * student_tail(np.abs(z), freedom),
             )
         )
         for kind in labels:
@@ -106,11 +107,11 @@ def of_groups(named: pd.DataFrame, kind: str, scale: float, freedom: float) -> I
         return []
     u = told["effect"] * np.sqrt(told["cards"] / OF_MEDIAN)
     center = float(np.median(u))
-    z = (u - center) / max(scale, mad(u.to_numpy()))
+    z = (u - center) / max(scale, deviation(u.to_numpy()))
     return [
         told.reset_index().assign(
             kind=kind, card=-1, cases=told["cards"].to_numpy(), z=z.to_numpy(),
-            p_value=2 * stats.t.sf(np.abs(z.to_numpy()), freedom),
+            p_value=2 * student_tail(np.abs(z.to_numpy()), freedom),
         ).drop(columns="cards")
     ]  # fmt: skip
 
