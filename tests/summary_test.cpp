@@ -18,6 +18,7 @@
 #include "benchmarks/findings.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/io/csv.hpp"
+#include "tests/committed_runs.hpp"
 
 namespace occbench {
 namespace {
@@ -85,12 +86,7 @@ std::vector<CaseResult> read_results(const std::filesystem::path& folder,
 }
 
 /// The runs of one GPU that are committed.
-std::vector<std::filesystem::path> runs() {
-  std::vector<std::filesystem::path> folders;
-  for (const auto& entry : std::filesystem::directory_iterator("results/nvidia-h200"))
-    if (std::filesystem::exists(entry.path() / "cases.csv")) folders.push_back(entry.path());
-  return folders;
-}
+std::vector<std::filesystem::path> runs() { return committed_runs("nvidia-h200"); }
 
 std::string listing(const std::vector<CaseResult>& results, const Planned& next = {}) {
   std::ostringstream out;

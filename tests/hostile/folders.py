@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from occbench_docs.committed import committed_runs
 from verdict import SOON_S, Fault, call, faults, forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +92,7 @@ def cut(run: Path, folder: Path, every: int) -> Path:
 def prepare(place: Path, occbench: Path) -> None:
     """What the trials copy: real rows of two GPUs, and half a run of a model."""
     for name in ("h200", "h100"):
-        run = next((ROOT / "results").glob(f"nvidia-{name}*/*/cases.csv")).parent
+        run = next(run for run in committed_runs() if run.parent.name.startswith(f"nvidia-{name}"))
         folder = cut(run, place / name, 24)
         if name == "h100":  # as a run leaves it
             (folder / "samples.csv.gz").write_bytes(gzip.compress((folder / "samples.csv").read_bytes()))

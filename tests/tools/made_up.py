@@ -12,6 +12,7 @@ import described
 from made_up_memory import memory
 from made_up_row import CLOCK, COLUMNS, DRAM, REPOSITORY, SMS, case
 from made_up_rows import PASS_CYCLES, TURNOVER_CYCLES, blocks, latency, limits
+from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST
 
 __all__ = ["CLOCK", "COLUMNS", "PASS_CYCLES", "REPOSITORY", "TURNOVER_CYCLES", "case"]  # and what is below
@@ -19,7 +20,7 @@ __all__ = ["CLOCK", "COLUMNS", "PASS_CYCLES", "REPOSITORY", "TURNOVER_CYCLES", "
 
 def newest_run(gpu: str) -> Path:
     """The newest of the committed runs of one GPU."""
-    return max((REPOSITORY / "results" / gpu).glob("*/cases.csv")).parent
+    return committed_runs(gpu)[-1]
 
 
 ENV = dict(

@@ -14,7 +14,7 @@ from typing import Any
 import made_up
 import pandas as pd
 
-H200 = max((made_up.REPOSITORY / "results" / "nvidia-h200").iterdir())
+H200 = made_up.newest_run("nvidia-h200")
 EVIL = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">&lt;b>\'"`'
 CLIFFS = [
     "experiment", "family", "kernel", "sweep", "dial", "from_value", "to_value", "from_case_id",

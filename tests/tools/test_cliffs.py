@@ -19,6 +19,7 @@ pytest.importorskip("pandas")
 import made_up
 import numpy as np
 import pandas as pd
+from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST, cliffs
 from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
@@ -223,13 +224,13 @@ def test_rows_that_are_no_sweep() -> None:
     assert cliffs.find_cliffs(pd.DataFrame([*rows, rows[0]]), made_up.ENV).empty
 
 
-H200 = sorted((made_up.REPOSITORY / "results" / "nvidia-h200").glob("*/cases.csv"))
+H200 = committed_runs("nvidia-h200")
 
 
-@pytest.mark.parametrize("path", H200, ids=lambda path: path.parent.name)
-def test_h200(path: Path) -> None:
+@pytest.mark.parametrize("run", H200, ids=lambda run: run.name)
+def test_h200(run: Path) -> None:
     """Predicted cliffs of registers and shared_memory are confirmed or explained; both caches stand out."""
-    cases, env = read_folder(path.parent)
+    cases, env = read_folder(run)
     found = cliffs.find_cliffs(cases, env)
     assert not found.duplicated(["experiment", "dial", "sweep", "from_value"]).any()
     found = found[found["experiment"].isin(["registers", "shared_memory", "pointer_chase"])]
@@ -246,10 +247,10 @@ def test_h200(path: Path) -> None:
     assert set(found.loc[found["verdict"] == "unpredicted", "cause"]) == {"L1 capacity?", "L2 capacity?"}
 
 
-@pytest.mark.parametrize("path", H200, ids=lambda path: path.parent.name)
-def test_h200_without_theory(path: Path) -> None:
+@pytest.mark.parametrize("run", H200, ids=lambda run: run.name)
+def test_h200_without_theory(run: Path) -> None:
     """Told nothing of residency, the blind search finds the stairs of shared memory where theory has them."""
-    cases, env = read_folder(path.parent)
+    cases, env = read_folder(run)
     cases = cases[cases["experiment"] == "shared_memory"].assign(warps_per_sm=64, blocks_per_sm=8)
     found = cliffs.find_cliffs(cases, env)
     assert (found["verdict"] == "unpredicted").all()

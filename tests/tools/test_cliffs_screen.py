@@ -14,10 +14,9 @@ pytest.importorskip("pandas")
 import made_up
 import numpy as np
 import pandas as pd
+from occbench_docs.committed import committed_runs
 from occbench_tools.cliffs import command, digest
 from parts import pair
-
-COMMITTED = sorted((made_up.REPOSITORY / "results").glob("*/*/cases.csv"))
 
 
 @pytest.fixture
@@ -26,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("run", committed_runs(), ids=lambda run: run.name)
 def test_a_screen_of_a_whole_run(
-    path: Path,
+    run: Path,
     width: int,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -37,7 +36,7 @@ def test_a_screen_of_a_whole_run(
     """At most 25 lines, none too wide; the counts are the file's; names are whole or elided."""
     monkeypatch.setenv("COLUMNS", str(width))
     file = tmp_path / "cliffs.csv"
-    assert command.main([str(path.parent), "--output", str(file)]) == 0
+    assert command.main([str(run), "--output", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 25 and max(map(len, lines)) <= width
     found = pd.read_csv(file)

@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("rich")
 
-import made_up
 import pandas as pd
+from occbench_docs.committed import committed_runs
 from occbench_tools import compare
 from parts import CASES, lay, modelled
 
@@ -29,7 +29,7 @@ def words(text: str) -> str:
 
 
 LISTED = {"faster", "slower", "nearer", "further", "better", "worse", "unsure"}
-COMMITTED = sorted((made_up.REPOSITORY / "results").glob("*/*/cases.csv"))
+COMMITTED = committed_runs()
 
 
 def fits(out: str, width: int) -> list[str]:
@@ -44,7 +44,7 @@ def test_a_screen_of_whole_runs(
     candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Committed runs: the counts are the table's, and names of cases whole, or elided in the middle."""
-    folders = [str(path.parent) for path in (COMMITTED[0], *COMMITTED[-candidates:])]
+    folders = [str(run) for run in (COMMITTED[0], *COMMITTED[-candidates:])]
     compare.main([*folders, "--format", "json"])
     found = json.loads(capsys.readouterr().out)["comparisons"]
     ids = pd.Series([row["case_id"] for one in found for row in one["cases"]])

@@ -15,6 +15,7 @@ pytest.importorskip("pandas")
 import described
 import made_up
 import pandas as pd
+from occbench_docs.committed import committed_runs
 from occbench_tools import analysis, command, curves, experiments, explain
 from occbench_tools.escape import markdown
 
@@ -163,11 +164,7 @@ def test_a_model_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert others[0] == "block_size"
 
 
-def committed() -> list[Path]:
-    return sorted(path.parent for path in (made_up.REPOSITORY / "results").glob("*/*/cases.csv"))
-
-
-@pytest.mark.parametrize("folder", committed(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", committed_runs(), ids=lambda folder: folder.name)
 def test_sentences_are_short(folder: Path) -> None:
     """No sentence over 30 words, none of numbers that are not there; of the default's at most three are "
     "said."""
@@ -185,7 +182,7 @@ def test_a_curve_has_four_points() -> None:
     assert analysis.is_curve([8, 16, 32, 64])
 
 
-NEWEST = {folder.parent.name: folder for folder in committed()}  # of each GPU
+NEWEST = {folder.parent.name: folder for folder in committed_runs()}  # of each GPU
 
 
 @pytest.mark.parametrize("gpu", NEWEST)

@@ -13,13 +13,12 @@ import pytest
 
 pytest.importorskip("pandas")
 
-import made_up
+from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, check_rows, read_folder
 from occbench_tools.sent import read_sent, written
 
-RESULTS = made_up.REPOSITORY / "results/nvidia-h200"
-FOLDERS = sorted(path for path in RESULTS.iterdir() if (path / "env.json").is_file())
+FOLDERS = committed_runs("nvidia-h200")
 
 
 @pytest.fixture

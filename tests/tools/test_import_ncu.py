@@ -102,7 +102,7 @@ def test_rows_are_joined_and_the_run_stays(folder: Path, capsys: pytest.CaptureF
 
 def test_the_joined_run_is_still_a_run(tmp_path: Path) -> None:
     """On a run as it is measured, by the schema."""
-    source = max(made_up.REPOSITORY.glob("results/nvidia-h200/*"))
+    source = made_up.newest_run("nvidia-h200")
     case = next(case for case, row in rows(source / "cases.csv").items() if row["status"] == "valid")
     (tmp_path / "a.csv").write_text(raw(["%", "byte", "byte", ""], (case, ["50", "1", "1", ""])))
     output = tmp_path / "joined"
@@ -138,7 +138,7 @@ def test_details_page(folder: Path) -> None:
 
 def test_a_file_of_ncu_2025_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As ncu wrote it on an H200, units chosen by itself; most columns of the device are left out here."""
-    source = max(made_up.REPOSITORY.glob("results/nvidia-h200/*"))
+    source = made_up.newest_run("nvidia-h200")
     file = Path(__file__).with_name("ncu_raw.csv")
     assert import_ncu.main([str(source), str(file), "--output", str(tmp_path / "joined")]) == 0
     assert "1 cases: 1 within 3 %, worst -0.1 %" in capsys.readouterr().out

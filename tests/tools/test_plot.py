@@ -420,7 +420,7 @@ def test_a_long_title_has_room() -> None:
 
 def test_a_committed_run_is_drawn_without_a_warning() -> None:
     """A warning is an error here; real rows hold what made-up ones do not."""
-    folder = max((made_up.REPOSITORY / "results" / "nvidia-h200").iterdir())
+    folder = made_up.newest_run("nvidia-h200")
     cases, env = read_folder(folder)
     for name in plot.drawable(cases):
         whole = plot.OF_ALL.get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed runs: the newest folder of each results/<gpu>/, and how numbers are said."""
+"""The committed runs: the newest of each GPU, and how numbers are said."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pandas as pd
 from occbench_tools.analysis import UNITS, read_folder
 
 from occbench_docs import ROOT, DocsError
+from occbench_docs.committed import committed_runs
 
 DEFAULT = "h200"  # whose figures a mark means that names no GPU
 
@@ -70,11 +71,11 @@ class Run:
 def runs() -> tuple[Run, ...]:
     """The newest measured run of each GPU, by its env.json; that of DEFAULT first."""
     newest: dict[str, tuple[str, Path]] = {}
-    for path in (ROOT / "results").glob("*/*/env.json"):
-        env = json.loads(path.read_text(encoding="utf-8"))
+    for folder in committed_runs(root=ROOT):
+        env = json.loads((folder / "env.json").read_text(encoding="utf-8"))
         if env.get("source", "measured") == "measured":
-            gpu = path.parent.parent.name
-            newest[gpu] = max(newest.get(gpu, ("", path.parent)), (env["created_utc"], path.parent))
+            gpu = folder.parent.name
+            newest[gpu] = max(newest.get(gpu, ("", folder)), (env["created_utc"], folder))
     found = [Run(folder) for _, folder in sorted(newest.values(), key=lambda pair: pair[1])]
     return tuple(sorted(found, key=lambda run: DEFAULT not in run.folder.parent.name.split("-")))
 
@@ -84,7 +85,7 @@ def run_of(gpu: str = "") -> Run:
     for run in runs():
         if (gpu or DEFAULT) in run.folder.parent.name.split("-"):
             return run
-    raise DocsError(f"no committed run of a '{gpu or DEFAULT}' under results/")
+    raise DocsError(f"no committed run of a '{gpu or DEFAULT}': results/committed.txt names them")
 
 
 def grouped(value: float, digits: int = 0) -> str:
