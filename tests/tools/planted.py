@@ -6,18 +6,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import made_up
+from occbench_tools.start import TOOLS
 from pages import cases, write
 
 # The words that an installed wheel brings, and their modules.
-ENTRIES = {
-    each.name.removeprefix("occbench-"): each.module
-    for each in entry_points(group="console_scripts")
-    if each.module.startswith("occbench_tools.")
-}
+ENTRIES = {word: f"occbench_tools.{module}" for word, module in TOOLS.items()}
 PROGRAMS = ("ncu", "nvcc", "nm", "cuobjdump", "nvdisasm", "occbench", "git", "fc-list", "python3")
 
 
@@ -26,12 +22,12 @@ def imported() -> set[str]:
     script = f"""
 import importlib, json, sys
 for module in {sorted(ENTRIES.values())}: importlib.import_module(module)
-import plotly.offline
+import plotly.offline, polars, scipy.spatial, sklearn.ensemble
 print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
 """
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     found = {*json.loads(done.stdout), *sys.stdlib_module_names}
-    assert {"csv", "pandas", "rich", "occbench_tools", "matplotlib", "scipy"} <= found
+    assert {"csv", "pandas", "rich", "occbench_tools", "matplotlib", "scipy", "sklearn"} <= found
     return found | {"sitecustomize", "usercustomize", "numexpr", "bottleneck", "planted"}
 
 

@@ -298,7 +298,8 @@ def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> N
     root = LIB.parents[1]
     shutil.copytree(root / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(root / "results/nvidia-h200", tmp_path / "results/nvidia-h200")
-    shutil.copy(root / "results/schema.json", tmp_path / "results")
+    for name in ("schema.json", "committed.txt"):
+        shutil.copy(root / "results" / name, tmp_path / "results")
     (tmp_path / "build/release").mkdir(parents=True)
     (tmp_path / "build/release/benchmarks").symlink_to(built().parent)
     steps = ("plan_nvcc", "need_packages", "need_nvcc", "pip_install", "need_cmake", "configure", "compile")

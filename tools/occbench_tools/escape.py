@@ -12,9 +12,10 @@ import json
 import re
 import urllib.parse
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 MARKS = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)|(?<=:)/(?=/)|(?<=www)\.")
 BEGINS = re.compile(r"^(?=#|[-+=]+(?:\s|$))|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
@@ -98,7 +99,9 @@ def pictured(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_text(column: pd.Series) -> bool:
-    return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype  # not for those who have no table
+
+    return not (is_numeric_dtype(column) or is_bool_dtype(column))
 
 
 def cell(value: Any) -> Any:  # noqa: ANN401

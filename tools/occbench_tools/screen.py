@@ -8,9 +8,6 @@ import shutil
 import textwrap
 from collections.abc import Callable
 
-from rich.console import Console
-from rich.text import Text
-
 from occbench_tools.escape import printable
 
 LINES = 23  # most that a command says without --verbose: a terminal of 24 rows still shows the first
@@ -76,6 +73,9 @@ def digits(share: float) -> str:
 
 def painted(lines: list[str], style: Callable[[str], str]) -> str:
     """The lines as text; on a terminal each in its style, one of rich's or ''."""
+    from rich.console import Console  # not for those who only cut names
+    from rich.text import Text
+
     stream, colour = io.StringIO(), Console().is_terminal
     console = Console(file=stream, force_terminal=colour, width=10_000, highlight=False)
     for line in lines:

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the console scripts call: occbench-WORD is `start:WORD`, a tool's main().
+
+Where a package is missing, one line says which and how to get it. The tools themselves could not: most import
+pandas in their first lines, before there is a main() to call.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+
+from occbench_tools.lines import complain
+
+TOOLS = {  # modules of occbench_tools
+    "audit": "audit", "caps": "caps", "cliffs": "cliffs.command", "compare": "compare", "explain": "explain",
+    "fleet": "fleet", "import-ncu": "import_ncu", "machine-code": "machine_code", "plot": "plot",
+    "predictions": "predictions", "profile": "profile", "report": "report", "teach": "report.teach",
+    "validate": "validate",
+}  # fmt: skip
+# By the name that is imported: the package, and the extra that brings it; numpy and plotly.js come without one.
+PACKAGES = {
+    "matplotlib": ("matplotlib", "report"), "numpy": ("numpy", ""), "pandas": ("pandas", "report"),
+    "PIL": ("pillow", "report"), "plotly": ("plotly", ""), "polars": ("polars", "fleet"),
+    "rich": ("rich", "report"), "scipy": ("scipy", "fleet"), "sklearn": ("scikit-learn", "fleet"),
+    "textalloc": ("textalloc", "report"),
+}  # fmt: skip
+MISSING = 5  # exit code
+
+
+def start(word: str) -> int:
+    """Runs the tool; its exit code."""
+    try:
+        return importlib.import_module(f"occbench_tools.{TOOLS[word]}").main()
+    except ModuleNotFoundError as error:
+        if (name := (error.name or "").partition(".")[0]) not in PACKAGES:
+            raise
+        package, extra = PACKAGES[name]
+        wanted = f"'occbench[{'fleet' if word == 'fleet' else extra}]'" if extra else package
+        complain("occbench", f"{word} needs {package}, which is not installed: pip install {wanted}")
+        return MISSING
+
+
+def __getattr__(name: str) -> Callable[[], int]:
+    """start() of a word, its hyphens as underscores."""
+    if (word := name.replace("_", "-")) not in TOOLS:
+        raise AttributeError(name)
+    return functools.partial(start, word)
