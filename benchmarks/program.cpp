@@ -11,6 +11,7 @@
 #include "benchmarks/commands/completion.hpp"
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/help.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/ordinary.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/device/device.hpp"
@@ -56,7 +57,7 @@ commands::CalcDevice resolve_device(const std::string& word) {
 int fail(Exit code, std::string line) {
   for (char& c : line)
     if (c == '\n' || c == '\r') c = ' ';
-  std::cerr << "occbench: " << printable(line) << '\n';
+  commands::print_wrapped(std::cerr, "occbench: " + printable(line));
   return static_cast<int>(code);
 }
 

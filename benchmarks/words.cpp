@@ -134,17 +134,20 @@ std::string clipped(const std::string& line, std::size_t room) {
   return line.size() <= room ? line : line.substr(0, room - std::min<std::size_t>(room, 3)) + "...";
 }
 
-std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most) {
+std::vector<std::string> broken(const std::string& words, std::size_t room, std::size_t most) {
   std::vector<std::string> pieces;
   std::istringstream in(words);
   bool glued = false;  // a figure stays with its unit
+  bool was_number = false;
   for (std::string word; in >> word;) {
     const bool is_figure = word.find_first_not_of("(+-0123456789.,>") == std::string::npos;
-    if (glued)
+    const bool is_number = is_figure && word.find_first_of("0123456789") != std::string::npos;
+    if (glued && !(was_number && is_number))  // a list of figures may end a line anywhere
       pieces.back() += " " + word;
     else
       pieces.push_back(word);
     glued = is_figure;
+    was_number = is_number;
   }
   std::vector<std::string> lines{""};
   for (const std::string& piece : pieces) {
@@ -154,6 +157,11 @@ std::vector<std::string> wrapped(const std::string& words, std::size_t room, std
     else
       lines.push_back(piece);
   }
+  return lines;
+}
+
+std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most) {
+  std::vector<std::string> lines = broken(words, room, most);
   for (std::string& line : lines) line = clipped(line, room);
   return lines;
 }

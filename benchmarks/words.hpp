@@ -43,8 +43,11 @@ std::optional<std::size_t> terminal_columns(int descriptor);
 /// At most `room` characters of it: its end is cut off, and "..." says so.
 std::string clipped(const std::string& line, std::size_t room);
 
-/// Broken at blanks, but not between a figure and its unit, into at most `most` lines of at most `room`
-/// characters; what is left over is clipped.
+/// Broken at blanks, but not between a figure and its unit, into lines of at most `room` characters. A longer
+/// word has a line of its own; what is left over after `most` lines stands on the last.
+std::vector<std::string> broken(const std::string& words, std::size_t room, std::size_t most);
+
+/// The same with what is longer than `room` clipped.
 std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most);
 
 }  // namespace occbench

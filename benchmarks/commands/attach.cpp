@@ -98,7 +98,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   }
   const SeenRun seen = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
   const Ended& ended = seen.ended;
-  if (!outputs && !ended.why.empty()) std::cerr << "occbench: " << printable(ended.why) << '\n';
+  if (!outputs && !ended.why.empty()) print_wrapped(std::cerr, "occbench: " + printable(ended.why));
   const attach::Collected all = attach::collect(raw);
   std::optional<SeenRun> again;
   if (outputs && seen.is_well() && has_versions(all))
@@ -109,8 +109,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
   if (all.processes.empty()) {
     if (ended.why.empty())
-      std::cerr << "occbench: no process of '" << printable(program[0])
-                << "' used the CUDA driver, so nothing was measured\n";
+      print_wrapped(std::cerr, "occbench: no process of '" + printable(program[0]) +
+                                   "' used the CUDA driver, so nothing was measured");
     return ended.code;
   }
   std::vector<attach::Verdict> verdicts;
@@ -120,7 +120,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
         attach::judge(kernel, kernel.device < all.devices.size() ? all.devices[kernel.device].sm : none));
   }
   for (const std::string& complaint : all.complaints)
-    std::cerr << "occbench: " << printable(complaint) << '\n';
+    print_wrapped(std::cerr, "occbench: " + printable(complaint));
   if (!all.kernels.empty()) {
     print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
     if (const std::string said = attach::sentence_of_lower(all, verdicts); !said.empty()) {
@@ -178,7 +178,7 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
           "Example\n"
           "  occbench attach -- python train.py\n"
           "  occbench attach --observe -- ./app --steps 100\n"
-          "  occbench attach --budget 5% --after 10000 --kernel 'gemm|norm' -- python train.py\n"
+          "  occbench attach --budget 5% --after 1000 --kernel gemm -- python train.py\n"
           "  occbench attach --apply best -- python train.py\n"
           "\n"
           "The program's exit code is passed on; 125 is a failure of occbench itself.");

@@ -90,7 +90,7 @@ class Runner {
   void take_changed(const fs::path& notes) {
     attach::Collected all = attach::collect(notes);
     for (const std::string& complaint : all.complaints)
-      std::cerr << "occbench: " << printable(complaint) << '\n';
+      print_wrapped(std::cerr, "occbench: " + printable(complaint));
     std::erase_if(all.kernels, [](const attach::Kernel& kernel) { return kernel.changed == 0; });
     if (all.kernels.empty())
       throw UserError(

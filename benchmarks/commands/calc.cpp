@@ -100,7 +100,7 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
       app.add_subcommand("calc", "Exact occupancy of a kernel, and its next cliffs; needs no GPU");
   calc->group("Look")->footer(
       "Example\n"
-      "  occbench calc --device h200 --block-size 256 --registers 33 --dynamic-smem 32K\n"
+      "  occbench calc --device h200 --block-size 256 --registers 33 --static-smem 8K\n"
       "  nvcc -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -");
   const auto options = std::make_shared<CalcOptions>();
   calc->add_option("--device", options->device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")

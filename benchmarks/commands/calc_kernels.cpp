@@ -98,9 +98,11 @@ void print_kernels(std::ostream& out, const binary::KernelUses& uses, const std:
   const bool spills = std::ranges::any_of(rows, [](const Row& r) { return r.use.spill_bytes.has_value(); });
   std::map<std::string, int> devices;
   for (const Row& row : rows) ++devices[row.device->facts.name];
-  out << uses.source << ": " << rows.size() << (rows.size() == 1 ? " kernel" : " kernels");
-  for (const auto& [name, count] : devices) out << (name == devices.begin()->first ? ", on " : ", ") << name;
-  out << "\n\n";
+  std::string title =
+      uses.source + ": " + std::to_string(rows.size()) + (rows.size() == 1 ? " kernel" : " kernels");
+  for (const auto& [name, count] : devices) title += (name == devices.begin()->first ? ", on " : ", ") + name;
+  print_wrapped(out, title);
+  out << '\n';
 
   csv::Row header = {"kernel"};
   if (devices.size() > 1) header.emplace_back("device");
@@ -140,10 +142,11 @@ void print_kernels(std::ostream& out, const binary::KernelUses& uses, const std:
   print_aligned(out, table);
   if (!remarks.empty()) out << '\n';
   for (const auto& [remark, names] : remarks) {
+    std::string about;
     for (std::size_t i = 0; i < std::min(names.size(), names_listed); ++i)
-      out << (i == 0 ? "  " : ", ") << names[i];
-    if (names.size() > names_listed) out << " and " << names.size() - names_listed << " more";
-    out << ": " << remark << '\n';
+      about += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > names_listed) about += " and " + std::to_string(names.size() - names_listed) + " more";
+    print_wrapped(out, about + ": " + remark, "  ");
   }
 }
 

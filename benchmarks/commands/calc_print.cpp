@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "benchmarks/commands/numbers.hpp"
@@ -69,19 +70,21 @@ void print_table(std::ostream& out, const theory::CatalogueEntry& device, const 
   const theory::Occupancy& o = a.occupancy;
   const theory::Slack unused = theory::slack(sm, f);
 
-  out << device.name << " (cc " << sm.cc_major << '.' << sm.cc_minor << "): " << grouped(f.block_size)
-      << " threads x " << grouped(f.registers_per_thread) << " registers, " << grouped(f.static_smem_bytes)
-      << " B static + " << grouped(f.dynamic_smem_bytes) << " B dynamic shared memory, " << f.barriers
-      << (f.barriers == 1 ? " barrier" : " barriers")
-      << (f.carveout_percent < 0 ? "" : ", carve-out " + std::to_string(f.carveout_percent) + " %") << '\n';
+  std::ostringstream asked;
+  asked << device.name << " (cc " << sm.cc_major << '.' << sm.cc_minor << "): " << grouped(f.block_size)
+        << " threads x " << grouped(f.registers_per_thread) << " registers, " << grouped(f.static_smem_bytes)
+        << " B static + " << grouped(f.dynamic_smem_bytes) << " B dynamic shared memory, " << f.barriers
+        << (f.barriers == 1 ? " barrier" : " barriers")
+        << (f.carveout_percent < 0 ? "" : ", carve-out " + std::to_string(f.carveout_percent) + " %");
+  print_wrapped(out, asked.str());
   if (o.launchable()) {
-    out << "  " << o.blocks_per_sm << " blocks, " << o.warps_per_sm << " warps, "
-        << grouped(o.blocks_per_sm * f.block_size) << " threads per SM: occupancy " << percent(o.fraction)
-        << ", limited by " << theory::to_string(o.limiters) << '\n';
-    if (a.status != "ok") out << "  " << a.status << '\n';
-  } else {
-    out << "  " << a.status << '\n';
+    std::ostringstream found;
+    found << o.blocks_per_sm << " blocks, " << o.warps_per_sm << " warps, "
+          << grouped(o.blocks_per_sm * f.block_size) << " threads per SM: occupancy " << percent(o.fraction)
+          << ", limited by " << theory::to_string(o.limiters);
+    print_wrapped(out, found.str(), "  ");
   }
+  if (!o.launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
   out << "  textbook (plain division): " << percent(theory::textbook_occupancy(sm, f)) << "\n\n";
 
   const auto limit = [&](const std::optional<int>& blocks, theory::Limiter resource) {
@@ -121,20 +124,23 @@ void print_table(std::ostream& out, const theory::CatalogueEntry& device, const 
 
 void print_prediction(std::ostream& out, const theory::SmLimits& sm, const Answer& a, const Predicted& p) {
   const int slots = sm.max_warps_per_sm();
-  out << "\npredicted, " << theory::describe(p.kernel) << " (" << p.origin() << ")\n";
-  out << "  peak: " << rate(p.peak) << ", " << p.peak.basis << '\n';
+  out << '\n';
+  print_wrapped(out, "predicted, " + theory::describe(p.kernel) + " (" + p.origin() + ")");
+  print_wrapped(out, "peak: " + rate(p.peak) + ", " + std::string(p.peak.basis), "  ");
   if (!p.payoff) {
     out << "  nothing, for it cannot launch\n";
     return;
   }
   const Payoff& payoff = *p.payoff;
-  out << "  now: " << percent(payoff.now.share_of_peak) << " of peak, bound by "
-      << theory::to_string(payoff.now.bound) << "; ";
-  if (payoff.warps_enough)
-    out << *payoff.warps_enough << " warps per SM suffice for 95 %\n\n";
-  else
-    out << "no number of warps suffices for 95 % (" << slots
-        << " per SM: " << percent(payoff.full.share_of_peak) << ")\n\n";
+  const std::string enough = payoff.warps_enough
+                                 ? std::to_string(*payoff.warps_enough) + " warps per SM suffice for 95 %"
+                                 : "no number of warps suffices for 95 % (" + std::to_string(slots) +
+                                       " per SM: " + percent(payoff.full.share_of_peak) + ")";
+  print_wrapped(out,
+                "now: " + percent(payoff.now.share_of_peak) + " of peak, bound by " +
+                    std::string(theory::to_string(payoff.now.bound)) + "; " + enough,
+                "  ");
+  out << '\n';
 
   std::vector<csv::Row> rows = {{"footprint", "occupancy", "of peak", "throughput", "bound"},
                                 {"as it is", percent(a.occupancy.fraction), percent(payoff.now.share_of_peak),
@@ -153,9 +159,13 @@ void print_prediction(std::ostream& out, const theory::SmLimits& sm, const Answe
     rows.push_back(row);
   }
   print_aligned(out, rows);
-  out << "\n  " << payoff.answer
-      << "\n  Not predicted: spills, where a kernel needs the registers; other data per block. Under 3 % is "
-         "chance.\n";
+  out << '\n';
+  print_wrapped(out, payoff.answer, "  ");
+  print_wrapped(
+      out,
+      "Not predicted: spills, where a kernel needs the registers; other data per block. Under 3 % is "
+      "chance.",
+      "  ");
 }
 
 Json answer_json(const theory::CatalogueEntry& device, const Query& query, const Answer& a) {

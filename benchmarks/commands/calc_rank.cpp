@@ -44,9 +44,10 @@ void print_ranked(std::ostream& out, const std::string& format, const CalcDevice
     return;
   }
   const theory::Footprint& f = query.footprint;
-  out << device.facts.name << ": " << grouped(f.registers_per_thread) << " registers, "
-      << grouped(f.static_smem_bytes) << " B static + " << grouped(f.dynamic_smem_bytes)
-      << " B dynamic shared memory; block sizes by occupancy\n\n";
+  print_wrapped(out, device.facts.name + ": " + grouped(f.registers_per_thread) + " registers, " +
+                         grouped(f.static_smem_bytes) + " B static + " + grouped(f.dynamic_smem_bytes) +
+                         " B dynamic shared memory; block sizes by occupancy");
+  out << '\n';
   const std::optional<int> pick = api_pick(device, query);
   std::vector<csv::Row> rows = {{"block size", "blocks per SM", "warps", "occupancy", "limited by"}};
   for (const auto& [q, a] : ranked) {
@@ -56,7 +57,10 @@ void print_ranked(std::ostream& out, const std::string& format, const CalcDevice
                     a.launches() ? theory::to_string(a.occupancy.limiters) : "cannot launch"});
   }
   print_aligned(out, rows);
-  if (const Answer& best = ranked.front().answer; best.status != "ok") out << "\n  " << best.status << '\n';
+  if (const Answer& best = ranked.front().answer; best.status != "ok") {
+    out << '\n';
+    print_wrapped(out, best.status, "  ");
+  }
 }
 
 }  // namespace occbench::commands

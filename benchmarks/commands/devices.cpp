@@ -5,6 +5,7 @@
 
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "harness/device/device.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/io/check.hpp"
@@ -97,8 +98,9 @@ void print(const std::vector<Device>& devices, const std::string& format) {
                 << '\n';
     std::cout << '\n';
   }
-  std::cout << "default: " << choice.device->index << " " << choice.device->name << ", " << choice.why << '\n'
-            << "models, which `occbench run` takes as a device without a GPU: " << model_words() << '\n';
+  print_wrapped(std::cout, "default: " + std::to_string(choice.device->index) + " " + choice.device->name +
+                               ", " + choice.why);
+  print_wrapped(std::cout, "models, which `occbench run` takes as a device without a GPU: " + model_words());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "benchmarks/commands/inspect_print.hpp"
 #include "benchmarks/commands/inspect_query.hpp"
 #include "benchmarks/commands/numbers.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "harness/binary/binaries.hpp"
 #include "harness/io/check.hpp"
 
@@ -188,7 +189,7 @@ Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& o
   Exit code = fails(o.fail_on, failing) ? Exit::some_case_failed : Exit::ok;
   for (const Side& side : sides)
     for (const std::string& complaint : side.complaints) {
-      std::cerr << "occbench: " << printable(complaint) << '\n';
+      print_wrapped(std::cerr, "occbench: " + printable(complaint));
       code = Exit::file;
     }
   return code;
@@ -204,7 +205,7 @@ void add_inspect(CLI::App& app, int& exit_code, DeviceResolver resolve) {
           "Example\n"
           "  occbench inspect build/app --block-size 256\n"
           "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
-          "  occbench inspect --diff old.cubin new.cubin --fail-on 'occupancy<old_occupancy'");
+          "  occbench inspect --diff old.so new.so --fail-on 'occupancy<old_occupancy'");
   const auto o = std::make_shared<InspectOptions>();
   inspect
       ->add_option("FILE", o->files,

@@ -94,7 +94,8 @@ void print_names(std::ostream& out, const char* what, const std::vector<Changed>
   if (kernels.empty()) return;
   std::vector<std::string> names;
   for (const Changed& c : kernels) names.push_back(table_name(c.kernel()));
-  out << "\n  " << what << ": " << listed(names, names_listed) << '\n';
+  out << '\n';
+  print_wrapped(out, std::string(what) + ": " + listed(names, names_listed), "  ");
 }
 
 /// Every kernel that is not as it was, with all that is compared.
@@ -173,9 +174,9 @@ Difference difference(const std::vector<Inspected>& before, const std::vector<In
 void print_difference(std::ostream& out, const std::string& format, const std::string& title,
                       const Difference& d) {
   if (format == "csv" || format == "json") return print_for_programs(out, format, d);
-  out << title << ": " << grouped(d.unchanged + d.changed.size()) << " in both, " << grouped(d.changed.size())
-      << " changed, " << grouped(d.only_before.size()) << " gone, " << grouped(d.only_after.size())
-      << " new\n";
+  print_wrapped(out, title + ": " + grouped(d.unchanged + d.changed.size()) + " in both, " +
+                         grouped(d.changed.size()) + " changed, " + grouped(d.only_before.size()) +
+                         " gone, " + grouped(d.only_after.size()) + " new");
   if (!d.changed.empty()) {
     out << '\n';
     print_table(out, format, d.changed);

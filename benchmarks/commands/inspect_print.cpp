@@ -146,9 +146,12 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
       [](const Inspected& r) { return !r.kernel->is_linked; });
   if (!remarks.empty()) out << '\n';
   for (const auto& [what, names] : remarks)
-    out << "  " << listed(names, names_listed) << ": " << what << '\n';
-  if (std::ranges::any_of(rows, &Inspected::is_chosen))
-    out << "\n  * the size nearest to 256 that has the highest occupancy; --block-size sets it\n";
+    print_wrapped(out, listed(names, names_listed) + ": " + what, "  ");
+  if (std::ranges::any_of(rows, &Inspected::is_chosen)) {
+    out << '\n';
+    print_wrapped(out, "* the size nearest to 256 that has the highest occupancy; --block-size sets it",
+                  "  ");
+  }
 }
 
 }  // namespace
@@ -166,7 +169,8 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
 
 void print_inspected(std::ostream& out, const std::string& format, const std::string& title,
                      const std::vector<Inspected>& rows) {
-  out << title << "\n\n";
+  print_wrapped(out, title);
+  out << '\n';
   const std::vector<Group> groups = by_kernel(rows);
   const bool ranks = groups.size() < rows.size();
   std::vector<TableColumn> columns = facts(rows);

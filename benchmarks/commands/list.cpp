@@ -6,8 +6,10 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "benchmarks/commands/commands.hpp"
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/sweep.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/io/check.hpp"
@@ -164,9 +166,12 @@ void print_cases(const Options& o) {
     return;
   }
   for (const Experiment& e : experiments())
-    if (count.contains(e.name))
-      std::cout << std::left << std::setw(18) << e.name << std::right << std::setw(5) << count[e.name]
-                << " cases  " << e.question << " [dial: " << e.dial << "]\n";
+    if (count.contains(e.name)) {
+      std::ostringstream head;
+      head << std::left << std::setw(18) << e.name << std::right << std::setw(5) << count[e.name]
+           << " cases  ";
+      print_wrapped(std::cout, e.question + " [dial: " + e.dial + "]", head.str());
+    }
   std::cout << cases.size() << " cases in preset " << o.preset << "; --format csv names each\n";
 }
 

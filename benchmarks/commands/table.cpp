@@ -53,26 +53,39 @@ void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const csv::Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  const std::size_t whole =
-      std::accumulate(widths.begin(), widths.end(), 2 + gap.size() * (widths.size() - 1));
-  if (const auto room = columns_of(out); room && *room < whole) return print_paragraphs(out, rows, *room);
+  const std::size_t cells = std::accumulate(widths.begin(), widths.end(), std::size_t{2});
+  const auto whole = [&](std::string_view between) { return cells + between.size() * (widths.size() - 1); };
+  const auto room = columns_of(out);
+  std::string_view between = gap;
+  while (room && *room < whole(between) && between.size() > 1) between.remove_suffix(1);
+  if (room && *room < whole(between)) return print_paragraphs(out, rows, *room);
   for (const csv::Row& row : rows) {
     std::string line = "  ";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string pad(widths[i] - row[i].size(), ' ');
-      line += i == 0 ? row[i] + pad : std::string(gap) + pad + row[i];
+      line += i == 0 ? row[i] + pad : std::string(between) + pad + row[i];
     }
     out << line << '\n';
   }
 }
 
-void print_wrapped(std::ostream& out, const std::string& words) {
-  const auto room = columns_of(out);
-  if (!room) {
-    out << words << '\n';
+void print_wrapped(std::ostream& out, const std::string& words, const std::string& head) {
+  const auto columns = columns_of(out);
+  if (!columns || head.size() + words.size() <= *columns) {
+    out << head << words << '\n';
     return;
   }
-  for (const std::string& line : wrapped(words, *room, words.size())) out << line << '\n';
+  constexpr std::size_t least_room = 30;
+  std::string before = head;
+  if (head.size() + least_room > *columns && head.size() > indent.size()) {
+    out << head.substr(0, head.find_last_not_of(' ') + 1) << '\n';
+    before = indent;
+  }
+  const std::size_t room = *columns > before.size() ? *columns - before.size() : 1;
+  for (const std::string& line : broken(words, room, words.size())) {
+    out << before << line << '\n';
+    before.assign(before.size(), ' ');
+  }
 }
 
 void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows) {

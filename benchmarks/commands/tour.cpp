@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "benchmarks/commands/table.hpp"
 #include "harness/theory/catalogue.hpp"
 
 namespace occbench::commands {
@@ -83,9 +84,11 @@ void print_tour(std::ostream& out) {
     char cells[128];
     std::snprintf(cells, sizeof cells, "%-27s %-6s %8s %8s %7s  ", claim, device, text.c_str(), exact.c_str(),
                   blocks.c_str());
-    out << cells << why << '\n';
+    print_wrapped(out, why, cells);
   };
-  out << "Occupancy by the course text's plain division (PMPP 4.7, 5.6) and as the hardware allocates:\n\n";
+  print_wrapped(
+      out, "Occupancy by the course text's plain division (PMPP 4.7, 5.6) and as the hardware allocates:");
+  out << '\n';
   line("footprint", "device", "text", "exact", "blocks", "why");
   for (const Stop& stop : stops) {
     const theory::SmLimits sm = theory::find_device(stop.device).sm;
@@ -94,7 +97,8 @@ void print_tour(std::ostream& out) {
          percent(exact.fraction), std::to_string(exact.blocks_per_sm),
          exact.launchable() ? stop.why : "cannot launch: " + exact.unlaunchable);
   }
-  out << "\nTry your own: occbench calc --device h200 --block-size 256 --registers 40 --dynamic-smem 16K\n";
+  out << "\nTry your own:\n"
+         "  occbench calc --device h200 --block-size 256 --registers 40 --dynamic-smem 16K\n";
 }
 
 }  // namespace occbench::commands

@@ -107,10 +107,11 @@ void print_whatif(std::ostream& out, const std::string& format, const whatif::An
     return;
   }
   const whatif::Kernel& k = kernel.kernel();
-  out << printable(binary::short_name(k.program.variant, name_room)) << " on " << kernel.gpu().facts.name
-      << '\n'
-      << micros(k.time_s) << " us measured, " << text("%+.1f %%", 100 * kernel.off())
-      << " by the model before it is anchored\n\n";
+  print_wrapped(
+      out, printable(binary::short_name(k.program.variant, name_room)) + " on " + kernel.gpu().facts.name);
+  print_wrapped(out, micros(k.time_s) + " us measured, " + text("%+.1f %%", 100 * kernel.off()) +
+                         " by the model before it is anchored");
+  out << '\n';
   std::vector<csv::Row> table = {{"change", "registers", "threads", "blocks per SM", "occupancy", "time us",
                                   "ratio", "90 % band", "bound"}};
   std::vector<std::string> refused;

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, for_terminal, reason
 
 Main = Callable[[list[str] | None], int]
 RESULTS = Path("results")
@@ -40,7 +40,8 @@ class Parser(argparse.ArgumentParser):
     """Its complaints quote words of the call, which a pattern of file names may have made."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
+        self.print_usage(sys.stderr)
+        self.exit(2, for_terminal(f"{self.prog}: error: {printable(message)}") + "\n")
 
 
 def parser_of(word: str, description: str, example: str) -> argparse.ArgumentParser:

@@ -33,8 +33,7 @@ import pandas as pd
 
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
-from occbench_tools.escape import printable
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, reason, say, write_whole
 from occbench_tools.sent import read_sent, written
 
 DOMAIN = "occbench"
@@ -272,11 +271,11 @@ def main(arguments: list[str] | None = None) -> int:
     for case in strangers["case_id"]:
         complain("occbench import-ncu", f"{case} is no valid case of {folder}")
     if outside := sum(case is None for case, _ in launches):
-        print(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
+        say(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):
         complain("occbench import-ncu", "nothing to join: no launch belongs to a case of the run")
         return 1
-    print(*map(printable, (*summary(cases, counters), output)), sep="\n")
+    say(*summary(cases, counters), output)
     return 1 if len(strangers) else 0
 
 

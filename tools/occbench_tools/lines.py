@@ -9,9 +9,10 @@ import os
 import secrets
 import stat
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from occbench_tools.escape import printable
 
@@ -19,8 +20,23 @@ DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # what is name
 
 
 def complain(program: str, words: object) -> None:
-    """One line on stderr."""
-    print(f"{program}: {printable(' '.join(str(words).split()))}", file=sys.stderr)
+    """One line on stderr; a terminal gets whole words, and no line wider than it is."""
+    print(for_terminal(f"{program}: {printable(' '.join(str(words).split()))}"), file=sys.stderr)
+
+
+def say(*lines: object) -> None:
+    """Lines on stdout, as printable; a terminal gets them as complain()'s."""
+    for line in lines:
+        print(for_terminal(printable(str(line)), sys.stdout))
+
+
+def for_terminal(line: str, stream: TextIO | None = None) -> str:
+    """The line as a stream, else stderr, takes it: broken between words where that is a terminal."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        return line
+    columns = os.get_terminal_size(stream.fileno()).columns or 80
+    return textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False)
 
 
 def reason(where: object, error: Exception) -> str:

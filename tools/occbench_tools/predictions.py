@@ -22,11 +22,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from occbench_tools import screen
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.counters import named, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, reason, say
 
 BAND = ("throughput_predicted_low", "throughput_predicted_high")
 COLUMNS = ("source", "throughput_predicted", "bound_predicted", "throughput_baseline")
@@ -186,17 +187,37 @@ def markdown(head: list[str], *parts: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in out)
 
 
+# Of HEAD, those that a terminal too narrow for all shows, as many as fit: the last named go first.
+MAIN = ("experiment", "cases", "mean", "90 % within", "worst", "worst case", "bias", "not predicted")
+
+
+def narrowed(table: list[list[str]], room: int) -> list[int]:
+    """The places of the columns that a terminal of so many columns shows. table: its head, and its lines."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    kept = [*range(len(widths))]
+    if sum(widths) + 2 * (len(widths) - 1) > room and table[0][0] == HEAD[0]:
+        kept = [table[0].index(name) for name in MAIN]
+    while len(kept) > 1 and sum(widths[i] for i in kept) + 2 * (len(kept) - 1) > room:
+        kept.pop()
+    return sorted(kept)
+
+
 def plain(head: list[str], *parts: list[list[str]]) -> str:
     """The same for a terminal: columns, numbers to the right, a rule between parts."""
     parts = tuple([[printable(cell.replace("`", "")) for cell in cells] for cells in part] for part in parts)
     head = [*map(printable, head)]
     table = [head, *(cells for part in parts for cells in part)]
+    names = {0, len(head) - 1}
+    if sys.stdout.isatty():
+        kept = narrowed(table, screen.columns())
+        head, *parts = ([[row[i] for i in kept] for row in part] for part in ([head], *parts))
+        head, names = head[0], {place for place, i in enumerate(kept) if i in names}
+        table = [head, *(cells for part in parts for cells in part)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
     def columns(cells: list[str]) -> str:
-        ends = (0, len(cells) - 1)  # names
         return "  ".join(
-            cell.ljust(width) if place in ends else cell.rjust(width)
+            cell.ljust(width) if place in names else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ).rstrip()
 
@@ -245,12 +266,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--model", metavar="MODEL", type=Path, help="a model's run: its predictions instead of the rows' own"
     )
-    parser.add_argument("--plain", action="store_true", help="columns for a terminal, not Markdown")
+    parser.add_argument("--plain", action="store_true", help="columns, as on a terminal, not Markdown")
     options = parser.parse_args(arguments)
     folder = folder_of(options, "occbench predictions")
     try:
-        table = plain if options.plain else markdown
-        print(report(folder, options.bounds, table, options.model), end="")
+        table = plain if options.plain or sys.stdout.isatty() else markdown
+        text = report(folder, options.bounds, table, options.model)
+        say(*text.splitlines())  # tables fit a terminal, and sentences are broken
     except (OSError, ValueError, KeyError, TypeError) as error:
         complain("occbench predictions", reason(folder, error))
         return 4

@@ -31,7 +31,6 @@ import pandas as pd
 from occbench_tools import counters
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import add_folder, entry, newest, occbench, parser_of
-from occbench_tools.escape import printable
 from occbench_tools.import_ncu import (
     COUNTERS,
     DRAM_BYTES,
@@ -46,7 +45,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, reason, say
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
@@ -155,7 +154,7 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
-        print(*map(printable, (*summary(cases, found), output)), sep="\n")
+        say(*summary(cases, found), output)
     missing = [case for case in wanted if case not in set(found["case_id"])]
     if missing:
         raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
-from occbench_tools.escape import printable
+from occbench_tools.lines import say
 from occbench_tools.schema import of_version
 from occbench_tools.sent import parse_json, read_sent
 
@@ -54,17 +54,17 @@ class Report:
         alike = path, VARIES.sub("...", what)
         self.alike[alike] += 1
         if self.alike[alike] <= MOST_ALIKE:
-            print(printable(f"{path}:{line}: {what}"))
+            say(f"{path}:{line}: {what}")
 
     def rest(self) -> None:
         """Says what violation() kept to itself."""
         for (path, what), count in self.alike.items():
             if count > MOST_ALIKE:
-                print(printable(f"{path}: {count - MOST_ALIKE:,} more: {what}"))
+                say(f"{path}: {count - MOST_ALIKE:,} more: {what}")
 
     def missing(self, path: Path, why: str) -> None:
         self.unreadable += 1
-        print(printable(f"{path}: {why}"))
+        say(f"{path}: {why}")
 
 
 def complaint(rule: dict[str, Any], value: object) -> str | None:
