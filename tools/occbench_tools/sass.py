@@ -241,7 +241,7 @@ def cuobjdump(
             raise Skip(f"{binary} holds no machine code")
         complaints.append(f"{command[0]}: {tail[0].strip() if tail else 'failed'}")
     raise Skip(
-        "; ".join(complaints) or "no cuobjdump with nvdisasm: pip install -e 'tools[audit]' brings them"
+        "; ".join(complaints) or "no cuobjdump with nvdisasm: pip install 'occbench[audit]' brings them"
     )
 
 
