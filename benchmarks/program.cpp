@@ -63,7 +63,7 @@ int fail(Exit code, std::string line) {
 
 /// The program's words and options. `exit_code` receives what a command has to say to scripts.
 void add_commands(CLI::App& app, const std::string& command_line, int& exit_code, const AddCommand& own) {
-  app.formatter(std::make_shared<commands::Help>());
+  app.formatter(commands::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", "occbench " + build_version() + " (" + build_commit() +
                                         ")\nCUDA toolkit " + cuda_toolkit() + ", kernels for " +

@@ -185,9 +185,7 @@ std::string quoted(const std::string& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (path.find_first_not_of(plain) == std::string::npos) return path;
-  std::string words = "'";
-  for (const char c : path) words += c == '\'' ? "'\\''" : std::string(1, c);
-  return words + "'";
+  return shell_quoted(path);
 }
 
 }  // namespace

@@ -123,6 +123,12 @@ std::string printable(std::string_view words) {
   return shown;
 }
 
+std::string shell_quoted(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::optional<std::size_t> terminal_columns(int descriptor) {
   constexpr std::size_t usual = 80;
   if (isatty(descriptor) == 0) return std::nullopt;

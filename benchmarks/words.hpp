@@ -37,6 +37,9 @@ std::string count_of(std::size_t number, const std::string& noun);
 /// For a terminal: control characters, which could steer it, as "\\x1b".
 std::string printable(std::string_view words);
 
+/// One word for a shell, whatever is in it: between single quotes.
+std::string shell_quoted(std::string_view word);
+
 /// How wide the terminal is that this descriptor leads to; nullopt of a file or a pipe.
 std::optional<std::size_t> terminal_columns(int descriptor);
 

@@ -32,9 +32,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND quiet -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 list(JOIN quiet "," quiet_for_nvcc)
+set(shadow -Wshadow)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(shadow -Wshadow=local)  # in a unity build a file's locals meet the globals of others
+endif()
 set(conversions -Wconversion -Wno-sign-conversion)
 target_compile_options(occbench_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-Wall;-Wextra;-Wpedantic;-Wshadow;${conversions};${quiet}>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-Wall;-Wextra;-Wpedantic;${shadow};${conversions};${quiet}>"
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -lineinfo -Xcompiler=-Wall,-Wextra,-Wshadow,${quiet_for_nvcc}>)
 if(OCCBENCH_WERROR)
   target_compile_options(occbench_options INTERFACE

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -105,12 +104,8 @@ class OncePerRow {
   }
 
  private:
-  static std::uint64_t next() {
-    static std::atomic<std::uint64_t> made = 0;
-    return ++made;
-  }
   Compute compute_;
-  std::uint64_t id_ = next();
+  std::uint64_t id_ = unused_id();
 };
 
 /// Calls f(std::integral_constant<int, values>)... in order: a compile-time dial.

@@ -89,6 +89,19 @@ def folder_circles(root: Path) -> list[str]:
     return circles(folders)
 
 
+def sources_that_hide_their_header(root: Path) -> list[str]:
+    """Each X.cpp beside an X.hpp whose first include is another: it would not show that X.hpp compiles alone."""
+    found = []
+    for room in ("harness", "benchmarks"):  # tests/headers counts on their sources
+        for source in sorted((root / room).rglob("*.cpp")):
+            name = source.relative_to(root).with_suffix(".hpp").as_posix()
+            if (root / name).is_file():
+                first = INCLUDE.search(source.read_text(encoding="utf-8"))
+                if first is None or first[1] != name:
+                    found.append(source.relative_to(root).as_posix())
+    return found
+
+
 def includes_of(root: Path) -> dict[str, list[str]]:
     """By file, the files that it includes by quotes."""
     files = {
@@ -250,6 +263,20 @@ class Layering(unittest.TestCase):
             if len(line) > 110
         ]
         self.assertEqual(wide, [])
+
+    def test_sources_include_their_own_header_first(self) -> None:
+        self.assertEqual(sources_that_hide_their_header(ROOT), [])
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "harness").mkdir()
+            for name, text in {
+                "a.hpp": "",
+                "a.cpp": '#include <vector>\n\n#include "harness/a.hpp"\n',
+                "b.hpp": "",
+                "b.cpp": '#include "harness/b.hpp"\n#include <vector>\n',
+                "c.cpp": "#include <vector>\n",
+            }.items():
+                (Path(folder) / "harness" / name).write_text(text)
+            self.assertEqual(sources_that_hide_their_header(Path(folder)), ["harness/a.cpp"])
 
     def test_no_circle(self) -> None:
         self.assertEqual(include_circles(ROOT), [])

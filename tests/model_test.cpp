@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* made_up = "tests/made_up_parameters.json";
 
-Device h200() { return model_device(theory::find_device("h200")); }
+Device modelled_h200() { return model_device(theory::find_device("h200")); }
 
 /// Says a millisecond of every case but those of one experiment.
 std::vector<Forecast> millisecond(std::span<const Case> cases) {
@@ -68,7 +68,7 @@ std::string cell(const CaseResult& r, const std::string& column) {
 // --- The session
 
 TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
-  ModelSession session(h200(), {}, millisecond);
+  ModelSession session(modelled_h200(), {}, millisecond);
   const auto cases = resolved(session, Preset::standard);
   const auto results = results_of(session, cases);
   ASSERT_EQ(results.size(), cases.size());
@@ -102,7 +102,7 @@ TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
 }
 
 TEST(ModelSession, SkipsWhatTheModelCannotPredictWithItsReason) {
-  ModelSession session(h200(), {}, millisecond);
+  ModelSession session(modelled_h200(), {}, millisecond);
   int seen = 0;
   for (const CaseResult& r : results_of(session, resolved(session, Preset::quick)))
     if (r.planned.spec.experiment == "waves") {
@@ -114,7 +114,7 @@ TEST(ModelSession, SkipsWhatTheModelCannotPredictWithItsReason) {
 }
 
 TEST(ModelSession, SkipsClustersWhoseNumberOnlyADeviceKnows) {
-  ModelSession session(h200(), {}, millisecond);
+  ModelSession session(modelled_h200(), {}, millisecond);
   int seen = 0;
   for (const Case& c : resolved(session, Preset::quick))
     if (c.spec.cluster_size > 1) {
@@ -135,7 +135,7 @@ TEST(ModelSession, SkipsAKernelWhoseMachineCodeNobodyDescribed) {
 }
 
 TEST(Predict, SaysWhichParameterAKernelLacks) {
-  const Device device = h200();
+  const Device device = modelled_h200();
   const Arena arena(arena_sizes(device.memory_bytes));
   const auto said = [&](const CaseSpec& spec, double theory::Parameters::*unknown) {
     theory::Parameters parameters = read_parameters(made_up).values;
@@ -173,12 +173,12 @@ TEST(ModelSession, KnowsWhatTheSuitesLoopsAreMadeOf) {
 }
 
 TEST(ModelSession, StopsBetweenCases) {
-  ModelSession session(h200(), {}, millisecond);
+  ModelSession session(modelled_h200(), {}, millisecond);
   EXPECT_TRUE(results_of(session, resolved(session, Preset::quick), true).empty());
 }
 
 TEST(ModelSession, LaunchesNothing) {
-  ModelSession session(h200(), {}, millisecond);
+  ModelSession session(modelled_h200(), {}, millisecond);
   EXPECT_FALSE(session.references());
   EXPECT_THROW(session.launch_only(resolved(session, Preset::quick).front(), 1, false), UserError);
 }
@@ -186,7 +186,7 @@ TEST(ModelSession, LaunchesNothing) {
 // --- What stands in a device's place
 
 TEST(ModelDevice, IsNeverTakenForTheRealOne) {
-  const Device device = h200();
+  const Device device = modelled_h200();
   EXPECT_TRUE(device.is_model);
   EXPECT_EQ(device.name, "model of H200");
   EXPECT_EQ(device.uuid, "model:h200");
@@ -201,18 +201,18 @@ TEST(ModelDevice, HasItsDataSheetsSizes) {
     EXPECT_GT(device.l2_bytes, 0u) << name;
     EXPECT_GT(device.smem_bytes_per_cycle, 0) << name;
   }
-  EXPECT_EQ(h200().memory_bytes >> 30, 141u);
+  EXPECT_EQ(modelled_h200().memory_bytes >> 30, 141u);
 }
 
 TEST(HollowArena, IsAsLargeAsTheDevicesWouldBe) {
-  const Arena arena(arena_sizes(h200().memory_bytes));
+  const Arena arena(arena_sizes(modelled_h200().memory_bytes));
   EXPECT_EQ(arena.input_bytes(), std::size_t{5} << 30);
   EXPECT_EQ(arena.output_bytes(), std::size_t{5} << 29);
   EXPECT_EQ(arena_sizes(std::size_t{10} << 30).input_bytes, std::size_t{2} << 30);
 }
 
 TEST(ModelEnvironment, HasTheFieldsOfTheSchema) {
-  const ModelSession session(h200(), {}, millisecond);
+  const ModelSession session(modelled_h200(), {}, millisecond);
   const ParameterFile parameters = read_parameters(made_up);
   const auto env = environment(session, {.preset = "quick", .parameters = parameters.to_json()});
   const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));
@@ -254,7 +254,7 @@ TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
                 entry.contains("of") && entry["method"].get<std::string>().starts_with("taken over from"))
           << name << ": " << parameter;
   }
-  const ModelSession session(h200(), {}, millisecond);
+  const ModelSession session(modelled_h200(), {}, millisecond);
   EXPECT_EQ(environment(session, {})["assumed"], nlohmann::json::array()) << "nothing was predicted";
   EXPECT_EQ(environment(session, {.parameters = model_parameters("a100").to_json()})["assumed"], a100);
 }

@@ -12,13 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/random_times.hpp"
+
 namespace occbench::statistics {
 namespace {
-
-using Random = std::mt19937_64;
-
-double normal(Random& random) { return std::normal_distribution<double>()(random); }
-bool happens(Random& random, double share) { return std::bernoulli_distribution(share)(random); }
 
 /// The share of 2,000 series of `n` launches in which two speeds are found.
 double found_in(int n, Random& random, const std::function<double(Random&)>& time) {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/random_times.hpp"
+
 namespace occbench::statistics {
 namespace {
-
-using Random = std::mt19937_64;
 
 /// One run's noise: a time for each moment, 0 to 1 of the run, and the median that it has over all of them.
 struct Noise {
@@ -23,9 +23,6 @@ struct Noise {
   std::function<double(double moment, Random&)> time;
   double median = 1;
 };
-
-double normal(Random& random, double sigma) { return std::normal_distribution<double>(0, sigma)(random); }
-bool happens(Random& random, double share) { return std::bernoulli_distribution(share)(random); }
 
 /// `slow`: what wanders slowly over the run is drawn once a run.
 std::vector<Noise> noises(double sigma, Random& slow) {

@@ -186,7 +186,7 @@ TEST(Summary, OfABurnInLeavesTheFindingsToTheFleet) {
 
 const std::string long_name(60, 'n');
 
-void define_nothing(Sweep&) {}
+void no_cases(Sweep&) {}
 std::vector<std::string> many_names() {
   std::vector<std::string> names;
   for (char c = 'a'; c <= 'z'; ++c)
@@ -196,8 +196,8 @@ std::vector<std::string> many_names() {
 const std::vector<AddExperiment> many = [] {
   std::vector<AddExperiment> all;
   for (const std::string& name : many_names())
-    all.push_back(AddExperiment(
-        {.name = name, .question = "?", .dial = "registers_per_thread", .define = define_nothing}));
+    all.push_back(
+        AddExperiment({.name = name, .question = "?", .dial = "registers_per_thread", .define = no_cases}));
   return all;
 }();
 

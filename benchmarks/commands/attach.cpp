@@ -3,6 +3,7 @@
 
 #include <regex.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>

@@ -2,9 +2,12 @@
 // `occbench attach`: what occupancy is worth in a program as it is.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

@@ -41,7 +41,7 @@ std::string said(const std::optional<Change>& change) {
   return text("%+.1f %% ±%.1f", 100 * change->value, 50 * (change->high - change->low));
 }
 
-std::string time_of(double us) { return us < 1e3 ? text("%.1f us", us) : text("%.2f ms", us * 1e-3); }
+std::string launch_time(double us) { return us < 1e3 ? text("%.1f us", us) : text("%.2f ms", us * 1e-3); }
 
 /// The fastest whose whole interval is below no change; null where none is.
 const CappedVersion* best_of(const Kernel& k) {
@@ -94,7 +94,7 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
     const double now = k.as_it_is_us.empty() ? k.mean_us() : statistics::median(k.as_it_is_us);
     table.push_back({name, std::to_string(k.blocks()), "as it is",
                      std::to_string(k.footprint.registers_per_thread), std::to_string(k.local_bytes),
-                     std::to_string(k.blocks_per_sm), time_of(now)});
+                     std::to_string(k.blocks_per_sm), launch_time(now)});
     for (const auto& [arm, v] : k.versions)
       table.push_back({"", "", std::to_string(v.cap), std::to_string(v.registers),
                        std::to_string(v.local_bytes), std::to_string(v.blocks_per_sm),

@@ -2,12 +2,15 @@
 // `occbench calc`: occupancy by arithmetic, for one footprint or a file of them. Needs no GPU.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
 #include "harness/theory/answer.hpp"
 #include "harness/theory/catalogue.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

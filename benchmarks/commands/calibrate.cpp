@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/calibrate.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CalibrateOptions {
   std::string device;
   std::string output;
   bool probes = false;
@@ -49,7 +50,7 @@ void print(std::string_view name, std::string_view unit, const Estimate& e, std:
   std::cout << (e.value ? "" : e.method) << '\n';
 }
 
-int calibrate(const Options& o) {
+int calibrate(const CalibrateOptions& o) {
   const Device device = open_device(o.device);
   if (is_debug_build() && !o.allow_debug)
     throw UserError(Exit::usage,
@@ -126,7 +127,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   command->group("Model")->footer(
       "Example\n  occbench calibrate --output h200.json\n  occbench run --parameters h200.json\n"
       "  occbench calibrate --probes");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CalibrateOptions>();
   const auto not_empty = [](const std::string& text) { return text.empty() ? std::string("is empty") : ""; };
   command->add_option("--device", o->device, "Index, UUID or part of the name (default: the most capable)")
       ->type_name("GPU");

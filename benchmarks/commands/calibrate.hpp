@@ -2,7 +2,9 @@
 // `occbench calibrate`, for the program that has the kernels of it.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

@@ -3,8 +3,11 @@
 // program; its callback throws UserError.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

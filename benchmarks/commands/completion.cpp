@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/completion.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>

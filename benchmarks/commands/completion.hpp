@@ -2,11 +2,14 @@
 // `occbench completion SHELL`: what a shell offers at TAB, from the program's own commands and options.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

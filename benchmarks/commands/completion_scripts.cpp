@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "benchmarks/commands/completion.hpp"
+#include "benchmarks/words.hpp"
 
 namespace occbench::commands {
 
@@ -23,13 +24,6 @@ std::string escaped(const std::string& text, std::string_view special, const std
   return all;
 }
 
-/// Between single quotes, as bash and zsh read them.
-std::string quoted(const std::string& text) {
-  std::string all = "'";
-  for (const char c : text) all += c == '\'' ? "'\\''" : std::string(1, c);
-  return all + "'";
-}
-
 std::string head(const char* shell) {
   return std::string("# Completion of occbench in ") + shell + ", as `occbench completion " + shell +
          "` prints it.\n";
@@ -46,16 +40,17 @@ void write_bash(std::ostream& out, std::span<const CompletedCommand> commands) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.value.kind == Value::Kind::nothing) continue;
       std::vector<std::string> keys;
-      for (const std::string& name : option.names) keys.push_back(quoted(command.name + " " + name));
+      for (const std::string& name : option.names) keys.push_back(shell_quoted(command.name + " " + name));
       const std::string value = option.value.kind == Value::Kind::file     ? "FILE"
                                 : option.value.kind == Value::Kind::folder ? "FOLDER"
                                                                            : joined(option.value.words);
       out << "    " << joined(keys, " | ") << ") echo "
-          << quoted((option.value.list ? "LIST " : "VALUE ") + value) << " ;;\n";
+          << shell_quoted((option.value.list ? "LIST " : "VALUE ") + value) << " ;;\n";
     }
-    out << "    " << quoted(command.name) << ") echo "
-        << quoted(command.external ? "FILE" : joined(command.words)) << " ;;\n";
-    out << "    " << quoted(command.name + " -") << ") echo " << quoted(joined(options)) << " ;;\n";
+    out << "    " << shell_quoted(command.name) << ") echo "
+        << shell_quoted(command.external ? "FILE" : joined(command.words)) << " ;;\n";
+    out << "    " << shell_quoted(command.name + " -") << ") echo " << shell_quoted(joined(options))
+        << " ;;\n";
   }
   out << R"sh(  esac
 }
@@ -99,7 +94,7 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
   const auto described = [](const std::string& help) { return escaped(help, "[]:\\"); };
   out << "#compdef occbench\n" << head("zsh") << "_occbench() {\n  local -a commands=(\n";
   for (const CompletedCommand& command : commands.subspan(1))
-    out << "    " << quoted(escaped(command.name, ":\\") + ":" + command.help) << '\n';
+    out << "    " << shell_quoted(escaped(command.name, ":\\") + ":" + command.help) << '\n';
   out << R"sh(  )
   if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
     _describe command commands
@@ -114,7 +109,7 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
   case $word in
 )sh";
   for (const CompletedCommand& command : commands) {
-    out << "    " << quoted(command.name) << ")";
+    out << "    " << shell_quoted(command.name) << ")";
     if (command.external) {
       out << " _files ;;\n";
       continue;
@@ -134,10 +129,10 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
       else
         takes = "[" + described(option.help) + "]";
       for (const std::string& name : option.names)
-        out << " \\\n      " << quoted("(" + joined(option.names) + ")" + name + takes);
+        out << " \\\n      " << shell_quoted("(" + joined(option.names) + ")" + name + takes);
     }
     if (!command.words.empty() && !command.name.empty())
-      out << " \\\n      " << quoted("1:word:(" + joined(command.words) + ")");
+      out << " \\\n      " << shell_quoted("1:word:(" + joined(command.words) + ")");
     out << " ;;\n";
   }
   out << R"sh(  esac

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/help.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
 #include <vector>
@@ -72,7 +73,11 @@ std::string examples_of(const CLI::App& app) {
   return examples;
 }
 
-}  // namespace
+class Help : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
+                                      CLI::AppFormatMode mode) const override;
+};
 
 std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   const bool of_all = mode == CLI::AppFormatMode::All;
@@ -112,5 +117,9 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   }
   return out.str();
 }
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<Help>(); }
 
 }  // namespace occbench::commands

@@ -2,17 +2,16 @@
 // `--help`, for a terminal of 80 columns.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <string>
+#include <memory>
+
+namespace CLI {
+class FormatterBase;
+}
 
 namespace occbench::commands {
 
 /// Options and words in two columns, wrapped; what excludes what is left to the error that says so. Of all
 /// commands at once, headings are as help2man knows them, which makes the man page of it.
-class Help : public CLI::Formatter {
- public:
-  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
-                                      CLI::AppFormatMode mode) const override;
-};
+std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 }  // namespace occbench::commands

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/inspect.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -20,7 +21,7 @@
 namespace occbench::commands {
 namespace {
 
-constexpr std::size_t names_listed = 5;
+constexpr std::size_t names_in_error = 5;
 
 struct InspectOptions {
   std::vector<std::string> files;
@@ -96,7 +97,7 @@ void answer_for(Side& side, const InspectOptions& o, Inspector& inspector) {
   };
   keep([&](const auto& k) { return binary::demangled(k.use.name).find(o.kernel) != std::string::npos; },
        "no kernel's name holds '" + o.kernel + "'; it has " +
-           listed({names.begin(), names.end()}, names_listed));
+           listed({names.begin(), names.end()}, names_in_error));
   const std::string wanted = o.architecture.starts_with("sm_") ? o.architecture : "sm_" + o.architecture;
   if (!o.architecture.empty())
     keep([&](const auto& k) { return k.architecture == wanted; },
@@ -139,7 +140,7 @@ std::optional<Condition> condition_of(const InspectOptions& o) {
 bool fails(const std::string& condition, const std::set<std::string>& names) {
   if (names.empty()) return false;
   std::cerr << "occbench: --fail-on '" << condition << "' holds of " << counted(names.size(), "kernel")
-            << ": " << printable(listed({names.begin(), names.end()}, names_listed)) << '\n';
+            << ": " << printable(listed({names.begin(), names.end()}, names_in_error)) << '\n';
   return true;
 }
 

@@ -2,9 +2,11 @@
 // `occbench inspect`: every kernel of a binary. Needs no GPU.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "benchmarks/commands/calc.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

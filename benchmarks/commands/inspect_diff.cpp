@@ -29,7 +29,7 @@ constexpr std::array<std::pair<const char*, const char*>, 10> compared = {
      {"constant_bytes", "constants B"},
      {"code_bytes", "code B"}}};
 
-constexpr std::size_t names_listed = 10;
+constexpr std::size_t names_per_change = 10;
 
 Value value_of(const Inspected* row, const char* column) {
   return row == nullptr ? Value() : inspect_column(column).of(*row);
@@ -95,7 +95,7 @@ void print_names(std::ostream& out, const char* what, const std::vector<Changed>
   std::vector<std::string> names;
   for (const Changed& c : kernels) names.push_back(table_name(c.kernel()));
   out << '\n';
-  print_wrapped(out, std::string(what) + ": " + listed(names, names_listed), "  ");
+  print_wrapped(out, std::string(what) + ": " + listed(names, names_per_change), "  ");
 }
 
 /// Every kernel that is not as it was, with all that is compared.

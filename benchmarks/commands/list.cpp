@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "benchmarks/commands/commands.hpp"
 #include "benchmarks/commands/table.hpp"
 #include "benchmarks/sweep.hpp"
+#include "benchmarks/words.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
@@ -21,7 +23,7 @@ namespace occbench::commands {
 
 namespace {
 
-struct Options {
+struct ListOptions {
   std::string preset = "standard";
   std::vector<std::string> experiments;
   std::string device;
@@ -97,7 +99,7 @@ const csv::Row case_header{
     "resident_blocks",  "ballast_bytes", "grid_size",      "cluster_size", "ilp",
     "bytes_per_access", "data_type",     "register_route", "register_cap"};
 
-void print_variants(const Options& o) {
+void print_variants(const ListOptions& o) {
   if (o.format == "table") {
     for (const Variant& v : variants()) std::cout << v.family << '.' << v.name << '\n';
     std::cout << variants().size() << " variants\n";
@@ -111,20 +113,13 @@ void print_variants(const Options& o) {
   std::cout << all.dump(1) << '\n';
 }
 
-/// One word for a shell, whatever is in it.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a
 /// case_id need no quotes there, and none of them is an operator of ncu's filter.
-void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) {
+void print_profiler_calls(const ListOptions& o, const std::vector<CaseSpec>& cases) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string device =
-      o.device.empty() ? "" : " --device " + quoted(o.device);  // whose cases these are
-  const std::string run = quoted(program) + " run --preset " + o.preset + device + " --profile --case ";
+      o.device.empty() ? "" : " --device " + shell_quoted(o.device);  // whose cases these are
+  const std::string run = shell_quoted(program) + " run --preset " + o.preset + device + " --profile --case ";
   for (const CaseSpec& c : cases) {
     const std::string id = c.id();
     if (o.show_ncu)
@@ -136,7 +131,7 @@ void print_profiler_calls(const Options& o, const std::vector<CaseSpec>& cases) 
   }
 }
 
-void print_cases(const Options& o) {
+void print_cases(const ListOptions& o) {
   const auto cases = plan_cases(o.experiments, limits_of(o.device), parse_preset(o.preset));
   if ((o.show_ncu || o.show_nsys) && model_of(o.device))
     throw UserError(Exit::usage, "a model launches nothing that a profiler could see; name a GPU");
@@ -180,7 +175,7 @@ void print_cases(const Options& o) {
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Experiments and cases with their dials; runs nothing");
   command->group("Look")->footer("Example\n  occbench list --experiment registers --format csv");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ListOptions>();
   command->add_option("--preset", o->preset, "quick, standard, full or burn-in")
       ->type_name("PRESET:{quick,standard,full,burn-in}")
       ->capture_default_str();

@@ -29,9 +29,9 @@ constexpr std::string_view model = "model:", mig = "MIG-";
 constexpr auto look = std::chrono::milliseconds(50);  // for an end, or a signal to pass on
 constexpr int signal_exit = 128;                      // and the signal's number, as a shell has it
 
-volatile std::sig_atomic_t ended_by = 0;
+volatile std::sig_atomic_t signal_to_pass_on = 0;
 
-void note_signal(int number) { ended_by = number; }
+void note_signal(int number) { signal_to_pass_on = number; }
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts{""};
@@ -44,7 +44,7 @@ std::vector<std::string> split(const std::string& list) {
 }
 
 /// As one part of a path.
-std::string as_folder(std::string name) {
+std::string folder_of_device(std::string name) {
   for (char& c : name)
     if (c == '/' || c == ':') c = '-';
   return name;
@@ -128,7 +128,7 @@ std::vector<Place> places_of(const std::string& device, const std::vector<Device
     places.push_back({.device = d.uuid,
                       .visible = "",
                       .label = d.name + " " + std::to_string(d.index) + " (" + d.uuid + ")",
-                      .folder = as_folder(d.uuid)});
+                      .folder = folder_of_device(d.uuid)});
   };
   if (device == "all") {
     for (const Device& d : here) add(d);
@@ -141,9 +141,10 @@ std::vector<Place> places_of(const std::string& device, const std::vector<Device
     if (word == "all") throw UserError(Exit::usage, "--device: all stands alone");
     if (word.starts_with(model)) {
       const auto n = std::to_string(places.size());
-      places.push_back({.device = word, .visible = "", .label = word, .folder = as_folder(word) + "-" + n});
+      places.push_back(
+          {.device = word, .visible = "", .label = word, .folder = folder_of_device(word) + "-" + n});
     } else if (word.starts_with(mig)) {
-      places.push_back({.device = "0", .visible = word, .label = word, .folder = as_folder(word)});
+      places.push_back({.device = "0", .visible = word, .label = word, .folder = folder_of_device(word)});
     } else {
       add(*choose_device(here, word).device);
     }
@@ -199,10 +200,10 @@ int run_on_each(const RunOptions& o) {
     const pid_t id = waitpid(-1, &status, WNOHANG);
     if (id == 0) {
       std::this_thread::sleep_for(look);
-      if (ended_by != told)
+      if (signal_to_pass_on != told)
         for (const Child& child : children)
-          if (child.said != nullptr) kill(child.id, ended_by);
-      told = ended_by;
+          if (child.said != nullptr) kill(child.id, signal_to_pass_on);
+      told = signal_to_pass_on;
       continue;
     }
     if (id < 0 && errno == EINTR) continue;

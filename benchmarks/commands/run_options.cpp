@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/run_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <map>
 #include <string_view>

@@ -2,11 +2,14 @@
 // The options of `occbench run`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

@@ -70,7 +70,7 @@ constexpr Stop stops[] = {
      "a barrier id unknown at compile time reserves 16 of the SM's 64"},
 };
 
-std::string percent(double fraction) {
+std::string aligned_percent(double fraction) {
   char text[16];
   std::snprintf(text, sizeof text, "%5.1f %%", 100 * fraction);
   return text;
@@ -93,8 +93,8 @@ void print_tour(std::ostream& out) {
   for (const Stop& stop : stops) {
     const theory::SmLimits sm = theory::find_device(stop.device).sm;
     const theory::Occupancy exact = theory::occupancy(sm, stop.footprint);
-    line(stop.claim, stop.device, percent(theory::textbook_occupancy(sm, stop.footprint)),
-         percent(exact.fraction), std::to_string(exact.blocks_per_sm),
+    line(stop.claim, stop.device, aligned_percent(theory::textbook_occupancy(sm, stop.footprint)),
+         aligned_percent(exact.fraction), std::to_string(exact.blocks_per_sm),
          exact.launchable() ? stop.why : "cannot launch: " + exact.unlaunchable);
   }
   out << "\nTry your own:\n"

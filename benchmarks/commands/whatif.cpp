@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

@@ -2,7 +2,9 @@
 // `occbench whatif`: what a change would give a kernel that Nsight Compute measured. Needs no GPU.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace occbench::commands {
 

@@ -13,7 +13,7 @@
 namespace occbench::commands {
 namespace {
 
-constexpr std::size_t name_room = 60;
+constexpr std::size_t title_room = 60;
 constexpr double nothing = 0.03;  // less is not told apart from chance, in the model or on a GPU
 
 const char* const columns[] = {"kernel",
@@ -108,7 +108,7 @@ void print_whatif(std::ostream& out, const std::string& format, const whatif::An
   }
   const whatif::Kernel& k = kernel.kernel();
   print_wrapped(
-      out, printable(binary::short_name(k.program.variant, name_room)) + " on " + kernel.gpu().facts.name);
+      out, printable(binary::short_name(k.program.variant, title_room)) + " on " + kernel.gpu().facts.name);
   print_wrapped(out, micros(k.time_s) + " us measured, " + text("%+.1f %%", 100 * kernel.off()) +
                          " by the model before it is anchored");
   out << '\n';

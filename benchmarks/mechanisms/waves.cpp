@@ -17,7 +17,7 @@ namespace occbench {
 namespace {
 
 constexpr double microsecond = 1e-6;
-constexpr int block = 128;  // one warp for each scheduler
+constexpr int one_warp_each = 128;  // threads: one warp for each scheduler
 
 /// Grids around every wave boundary up to `waves`, and between them.
 void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int waves) {
@@ -31,7 +31,7 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
     if (grid > 0)  // an offline device may not say how many SMs it has
       sweep.add({.curve = "partial waves",
                  .variant = &kernel,
-                 .block_size = block,
+                 .block_size = one_warp_each,
                  .resident_blocks = resident_blocks,
                  .grid_size = grid,
                  .block_s = 200 * microsecond});
@@ -48,7 +48,7 @@ void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
     if (us >= least_us)
       sweep.add({.curve = "whole waves of short blocks",
                  .variant = &kernel,
-                 .block_size = block,
+                 .block_size = one_warp_each,
                  .resident_blocks = resident_blocks,
                  .waves = std::max(2, whole_us / us),
                  .block_s = us * microsecond});
@@ -56,7 +56,7 @@ void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
     if (us == whole_us || block_us.back() == whole_us)
       sweep.add({.curve = "whole waves of short blocks",
                  .variant = &kernel,
-                 .block_size = block,
+                 .block_size = one_warp_each,
                  .resident_blocks = resident_blocks,
                  .block_s = us * microsecond});
 }
@@ -74,7 +74,7 @@ const AddExperiment waves{{
           // exactly as long as any other. With two such warps, or ILP, blocks differ by percents, and the
           // slowest SM decides.
           const Variant& kernel = sweep.variant("fma_chain", "two-operand-ilp1");
-          const int full = sweep.sm().max_threads_per_sm / block;
+          const int full = sweep.sm().max_threads_per_sm / one_warp_each;
           add_sawtooth(sweep, kernel, 1, sweep.quick() ? 2 : sweep.at_least(Preset::full) ? 10 : 5);
           if (sweep.at_least(Preset::standard)) add_sawtooth(sweep, kernel, full, 3);
           add_turnover(sweep, kernel, 1, 1);

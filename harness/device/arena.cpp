@@ -3,10 +3,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 #include <stdexcept>
 #include <type_traits>
 
+#include "harness/device/reserved.hpp"
+
 namespace occbench {
+
+template <class T>
+struct Arena::Input {
+  DeviceBuffer<T> device;
+  Reserved<T> host;
+  std::size_t computed = 0;  ///< elements of it
+  std::mutex computing;
+};
+struct Arena::Inputs {
+  Input<float> f32;
+  Input<double> f64;
+};
 
 ArenaSizes arena_sizes(std::size_t free_bytes) {
   constexpr std::size_t gibibyte = std::size_t{1} << 30;
@@ -16,19 +31,22 @@ ArenaSizes arena_sizes(std::size_t free_bytes) {
   return {.input_bytes = share(5 * gibibyte, 5), .output_bytes = share(5 * gibibyte / 2, 8)};
 }
 
-Arena::Arena(const Stream& stream, const ArenaSizes& sizes)
-    : stream_(&stream), sizes_(sizes), output_(sizes.output_bytes) {
+Arena::Arena(const Stream& stream, const ArenaSizes& sizes) : Arena(sizes) {
+  stream_ = &stream;
+  output_ = DeviceBuffer<std::byte>(sizes.output_bytes);
   poison_output(sizes.output_bytes);
 }
 
-Arena::Arena(const ArenaSizes& sizes) : sizes_(sizes) {}
+Arena::Arena(const ArenaSizes& sizes) : sizes_(sizes), inputs_(new Inputs) {}
+
+Arena::~Arena() { delete inputs_; }
 
 template <class T>
 Arena::Input<T>& Arena::slot() {
   if constexpr (std::is_same_v<T, float>)
-    return f32_;
+    return inputs_->f32;
   else
-    return f64_;
+    return inputs_->f64;
 }
 
 template <class T>

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +19,6 @@
 #include "harness/device/first_where.hpp"
 #include "harness/device/instruments.hpp"
 #include "harness/device/random.cuh"
-#include "harness/device/reserved.hpp"
 #include "harness/device/resource.hpp"
 
 namespace occbench {
@@ -42,6 +40,9 @@ class Arena {
   /// Addresses without memory behind them, and no device asked: enough to prepare a Problem and to read its
   /// work, for who launches nothing. Whatever touches data (fills, poisons, reads back) is not to be called.
   explicit Arena(const ArenaSizes& sizes);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
 
   [[nodiscard]] std::size_t input_bytes() const { return sizes_.input_bytes; }
   [[nodiscard]] std::size_t output_bytes() const { return sizes_.output_bytes; }
@@ -152,12 +153,8 @@ class Arena {
 
  private:
   template <class T>
-  struct Input {
-    DeviceBuffer<T> device;
-    Reserved<T> host;
-    std::size_t computed = 0;  ///< elements of it
-    std::mutex computing;
-  };
+  struct Input;
+  struct Inputs;
   template <class T>
   Input<T>& slot();
 
@@ -183,8 +180,7 @@ class Arena {
 
   const Stream* stream_ = nullptr;  ///< null: there is no memory
   ArenaSizes sizes_;
-  Input<float> f32_;
-  Input<double> f64_;
+  Inputs* inputs_;  ///< this one's own; kernel files do without <mutex>, which is in it, and <memory>
   DeviceBuffer<std::byte> output_;
   std::size_t poisoned_ = 0;  ///< bytes
   std::size_t samples_ = 0;   ///< that first_mismatch() looks at; 0: all

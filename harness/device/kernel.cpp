@@ -2,6 +2,7 @@
 #include "harness/device/kernel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <utility>
 
@@ -73,6 +74,11 @@ void add_variant(Variant variant) {
   if (std::ranges::any_of(registry(), same))
     throw std::logic_error("variant " + variant.family + "." + variant.name + " is registered twice");
   registry().push_back(std::move(variant));
+}
+
+std::uint64_t unused_id() {
+  static std::atomic<std::uint64_t> given = 0;
+  return ++given;
 }
 
 }  // namespace occbench

@@ -178,6 +178,9 @@ std::span<const Variant> variants();
 /// Adds a variant; throws std::logic_error on a name that is taken or malformed.
 void add_variant(Variant variant);
 
+/// 1, 2, ...: another one at each call, from any thread.
+std::uint64_t unused_id();
+
 /// Runs `define` before main: how a family enters the registry.
 struct Registration {
   explicit Registration(void (*define)()) { define(); }
