@@ -35,13 +35,26 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 def test_sentences_of_a_folder(run: Path) -> None:
     """Every experiment that is known, its sentences apart; those without rows have none."""
     found = explain.sentences_of(run)
-    assert list(found) == NAMES and all(found.values())
+    assert sorted(found) == NAMES and all(found.values())
     own = experiments.room("divergence")
     assert (
         own
         and list(map(explain.sentence, own.sentences(rows_of(run, "divergence"), made_up.ENV)))
         == (found["divergence"][:3])
     )
+
+
+def test_the_order_of_experiments() -> None:
+    """What people ask first, then by the largest effect in any run; what has too few points is last."""
+    said = explain.Said
+    sizes = dict(
+        adam=0.1, softmax=2, spilling=0, gemv=1.5, registers=-1, latency_hiding=0.2, energy=0, nbody=-1
+    )
+    sizes |= dict(block_size=3, shared_memory=1)
+    found = {name: [said(["."], size), said(["."], size / 2)] for name, size in sizes.items()}
+    found["waves"] = [said([]), said(["."], 1.7)]
+    first = ["latency_hiding", "registers", "shared_memory", "block_size", "spilling"]
+    assert explain.in_order(found) == [*first, "softmax", "waves", "gemv", "adam", "energy", "nbody"]
 
 
 def test_a_terminals_paragraphs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +79,7 @@ def test_experiments_are_chosen(
     """With a folder, and without one in the newest below ./results."""
     assert explain.main([str(run), "divergence", "registers"]) == 0
     out = capsys.readouterr().out
-    assert [line for line in out.splitlines() if line in NAMES] == ["divergence", "registers"]
+    assert [line for line in out.splitlines() if line in NAMES] == ["registers", "divergence"]
     home = run.parent / "home"
     shutil.copytree(run, home / "results" / "gpu" / "2026")
     monkeypatch.chdir(home)
@@ -96,9 +109,10 @@ def test_for_programs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.main([str(run), "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
+    found = explain.sentences_of(run)
     assert lines[:2] == ["| experiment | picture | what this run says |", "|---|---|---|"]
-    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {markdown(name)}" for name in NAMES]
-    for name, line in zip(NAMES, lines[2:], strict=True):
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {markdown(name)}" for name in found]
+    for name, line in zip(found, lines[2:], strict=True):
         assert (
             f"| ![{markdown(name)}]({run}/{name}.png) |" in line
             and explain.ABSENT not in line
@@ -135,9 +149,8 @@ def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.Capt
     )
     assert explain.main([str(folder), "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
-    assert [line for line in lines if not line.startswith("| waves")] == [
-        f"| {markdown(name)} |  | Not in this run. |" for name in NAMES if name != "waves"
-    ]
+    without = {f"| {markdown(name)} |  | Not in this run. |" for name in NAMES if name != "waves"}
+    assert {line for line in lines if not line.startswith("| waves")} == without
     assert explain.main([str(folder), "registers"]) == 0
     assert capsys.readouterr().out.endswith("\n\nregisters\n  Not in this run.\n")
 

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pandas")
 
 import made_up
+import numpy as np
 import pages
 import pandas as pd
 from occbench_tools import NEWEST, analysis, cliffs, compare, curves, experiments, explain, plot, report
@@ -34,9 +35,13 @@ def case(curve: str, rate: float, **dials: Any) -> Row:  # noqa: ANN401
 
 
 def said(rows: list[Row], **it: Any) -> list[str]:  # noqa: ANN401
+    return told(rows, **it).sentences
+
+
+def told(rows: list[Row], **it: Any) -> explain.Said:  # noqa: ANN401
     table = pd.DataFrame(rows).assign(throughput_predicted=rows[0].get("throughput_predicted"))
     table = table.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *table])])
-    return explain.said_of(NAME, table, env(**it))
+    return explain.told(NAME, table, env(**it))
 
 
 def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> list[Row]:  # noqa: ANN401
@@ -64,6 +69,16 @@ def test_what_suffices_and_the_best() -> None:
         "90 % of 4,000 GB/s takes 8 warps per SM with `wide`, 32 with `narrow`; `poor` comes to 50 %."
     )
     assert words[1].startswith("Fastest is `wide` with 8 warps per SM: 4,000 GB/s (83 % of the DRAM ceiling)")
+
+
+def test_the_size_of_the_largest_effect() -> None:
+    """The logarithm of its ratio; 0 where nothing has one, as with latencies, and less of too few points."""
+    assert told(over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)).effect == pytest.approx(
+        np.log(8)
+    )
+    assert told(over_warps("alone", 8)).effect == 0
+    assert told(over_warps("alone", 8), scale="cycles").effect == 0
+    assert told(over_warps("alone", 8)[:2]).effect == -1 == explain.Said([]).effect
 
 
 def test_what_another_dial_is_worth() -> None:
@@ -151,9 +166,9 @@ def test_what_the_model_missed() -> None:
     rows = analysis.scaled(rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])]))
     rows.loc[2, "throughput_predicted"] *= 1.3
     words = "the model is over 10 % off in 1 of 5 cases, most in `odd` with 16 warps per SM: +30 %"
-    assert words in list(explain.findings(NAME, rows, env()))
+    assert words in explain.findings(NAME, rows, env()).clauses
     for other in (env(outside_model="nobody knows"), env() | dict(source="model")):
-        assert not any("the model" in each for each in explain.findings(NAME, rows, other))
+        assert not any("the model" in each for each in explain.findings(NAME, rows, other).clauses)
 
 
 def test_lines_are_parted_by_what_tells_them_apart() -> None:

@@ -25,7 +25,7 @@ from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
 from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
-from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES
+from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES, told_apart
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
 VARIANTS = dict(  # the second of each computes, the others read and write
@@ -196,6 +196,18 @@ def lines_are_told_apart(figure: Figure) -> None:
         assert {line.get_label() for line in lines} <= named
 
 
+def curves_keep_their_colours(figure: Figure) -> None:
+    """A name has one colour in all panels; a number of two columns, which titles tell, is two."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for axes in figure.axes:
+        by = axes.get_title(loc="left").lower().partition("by ")[2]
+        for line in drawn(axes):
+            found.setdefault((line.get_label(), by if line.get_label().isdigit() else ""), set()).add(
+                line.get_color()
+            )
+    assert {name: colours for name, colours in found.items() if len(colours) > 1} == {}
+
+
 def no_panel_is_a_third_empty(figure: Figure) -> None:
     """What is drawn, the ceiling among it, takes two thirds of its panel's height and width."""
     for axes in figure.axes:
@@ -232,6 +244,7 @@ def test_a_picture(run: Path, experiment: str) -> None:
     is_drawn(figure)
     names_stand_over_nothing(figure)
     lines_are_told_apart(figure)
+    curves_keep_their_colours(figure)
     no_panel_is_a_third_empty(figure)
     assert all(places >= CURVE_POINTS for places in joined(figure))
     cases, env = read_folder(run)
@@ -426,3 +439,18 @@ def test_a_committed_run_is_drawn_without_a_warning() -> None:
         whole = plot.OF_ALL.get(name)
         figure = whole(cases, env) if whole else plot.draw(name, cases[cases["experiment"] == name], env)
         assert figure.axes, name
+        curves_keep_their_colours(figure)
+
+
+def test_colours_of_several_panels() -> None:
+    """No two alike in a panel, the same in all; numbers in their order on one scale while six are enough."""
+    names = [["a", "b"], ["c", "b"], ["a", "d"]]
+    found = told_apart(names)
+    assert list(found.values()) == list(COLOURS[:4])
+    many = [[f"{panel}{line}" for line in range(5)] + ["all"] for panel in range(4)]
+    found = told_apart(many)
+    assert all(len({found[name] for name in panel}) == 6 for panel in many)
+    assert told_apart([[8, 1], [2, 8]], numbers=True) == {1: SHADES[0], 2: SHADES[2], 8: SHADES[5]}
+    sizes = [[32, 64, 128, 256], [64, 96, 128, 512], [256, 384, 512, 768, 1024]]
+    found = told_apart(sizes, numbers=True)
+    assert all(len({found[size] for size in panel}) == len(panel) for panel in sizes)

@@ -85,6 +85,7 @@ class Panel:
     title: str
     numbers: list[float] = field(default_factory=list)  # by which alone the lines differ; empty: by more
     hidden: int = 0
+    by: str = ""  # the column of `numbers`
 
     def swept(self, dial: str) -> bool:
         """Whether a line of it has several values of the dial."""
@@ -258,7 +259,7 @@ def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most:
         title = f"{title}: by {word(column)}" if title else f"By {word(column)}"
         order = sorted(range(len(shown)), key=lambda i: numbers[i])
         shown, said, numbers = ([each[i] for i in order] for each in (shown, said, numbers))
-    return Panel(shown, said, title, numbers, hidden)
+    return Panel(shown, said, title, numbers, hidden, column)
 
 
 def word(column: str) -> str:

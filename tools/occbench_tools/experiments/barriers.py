@@ -74,11 +74,12 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     figure, (alone, uneven, named), _ = plot.sheet(3, wide=1)
     sync = rows[rows["form"] == "sync"]
     sync = sync[sync["curve"] == sync["curve"].min()]
-    if plot.panel(alone, sync, "__syncthreads and one FMA", "", "SM cycles per barrier"):
-        plot.curves(alone, sync, "warps_per_sm", "block_size", "cycles_per_round", log=True)
     part = rows[(rows["form"] == "exchange-uneven") & rows["ratio"].notna()]
+    both = dict(log=True, among=(sync, part))
+    if plot.panel(alone, sync, "__syncthreads and one FMA", "", "SM cycles per barrier"):
+        plot.curves(alone, sync, "warps_per_sm", "block_size", "cycles_per_round", **both)
     if plot.panel(uneven, part, "Uneven work before each barrier", "", "Time over that without barriers"):
-        plot.curves(uneven, part, "warps_per_sm", "block_size", "ratio", log=True)
+        plot.curves(uneven, part, "warps_per_sm", "block_size", "ratio", **both)
     part = rows[rows["form"].isin(["exchange", "named", "named-runtime"])]
     if len(part):
         size = part.groupby("block_size")["curve"].nunique().idxmax()  # that most of them have

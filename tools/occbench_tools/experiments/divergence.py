@@ -62,17 +62,17 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     """Time over the lanes that part ways, and over nested branches; and what boundaries cost."""
     rows = parted(rows)
     figure, (one, nested, edges), _ = plot.sheet(3)
-    for axes, form, words in ((one, "split-lane", "One branch"), (nested, "nested", "Nested branches")):
-        part = rows[(rows["form"] == form) & rows["ratio"].notna()]
-        if plot.panel(axes, part, words, "", "Time over that of no branch"):
-            plot.curves(axes, part, "warps_per_sm", "lanes_apart", "ratio")
+    split, deep = (rows[(rows["form"] == form) & rows["ratio"].notna()] for form in ("split-lane", "nested"))
     edge = rows[rows["form"].isin(["vector", "image", "full-tested"]) & rows["loss"].notna()]
+    among = (split, deep, edge)
+    for axes, part, words in ((one, split, "One branch"), (nested, deep, "Nested branches")):
+        if plot.panel(axes, part, words, "", "Time over that of no branch"):
+            plot.curves(axes, part, "warps_per_sm", "lanes_apart", "ratio", among=among)
     if plot.panel(edges, edge, "Boundary tests: useful rate lost; x: lanes that stand outside", "", "%"):
-        for (warps, part), colour in zip(edge.groupby("warps_per_sm"), plot.COLOURS, strict=False):
-            x = 100 * part["divergent_warps"]
-            edges.plot(
-                x, 100 * part["loss"], "o", color=colour, markersize=5, label=at("warps_per_sm", warps)
-            )
+        colours = plot.told_apart([part["warps_per_sm"].unique() for part in among], numbers=True)
+        for warps, part in edge.groupby("warps_per_sm"):
+            x, name = 100 * part["divergent_warps"], at("warps_per_sm", warps)
+            edges.plot(x, 100 * part["loss"], "o", color=colours[warps], markersize=5, label=name)
             edges.plot(x, 100 * part["outside"], "x", color=plot.INK, markersize=7)
         plot.fit(edges, "divergent_warps")
         edges.set_xlabel("Warps that diverge (%)")

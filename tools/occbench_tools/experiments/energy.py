@@ -94,5 +94,6 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure |
     ):
         part = swept.assign(share=100 * swept[y] / swept.groupby(["family", "variant"])[y].transform("max"))
         if plot.panel(axes, part, words, "", "% of the kernel's own best"):
-            plot.curves(axes, part, "curve", "warps_per_sm", "share", model=y == "throughput", log=True)
+            model = y == "throughput"
+            plot.curves(axes, part, "curve", "warps_per_sm", "share", model=model, log=True, among=[swept])
     return figure

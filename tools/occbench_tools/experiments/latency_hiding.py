@@ -24,9 +24,10 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     if plot.panel(reads, load, "Reads from DRAM, by bytes in flight per thread", ""):
         plot.curves(reads, load, "flight", "warps_per_sm", "rate", model=True, log=True, names=names)
         plot.ceiling(reads, load, "theoretical DRAM rate")
-    for axes, form in ((two, "two-operand"), (three, "three-operand")):
-        part = rows[(rows["form"] == form) & rows["ilp"].isin([1, 2, 4])]
+    forms = ("two-operand", "three-operand")
+    chains = [rows[(rows["form"] == form) & rows["ilp"].isin([1, 2, 4])] for form in forms]
+    for axes, form, part in zip((two, three), forms, chains, strict=True):
         if plot.panel(axes, part, f"FMA chains, {form}, by ILP", ""):
-            plot.curves(axes, part, "ilp", "warps_per_sm", "rate", model=True, log=True)
+            plot.curves(axes, part, "ilp", "warps_per_sm", "rate", model=True, log=True, among=chains)
             plot.ceiling(axes, part, "peak")
     return figure

@@ -24,7 +24,7 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
             continue
         part = part[part["carveout_percent"] == part["carveout_percent"].min()]
         part = part.loc[part.groupby(["block_size", "registers_per_thread"])["throughput"].idxmax()]
-        plot.curves(axes, part, "block_size", "registers_per_thread", "rate", model=True)
+        plot.curves(axes, part, "block_size", "registers_per_thread", "rate", model=True, among=[rows])
         spilled = part.groupby("registers_per_thread")["local_bytes"].min()
         strip.bar(spilled.index, spilled, 2.4, color=plot.BLUE)
         strip.set_title("Spilled (bytes per thread)", fontsize=8.5, pad=2)

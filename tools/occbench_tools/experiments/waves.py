@@ -121,16 +121,18 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     figure, (stairs, turns), _ = plot.sheet(2)
     grids = sawtooth(rows)
     grids = grids.assign(ratio=grids["time_median_s"] * np.ceil(grids["waves"]) / grids["expected"])
+    found = turnover(rows)
+    sure = found[found["sure"]]
+    among = (grids, sure)
     if plot.panel(stairs, grids, "Grids around whole waves", "", "Time over one wave's"):
-        plot.curves(stairs, grids, "blocks_per_sm", "waves", "ratio")
+        plot.curves(stairs, grids, "blocks_per_sm", "waves", "ratio", among=among)
         steps = np.arange(np.ceil(grids["waves"].max()) + 1)
         stairs.step(steps, steps, where="pre", color=plot.INK, linewidth=0.8, linestyle="--")
         stairs.set_xlabel("Waves: grid over resident blocks; dashed: rounded up")
-    found = turnover(rows)
-    sure = found[found["sure"]]
     if plot.panel(turns, sure, "Turnover: what a wave adds to its work", "", "SM cycles per wave"):
-        lines = list(sure.groupby("blocks_per_sm"))
-        for (blocks, part), colour in zip(lines, plot.shades(len(lines)), strict=True):
+        colours = plot.told_apart([part["blocks_per_sm"].unique() for part in among], numbers=True)
+        for blocks, part in sure.groupby("blocks_per_sm"):
+            colour = colours[blocks]
             part = part.sort_values("block_us")
             x, y = part["block_us"], part["cycles"]
             error = [y - part["low"], part["high"] - y]

@@ -10,9 +10,9 @@ Exit 0 printed, 1 attach saw no kernel, 2 the words of the call, 4 a file could 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,28 +34,57 @@ WIDTH = 80
 
 MAIN = 3  # sentences of an experiment, unless all are asked for
 
+# What people ask about first (docs/questions.md); the other experiments follow by the size of their effect.
+FIRST = ("latency_hiding", "registers", "shared_memory", "block_size", "spilling")
+
+
+class Said(NamedTuple):
+    """Sentences on an experiment, most worth reading first, and the size of its largest effect.
+
+    The size is 0 where no effect has one, and less where there are too few points to tell.
+    """
+
+    sentences: list[str]
+    effect: float = -1
+
 
 def sentence(clause: str) -> str:
     """A clause as a sentence."""
     return f"{clause[0].upper()}{clause[1:]}."
 
 
-def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
-    """What the valid rows of one experiment say, a sentence each, most worth reading first.
+def told(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Said:
+    """What the valid rows of one experiment say, a sentence each.
 
     What its own room says (experiments/NAME.py), then what is said of any. Of too few points
     (curves.too_few) that alone; nothing of no rows.
     """
     rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > 0)]
     if rows.empty:
-        return []
+        return Said([])
     rows = without_backticks(rows)
     if words := too_few(experiment, rows, env):
-        return [sentence(words)]
+        return Said([sentence(words)])
     rows = scaled(rows)
     room = experiments.room(experiment)
     own = room.sentences(rows, env) if hasattr(room, "sentences") and env["schema_version"] >= 5 else ()
-    return [sentence(clause) for clause in [*own, *findings(experiment, rows, env)] or [ABSENT]]
+    found = findings(experiment, rows, env)
+    return Said([sentence(clause) for clause in [*own, *found.clauses] or [ABSENT]], found.effect)
+
+
+def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
+    """The sentences alone."""
+    return told(experiment, rows, env).sentences
+
+
+def in_order(found: Mapping[str, Iterable[Said]]) -> list[str]:
+    """The names of experiments as they are read: FIRST, then by the largest effect in any of the runs."""
+
+    def key(name: str) -> tuple[int, float, str]:
+        place = FIRST.index(name) if name in FIRST else len(FIRST)
+        return place, -max(said.effect for said in found[name]), name
+
+    return sorted(found, key=key)
 
 
 def headline(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
@@ -69,9 +98,10 @@ def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
 
 
 def sentences_of(folder: Path) -> dict[str, list[str]]:
-    """said_of each experiment of a folder; [] where it has no rows. Raises as read_folder does."""
+    """said_of each experiment of a folder, in_order; [] where it has no rows. Raises as read_folder does."""
     cases, env = read_folder(folder)
-    return {name: said_of(name, cases[cases["experiment"] == name], env) for name in known(cases, env)}
+    found = {name: [told(name, cases[cases["experiment"] == name], env)] for name in known(cases, env)}
+    return {name: found[name][0].sentences for name in in_order(found)}
 
 
 def of_occupancy(folder: Path) -> str:

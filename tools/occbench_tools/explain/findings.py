@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,27 +46,34 @@ USED = {
 }  # fmt: skip
 
 
-def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Iterator[str]:
+class Findings(NamedTuple):
+    """What there is to say of one experiment, and the size of its largest effect: 0 where none has a size."""
+
+    clauses: list[str]
+    effect: float
+
+
+def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Findings:
     """All clauses on the scaled rows of one experiment: what suffices, the best, then effects by size."""
     it = described(env, experiment)
     rows = rows[[name for name in rows if name in USED or name == it["dial"] or name in it["parted_by"]]]
     found = curved(list(lines(rows, it)), it["dial"])
+    always = [*clock(rows), *missed(rows, env, it)]
     if it["scale"] == "cycles":
-        yield from latencies(rows)
+        return Findings([*latencies(rows), *always], 0)
+    near, best_ = list(suffices(found, it)), list(fastest(rows, found, it))
+    of_caps = list(caps(rows, it))
+    effects = [*worth(rows, it), *of_caps, *baselines(rows, it)]
+    effects += [*cliffs(found, it), *holds(found, it), *dearer(found, it)]
+    own = by_size(effects)
+    if it["compares_kernels"]:
+        clauses = dict.fromkeys([*by_size(of_caps), *own, *keeps(found, it), *near, *best_])
+    elif it["scale"] == "best":
+        clauses = [*keeps(found, it), *own, *near, *best_]
     else:
-        near, best_ = list(suffices(found, it)), list(fastest(rows, found, it))
-        of_caps = list(caps(rows, it))
-        effects = [*worth(rows, it), *of_caps, *baselines(rows, it)]
-        effects += [*cliffs(found, it), *holds(found, it), *dearer(found, it)]
-        own = by_size(effects)
-        if it["compares_kernels"]:
-            yield from dict.fromkeys([*by_size(of_caps), *own, *keeps(found, it), *near, *best_])
-        elif it["scale"] == "best":
-            yield from [*keeps(found, it), *own, *near, *best_]
-        else:
-            first = near[:1] or own[:1]
-            yield from dict.fromkeys([*first, *best_[:1], *own, *near, *best_])
-    yield from [*clock(rows), *missed(rows, env, it)]
+        first = near[:1] or own[:1]
+        clauses = dict.fromkeys([*first, *best_[:1], *own, *near, *best_])
+    return Findings([*clauses, *always], float(max((size for size, _ in effects), default=0)))
 
 
 def by_size(effects: list[tuple[float, str]]) -> list[str]:

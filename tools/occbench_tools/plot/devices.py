@@ -16,12 +16,12 @@ from occbench_tools.plot.theme import BLUE, INK, SKY, VERMILION
 MOST = 1.6  # of the speed-ups that are told apart, and its inverse
 
 
-def devices(rows: pd.DataFrame, old: dict[str, Any], new: dict[str, Any]) -> Figure:
-    """Of bought.pairs_of() rows, and env.json of both runs."""
+def devices(rows: pd.DataFrame, old: dict[str, Any], new: dict[str, Any], narrow: bool = False) -> Figure:
+    """Of bought.pairs_of() rows, and env.json of both runs; narrow: for a telephone's screen."""
     _, median, low, high = bought.spread(rows["speedup"])
     names = [str(env["gpu"].get("name")).removeprefix("NVIDIA ") for env in (new, old)]
     title = f"{names[0]} against {names[1]}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}"
-    figure, (left, right), _ = sheet(2, height=3.4)
+    figure, (left, right), _ = sheet(2, height=3.4, narrow=narrow)
     shown = rows.assign(speedup=rows["speedup"].clip(1 / MOST, MOST))
     of_dram = shown[shown["kind"] == "DRAM"]
     if panel(

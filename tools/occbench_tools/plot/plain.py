@@ -23,7 +23,7 @@ from occbench_tools.plot.sheet import (
     sheet,
     stairs,
 )
-from occbench_tools.plot.theme import COLOURS, shades
+from occbench_tools.plot.theme import told_apart
 
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
 
@@ -36,9 +36,10 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     curved = [panel for panel in found if panel.swept(it["dial"])]
     figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))
     log = it["dial"] == "warps_per_sm" or axis(it["dial"]).log or logarithmic(rows[it["dial"]])
+    colours = coloured(curved)
     for place, panel in enumerate(found):
         if place < len(curved):
-            lines(axes[place], panel, it, log, below[place] if strips else None)
+            lines(axes[place], panel, colours[place], it, log, below[place] if strips else None)
         else:
             kernels(axes[place], panel, it)
         if panel.hidden:
@@ -46,17 +47,27 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     return figure
 
 
+def coloured(found: list[Panel]) -> list[list[str]]:
+    """The colours of each panel's lines: a name, or a number of one column, has one throughout the figure."""
+    made = {
+        by: told_apart([panel.numbers or panel.names for panel in found if panel.by == by], bool(by))
+        for by in {panel.by for panel in found}
+    }
+    return [[made[panel.by][key] for key in panel.numbers or panel.names] for panel in found]
+
+
 def steps(panel: Panel) -> bool:
     """Whether occupancy follows from the dial."""
     return any(line.rows["occupancy_theoretical"].nunique() > 1 for line in panel.lines)
 
 
-def lines(axes: Axes, panel: Panel, it: dict[str, Any], log: bool, strip: Axes | None) -> None:
+def lines(
+    axes: Axes, panel: Panel, colours: list[str], it: dict[str, Any], log: bool, strip: Axes | None
+) -> None:
     """Curves over the dial, on the experiment's scale."""
     label, value = scale_of(it)
     factor = axis(it["dial"]).scale
-    colours = shades(len(panel.lines)) if panel.numbers else COLOURS
-    for line, name, colour in zip(panel.lines, panel.names, colours, strict=False):
+    for line, name, colour in zip(panel.lines, panel.names, colours, strict=True):
         x = line.rows[it["dial"]] * factor
         said = name if len(panel.lines) > 1 or not panel.title else ""
         curve(axes, line.rows, x, value(line.rows), colour, said, it["scale"] == "cycles")
@@ -69,7 +80,7 @@ def lines(axes: Axes, panel: Panel, it: dict[str, Any], log: bool, strip: Axes |
     if strip is not None:
         flights = [
             (line.rows[it["dial"]] * factor, line.rows["occupancy_theoretical"], colour)
-            for line, colour in zip(panel.lines, colours, strict=False)
+            for line, colour in zip(panel.lines, colours, strict=True)
         ]
         stairs(strip, flights)
         strip.set_xlabel(axes.get_xlabel())

@@ -23,9 +23,10 @@ from occbench_tools.escape import picture
 from occbench_tools.explain.phrases import at, in_bytes
 from occbench_tools.layout import axis, ticks
 from occbench_tools.plot.names import SIZE, name_lines
-from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, shades
+from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, told_apart
 
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
+NARROW = 3.9
 MODEL = "model"  # gid of what is predicted
 BAND = "band"  # gid of a prediction's band
 BARE = "bare"  # gid of lines of too few points to be joined
@@ -44,16 +45,21 @@ matplotlib.rcParams.update(STYLE)
 
 
 def sheet(
-    count: int, strips: bool = False, wide: int = 0, height: float = 2.75
+    count: int, strips: bool = False, wide: int = 0, height: float = 2.75, narrow: bool = False
 ) -> tuple[Figure, list[Axes], list[Axes]]:
     """A page of so many panels, two in a row, the last `wide` and one left over in rows of their own.
 
     head() names it. strips: below each panel a low one with the same x, which come third.
+    narrow: one in a row, for a telephone's screen.
     """
-    rows = [[str(i), str(min(i + 1, count - wide - 1))] for i in range(0, count - wide, 2)]
+    abreast = 1 if narrow else 2
+    rows = [
+        [str(min(i + k, count - wide - 1)) for k in range(abreast)] for i in range(0, count - wide, abreast)
+    ]
     plan = [row for names in rows for row in (names, *([[f"s{name}" for name in names]] if strips else []))]
     tall = len(rows) + wide
-    figure = Figure(figsize=(WIDTH, 0.6 + height * tall + 0.9 * (tall == 1)), dpi=144, layout="constrained")
+    width = NARROW if narrow else WIDTH
+    figure = Figure(figsize=(width, 0.6 + height * tall + 0.9 * (tall == 1)), dpi=144, layout="constrained")
     # What has a name beside each of its dots takes no room from the others.
     parts = iter(figure.subfigures(bool(rows) + wide, 1, height_ratios=[len(rows)] * bool(rows) + [1] * wide,
                                    squeeze=False)[:, 0]) if wide else iter([figure])  # fmt: skip
@@ -90,8 +96,9 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     heading: dict[str, Any] = dict(fontsize=11.5, fontweight="bold", color=INK)
     titles = wrapped(figure, picture(title), **heading)
     sources = wrapped(figure, picture(source), **style)
-    height = figure.get_size_inches()[1] + 0.19 * len(titles) + 0.15 * len(sources) - 0.3
-    figure.set_size_inches(WIDTH, height)
+    width, height = figure.get_size_inches()
+    height += 0.19 * len(titles) + 0.15 * len(sources) - 0.3
+    figure.set_size_inches(width, height)
     top = 1 - (0.07 + 0.19 * len(titles) + 0.04) / height
     figure.text(0.01, 1 - 0.07 / height, "\n".join(titles), va="top", **heading)
     figure.text(0.01, top, "\n".join(sources), va="top", **style)
@@ -178,19 +185,22 @@ def curve(
 
 def curves(
     axes: Axes, rows: pd.DataFrame, by: str, x: str, y: str, model: bool = False, log: bool = False,
-    names: dict[Any, str] | None = None,
+    names: dict[Any, str] | None = None, among: Sequence[pd.DataFrame] = (),
 ) -> None:  # fmt: skip
     """A line for each value of column `by`, named by it or as `names` has it; and the panel's limits.
 
-    y is a column; a ratio, or cycles, has no model's line. Rows without x or y are left out.
+    y is a column; a ratio, or cycles, has no model's line. Rows without x or y are left out. among: the rows
+    of all panels of the figure whose lines are told apart by this column, so that each keeps its colour.
     """
     lines = rows.dropna(subset=[x, y]).groupby(by)
     there = [(value, line) for value, line in lines if not names or value in names]
     numbers = pd.api.types.is_numeric_dtype(rows[by])
+    there = there if numbers else there[: len(COLOURS)]
     time = "cycles" in y or y == "ratio"
-    for (value, line), colour in zip(there, shades(len(there)) if numbers else COLOURS, strict=False):
+    colours = told_apart([part[by].dropna().unique() for part in among] or [[v for v, _ in there]], numbers)
+    for value, line in there:
         name = names[value] if names else at(by, value) if numbers else value
-        curve(axes, line, line[x] * axis(x).scale, line[y], colour, name, time, model)
+        curve(axes, line, line[x] * axis(x).scale, line[y], colours[value], name, time, model)
     fit(axes, x, full_warps(rows), log)
 
 

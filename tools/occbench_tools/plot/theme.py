@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+
 # Okabe and Ito's colours, told apart by every kind of colour vision. Grey is the model's alone.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
@@ -24,6 +26,29 @@ def shades(count: int) -> list[str]:
     if count > len(SHADES):
         return [SHADES[i % len(SHADES)] for i in range(count)]
     return [SHADES[round(i * (len(SHADES) - 1) / max(1, count - 1))] for i in range(count)]
+
+
+def told_apart(panels: Iterable[Sequence[Hashable]], numbers: bool = False) -> dict[Hashable, str]:
+    """A colour for each curve, the same in all panels of a figure; no two alike in a panel of at most six.
+
+    panels: what tells the curves of each apart, names or (numbers) numbers of one column.
+    """
+    panels = [list(dict.fromkeys(panel)) for panel in panels]
+    keys = list(dict.fromkeys(key for panel in panels for key in panel))
+    if numbers:
+        keys.sort()
+        if len(keys) <= len(SHADES):
+            return dict(zip(keys, shades(len(keys)), strict=True))
+    palette = SHADES if numbers else COLOURS
+    found: dict[Hashable, int] = {}
+    for rank, key in enumerate(keys):
+        taken = {found[other] for panel in panels if key in panel for other in panel if other in found}
+        free = [i for i in range(len(palette)) if i not in taken] or list(range(len(palette)))
+        # Numbers keep near their place on the scale; names share no colour while there is one left.
+        place = rank * (len(palette) - 1) / max(1, len(keys) - 1)
+        used = list(found.values())
+        found[key] = min(free, key=lambda i: (abs(i - place) if numbers else used.count(i), i))
+    return {key: palette[i] for key, i in found.items()}
 
 
 def style() -> str:

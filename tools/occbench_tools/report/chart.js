@@ -208,27 +208,30 @@ function ticks(x, values, width) {
   return { type: "log", tickvals, ticktext: tickvals.map(x.bytes ? bytesName : String) };
 }
 
-/** The cliffs that are marked: the eight deepest losses, one for each place, in order; and how many there are.
+/** The cliffs that are marked: the `most` deepest losses, one for each place, in order; and how many there are.
 
     Where residency is x, every step of it is a cliff that was foretold: there the table alone has these. */
-function deepest(cliffs, x) {
+function deepest(cliffs, x, most) {
   const found = new Map();
   for (const cliff of cliffs) {
     if (cliff.drop < 0.01 || (RESIDENCY.includes(x.id) && cliff.verdict === "confirmed")) continue;
     const old = found.get(cliff.at);
     if (!old || cliff.drop > old.drop) found.set(cliff.at, cliff);
   }
-  const marked = [...found.values()].sort((a, b) => b.drop - a.drop).slice(0, 8);
+  const marked = [...found.values()].sort((a, b) => b.drop - a.drop).slice(0, most);
   return { marked: marked.sort((a, b) => a.at - b.at), all: found.size };
 }
 
-/** Words over the plot at each cliff, in as many rows as keep them apart; the cause said once if there is one. */
-function cliffLabels(cliffs, all, x, values, width, color) {
+/** Words over the plot at each cliff, in as many rows as keep them apart; the cause said once if there is one.
+
+    unit: the words that stand above y's axis, over these rows and one higher where both do not fit side by side. */
+function cliffLabels(cliffs, all, x, values, width, color, unit) {
   const cause = (c) => (c.cause || c.verdict).replace(/_/g, " ");
   const causes = new Set(cliffs.map(cause));
   const place = x.log ? Math.log : Number;
   const [low, high] = [Math.min(...values), Math.max(...values)].map(place);
   const ends = []; // of each row, in pixels
+  let isCrowded = false;
   const annotations = cliffs.map((c) => {
     const drop = `\u2212${Math.round(100 * c.drop)} %`;
     const text = causes.size > 1 ? `${cause(c)} ${drop}` : drop;
@@ -244,12 +247,14 @@ function cliffLabels(cliffs, all, x, values, width, color) {
   });
   if (cliffs.length) {
     const only = causes.size === 1 ? `, by ${[...causes][0]}` : "";
+    const words = `Cliffs${only}${all > cliffs.length ? `: the ${cliffs.length} deepest of ${all}` : ""}`;
+    isCrowded = 6.8 * unit.length + 6.4 * words.length > width + 30;
     annotations.push({
       xref: "paper", yref: "paper", x: 1, y: 1, xanchor: "right", yanchor: "bottom", yshift: 8 + 14 * ends.length,
-      showarrow: false, font: { size: 11.5, color }, text: plain(`Cliffs${only}${all > cliffs.length ? `: the ${cliffs.length} deepest of ${all}` : ""}`),
+      showarrow: false, font: { size: 11.5, color }, text: plain(words),
     });
   }
-  return { annotations, rows: ends.length };
+  return { annotations, rows: ends.length + isCrowded };
 }
 
 /** Traces and layout for Plotly, `width` pixels wide.
@@ -334,13 +339,13 @@ function figure(experiment, view, runs, names, models, columns, width) {
       traces.push({ ...step, x: at, y: flight.map((f) => f[2]), line: { ...line, color: faint, width: 1, dash: "dot" } });
     }
   }
-  const { marked, all } = deepest(cliffsOn(experiment, x, shown, runs, columns), x);
+  const { marked, all } = deepest(cliffsOn(experiment, x, shown, runs, columns), x, width < 500 ? 4 : 8);
   const bottom = steps.length ? 0.29 : 0;
   const shapes = marked.map((c) => ({
     type: "line", xref: "x", yref: "paper", x0: c.at, x1: c.at, y0: 0, y1: 1, layer: "below",
     line: { color: c.verdict === "unpredicted" ? COLOURS[1] : faint, width: 1, dash: "dot" },
   }));
-  const { annotations, rows: labelRows } = cliffLabels(marked, all, x, values, width - 68, ink);
+  const { annotations, rows: labelRows } = cliffLabels(marked, all, x, values, width - 68, ink, y.label);
   if (steps.length) {
     annotations.push({
       xref: "paper", yref: "paper", x: 0, y: 0.205, xanchor: "left", yanchor: "bottom", showarrow: false,

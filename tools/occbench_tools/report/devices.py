@@ -38,9 +38,15 @@ def bought(rows: pd.DataFrame, old: Run, new: Run) -> str:
 
     _, median, low, high = spread(rows["speedup"])
     said = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
-    svg = base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env))).decode()
-    picture = f'<img class="devices" alt="{html(said)}" src="data:image/svg+xml;base64,{svg}">'
-    picture = f'<div class="scroll">{picture}</div>'
+    wide, narrow = (
+        "data:image/svg+xml;base64,"
+        + base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env, small))).decode()
+        for small in (False, True)
+    )
+    picture = (
+        f'<picture class="devices"><source media="(max-width: 760px)" srcset="{narrow}">'
+        f'<img alt="{html(said)}" src="{wide}"></picture>'
+    )
     return f'<p class="lead">{html(said)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
 
 

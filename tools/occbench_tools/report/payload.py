@@ -161,7 +161,9 @@ def seen_first(
     return SCALE_IDS.get(it["scale"]) or unit, labels
 
 
-def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dict[str, Any]:
+def experiment_of(
+    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[explain.Said]
+) -> dict[str, Any]:
     """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
     it = next(described(run.env, name) for run in runs if (run.cases["experiment"] == name).any())
     parts, first = [], []
@@ -176,7 +178,6 @@ def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dic
     kept = [c for c in rows.columns if c not in SHARED_BY_RUN and rows[c].notna().any()]
     groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["parted_by"] if c in rows}
     y, show = seen_first(parts[0], first, it, groups)
-    words = [explain.said_of(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs]
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
         [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
@@ -192,7 +193,8 @@ def experiment_of(name: str, runs: list[Run], cliffs: list[pd.DataFrame]) -> dic
     ]
     return dict(
         name=name, question=it["question"], dial=it["dial"], groups=groups, show=show, y=y,
-        findings=words, curve_points=CURVE_POINTS, count=len(rows), cliffs=steps, lost=lost,
+        findings=[said.sentences for said in told], curve_points=CURVE_POINTS, count=len(rows),
+        cliffs=steps, lost=lost,
         bare=f"Fewer than {CURVE_POINTS} points are not joined{more}.",
         columns={c: packed(rows[c]) for c in kept},
     )  # fmt: skip
@@ -205,9 +207,14 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
     return value if isinstance(value, str) else float(f"{value:.7g}")
 
 
-def order(runs: list[Run]) -> list[str]:
-    """The experiments that have rows, by name."""
-    return sorted({name for run in runs for name in run.cases["experiment"].unique()})
+def told_of(runs: list[Run], only: set[str] | None) -> dict[str, list[explain.Said]]:
+    """Of each experiment that has rows, and is wanted, what every run says."""
+    names = {name for run in runs for name in run.cases["experiment"].unique()}
+    return {
+        name: [explain.told(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs]
+        for name in names
+        if only is None or name in only
+    }
 
 
 def facts(run: Run, label: str) -> dict[str, Any]:
@@ -230,12 +237,12 @@ def units_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
 def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     """The whole document. only: the experiments wanted, all if None."""
     cliffs = [cliffs_of(run) for run in runs]
-    names = [name for name in order(runs) if only is None or name in only]
+    told = told_of(runs, only)
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
         units=units_of(runs),
         axes={name: axis._asdict() | dict(short=axis.short) for name, axis in AXES.items()},
         docs={c["name"]: [c["unit"], c["doc"]] for c in schema_columns()},
         cliff_columns=["run", *CLIFF_COLUMNS],
-        experiments=[experiment_of(name, runs, cliffs) for name in names],
+        experiments=[experiment_of(name, runs, cliffs, told[name]) for name in explain.in_order(told)],
     )
