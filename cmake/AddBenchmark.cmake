@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs of the suite's kind from kernels that lie anywhere: docs/your-kernel.md. Part of the installed
+# Programs of the suite's kind from kernels that lie anywhere: docs/library.md. Part of the installed
 # package, and of this tree for who adds it as a subdirectory.
 include(${CMAKE_CURRENT_LIST_DIR}/Architectures.cmake)
 

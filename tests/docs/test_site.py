@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -20,6 +21,8 @@ import pytest
 pytest.importorskip("material")
 
 from occbench_docs import ROOT
+from occbench_docs import site as hook
+from PIL import Image
 from prose import PAGES
 
 WIDE, NARROW = (1440, 900), (390, 844)
@@ -138,6 +141,7 @@ def assert_quiet(browser: Any) -> None:  # noqa: ANN401
 
 LOOKED_AT = [
     "index",
+    "install",
     "occupancy",
     "experiments/index",
     "experiments/registers",
@@ -163,6 +167,53 @@ def test_pages_fit(site: Path, browser: Any, name: str, size: tuple[int, int], s
     if folder := os.environ.get("OCCBENCH_SCREENSHOTS"):
         stem = f"{name.replace('/', '-')}-{size[0]}-{scheme}.png"
         browser.save_screenshot(str(Path(folder) / stem))
+
+
+def test_the_meaning_of_a_row_is_in_sight(site: Path, browser: Any) -> None:  # noqa: ANN401
+    """No table of this page is wider than the column of text."""
+    opened(browser, site / "row.html", WIDE)
+    wide = browser.execute_script(
+        "return [...document.querySelectorAll('.md-typeset__scrollwrap')]"
+        ".filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.trim().slice(0, 60))"
+    )
+    assert wide == []
+
+
+@pytest.mark.parametrize("wish", ["dark", "light"], ids=["by the screen", "by the button"])
+def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -> None:  # noqa: ANN401
+    """To its rim, and whatever the screen is set to: the middle of each side."""
+    opened(browser, site / "experiments" / "registers.html", WIDE, wish)
+    if wish == "light":
+        browser.execute_script(
+            "document.querySelector('[data-md-component=palette] label:not([hidden])').click()"
+        )
+    assert browser.execute_script("return document.body.dataset.mdColorScheme") == "slate"
+    picture = browser.find_element("css selector", ".md-content img")
+    time.sleep(0.3)  # the button's colours fade in
+    shot = Image.open(io.BytesIO(picture.screenshot_as_png)).convert("L")
+    width, height = shot.size
+    rim = [(2, height // 2), (width - 3, height // 2), (width // 2, 2), (width // 2, height - 3)]
+    assert [shot.getpixel(place) for place in rim if shot.getpixel(place) > 60] == []
+
+
+def test_where_the_repository_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """pyproject.toml alone says it; a host that cannot be is none."""
+    urls = '[project.urls]\nSource = "https://{}"\n'
+    monkeypatch.setattr(hook, "ROOT", tmp_path)
+    for host, told in (
+        ("occbench.invalid/x", None),
+        ("host.example/a/occbench", "https://host.example/a/occbench"),
+    ):
+        (tmp_path / "pyproject.toml").write_text(urls.format(host), encoding="utf-8")
+        assert hook.source_url() == told
+
+
+def test_a_long_name_in_a_table_may_be_broken() -> None:
+    name = "registers.register_pressure.load-live19"
+    table = f"<table><tr><td><code>{name}</code></td><td><code>short.name</code></td></tr></table>"
+    made = hook.on_page_content(f"<code>{name}</code>{table}")
+    assert made.startswith(f"<code>{name}</code>") and "<code>short.name</code>" in made
+    assert '<code class="long">registers.<wbr>register_<wbr>pressure.<wbr>load-<wbr>live19</code>' in made
 
 
 @pytest.mark.parametrize(("words", "page"), [("spilling", "spilling"), ("carveout_percent", "row")])

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import Any
+from urllib.parse import urlsplit
 
+from occbench_docs import ROOT
 from occbench_docs.experiments import SHELVES, sources
 from occbench_docs.marks import without_marks
 
@@ -13,11 +16,24 @@ from occbench_docs.marks import without_marks
 SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
 CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.DOTALL)
 UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w))")
+LONG = 30  # letters of a name without a space, from which a table gives it several lines
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+LONG_CODE = re.compile(rf"<code>([^<\s]{{{LONG},}})</code>")
+LONG_WORD = re.compile(rf"[A-Za-z]{{{LONG},}}")
 OUTSIDE = re.compile(r"\[([^]]+)\]\(\.\./(?:\.\./)?((?!images/)[\w./-]+)\)")
 
 
+def source_url() -> str | None:
+    """Of the repository, by pyproject.toml, the one place that says it; None while that names no host."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    url = content["project"]["urls"]["Source"]
+    return None if (urlsplit(url).hostname or "").endswith(".invalid") else url
+
+
 def on_config(config: Any) -> Any:  # noqa: ANN401
-    """Fills in the experiments below the entry that holds their list."""
+    """Links to the repository, and fills in the experiments below the entry that holds their list."""
+    config.repo_url = source_url()
+    config.repo_name = "Source" if config.repo_url else None
     listed = [
         {
             title: [
@@ -48,7 +64,18 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
 
 
 def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
-    """A number and its unit stay on one line; a long name may end one at an underscore."""
+    """A number and its unit stay on one line; a long name may end one between its parts."""
     parts = CODE.split(html)
-    parts[::2] = [UNIT.sub("\u00a0", part).replace("_", "_<wbr>") for part in parts[::2]]
-    return "".join(parts)
+    parts[::2] = [
+        LONG_WORD.sub(
+            lambda word: re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", word[0]), UNIT.sub("\u00a0", part)
+        ).replace("_", "_<wbr>")
+        for part in parts[::2]
+    ]
+    # Elsewhere code keeps to its line.
+    return TABLE.sub(lambda table: LONG_CODE.sub(broken, table[0]), "".join(parts))
+
+
+def broken(code: re.Match[str]) -> str:
+    """A long name in a table, which may end a line after each of its parts."""
+    return f'<code class="long">{re.sub(r"(?<=[._/-])(?=.)", "<wbr>", code[1])}</code>'
