@@ -33,6 +33,16 @@ def test_every_action_is_pinned_to_a_commit() -> None:
         assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", use)] == []
 
 
+def test_every_source_that_cmake_fetches_is_pinned_to_a_commit() -> None:
+    """A tag may be moved to other code."""
+    tags = [
+        tag
+        for file in (ROOT / "cmake").glob("*.cmake")
+        for tag in re.findall(r"^ *GIT_TAG (\S+)", file.read_text(), re.M)
+    ]
+    assert tags and [tag for tag in tags if not re.fullmatch("[0-9a-f]{40}", tag)] == []
+
+
 def test_every_kernel_of_a_release_is_built_in_each_way_of_building_one() -> None:
     """tools/release, the workflow's container and the image name the same GPUs, those of cmake/Architectures.cmake."""
     default = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([\w -]+)\)", (ROOT / "cmake/Architectures.cmake").read_text())
