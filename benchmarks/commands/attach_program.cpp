@@ -83,7 +83,8 @@ AttachLibrary::AttachLibrary() {
   if (error || folder.find_first_of(separators) != std::string::npos) folder = "/tmp";
   folder += "/occbench-attach-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr)
-    throw UserError(Exit::file, "'" + path_ + "' has a blank or colon, which LD_PRELOAD cannot name, and no link " +
+    throw UserError(Exit::file, "'" + path_ +
+                                    "' has a blank or colon, which LD_PRELOAD cannot name, and no link " +
                                     "to it can be made as '" + folder + "': " + strerror(errno));
   folder_of_link_ = folder;
   const std::filesystem::path link = folder_of_link_ / name;

@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::string_view thin_magic = "!<thin>\n";
 
-std::string_view text_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// A field of a member's header: what stands before the blanks that fill it.
 template <std::size_t size>
@@ -45,7 +43,8 @@ std::optional<std::string_view> member_name(std::string_view name, std::string_v
 }  // namespace
 
 bool is_archive(Bytes bytes) {
-  return text_of(bytes).starts_with(std::string_view(ARMAG, SARMAG)) || text_of(bytes).starts_with(thin_magic);
+  return text_of(bytes).starts_with(std::string_view(ARMAG, SARMAG)) ||
+         text_of(bytes).starts_with(thin_magic);
 }
 
 std::string for_each_member(Bytes archive, const std::function<void(std::string_view, Bytes)>& visit) {

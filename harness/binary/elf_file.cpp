@@ -27,8 +27,9 @@ std::string_view text_at(Bytes table, std::uint64_t at) {
   if (at >= table.size()) return {};
   const char* const text = reinterpret_cast<const char*>(table.data()) + at;
   const void* const end = std::memchr(text, 0, table.size() - at);
-  return end == nullptr ? std::string_view()
-                        : std::string_view(text, static_cast<std::size_t>(static_cast<const char*>(end) - text));
+  return end == nullptr
+             ? std::string_view()
+             : std::string_view(text, static_cast<std::size_t>(static_cast<const char*>(end) - text));
 }
 
 template <typename SectionHeader>
@@ -70,7 +71,8 @@ bool is_elf(Bytes bytes) {
 
 ElfFile::ElfFile(Bytes bytes) {
   if (!is_elf(bytes)) throw Damaged("is no ELF file");
-  const auto identity = read_at<std::array<unsigned char, EI_NIDENT>>(bytes, 0, "is cut off in its ELF header");
+  const auto identity =
+      read_at<std::array<unsigned char, EI_NIDENT>>(bytes, 0, "is cut off in its ELF header");
   if (identity[EI_DATA] != ELFDATA2LSB || identity[EI_VERSION] != EV_CURRENT)
     throw Damaged("is no ELF file that can be read");
   abi_version_ = identity[EI_ABIVERSION];

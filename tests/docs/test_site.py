@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,16 @@ WIDE, NARROW = (1440, 900), (390, 844)
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """What tools/docs leaves, elsewhere. A warning of MkDocs fails."""
-    folder = tmp_path_factory.mktemp("site")
+    return once("site", build)
+
+
+def build(folder: Path) -> None:
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "NO_MKDOCS_2_WARNING": "1"}
     ran = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    return folder
 
 
 class Page(HTMLParser):

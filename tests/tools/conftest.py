@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def quick(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """The folder that quickstart leaves where there is no GPU."""
     import pages
 
-    return pages.quick_run(tmp_path_factory.mktemp("results") / "model-h200")
+    return once("model-h200", pages.quick_run)
 
 
 @pytest.fixture(scope="session")

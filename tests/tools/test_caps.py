@@ -231,6 +231,7 @@ def test_a_narrow_terminal_has_paragraphs() -> None:
     ]
 
 
+@pytest.mark.slow
 @needs_occbench
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
@@ -329,6 +330,7 @@ int main() { return 0; }
 """
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_kernel_with_launch_bounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

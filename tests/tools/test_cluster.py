@@ -22,6 +22,8 @@ import made_up
 import pytest
 from pages import built
 
+pytestmark = pytest.mark.slow
+
 CLUSTER = made_up.REPOSITORY / "tools" / "cluster"
 FEW = "--preset quick --experiment shared_memory,latency_hiding"
 SLURM = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol", "squeue")

@@ -56,6 +56,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_help(script: str, sent: Path) -> None:
     done = call(script, "--help", cwd=sent)

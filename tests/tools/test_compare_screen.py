@@ -39,6 +39,7 @@ def fits(out: str, width: int) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", [1, 2])
 def test_a_screen_of_whole_runs(
     candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -141,6 +142,7 @@ def test_models_are_called_models(
     assert "1  other (model)" in said(base, other, base)
 
 
+@pytest.mark.slow
 def test_many_differences_and_long_names_fit(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

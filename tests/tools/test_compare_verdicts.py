@@ -30,6 +30,7 @@ def judged(base: Folder, other: Folder, by: str = "time", threshold: float = 0.0
     return verdicts.compare_cases(base, other, pairs, "same device", by, threshold).set_index("case_id")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", verdicts.MEASURES)
 def test_two_processes_and_planted_changes(whole: Folder, by: str) -> None:
     """False verdicts at most 1 % of cases; of 2 % shifts 97 % found, of 1 % 80 % (85 at one SM clock)."""
@@ -185,6 +186,7 @@ def test_a_run_aligned_with_itself(whole: Folder) -> None:
 COPIES = 45  # of a run's samples: more than a million
 
 
+@pytest.mark.slow
 def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     """Many copies of every case: more than a million rows come through, whatever the time they take."""
     shutil.copy(FIRST / "env.json", tmp_path)

@@ -177,6 +177,7 @@ def test_a_model_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert others[0] == "block_size"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", committed_runs(), ids=lambda folder: folder.name)
 def test_sentences_are_short(folder: Path) -> None:
     """No sentence over 30 words, none of numbers that are not there; of the default's at most three are "
@@ -198,6 +199,7 @@ def test_a_curve_has_four_points() -> None:
 NEWEST = {folder.parent.name: folder for folder in committed_runs()}  # of each GPU
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu", NEWEST)
 def test_preset_standard_has_enough(gpu: str) -> None:
     if analysis.read_folder(NEWEST[gpu])[1]["schema_version"] < 5:

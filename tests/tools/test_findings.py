@@ -239,6 +239,7 @@ def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert report.main([str(folder)]) == 0
 
 
+@pytest.mark.slow
 def test_names_in_two_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every variant's name under two families of its experiment: each is spoken of for itself."""
     rows = pages.cases()

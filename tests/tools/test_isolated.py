@@ -48,6 +48,7 @@ def test_every_word_is_called() -> None:
     assert set(re.findall(r"^occbench-([\w-]+) = ", declared, re.M)) == set(ENTRIES) == set(CALLS)
 
 
+@pytest.mark.slow
 def test_nothing_in_the_working_folder_is_run(sent: Path) -> None:
     scripts = Path(sys.executable).parent
     program = built()

@@ -54,8 +54,8 @@ def test_a_lock_holds_what_is_asked_for_and_each_pin(lock: str) -> None:
         if rest.startswith("=="):
             assert held[name] == rest[2:], "run tools/lock"
     by_us = {re.split(r"[\[=<>]", asked)[0] for asked in ASKED[lock]}
-    direct = [entry for entry in entries(lock) if re.search(r"(via|# ) +(occbench \(|pyproject\.toml:)", entry)]
-    assert {entry.split("==")[0] for entry in direct} <= by_us, "run tools/lock"
+    ours = re.compile(r"(via|# ) +(occbench \(|pyproject\.toml:)")
+    assert {entry.split("==")[0] for entry in entries(lock) if ours.search(entry)} <= by_us, "run tools/lock"
 
 
 @pytest.mark.parametrize("lock", ASKED)
@@ -77,7 +77,7 @@ def test_users_get_ranges_and_the_checkout_exact_versions() -> None:
 
 
 def test_the_toolkit_is_of_one_version() -> None:
-    """What pip takes for `cuda-toolkit[nvcc]` alone: crt and nvvm of a newer one, whose PTX this ptxas refuses."""
+    """For `cuda-toolkit[nvcc]` alone pip takes crt and nvvm of a newer one, whose PTX this ptxas refuses."""
     held = versions("cuda")
     release = held.pop("cuda-toolkit")
     disassemblers = {held.pop("nvidia-cuda-cuobjdump"), held.pop("nvidia-cuda-nvdisasm")}

@@ -431,6 +431,7 @@ def test_a_long_title_has_room() -> None:
     assert axes.get_tightbbox().y1 <= source.get_window_extent().y0
 
 
+@pytest.mark.slow
 def test_a_committed_run_is_drawn_without_a_warning() -> None:
     """A warning is an error here; real rows hold what made-up ones do not."""
     folder = made_up.newest_run("nvidia-h200")

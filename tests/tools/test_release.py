@@ -44,8 +44,9 @@ def test_every_source_that_cmake_fetches_is_pinned_to_a_commit() -> None:
 
 
 def test_every_kernel_of_a_release_is_built_in_each_way_of_building_one() -> None:
-    """tools/release, the workflow's container and the image name the same GPUs, those of cmake/Architectures.cmake."""
-    default = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([\w -]+)\)", (ROOT / "cmake/Architectures.cmake").read_text())
+    """tools/release, the workflow's container and the image name the GPUs of cmake/Architectures.cmake."""
+    architectures = (ROOT / "cmake/Architectures.cmake").read_text()
+    default = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([\w -]+)\)", architectures)
     wanted = default[1].replace(" ", ";")
     for name in ("tools/release", "pyproject.toml", "Containerfile"):
         assert wanted in (ROOT / name).read_text(), name

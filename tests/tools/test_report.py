@@ -60,6 +60,7 @@ def test_absent_cliffs_are_not_shown(run: Path, tmp_path: Path) -> None:
     assert verdicts == {"confirmed"}
 
 
+@pytest.mark.slow
 def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "occbench_tools.cliffs")
     target = tmp_path / "page.html"
@@ -112,6 +113,7 @@ def test_bytes_in_flight() -> None:
     assert list(payload.in_flight_bytes(rows).fillna(-1)) == [2048, 1024, 12 * 32 * 64, -1]
 
 
+@pytest.mark.slow
 def test_model_beside_measured_only_if_asked(
     run: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +183,7 @@ def test_pictures(run: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in target.iterdir()) == ["shared_memory.png", "waves.png"]
 
 
+@pytest.mark.slow
 def test_different_devices_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of two kinds a section with picture and tables; of one device, or a model beside it, none."""
     old, new = (made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python part of the wheel, away from the source: all that the tools read is in it, and its commands read a
-copied run. `tools/release` checks the whole wheel."""
+"""The Python part of the wheel, away from the source: all that the tools read is in it, and its commands
+read a copied run. `tools/release` checks the whole wheel."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ pytest.importorskip("scikit_build_core")
 
 import made_up
 from pages import H200, built
+
+pytestmark = pytest.mark.slow
 
 FILES = ("cases.csv", "samples.csv.gz", "samples.csv", "env.json")
 

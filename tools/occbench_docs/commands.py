@@ -22,6 +22,9 @@ PAGES = {  # where a command is told of
 }  # fmt: skip
 
 
+PYTHON = "They are Python: `pip install 'occbench[report]'` brings what they need."
+
+
 def tools() -> list[str]:
     """The commands that are Python: `occbench WORD` finds occbench-WORD."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -54,7 +57,7 @@ def commands() -> str:
     everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
     sections = {
         "Commands of the program\n\nThey are built in.": [(word, f"occbench {word}") for word in built_in()],
-        "Commands on kernels of one's own\n\nThey are Python: `pip install 'occbench[report]'` brings what they need.": [
+        f"Commands on kernels of one's own\n\n{PYTHON}": [
             (word, f"occbench-{word}") for word in tools() if word in KERNELS
         ],
         "Commands on folders of results\n\nLikewise.": [

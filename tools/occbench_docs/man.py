@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/data/occbench.1, which is installed: the program's own help by help2man, and docs/data/occbench.h2m."""
+"""docs/data/occbench.1, which is installed: the program's help by help2man, and docs/data/occbench.h2m."""
 
 from __future__ import annotations
 

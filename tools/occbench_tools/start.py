@@ -19,7 +19,7 @@ TOOLS = {  # modules of occbench_tools
     "predictions": "predictions", "profile": "profile", "report": "report", "teach": "report.teach",
     "validate": "validate",
 }  # fmt: skip
-# By the name that is imported: the package, and the extra that brings it; numpy and plotly.js come without one.
+# By the name that is imported: the package, and the extra that brings it; two come without one.
 PACKAGES = {
     "matplotlib": ("matplotlib", "report"), "numpy": ("numpy", ""), "pandas": ("pandas", "report"),
     "PIL": ("pillow", "report"), "plotly": ("plotly", ""), "polars": ("polars", "fleet"),
