@@ -90,7 +90,7 @@ def folder_circles(root: Path) -> list[str]:
 
 
 def sources_that_hide_their_header(root: Path) -> list[str]:
-    """Each X.cpp beside an X.hpp whose first include is another: it does not show that X.hpp compiles alone."""
+    """Each X.cpp beside an X.hpp whose first include is another: it shows not that X.hpp compiles alone."""
     found = []
     for room in ("harness", "benchmarks"):  # tests/headers counts on their sources
         for source in sorted((root / room).rglob("*.cpp")):

@@ -250,7 +250,7 @@ def test_two_at_once_and_no_room_are_one_line_each(bare: Path) -> None:
         link(bare, name, shutil.which(name))
     second = call(bare, "begin 1; exec bash -c 'exec 8>&9; source tools/lib.sh; begin 1' quickstart")
     assert (second.returncode, len(second.stderr.splitlines())) == (1, 1)
-    assert "another tools/quickstart or tools/test is at work in this checkout; wait until it" in second.stderr
+    assert "another tools/quickstart or tools/test is at work in this checkout; wait" in second.stderr
     room = call(bare, "begin 999999999")
     assert room.returncode == 4 and len(room.stderr.splitlines()) == 1
     assert f"999999999 MB are needed for {bare}/build, and " in room.stderr
