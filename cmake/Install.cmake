@@ -8,9 +8,11 @@ include(GNUInstallDirs)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS occbench)
 install(TARGETS occbench_attach_library DESTINATION lib/occbench)  # where `occbench attach` looks for it
-install(FILES ${OCCBENCH_COMPLETIONS}/occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${OCCBENCH_COMPLETIONS}/occbench
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${OCCBENCH_COMPLETIONS}/_occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${OCCBENCH_COMPLETIONS}/occbench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${OCCBENCH_COMPLETIONS}/occbench.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES docs/data/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)

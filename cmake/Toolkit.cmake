@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A CUDA toolkit of PyPI's packages lies otherwise than NVIDIA's installer lays it: lib instead of lib64, where
-# nvcc looks, and libcudart.so.13 without libcudart.so, which FindCUDAToolkit wants to see. Before the language
-# CUDA is enabled.
+# A CUDA toolkit of PyPI's packages lies otherwise than NVIDIA's installer lays it: lib instead of lib64,
+# where nvcc looks, and libcudart.so.13 without libcudart.so, which FindCUDAToolkit wants to see. Before the
+# language CUDA is enabled.
 find_program(occbench_nvcc nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin NO_CACHE)
 if(CMAKE_CUDA_COMPILER)
   set(occbench_nvcc ${CMAKE_CUDA_COMPILER})

@@ -35,8 +35,8 @@ struct Ended {
 /// Throws UserError where it is a file that runs with another user's rights: nothing is preloaded into that.
 void check_program(const std::string& name);
 
-/// The library that is preloaded, by a path that LD_PRELOAD can name: where its own has a blank or colon, that of a
-/// link to it, which lasts as long as this object.
+/// The library that is preloaded, by a path that LD_PRELOAD can name: where its own has a blank or colon,
+/// that of a link to it, which lasts as long as this object.
 class AttachLibrary {
  public:
   /// Throws UserError(Exit::tool_missing) where it is not beside this program.
