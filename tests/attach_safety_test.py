@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from attached import OPENED, AttachCase, driver
+from command import OCCBENCH
 
 ASKED = f"{OPENED} asked"
 
@@ -109,6 +110,29 @@ class Ends(AttachCase):
             self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"))
             self.assertIn("occbench stood back", done.stderr)
             self.assertEqual(self.kernels(f"s{n}"), [])
+
+
+class Places(AttachCase):
+    def test_a_library_in_a_folder_with_a_blank_is_preloaded_by_a_link(self) -> None:
+        """LD_PRELOAD is split at blanks and colons. The link goes with the run; TMPDIR may have a blank."""
+        place = self.folder / "a b:c"
+        for part in ("bin", "lib/occbench"):
+            (place / part).mkdir(parents=True)
+        shutil.copy(OCCBENCH, place / "bin/occbench")
+        built = OCCBENCH.parents[1] / "harness/liboccbench_attach.so"
+        shutil.copy(built, place / "lib/occbench")
+        plain, blank = self.folder / "tmp", self.folder / "t m p"
+        for number, folder in enumerate((plain, blank)):
+            folder.mkdir()
+            words = self.command(f"--observe -- {ASKED} flat_k 500", output=f"r{number}")
+            done = subprocess.run(
+                [str(place / "bin/occbench"), *words[1:]], cwd=self.folder, capture_output=True, text=True,
+                env=os.environ | driver() | {"TMPDIR": str(folder)},
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("cannot be preloaded", done.stderr)
+            self.assertGreater(self.launches(f"r{number}"), 0)
+            self.assertEqual(list(folder.iterdir()), [])
 
 
 class Bounds(AttachCase):
