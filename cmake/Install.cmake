@@ -55,7 +55,7 @@ foreach(header
     harness/device/arena.hpp harness/device/census.cuh harness/device/device.hpp
     harness/device/first_where.hpp harness/device/instruments.hpp harness/device/kernel.hpp
     harness/device/kernel_code.hpp
-    harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh harness/device/reserved.hpp
+    harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh
     harness/device/resource.hpp
     harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
     harness/theory/bands.hpp harness/theory/catalogue.hpp harness/theory/flow.hpp harness/theory/model.hpp

@@ -117,7 +117,7 @@ class Installed(unittest.TestCase):
         made = {BUILD / line for line in checked(ninja, "-C", BUILD, "-t", "inputs", *targets).splitlines()}
         made |= {BUILD / "benchmarks/occbench", BUILD / "liboccbench.a"}  # the targets themselves
         scripts = [path.read_text() for path in BUILD.rglob("cmake_install.cmake")]
-        wanted = {Path(name) for text in scripts for name in re.findall(r'"([^"]+)"', text)}
+        wanted = {Path(name) for text in scripts for name in re.findall(r'"(/[^"\n]+)"', text)}
         # Files of other ends are written while CMake configures.
         wanted = {path for path in wanted if path.is_relative_to(BUILD) and path.is_file()}
         wanted = {path for path in wanted if not path.suffix or path.suffix in (".a", ".so")}
