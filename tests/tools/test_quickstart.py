@@ -353,7 +353,7 @@ def test_without_pypi_the_packages_of_this_python_serve(tmp_path: Path) -> None:
     import pandas
 
     assert done.stdout.strip() == pandas.__file__
-    project = (root / "pyproject.toml").read_text().replace('"pandas>=2.2', '"pandas>=99')
+    project = (root / "pyproject.toml").read_text().replace('"pandas>=2.2.3', '"pandas>=99')
     (tmp_path / "pyproject.toml").write_text(project)
     shutil.rmtree(tmp_path / "build")
     done = run()
