@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from pages import built
+from pages import H200, built
 
 LIB = Path(__file__).resolve().parents[2] / "tools/lib.sh"
 # Of the machine's own commands a bare system has these; apt-get and sudo are not among them.
@@ -302,7 +302,7 @@ def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> N
     """quickstart on a model, where all is installed and built already."""
     root = LIB.parents[1]
     shutil.copytree(root / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(root / "results/nvidia-h200", tmp_path / "results/nvidia-h200")
+    shutil.copytree(H200, tmp_path / H200.relative_to(root))
     for name in ("schema.json", "committed.txt"):
         shutil.copy(root / "results" / name, tmp_path / "results")
     (tmp_path / "build/release").mkdir(parents=True)

@@ -322,7 +322,8 @@ def test_no_chart_is_cut(browser: Any, tmp_path: Path, width: int) -> None:  # n
         opened(browser, page)
         browser.execute_script("for (const section of sections) section.draw()")
         time.sleep(1)
-        assert browser.execute_script("return document.documentElement.scrollWidth") == width
+        root = "document.documentElement"  # a scroll bar takes of its width in some browsers
+        assert browser.execute_script(f"return {root}.scrollWidth - {root}.clientWidth") == 0
         assert browser.execute_script(OVERFLOW) == []
         assert browser.execute_script(
             "const i = document.querySelector('#devices img'), place = i.closest('#devices');"
