@@ -89,7 +89,7 @@ class Panel:
 
     def swept(self, dial: str) -> bool:
         """Whether a line of it has several values of the dial."""
-        return any(line.rows[dial].nunique() > 1 for line in self.lines)
+        return any(len(line.places) > 1 for line in self.lines)
 
 
 def scale_of(it: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Series]]:
@@ -112,9 +112,8 @@ def fixed(line: Line) -> dict[str, Any]:
     if " " in line.curve:  # what the experiment calls it, and no variant's name
         same["words"] = line.curve
     for column in ASKED:
-        if column in line.rows and line.rows[column].nunique(dropna=False) == 1:
-            value = line.rows[column].iloc[0]
-            same[column] = None if pd.isna(value) else value
+        if column in line.table and len(values := set(line.cells(column))) == 1:
+            (same[column],) = values
     return line.parts | same
 
 
@@ -173,32 +172,31 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
     Where some are curves, those of one point are left out; so is a unit without a curve, unless kernels are
     what is compared.
     """
-    length = {id(line): line.rows[it["dial"]].nunique() for line in found}
-    enough = CURVE_POINTS if max(length.values(), default=0) >= CURVE_POINTS else 2
-    several = max(length.values(), default=0) >= enough
+    longest = max((len(line.places) for line in found), default=0)
+    enough = CURVE_POINTS if longest >= CURVE_POINTS else 2
+    several = longest >= enough
     kinds: dict[tuple[Any, ...], list[Line]] = {}
     for line in found:
-        first = line.rows.iloc[0]
-        kind = (first["unit"], str(first.get("ceiling_kind"))) if it["scale"] == "rate" else ()
+        kind = tuple(map(line.first, ("unit", "ceiling_kind"))) if it["scale"] == "rate" else ()
         kinds.setdefault(kind, []).append(line)
     made: list[Panel] = []
     for kind in kinds.values():
-        long = [line for line in kind if length[id(line)] >= enough]
-        short = sorted((line for line in kind if length[id(line)] < enough), key=lambda e: -length[id(e)])
+        long = [line for line in kind if len(line.places) >= enough]
+        short = sorted((line for line in kind if len(line.places) < enough), key=lambda e: -len(e.places))
         if it["compares_kernels"] and it["scale"] != "best" and long:
             made += parted(long, MOST, 0) + parted(short, DOTS, 0)
         elif long:
-            more = [line for line in short if length[id(line)] > 1][: max(0, MOST - len(long))]
+            more = [line for line in short if len(line.places) > 1][: max(0, MOST - len(long))]
             made += parted(long + more, MOST, len(short) - len(more))
         elif not several:
             made += parted(short, DOTS, 0)
-    made.sort(key=lambda panel: -sum(len(line.rows) for line in panel.lines))
+    made.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
     for extra in made[PANELS:]:
         made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
     # Curves first, and in the experiment's own order.
     return sorted(
         made[:PANELS],
-        key=lambda panel: (not panel.swept(it["dial"]), min(line.rows.index.min() for line in panel.lines)),
+        key=lambda panel: (not panel.swept(it["dial"]), min(min(line.places) for line in panel.lines)),
     )
 
 

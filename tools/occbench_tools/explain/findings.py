@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.analysis import alone, best, cycles
-from occbench_tools.curves import ASKED, Line, curved, described, lines
+from occbench_tools.curves import ASKED, Line, Table, curved, described, lines
 from occbench_tools.explain.phrases import (
     NEAR,
     NOTHING,
@@ -83,7 +83,7 @@ def by_size(effects: list[tuple[float, str]]) -> list[str]:
 
 def fastest(rows: pd.DataFrame, found: list[Line], it: dict[str, Any]) -> Iterator[str]:
     """The best rate in each unit that has a curve, where it is reached and by what."""
-    units = {line.rows["unit"].iloc[0] for line in found} or set(rows["unit"])
+    units = {line.first("unit") for line in found} or set(rows["unit"])
     parts = [part for unit, part in rows.groupby("unit") if unit in units]
     for part in sorted(parts, key=lambda part: -len(part)):
         top = best(part)
@@ -109,15 +109,18 @@ def groups(found: list[Line]) -> Iterator[list[Line]]:
     """
     by: dict[tuple[object, ...], list[Line]] = {}
     for line in [line for line in found if line.free] or found:
-        row = line.rows.iloc[0]
-        form = row["form"] if isinstance(row["form"], str) else ""
-        by.setdefault((line.family, form, row["unit"]), []).append(line)
+        by.setdefault((line.family, line.first("form") or "", line.first("unit")), []).append(line)
     yield from sorted(by.values(), key=lambda some: -max(top(line) for line in some))
 
 
 def top(line: Line) -> float:
     """Its best rate."""
-    return float(line.rows["rate"].max())
+    return max(line.cells("rate"))
+
+
+def at_last(line: Line) -> float:
+    """Its rate at the largest value of the dial."""
+    return line.cells("rate")[-1]
 
 
 def suffices(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
@@ -125,7 +128,7 @@ def suffices(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
     dial = it["dial"]
     for some in groups(found):
         peak = max(some, key=top)
-        if peak.rows["rate"].iloc[-1] < peak.rows["rate"].iloc[0]:
+        if at_last(peak) < peak.first("rate"):
             continue  # it falls along the dial: holds()
         level = NEAR * top(peak)
         need = sorted(((reached(line, dial, level), line) for line in some), key=lambda each: each[0])
@@ -143,27 +146,31 @@ def holds(found: list[Line], it: dict[str, Any]) -> Effects:
     """Of lines that fall along the dial: how far the one that falls most keeps NEAR of its best."""
     dial = it["dial"]
     for some in groups(found) if dial not in WARPS else ():
-        line = min(some, key=lambda line: line.rows["rate"].iloc[-1] / top(line))
-        near = line.rows.loc[line.rows["rate"] >= NEAR * top(line), dial]
-        share = line.rows["rate"].iloc[-1] / top(line)
+        line = min(some, key=lambda line: at_last(line) / top(line))
+        share = at_last(line) / top(line)
         if share < NEAR:
+            near = max(there(line, dial, NEAR * top(line)))
             yield (
                 -np.log(share),
-                f"{name_of(line)} keeps {100 * NEAR:.0f} % of its best up to {at(dial, near.max())}, and "
-                f"{100 * share:.0f} % with {amount(dial, line.rows[dial].iloc[-1])}",
+                f"{name_of(line)} keeps {100 * NEAR:.0f} % of its best up to {at(dial, near)}, and "
+                f"{100 * share:.0f} % with {amount(dial, line.cells(dial)[-1])}",
             )
+
+
+def there(line: Line, dial: str, level: float) -> list[float]:
+    """The values of the dial at which the line has that rate."""
+    return [value for value, rate in zip(line.cells(dial), line.cells("rate"), strict=True) if rate >= level]
 
 
 def reached(line: Line, dial: str, level: float) -> float:
     """The least value of the dial at which the line has that rate; infinite where it never has."""
-    there = line.rows.loc[line.rows["rate"] >= level, dial]
-    return float(there.min()) if len(there) else np.inf
+    return min(there(line, dial, level), default=np.inf)
 
 
 def keeps(found: list[Line], it: dict[str, Any]) -> Iterator[str]:
     """What the worst value of the dial leaves of each line's best: of the line that loses most, and least."""
     dial = it["dial"]
-    worst = sorted((line.rows["rate"].min() / top(line), place) for place, line in enumerate(found))
+    worst = sorted((min(line.cells("rate")) / top(line), place) for place, line in enumerate(found))
     for share, place in worst[:1] + worst[1:][-1:]:
         if share > 1 - NOTHING:
             yield f"{name_of(found[place])} changes by less than {100 * NOTHING:g} % along the dial"
@@ -183,7 +190,9 @@ def cliffs(found: list[Line], it: dict[str, Any]) -> Effects:
     dial = it["dial"]
     deepest: dict[str, tuple[float, str]] = {}
     for line in found if dial not in WARPS else []:
-        for before, after in pairwise(line.rows.to_dict("records")):
+        columns = ("rate", "blocks_per_sm", "local_bytes", dial)
+        rows = zip(*map(line.cells, columns), strict=True)
+        for before, after in pairwise(dict(zip(columns, row, strict=True)) for row in rows):
             loss = 1 - after["rate"] / before["rate"]
             if loss >= DEEP and loss > deepest.get(line.curve, (0, ""))[0]:
                 blocks = [f"{row['blocks_per_sm']:.0f}" for row in (before, after)]
@@ -199,16 +208,16 @@ def cliffs(found: list[Line], it: dict[str, Any]) -> Effects:
 
 def dearer(found: list[Line], it: dict[str, Any]) -> Effects:
     """Where more warps cost: the line that loses most of its best at its most warps."""
-    dial, losses = it["dial"], []
-    for line in found if dial in WARPS else []:
-        peak, last = best(line.rows), line.rows.iloc[-1]
-        losses.append((1 - last["rate"] / peak["rate"], line, peak, last))
+    dial = it["dial"]
+    losses = [(1 - at_last(line) / top(line), line) for line in found] if dial in WARPS else []
     over = [each for each in losses if each[0] >= DEEP]
     if over:
-        loss, line, peak, last = max(over, key=lambda each: each[0])
+        loss, line = max(over, key=lambda each: each[0])
+        values = line.cells(dial)
+        peak = values[line.cells("rate").index(top(line))]
         yield (
             -np.log1p(-loss),
-            f"{name_of(line)} is fastest with {at(dial, peak[dial])}; {amount(dial, last[dial])} cost it "
+            f"{name_of(line)} is fastest with {at(dial, peak)}; {amount(dial, values[-1])} cost it "
             f"{100 * loss:.1f} %",
         )
         if len(over) > 1:
@@ -226,50 +235,69 @@ def worth(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
         name for name in dict.fromkeys([*ASKED, *it["parted_by"]])
         if name != dial and name in rows and rows[name].nunique(dropna=False) > 1
     ]  # fmt: skip
+    table = Table(rows)
     based = set(rows.loc[rows["baseline"].notna(), "family"])
     for name in names:
         if name in CAPS or name in it["parted_by"]:
             continue
-        part = rows[~rows["family"].isin(based)] if name == "form" else rows
+        places = range(len(rows))
+        if name == "form":
+            places = [place for place, family in enumerate(table.column("family")) if family not in based]
         key = ["family", "unit", *(other for other in names if other != name)]
-        part = part[part.groupby(key, dropna=False)[name].transform("nunique") > 1]
-        effects = [
-            effect for _, some in part.groupby(key, dropna=False) for effect in effect_of(some, name, dial)
-        ]
+        groups_ = table.grouped(key, places).values()
+        effects = [effect for some in groups_ for effect in effect_of(table, some, name, dial)]
         if effects:
             size, words, curve = max(effects)
             yield size, words + f" (`{curve}`)" * (len(effects) > 1)
 
 
-def effect_of(rows: pd.DataFrame, name: str, dial: str) -> Iterator[tuple[float, str, str]]:
+def effect_of(table: Table, places: list[int], name: str, dial: str) -> Iterator[tuple[float, str, str]]:
     """Size, words and curve of what the largest value of a column does against the smallest: at most one.
 
     'ILP 8 instead of 1: 5.00 x with 8 warps per SM, 1.25 x with 64'.
     """
-    ends = sorted(rows[name].dropna().unique())
+    by = table.grouped([name], places)
+    ends = sorted(value for (value,) in by if value is not None)
     if len(ends) < 2:
         return
-    low, high = (rows[rows[name] == end].groupby(dial)["rate"].max() for end in (ends[0], ends[-1]))
-    ratio = (high / low).dropna()
-    if ratio.empty or (size := float(np.abs(np.log(ratio)).max())) < WORTH:
-        return
+    low, high = (fastest_at(table, by[end,], dial) for end in (ends[0], ends[-1]))
+    shared = sorted(low.keys() & high.keys())
+    with np.errstate(all="ignore"):  # of rates that no double can divide
+        ratio = np.array([high[value] for value in shared]) / np.array([low[value] for value in shared])
+        if not shared or (size := float(np.abs(np.log(ratio)).max())) < WORTH:
+            return
     than = at(name, ends[0]) if name == "form" else amount(name, ends[0])
-    words = f"{at(name, ends[-1])} instead of {than}: {ratio.iloc[0]:.2f} x with {at(dial, ratio.index[0])}"
-    words += f", {ratio.iloc[-1]:.2f} x with {amount(dial, ratio.index[-1])}" if len(ratio) > 1 else ""
-    yield size, words, rows.loc[rows[name] == ends[-1], "curve"].iloc[0]
+    words = f"{at(name, ends[-1])} instead of {than}: {ratio[0]:.2f} x with {at(dial, shared[0])}"
+    words += f", {ratio[-1]:.2f} x with {amount(dial, shared[-1])}" if len(shared) > 1 else ""
+    yield size, words, table.column("curve")[by[ends[-1],][0]]
+
+
+def fastest_at(table: Table, places: list[int], dial: str) -> dict[float, float]:
+    """The best rate at each value of the dial."""
+    rates = table.column("rate")
+    return {
+        value: max(rates[place] for place in some)
+        for (value,), some in table.grouped([dial], places).items()
+        if value is not None
+    }
 
 
 def caps(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
     """What caps on registers make of the compiler's own choice: the best of each curve, and the dearest."""
     loose = {it["dial"], *CAPS, "form", "barriers", "block_size"}
     key = ["family", "curve", "unit", *(name for name in ASKED if name in rows and name not in loose)]
-    rows = rows[rows["curve"].isin(rows.loc[rows["register_route"] != "free", "curve"])]
+    table = Table(rows)
+    route, rate = table.column("register_route"), table.column("rate")
+
+    def best_of(places: list[int]) -> pd.Series:
+        return rows.iloc[max(places, key=rate.__getitem__)]
+
     made: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for (family, curve, *_), part in rows.groupby(key, dropna=False):
-        free = part[part["register_route"] == "free"]
-        for _, line in part[part["register_route"] != "free"].groupby(list(CAPS)):
-            if len(free):
-                made.setdefault((family, curve), []).append(capped(best(line), best(free)))
+    for (family, curve, *_), part in table.grouped(key, range(len(rows))).items():
+        free = [place for place in part if route[place] == "free"]
+        for asked, line in table.grouped(CAPS, part).items() if free else ():
+            if None not in asked and asked[0] != "free":
+                made.setdefault((family, curve), []).append(capped(best_of(line), best_of(free)))
     each = sorted((max(some) for some in made.values()), reverse=True)
     for ratio, words in each[:EACH]:
         yield abs(np.log(ratio)), words
@@ -289,6 +317,8 @@ def capped(row: pd.Series, usual: pd.Series) -> tuple[float, str]:
 def baselines(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
     """How much longer a loop iteration takes than the baseline's at as many warps: of each form, at most."""
     dial = it["dial"]
+    if not (rows["baseline"].notna() & (rows["baseline"] != rows["variant"])).any():
+        return
     rows = rows.assign(cycles=cycles(rows))
     rows = rows.assign(ratio=rows["cycles"] / alone(rows, "cycles"))
     named = rows[rows["ratio"].notna() & (rows["baseline"] != rows["variant"])]

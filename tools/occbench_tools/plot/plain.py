@@ -58,7 +58,7 @@ def coloured(found: list[Panel]) -> list[list[str]]:
 
 def steps(panel: Panel) -> bool:
     """Whether occupancy follows from the dial."""
-    return any(line.rows["occupancy_theoretical"].nunique() > 1 for line in panel.lines)
+    return any(len(set(line.cells("occupancy_theoretical")) - {None}) > 1 for line in panel.lines)
 
 
 def lines(
@@ -94,5 +94,5 @@ def kernels(axes: Axes, panel: Panel, it: dict[str, Any]) -> None:
     ratios = [as_predicted(line.rows) for line in panel.lines]
     turn = -1 if it["scale"] == "cycles" else 1
     dots(axes, panel.names, found, [y * ratio**turn for y, ratio in zip(found, ratios, strict=True)])
-    axes.set_xlabel(label or panel.lines[0].rows["unit"].iloc[0])
+    axes.set_xlabel(label or panel.lines[0].first("unit"))
     axes.set_title(panel.title)

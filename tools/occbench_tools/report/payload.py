@@ -97,11 +97,10 @@ def flat(value: object, name: str = "") -> dict[str, str]:
 def packed(column: pd.Series) -> object:
     """A column as JSON: {c: constant}, {d: words, i: which of them}, or numbers to 7 digits and null."""
     text = not pd.api.types.is_numeric_dtype(column)
-    values = [
-        None if pd.isna(v) or (not text and math.isinf(v)) else str(v) if text else float(f"{v:.7g}")
-        for v in column
-    ]
-    values = [int(v) if isinstance(v, float) and v == int(v) and abs(v) < 2**53 else v for v in values]
+    cells = column.tolist()
+    # Few cells of a column are different from all others, and a number takes a microsecond to shorten.
+    short = {v: str(v) if text else shortened(v) for v in set(cells) if not pd.isna(v)}
+    values = [short.get(v) for v in cells]
     if len(set(values)) == 1:
         return {"c": values[0]}
     if text:
@@ -109,6 +108,14 @@ def packed(column: pd.Series) -> object:
         place = {word: i for i, word in enumerate(words)}
         return {"d": words, "i": [place[v] for v in values]}
     return values
+
+
+def shortened(number: float) -> float | None:
+    """To 7 digits, a whole one as an integer; None of an infinite one."""
+    if math.isinf(number):
+        return None
+    number = float(f"{number:.7g}")
+    return int(number) if number == int(number) and abs(number) < 2**53 else number
 
 
 def cliffs_of(run: Run) -> pd.DataFrame:
@@ -128,16 +135,17 @@ CLIFF_COLUMNS = [
 SCALE_IDS = dict(best="best", ceiling="ceiling", cycles="own")  # of env.json, in chart.js
 
 
-def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> pd.Series:
+def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> list[str]:
     """What each row's line is called, without the columns that the experiment parts its lines by.
 
     The curve's name, its family before it where two have the name, and what else tells its lines apart.
     """
     shared = rows.groupby("curve")["family"].nunique()
-    names = rows["curve"].where(rows["curve"].map(shared) == 1, rows["family"] + " " + rows["curve"])
+    names = rows["curve"].where(rows["curve"].map(shared) == 1, rows["family"] + " " + rows["curve"]).tolist()
     for line in found:
         if more := words_of(line.parts, [column for column in line.parts if column not in parts]):
-            names.loc[line.rows.index] = names.loc[line.rows.index] + ", " + ", ".join(more)
+            for place in line.places:
+                names[place] += ", " + ", ".join(more)
     return names
 
 
@@ -154,10 +162,10 @@ def seen_first(
     shown = [line for panel in panels(found, it)[:1] for line in panel.lines]
     labels = []
     for line in shown:
-        row = rows.loc[line.rows.index[0]]
+        row = rows.iloc[line.places[0]]
         said = [words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1]
         labels.append(f"^{re.escape(', '.join([row['kernel'], *said]))}$")
-    unit = shown[0].rows["unit"].iloc[0] if shown else ""
+    unit = shown[0].first("unit") if shown else ""
     return SCALE_IDS.get(it["scale"]) or unit, labels
 
 
@@ -175,14 +183,14 @@ def experiment_of(
             first = first or found
     # Without the columns that a run leaves empty, whose type pandas would have to guess.
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
-    kept = [c for c in rows.columns if c not in SHARED_BY_RUN and rows[c].notna().any()]
+    kept = [c for c in rows.columns[rows.notna().any()] if c not in SHARED_BY_RUN]
     groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["parted_by"] if c in rows}
     y, show = seen_first(parts[0], first, it, groups)
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
         [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
         for i, found in enumerate(cliffs)
-        for _, row in found[found["experiment"] == name].iterrows()
+        for row in found[found["experiment"] == name].to_dict("records")
     ]
     lost = [
         [i, *(packed_cell(v) for v in row)]
