@@ -162,7 +162,7 @@ def read_csv(
     return rows
 
 
-def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series, what: str) -> None:
+def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarray, what: str) -> None:
     """Raises ValueError for the first bad cell, if there is one."""
     if len(places := np.flatnonzero(bad)):
         cell = rows[column].iloc[places[0]]
@@ -197,12 +197,14 @@ def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: 
         refuse(name, rows, title, values.isna(), "is not allowed")
     if column["type"] == "string":
         return
-    refuse(name, rows, title, np.isinf(values), "is not a finite number")
+    cells = values.to_numpy()
+    there = ~np.isnan(cells)
+    refuse(name, rows, title, np.isinf(cells), "is not a finite number")
     if column["type"] == "integer":
-        refuse(name, rows, title, values.notna() & (values != np.rint(values)), "is not an integer")
+        refuse(name, rows, title, there & (cells != np.rint(cells)), "is not an integer")
     if "allowed" in column:
-        other = values.notna() & ~values.isin(column["allowed"])
+        other = there & ~np.isin(cells, column["allowed"])
         refuse(name, rows, title, other, f"is not one of {', '.join(map(str, column['allowed']))}")
-    for limit, wrong in (("minimum", values.lt), ("maximum", values.gt)):
+    for limit, wrong in (("minimum", np.less), ("maximum", np.greater)):
         if limit in column:
-            refuse(name, rows, title, wrong(column[limit]), f"is beyond the {limit}, {column[limit]}")
+            refuse(name, rows, title, wrong(cells, column[limit]), f"is beyond the {limit}, {column[limit]}")

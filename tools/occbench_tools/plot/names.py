@@ -40,7 +40,7 @@ def name_lines(figure: Figure) -> None:
     panels = [axes for axes in figure.axes if axes.get_legend_handles_labels()[0]]
     crowded: set[Axes] = set()
     while True:
-        figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)  # without drawing what is in the panels
         places = {axes: beside(axes) for axes in panels if axes not in crowded}
         full = [axes for axes, found in places.items() if found is None]
         if not full:
