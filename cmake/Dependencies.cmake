@@ -11,6 +11,8 @@ if(CMAKE_VERSION VERSION_LESS 3.26)  # which asks for a target that CUDA 13 no l
   add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
 endif()
 find_package(CUDAToolkit 12.4 REQUIRED)  # __maxnreg__ appeared in 12.4
+# Nothing is linked to the toolkit's shared libraries, so no program has to look for them there.
+set_target_properties(CUDA::toolkit PROPERTIES INTERFACE_LINK_DIRECTORIES "")
 
 # FIND_PACKAGE_ARGS makes MakeAvailable try the system before the network.
 FetchContent_Declare(benchmark

@@ -23,6 +23,10 @@ if(CCACHE)
 endif()
 
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+# What is built looks for libraries where what is installed does. Otherwise CMake pads the one list to the
+# length of the other, and an empty entry is the folder that the user stands in.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # of libraries that CMake found elsewhere than the system has them
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # What every target of this project is compiled with. CMake 3.25 knows no CUDA_STANDARD 20, and hands
