@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attached import OPENED, AttachCase, driver
+from attached import HANDLERS, OPENED, AttachCase, driver
 from command import OCCBENCH
 
 ASKED = f"{OPENED} asked"
@@ -55,6 +55,14 @@ class Ends(AttachCase):
                 self.assertFalse((self.folder / end / "processes").exists())
                 said = f"was ended by signal {code - 128}" if code > 128 else ""
                 self.assertIn(said, done.stderr)
+
+    def test_a_signal_handler_may_end_it_at_any_moment(self) -> None:
+        """What the signal interrupts may hold the driver's lock, or ours: nothing may wait for it."""
+        for how in ("_exit", "exit", "nodefer", "reset"):
+            with self.subTest(how):
+                done = self.attach(f"-- {HANDLERS} {how} 60", output=how)
+                self.assertEqual((done.returncode, done.stdout), (0, "well 60, hung 0\n"), done.stderr)
+                self.assertGreater(self.launches(how), 60)
 
     def test_what_it_measures_goes_on(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""

@@ -15,6 +15,7 @@
 
 #include "harness/attach/cupti.hpp"
 #include "harness/attach/driver.hpp"
+#include "harness/attach/signal_handler.hpp"
 
 namespace occbench::attach {
 namespace {
@@ -188,7 +189,7 @@ void stop(Session& s, std::string why, int wait_ms) {
 
 void at_exit() {
   Session& s = session();
-  if (s.state != State::on || s.process != getpid()) return;
+  if (s.state != State::on || s.process != getpid() || is_calling || may_be_in_handler(Ending::exit)) return;
   activity::flush();
   const Calling calling;
   const std::lock_guard lock(s.calls);

@@ -2,9 +2,9 @@
 // The preloaded library's border: the driver's names that programs ask for, and the ways by which they ask:
 // linked, by dlsym, and by cuGetProcAddress. Everything else passes through untouched.
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "harness/attach/activity.hpp"
@@ -22,6 +22,14 @@ template <class Function>
 Function linked(const char* name) {
   void* const original = libcuda_symbol(name);
   return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
+}
+
+// Found before the program begins: no signal handler may ask dlsym.
+void (*original__exit)(int) = nullptr, (*original__Exit)(int) = nullptr;
+__attribute__((constructor)) void find_originals() {
+  if (original_dlsym() == nullptr) return;
+  original__exit = reinterpret_cast<void (*)(int)>(original_dlsym()(RTLD_NEXT, "_exit"));
+  original__Exit = reinterpret_cast<void (*)(int)>(original_dlsym()(RTLD_NEXT, "_Exit"));
 }
 
 }  // namespace
@@ -172,14 +180,13 @@ OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
 OCCBENCH_LINKED(Profiler, cuProfilerStart, (), ())
 OCCBENCH_LINKED(Profiler, cuProfilerStop, (), ())
 
-// Ends that run no handlers: Python's child processes leave so.
-#define OCCBENCH_LEAVE(symbol)                                                                          \
-  extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int);                         \
-  void symbol(int status) {                                                                             \
-    drain_launches();                                                                                   \
-    static const auto original = reinterpret_cast<void (*)(int)>(original_dlsym()(RTLD_NEXT, #symbol)); \
-    original(status);                                                                                   \
-    std::abort();                                                                                       \
+// Ends that run no handlers: Python's child processes leave so. A signal handler may call them.
+#define OCCBENCH_LEAVE(symbol)                                                  \
+  extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int); \
+  void symbol(int status) {                                                     \
+    drain_at_exit();                                                            \
+    if (original_##symbol != nullptr) original_##symbol(status);                \
+    for (;;) syscall(SYS_exit_group, status);                                   \
   }
 OCCBENCH_LEAVE(_exit)
 OCCBENCH_LEAVE(_Exit)

@@ -15,6 +15,7 @@
 
 #include "harness/attach/launches.hpp"
 #include "harness/attach/ranges.hpp"
+#include "harness/attach/signal_handler.hpp"
 
 namespace occbench::attach {
 namespace {
@@ -23,8 +24,28 @@ std::atomic<Launches*> state{nullptr};
 std::atomic<bool> is_inert{false};
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER, taking = PTHREAD_MUTEX_INITIALIZER;
 
+/// Whether a hooked function is on this thread's way already: what the driver calls of itself is no launch of
+/// the program's.
+__attribute__((tls_model("initial-exec"))) thread_local bool is_within = false;
+class Within {
+ public:
+  Within() { is_within = true; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  ~Within() { is_within = false; }
+};
+
+/// Of a process that ends. Null where that may be a signal's handler: what it interrupted may hold locks of
+/// the driver, of malloc or of this library. Times that nobody has read yet are given up then.
+Launches* to_end(Ending how) noexcept {
+  Launches* const launches = state.load();
+  return launches == nullptr || is_within || !launches->process().is_caller() || may_be_in_handler(how)
+             ? nullptr
+             : launches;
+}
+
 void at_exit() {
-  if (Launches* const launches = state.load()) launches->end();
+  if (Launches* const launches = to_end(Ending::exit)) launches->end();
 }
 
 /// A fork's child begins anew: what stands in the parent's files is the parent's.
@@ -58,17 +79,6 @@ Launches* attached() noexcept {
   pthread_mutex_unlock(&making);
   return launches;
 }
-
-/// Whether a hooked function is on this thread's way already: what the driver calls of itself is no launch of
-/// the program's.
-thread_local bool is_within = false;
-class Within {
- public:
-  Within() { is_within = true; }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
-  ~Within() { is_within = false; }
-};
 
 template <class Call>
 CUresult pass(const Request& request, const Call& original) noexcept {
@@ -422,8 +432,8 @@ const Hooked* find(const char* name) {
 
 bool is_hooked(const char* name) noexcept { return find(name) != nullptr; }
 
-void drain_launches() noexcept {
-  if (Launches* const launches = state.load()) launches->drain();
+void drain_at_exit() noexcept {
+  if (Launches* const launches = to_end(Ending::at_once)) launches->drain();
 }
 
 void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {

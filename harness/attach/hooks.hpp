@@ -32,7 +32,8 @@ using LibraryLoad = CUresult (*)(CUlibrary*, const void*, CUjit_option*, void**,
 /// slots are taken.
 [[nodiscard]] void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
 
-/// Before the process ends without its handlers: reads the times that are there.
-void drain_launches() noexcept;
+/// Before the process ends without its handlers: reads the times that are there, where that cannot hang.
+/// Async-signal-safe.
+void drain_at_exit() noexcept;
 
 }  // namespace occbench::attach

@@ -343,9 +343,9 @@ void Launches::module_ends() noexcept try {
 }
 
 void Launches::look_for_stuck() noexcept try {
-  const Relaxed relaxed(driver_);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || is_stuck_noted_ || !process_.is_this()) return;
+  const Relaxed relaxed(driver_);
   const auto first = std::ranges::find_if(
       pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
   if (first == pending_.end() || first->ticket.draw.arm < first_level ||
@@ -372,16 +372,17 @@ void Launches::look_for_stuck() noexcept try {
 }
 
 void Launches::end() noexcept {
+  if (!process_.is_this()) return;
   drain();
   note_lost_records();
-  if (watchdog_ && process_.is_this()) watchdog_->end();
+  if (watchdog_) watchdog_->end();
 }
 
 void Launches::drain() noexcept try {
   if (!is_usable_ || !process_.is_this()) return;
-  const Relaxed relaxed(driver_);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
+  const Relaxed relaxed(driver_);
   poll();
   if (has_records_ || !awaited_.empty()) poll_records(true);
 } catch (...) {

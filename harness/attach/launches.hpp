@@ -86,7 +86,7 @@ class Launches {
   void profiles(bool is_on) noexcept { is_profiled_ = is_on; }
   /// The process ends in good order.
   void end() noexcept;
-  [[nodiscard]] pid_t process() const { return process_.number(); }
+  [[nodiscard]] const OwnProcess& process() const { return process_; }
 
  private:
   struct Pending {

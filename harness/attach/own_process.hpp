@@ -26,6 +26,8 @@ class OwnProcess {
   OwnProcess& operator=(const OwnProcess&) = delete;
 
   [[nodiscard]] bool is_this() const noexcept { return mark_ != nullptr ? *mark_ : getpid() == number_; }
+  /// The same, of a child by vfork too, which has its parent's memory: by a system call.
+  [[nodiscard]] bool is_caller() const noexcept { return getpid() == number_ && is_this(); }
   [[nodiscard]] pid_t number() const noexcept { return number_; }
 
  private:

@@ -215,6 +215,7 @@ FAKE(CUresult, cuEventRecord, (CUevent event, CUstream)) {
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuEventElapsedTime_v2, (float* milliseconds, CUevent start, CUevent stop)) {
+  const std::lock_guard lock(mutex);
   if (alive(stop).time_us < 0) return CUDA_ERROR_NOT_READY;
   *milliseconds = static_cast<float>(1e-3 * (alive(stop).time_us - alive(start).time_us));
   return CUDA_SUCCESS;
