@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,16 @@ void check_words(const std::vector<std::string>& words) {
                                        "', holds a control character");
 }
 
+/// A write past a quota on file sizes (`ulimit -f`) then fails, which is said, and ends no program. By a
+/// handler: what this program executes begins with the default again, as it would without us.
+void survive_file_quota() {
+  struct sigaction action {};
+  if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGXFSZ, &action, nullptr);
+}
+
 /// `help` and `help WORD` as the options that they are.
 void read_help(std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help") return;
@@ -132,6 +143,7 @@ void run_if_external(const std::vector<std::string>& words, const CLI::App& app)
 
 int run_program(int argc, char** argv, const AddCommand& own_commands) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  survive_file_quota();
   try {
     reserve_standard_descriptors();
     check_words(words);

@@ -11,7 +11,6 @@ import json
 import os
 import pty
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -76,7 +75,6 @@ def occbench(
     """Runs it to its end. `room_bytes` is the size at which its files stop growing: a full disk."""
 
     def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (room_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
     environment = os.environ if gpu else os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}

@@ -166,7 +166,6 @@ class HalfARun(OfARun):
         for limit in (0, 50, 200, 2000, 6000):  # bytes of each file: none, part of a header, part of env.json
 
             def small(limit: int = limit) -> None:
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
             run = subprocess.run(
