@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/attach/attachable.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 
@@ -366,6 +367,29 @@ void keep_one_timing(Collected& all) {
   }
 }
 
+/// What could not be attached to, counted, and named as far as a line goes; empty: nothing.
+std::string not_attached(const std::filesystem::path& path) {
+  constexpr std::size_t limit = std::size_t{16} << 20, most_named = 4;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return "";
+  std::istringstream lines(read_file(path, limit));
+  std::map<std::string, std::size_t> programs;
+  std::size_t processes = 0;
+  for (std::string line; std::getline(lines, line); ++processes) {
+    const std::size_t tab = std::min(line.find('\t'), line.size());
+    ++programs[line.substr(std::min(tab + 1, line.size())) + " (" + line.substr(0, tab) + ")"];
+  }
+  std::string named;
+  std::size_t count = 0;
+  for (const auto& [program, times] : programs) {
+    if (++count > most_named) break;
+    named += (named.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
+  }
+  if (programs.size() > most_named) named += ", " + std::to_string(programs.size() - most_named) + " more";
+  return std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
+         " not attached to: " + named;
+}
+
 }  // namespace
 
 double Collected::total_us() const {
@@ -389,6 +413,7 @@ Collected collect(const std::filesystem::path& folder) {
     } catch (const UserError& error) {
       reader.complain(error.what());
     }
+  if (const std::string line = not_attached(folder / not_attached_file); !line.empty()) reader.complain(line);
   Collected all = reader.take();
   keep_one_timing(all);
   return all;

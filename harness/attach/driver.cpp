@@ -46,6 +46,8 @@ bool Driver::is_complete() const {
 }
 
 Driver find_driver() {
+  // Until the process ends, whoever closes it: we hold its functions, and ask it for the last times.
+  static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
   Driver d;
   find(d.ctx_get_current, "cuCtxGetCurrent");
   find(d.ctx_get_device, "cuCtxGetDevice");

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "harness/attach/children.hpp"
 #include "harness/attach/launches.hpp"
 #include "harness/attach/ranges.hpp"
 #include "harness/attach/signal_handler.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 std::atomic<Launches*> state{nullptr};
 std::atomic<bool> is_inert{false};
+std::atomic<bool> is_forked{false};  ///< from a process that was attached to, whose driver it cannot use
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER, taking = PTHREAD_MUTEX_INITIALIZER;
 
 /// Whether a hooked function is on this thread's way already: what the driver calls of itself is no launch of
@@ -44,6 +46,10 @@ Launches* to_end(Ending how) noexcept {
              : launches;
 }
 
+__attribute__((destructor)) void note_if_unseen() {
+  if (state.load() == nullptr && !is_inert.load() && !is_forked.load()) note_unseen_driver();
+}
+
 void at_exit() {
   if (Launches* const launches = to_end(Ending::exit)) launches->end();
 }
@@ -54,6 +60,7 @@ void in_child() {
   pthread_mutex_init(&taking, nullptr);
   forget_range_locks();
   state.store(nullptr);
+  is_forked.store(true);
 }
 
 Launches* attached() noexcept {
@@ -434,6 +441,7 @@ bool is_hooked(const char* name) noexcept { return find(name) != nullptr; }
 
 void drain_at_exit() noexcept {
   if (Launches* const launches = to_end(Ending::at_once)) launches->drain();
+  note_if_unseen();
 }
 
 void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {

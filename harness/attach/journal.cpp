@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "harness/attach/children.hpp"
+
 namespace occbench::attach {
 
 namespace {
@@ -41,8 +43,10 @@ bool Journal::File::is_open() const {
 }
 
 Journal::File Journal::make(const std::string& path) {
+  const int folder = held_folder();
+  const char* const name = folder < 0 ? path.c_str() : path.c_str() + path.rfind('/') + 1;
   const int descriptor =
-      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
+      openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
   struct stat made {};
   if (descriptor < 0 || fstat(descriptor, &made) != 0) return {};
   return {descriptor, made.st_dev, made.st_ino};

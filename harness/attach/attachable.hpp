@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which programs LD_PRELOAD does not reach.
+#pragma once
+
+namespace occbench::attach {
+
+/// In the folder: a line "REASON<tab>PROGRAM" for each process that was started and could not be attached to.
+constexpr const char* not_attached_file = "not-attached";
+
+constexpr const char* with_other_rights = "setuid";
+
+/// Why the file of a program cannot be attached to; null: it can, or it is no program. Async-signal-safe, as
+/// it is asked between vfork and exec.
+[[nodiscard]] const char* why_not_attachable(const char* path) noexcept;
+
+}  // namespace occbench::attach
