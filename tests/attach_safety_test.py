@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program may do to `occbench attach`, and what a user: each case with its sentence and exit code."""
 
+import fcntl
 import os
+import pty
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import termios
 import time
 import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attached import HANDLERS, OPENED, AttachCase, driver
+from attached import HANDLERS, OPENED, PLACES, PLUGIN, STATIC, AttachCase, driver
 from command import OCCBENCH
 
 ASKED = f"{OPENED} asked"
@@ -142,6 +146,54 @@ class Places(AttachCase):
             self.assertGreater(self.launches(f"r{number}"), 0)
             self.assertEqual(list(folder.iterdir()), [])
 
+    def test_a_driver_that_is_closed_or_left_behind_a_root(self) -> None:
+        """Its functions are called to the end, whoever closes it; notes are written outside the new root."""
+        (self.folder / "root").mkdir()
+        for how in ("plain", "dlclose", *(["chroot"] if os.geteuid() == 0 else [])):
+            done = self.attach(f"-- {PLACES} {how} {PLUGIN} {self.folder}/root", output=how)
+            self.assertEqual((done.returncode, done.stdout), (0, "code 0\n"), done.stderr)
+            (kernel,) = self.kernels(how)
+            self.assertEqual((kernel["launches"], kernel["verdict"]), ("300", "saturated"))
+        self.assertEqual(list((self.folder / "root").iterdir()), [])
+
+    def test_a_driver_that_is_not_seen_is_said(self) -> None:
+        for how in ("deepbind", "dlmopen"):
+            done = self.attach(f"-- {PLACES} {how} {PLUGIN}", output=how)
+            self.assertEqual((done.returncode, done.stdout), (0, "code 0\n"), done.stderr)
+            self.assertIn("1 process was not attached to:", done.stderr)
+            self.assertIn("attach_places (asks the driver where occbench does not see it", done.stderr)
+
+    def test_children_that_cannot_be_attached_to_are_counted_and_named(self) -> None:
+        """However they are started; what else there is, is measured."""
+        if not STATIC.exists():
+            self.skipTest("no static C library")
+        script = f"""if True:
+            import os, subprocess
+            program = ["{STATIC}"]
+            path = os.environ | {{"PATH": "{STATIC.parent}"}}
+            subprocess.run(program)
+            subprocess.run(program, close_fds=False)
+            subprocess.run(program, env=path, preexec_fn=os.getpid)
+            subprocess.run(f"{STATIC}; exec {STATIC}", shell=True)
+            os.spawnlpe(os.P_WAIT, "attach_static", "attach_static", path)
+            os.posix_spawnp(program[0], program, path)
+            os.wait()
+            subprocess.run(["/bin/true"], env={{}})
+            os.execl("{OPENED}", "opened", "asked", "flat_k", "300")"""
+        done = self.attach("--", sys.executable, "-c", script)
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        said = (
+            f"8 processes were not attached to: /bin/true (started without LD_PRELOAD), {STATIC} (statically "
+            "linked) x 7"
+        )
+        self.assertIn(said, " ".join(done.stderr.split()))
+        self.assertEqual((self.launches(), self.env()["complaints"]), (300, [said]))
+        done = self.attach(f"-- {STATIC}", output="alone")
+        self.assertEqual(done.returncode, 6)
+        self.assertIn(f"'{STATIC}' is statically linked: nothing can be attached to it", done.stderr)
+        done = self.attach(f"-- {STATIC} {ASKED} flat_k 300", output="child")
+        self.assertEqual((done.returncode, self.launches("child")), (0, 300), done.stderr)
+
 
 class Bounds(AttachCase):
     """What it may take of memory and disk, however long the program is."""
@@ -152,6 +204,13 @@ class Bounds(AttachCase):
         self.assertEqual(kernel["launches"], "1000000")
         self.assertLess(int(kernel["timed"]), 100_000)
         self.assertLess((self.folder / "r/launches.csv.gz").stat().st_size, 4 << 20)
+
+    def test_a_kernel_name_of_a_mebibyte(self) -> None:
+        done = self.attach(f"-- {PLACES} long {PLUGIN}")
+        self.assertEqual((done.returncode, done.stdout), (0, "code 0\n"), done.stderr)
+        (kernel,) = self.kernels()
+        self.assertEqual((kernel["launches"], kernel["verdict"]), ("300", "saturated"))
+        self.assertLess(len(kernel["symbol"]), 20_000)
 
     def test_ten_thousand_signatures(self) -> None:
         self.attach(f"-- {ASKED} flat_k 10000 shapes")
@@ -293,6 +352,132 @@ class Interrupts(AttachCase):
             self.assertIn(f"was ended by signal {int(number)}", said)
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
 
+    # Handles the signals that it is told, says which came, and ends with 3 half a second after the first.
+    COUNTS = (
+        "import signal, sys, time; seen = []\n"
+        "for number in map(int, sys.argv[1:]): signal.signal(number, lambda n, _: seen.append(n))\n"
+        "print('ready', flush=True)\n"
+        "while not seen: time.sleep(0.01)\n"
+        "time.sleep(0.5); print(sorted(seen), flush=True); sys.exit(3)"
+    )
+
+    def test_what_a_process_sends_to_it_reaches_the_program_once(self) -> None:
+        numbers = [getattr(signal, f"SIG{name}") for name in (
+            "HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "XCPU", "PROF", "IO", "PWR",
+            "RTMIN", "RTMAX",
+        )]  # fmt: skip
+        running = {}
+        for number in map(int, numbers):
+            words = ("--", sys.executable, "-c", self.COUNTS, number)
+            running[number] = self.start(*words, output=f"r{number}")
+        for number, child in running.items():
+            assert child.stdout is not None
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            child.send_signal(number)
+        for number, child in running.items():
+            said, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, said), (3, f"[{number}]\n"), errors)
+
+    def test_a_signal_that_ends_the_program_ends_no_results(self) -> None:
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT, signal.SIGINT):
+            child = self.start(f"-- {ASKED} flat_k 500 wait", output=f"r{number}")
+            assert child.stdout is not None
+            self.assertEqual(child.stdout.readline(), "failed 0\n")
+            child.send_signal(number)
+            _, said = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 128 + number, said)
+            self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
+            left = {path.name for path in (self.folder / f"r{number}").iterdir()}
+            self.assertEqual(left, {"arms.csv", "env.json", "kernels.csv", "launches.csv.gz"})
+
+    def test_under_timeout(self) -> None:
+        """It signals its child, and then the group of both."""
+        for name in ("INT", "TERM", "USR1", "ALRM"):
+            number = getattr(signal, f"SIG{name}")
+            before = ("timeout", "--preserve-status", "--signal", name, "1")
+            done = self.attach(f"-- {ASKED} flat_k 500 wait", output=name, before=before)
+            self.assertEqual((done.returncode, done.stdout), (128 + number, "failed 0\n"), done.stderr)
+            self.assertEqual(self.launches(name), 500)
+
+    def test_a_terminal(self) -> None:
+        """Ctrl-C and the like come to both from the terminal: the program has each once."""
+        keys = {b"\x03": int(signal.SIGINT), b"\x1c": int(signal.SIGQUIT)}
+        for key, number in keys.items():
+            words = self.command("--", sys.executable, "-c", self.COUNTS, number, output=f"r{number}")
+            ours, its = pty.openpty()
+            child = subprocess.Popen(
+                words, stdin=its, stdout=its, stderr=its, env=os.environ | driver(), start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            )  # fmt: skip
+            os.close(its)
+            said = b""
+            while b"ready" not in said:
+                said += os.read(ours, 1000)
+            os.write(ours, key)
+            try:
+                while text := os.read(ours, 1000):
+                    said += text
+            except OSError:  # its last process has ended
+                pass
+            os.close(ours)
+            self.assertEqual(child.wait(30), 3, said)
+            self.assertIn(f"[{number}]\r\n".encode(), said)
+
+    def comes_to(self, process: int, state: str) -> None:
+        end = time.monotonic() + 30
+        while Path(f"/proc/{process}/stat").read_text().rsplit(") ", 1)[1][0] != state:
+            self.assertLess(time.monotonic(), end, f"a process is not in state {state}")
+            time.sleep(0.01)
+
+    def test_stop_and_continue(self) -> None:
+        """To both, as Ctrl-Z and a shell do, or to attach alone."""
+        child = subprocess.Popen(self.command("--", "sh", "-c", "echo ready; exec sleep 1000"),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)  # fmt: skip
+        assert child.stdout is not None
+        child.stdout.readline()
+        (program,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+        for send in (os.killpg, os.kill):
+            for number, state in ((signal.SIGTSTP, "T"), (signal.SIGCONT, "S")):
+                send(child.pid, number)
+                for process in (child.pid, int(program)):
+                    self.comes_to(process, state)
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 128 + signal.SIGTERM)
+
+    def test_the_program_begins_with_the_callers_signals(self) -> None:
+        """Ignored, blocked and default ones; and its code comes through where children are not waited for."""
+        ask = ["grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]
+        for ignored in ((), ("HUP", "INT", "XFSZ"), ("CHLD", "PIPE", "USR1", "TERM")):
+
+            def set_up(ignored: tuple[str, ...] = ignored) -> None:
+                for name in ignored:
+                    signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2} if ignored else set())
+
+            plain, attached = (
+                subprocess.run(words, preexec_fn=set_up, capture_output=True, text=True)
+                for words in (ask, self.command("--", *ask, output="r"))
+            )
+            self.assertEqual(attached.stdout, plain.stdout)
+            words = self.command("--", "sh", "-c", "exit 5", output="r")
+            self.assertEqual(subprocess.run(words, preexec_fn=set_up, capture_output=True).returncode, 5)
+
+    def test_a_folder_that_is_removed_while_the_program_runs(self) -> None:
+        """Or made again by another, or renamed: what is lost is said, and the code is the program's."""
+        for how in ("rm -r {0}", "rm -r {0}; mkdir {0}", "mv {0} {0}-moved"):
+            script = f"{ASKED} flat_k 10; {how.format(self.folder / 'r')}; exit 9"
+            for options in ((), ("--registers", "32", "--check-output")):
+                with self.subTest(how=how, options=options):
+                    done = self.attach(*options, "--", "sh", "-c", script)
+                    self.assertEqual(done.returncode, 9, done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                    if not options:
+                        self.assertEqual(done.stdout, "failed 0\n")
+                        self.assertIn("was removed while the program ran", done.stderr)
+                    for name in ("r", "r-moved"):
+                        shutil.rmtree(self.folder / name, ignore_errors=True)
+
     def test_a_kernel_that_waits_for_its_own_blocks_is_named(self) -> None:
         """With --all it hangs; the sentence comes while it does, and what was measured is kept."""
         child = self.start(f"--all -- {ASKED} waits_k 300 sync {132 * 8}", output="r")
@@ -376,6 +561,7 @@ class BadInput(AttachCase):
         program.chmod(0o4755)
         done = self.attach("--", "sh", "-c", f"{program} asked flat_k 10")
         self.assertIn("no process", done.stderr)
+        self.assertIn(f"1 process was not attached to: {program} (setuid)", " ".join(done.stderr.split()))
         done = self.attach(f"-- {program} asked flat_k 10")
         self.assertEqual((done.returncode, done.stdout), (125, ""))
         self.assertIn("runs with another user's rights", done.stderr)

@@ -12,7 +12,8 @@ from command import OCCBENCH, ROOT, rows
 
 FAKE = Path(os.environ.get("FAKE_DRIVER", ROOT / "build/ci/tests/fake_driver")).resolve()
 OPENED, LINKED, PROFILED = (FAKE / f"attach_{kind}" for kind in ("opened", "linked", "profiled"))
-HANDLERS = FAKE / "attach_handlers"
+HANDLERS, PLACES, STATIC = (FAKE / f"attach_{kind}" for kind in ("handlers", "places", "static"))
+PLUGIN = FAKE / "libattach_plugin.so"
 Done = subprocess.CompletedProcess
 
 

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +23,7 @@
 #include "benchmarks/commands/attach_versions.hpp"
 #include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
+#include "harness/attach/attachable.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/attach/verdict.hpp"
 #include "harness/binary/kernel_use.hpp"
@@ -64,6 +64,70 @@ bool any_is_named(const attach::Collected& all, const std::string& pattern) {
   return any;
 }
 
+/// After the program: what it left, on stderr and in the folder. Returns the exit code.
+int keep(const AttachOptions& o, const std::vector<std::string>& program, const std::vector<double>& levels,
+         const std::string& options, const std::filesystem::path& folder, const WorkFolder& work,
+         std::optional<Outputs>& outputs, const SeenRun& seen) {
+  const Ended& ended = seen.ended;
+  attach::Collected all = attach::collect(work.path());
+  std::optional<SeenRun> again;
+  if (outputs && seen.is_well() && has_versions(all))
+    again = outputs->run({.program = program}, "a plain one");
+  const bool is_silent = again && again->is_same_output && seen.is_same_output && !seen.has_output;
+  const bool is_told =  // whether two plain runs agree, on something
+      again && again->is_well() && again->is_same_output && !is_silent;
+  if (const char* const why = attach::why_not_attachable(path_of_program(program[0]).c_str()))
+    all.complaints.push_back("'" + program[0] + "' is " + why + ": nothing can be attached to it");
+  for (const std::string& complaint : all.complaints)
+    print_wrapped(std::cerr, "occbench: " + printable(complaint));
+  if (all.processes.empty()) {
+    if (ended.why.empty())
+      print_wrapped(std::cerr, "occbench: no process of '" + printable(program[0]) +
+                                   "' used the CUDA driver, so nothing was measured");
+    return ended.code;
+  }
+  std::vector<attach::Verdict> verdicts;
+  for (const attach::Kernel& kernel : all.kernels) {
+    static const theory::SmLimits none;
+    verdicts.push_back(
+        attach::judge(kernel, kernel.device < all.devices.size() ? all.devices[kernel.device].sm : none));
+  }
+  if (!all.kernels.empty()) {
+    print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
+    if (const std::string said = attach::sentence_of_lower(all, verdicts); !said.empty()) {
+      print_wrapped(std::cerr, said);
+      std::cerr << "  occbench attach --apply best --from " << folder.string() << '\n';
+    }
+  } else if (all.complaints.empty()) {
+    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
+              << (o.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
+  }
+  if (!all.kernels.empty() && !o.kernel.empty() && !any_is_named(all, o.kernel))
+    std::cerr << "occbench: no kernel's name matches --kernel '" << printable(o.kernel) << "'\n";
+  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
+  if (again && again->is_well())
+    std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"
+                  : !is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
+                  : seen.is_same_output
+                      ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
+                      : "stdout DIFFERS with caps, and not between plain runs.\n");
+  if (o.by_range && !all.kernels.empty() && !all.has_ranges())
+    std::cerr << "occbench: no kernel was launched within an NVTX range\n";
+  work.clear();  // where the disk is full, that is the room for the results
+  nlohmann::json env = {{"command_line", "occbench attach"},
+                        {"program", program},
+                        {"exit_code", ended.code},
+                        {"observe", o.observe},
+                        {"options", options}};
+  if (is_told) env["same_stdout"] = seen.is_same_output;
+  record_attached(folder, all, verdicts, env);
+  if (const std::string text = registers_csv(all); !text.empty())
+    replace_file(folder / "registers.csv", text);
+  std::cerr << folder.string() << '\n';
+  if (again && !again->is_well()) return again->ended.code;
+  return is_told && !seen.is_same_output ? attach_failed : ended.code;
+}
+
 int run(AttachOptions o, const std::vector<std::string>& program) {
   if (o.check_output && o.registers.empty())
     throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
@@ -100,62 +164,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   const SeenRun seen = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
   const Ended& ended = seen.ended;
   if (!outputs && !ended.why.empty()) print_wrapped(std::cerr, "occbench: " + printable(ended.why));
-  const attach::Collected all = attach::collect(raw);
-  std::optional<SeenRun> again;
-  if (outputs && seen.is_well() && has_versions(all))
-    again = outputs->run({.program = program}, "a plain one");
-  const bool is_silent = again && again->is_same_output && seen.is_same_output && !seen.has_output;
-  const bool is_told =  // whether two plain runs agree, on something
-      again && again->is_well() && again->is_same_output && !is_silent;
-  std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
-  if (all.processes.empty()) {
-    if (ended.why.empty())
-      print_wrapped(std::cerr, "occbench: no process of '" + printable(program[0]) +
-                                   "' used the CUDA driver, so nothing was measured");
-    return ended.code;
-  }
-  std::vector<attach::Verdict> verdicts;
-  for (const attach::Kernel& kernel : all.kernels) {
-    static const theory::SmLimits none;
-    verdicts.push_back(
-        attach::judge(kernel, kernel.device < all.devices.size() ? all.devices[kernel.device].sm : none));
-  }
-  for (const std::string& complaint : all.complaints)
-    print_wrapped(std::cerr, "occbench: " + printable(complaint));
-  if (!all.kernels.empty()) {
-    print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
-    if (const std::string said = attach::sentence_of_lower(all, verdicts); !said.empty()) {
-      print_wrapped(std::cerr, said);
-      std::cerr << "  occbench attach --apply best --from " << folder.path().string() << '\n';
-    }
-  } else if (all.complaints.empty()) {
-    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
-              << (o.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
-  }
-  if (!all.kernels.empty() && !o.kernel.empty() && !any_is_named(all, o.kernel))
-    std::cerr << "occbench: no kernel's name matches --kernel '" << printable(o.kernel) << "'\n";
-  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
-  if (again && again->is_well())
-    std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"
-                  : !is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
-                  : seen.is_same_output
-                      ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
-                      : "stdout DIFFERS with caps, and not between plain runs.\n");
-  if (o.by_range && !all.kernels.empty() && !all.has_ranges())
-    std::cerr << "occbench: no kernel was launched within an NVTX range\n";
-  work.clear();  // where the disk is full, that is the room for the results
-  nlohmann::json env = {{"command_line", "occbench attach"},
-                        {"program", program},
-                        {"exit_code", ended.code},
-                        {"observe", o.observe},
-                        {"options", options}};
-  if (is_told) env["same_stdout"] = seen.is_same_output;
-  record_attached(folder.path(), all, verdicts, env);
-  if (const std::string text = registers_csv(all); !text.empty())
-    replace_file(folder.path() / "registers.csv", text);
-  std::cerr << folder.path().string() << '\n';
-  if (again && !again->is_well()) return again->ended.code;
-  return is_told && !seen.is_same_output ? attach_failed : ended.code;
+  return kept_or_lost(folder, ended.code,
+                      [&] { return keep(o, program, levels, options, folder.path(), work, outputs, seen); });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "benchmarks/commands/attach_apply.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -213,26 +212,28 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   for (const auto* const each : {&advised.levels, &advised.left})
     for (const attach::Advice& level : *each) advice += level.line();
   Runner runner(program, options, advice, work.path());
-  const Series& series = runner.series();
-  bool is_well = runner.run(0, false);
-  for (int pair = 1; is_well && pair <= pairs; ++pair) {
-    const bool is_lower_first = pair % 2 == 0;  // so that neither always comes second
-    is_well = runner.run(pair, is_lower_first) && runner.run(pair, !is_lower_first);
-    if (is_well)
-      std::cerr << "pair " << pair << " of " << pairs << ": " << duration(series.times(false).back())
-                << " plain, " << duration(series.times(true).back()) << " with fewer warps\n";
-  }
-  std::signal(SIGXFSZ, SIG_IGN);  // here, not in the program: a quota is an error to be said
-  const int code = series.runs.back().ended.code;
-  if (series.runs.size() < 3) return code;
-  if (code == 0) {
-    print_changed(std::cerr, series);
-    print_result(std::cerr, series, advised.expected);
-  }
-  record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
-  std::cerr << folder.path().string() << '\n';
-  if (code != 0) return code;
-  return series.all_same(false) && !series.all_same(true) ? attach_failed : 0;
+  int code = 0;
+  return kept_or_lost(folder, code, [&] {
+    const Series& series = runner.series();
+    bool is_well = runner.run(0, false);
+    for (int pair = 1; is_well && pair <= pairs; ++pair) {
+      const bool is_lower_first = pair % 2 == 0;  // so that neither always comes second
+      is_well = runner.run(pair, is_lower_first) && runner.run(pair, !is_lower_first);
+      if (is_well)
+        std::cerr << "pair " << pair << " of " << pairs << ": " << duration(series.times(false).back())
+                  << " plain, " << duration(series.times(true).back()) << " with fewer warps\n";
+    }
+    code = series.runs.back().ended.code;
+    if (series.runs.size() < 3) return code;
+    if (code == 0) {
+      print_changed(std::cerr, series);
+      print_result(std::cerr, series, advised.expected);
+    }
+    record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
+    std::cerr << folder.path().string() << '\n';
+    if (code != 0) return code;
+    return series.all_same(false) && !series.all_same(true) ? attach_failed : 0;
+  });
 }
 
 }  // namespace occbench::commands

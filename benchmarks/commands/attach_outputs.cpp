@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "benchmarks/commands/table.hpp"
 #include "benchmarks/words.hpp"
 #include "harness/io/files.hpp"
 
@@ -43,6 +44,15 @@ WorkFolder::WorkFolder(const fs::path& path) : path_(fs::absolute(path)) {
 void WorkFolder::clear() const {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+int kept_or_lost(const RunFolder& folder, const int& programs_code, const std::function<int()>& keep) try {
+  return keep();
+} catch (const std::exception&) {
+  if (folder.is_there()) throw;
+  print_wrapped(std::cerr, "occbench: " + printable(folder.path().string()) +
+                               " was removed while the program ran: what was measured is lost");
+  return programs_code;
 }
 
 SeenRun Outputs::run(ProgramRun what, const std::string& kind) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "benchmarks/commands/attach_program.hpp"
+#include "harness/io/files.hpp"
 
 namespace occbench::commands {
 
@@ -33,6 +35,10 @@ struct SeenRun {
 
   [[nodiscard]] bool is_well() const { return ended.code == 0; }
 };
+
+/// What `keep` returns, which keeps a program's results in `folder`. Where it throws because somebody removed
+/// that folder, this is said, and the program's own code returned.
+int kept_or_lost(const RunFolder& folder, const int& programs_code, const std::function<int()>& keep);
 
 class Outputs {
  public:

@@ -2,7 +2,6 @@
 #include "benchmarks/commands/attach_program.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <thread>
 
+#include "harness/attach/attachable.hpp"
 #include "harness/io/check.hpp"
 
 namespace occbench::commands {
@@ -26,12 +26,49 @@ namespace {
 constexpr int signal_exit = 128, not_runnable = 126, not_found = 127;
 
 volatile std::sig_atomic_t child = 0;
+volatile std::sig_atomic_t was_passed_on[NSIG] = {};
 
-void pass_on(int number) {
-  if (child > 0) kill(child, number);
+/// The kernel sends these to every process that they concern: those of a terminal's foreground, or one that
+/// has used up its CPU time.
+bool has_own(int number) {
+  constexpr std::array all{SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGXCPU};
+  return std::ranges::find(all, number) != all.end();
+}
+
+/// As without a handler; goes on when this process is continued.
+void stop_here() {
+  struct sigaction by_default {
+  }, before{};
+  by_default.sa_handler = SIG_DFL;
+  sigset_t only, mask;
+  sigemptyset(&only);
+  sigaddset(&only, SIGTSTP);
+  sigaction(SIGTSTP, &by_default, &before);
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &only, &mask);  // here it stops
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  sigaction(SIGTSTP, &before, nullptr);
+}
+
+void pass_on(int number, siginfo_t* info, void*) {
+  const int error = errno;
+  const bool is_sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+  const bool is_own = is_sent && (info->si_pid == getpid() || info->si_pid == child);
+  if (child > 0 && !is_own && (is_sent || !has_own(number))) {
+    was_passed_on[number] = 1;
+    if (info->si_code != SI_QUEUE || sigqueue(child, number, info->si_value) != 0) kill(child, number);
+  }
+  if (number == SIGTSTP) stop_here();
+  errno = error;
 }
 
 constexpr int to_write = O_WRONLY | O_CREAT | O_TRUNC;
+
+/// Why the program did not begin: it cannot be run, or a file for its output cannot be opened.
+struct Failure {
+  int error = 0;
+  bool is_of_output = false;
+};
 
 /// Opens a file as this descriptor.
 bool place(const std::string& path, int how, int descriptor) {
@@ -39,29 +76,78 @@ bool place(const std::string& path, int how, int descriptor) {
   return opened >= 0 && dup2(opened, descriptor) >= 0;
 }
 
-/// What this process does about signals while the program runs; as before at the end.
+/// What this process does about signals while the program runs: it hands them on. The program begins with the
+/// dispositions and the mask that this process was started with.
 class Signals {
  public:
-  Signals() {
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      struct sigaction action {};
-      action.sa_handler = kinds[i].second;
-      action.sa_flags = SA_RESTART;
-      sigaction(kinds[i].first, &action, &before_[i]);
-    }
+  Signals() : first_(dispositions()) {
+    sigemptyset(&passed_);
+    for (int number = 1; number <= SIGRTMAX; ++number)
+      if (is_passed_on(number)) sigaddset(&passed_, number);
+    pthread_sigmask(SIG_BLOCK, &passed_, &mask_);
+    struct sigaction action {};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    action.sa_mask = passed_;
+    each([&](int number) { sigaction(number, &action, nullptr); });
+    std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the program's code is lost
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  ~Signals() { restore(); }
-  void restore() const {
-    for (std::size_t i = 0; i < kinds.size(); ++i) sigaction(kinds[i].first, &before_[i], nullptr);
+  /// What was sent to end the program has done so: the results are written still.
+  ~Signals() {
+    each([&](int number) {
+      if (was_passed_on[number] != 0)
+        std::signal(number, SIG_IGN);
+      else
+        sigaction(number, &first_[number], nullptr);
+    });
+    sigaction(SIGCHLD, &first_[SIGCHLD], nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  /// Until there is a program, and after it, signals wait.
+  void begin(pid_t id) const {
+    child = id;
+    pthread_sigmask(SIG_UNBLOCK, &passed_, nullptr);
+  }
+  void end() const {
+    pthread_sigmask(SIG_BLOCK, &passed_, nullptr);
+    child = 0;
+  }
+  void restore_in_child() const {
+    each([&](int number) { sigaction(number, &first_[number], nullptr); });
+    sigaction(SIGCHLD, &first_[SIGCHLD], nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 
  private:
-  // A terminal sends the first two to both.
-  inline static const std::array<std::pair<int, void (*)(int)>, 4> kinds{
-      {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTERM, pass_on}, {SIGHUP, pass_on}}};
-  std::array<struct sigaction, 4> before_{};
+  using Dispositions = std::array<struct sigaction, NSIG>;
+
+  /// All that would end or stop this process and that another may send; not its own faults.
+  static bool is_passed_on(int number) {
+    if (number >= SIGRTMIN && number <= SIGRTMAX) return true;
+    constexpr std::array all{SIGHUP,  SIGINT,  SIGQUIT, SIGABRT,   SIGUSR1, SIGUSR2,
+                             SIGALRM, SIGTERM, SIGCONT, SIGTSTP,   SIGXCPU, SIGVTALRM,
+                             SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT, SIGWINCH};
+    return std::ranges::find(all, number) != all.end();
+  }
+  /// Of this process as it was started, whatever several runs do about them.
+  static const Dispositions& dispositions() {
+    static const Dispositions first = [] {
+      Dispositions all{};
+      for (int number = 1; number < NSIG; ++number) sigaction(number, nullptr, &all[number]);
+      return all;
+    }();
+    return first;
+  }
+  template <class Do>
+  void each(const Do& act) const {
+    for (int number = 1; number <= SIGRTMAX; ++number)
+      if (sigismember(&passed_, number) == 1) act(number);
+  }
+
+  const Dispositions& first_;
+  sigset_t passed_{}, mask_{};
 };
 
 }  // namespace
@@ -111,12 +197,8 @@ std::string path_of_program(const std::string& name) {
 }
 
 void check_program(const std::string& name) {
-  const std::string file = path_of_program(name);
-  struct stat found {};
-  if (stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return;
-  const bool changes_user = (found.st_mode & S_ISUID) != 0 && found.st_uid != geteuid();
-  const bool changes_group = (found.st_mode & S_ISGID) != 0 && found.st_gid != getegid();
-  if (!changes_user && !changes_group) return;
+  const char* const why = attach::why_not_attachable(path_of_program(name).c_str());
+  if (why == nullptr || std::string_view(why) != attach::with_other_rights) return;
   throw UserError(Exit::usage, "'" + name +
                                    "' runs with another user's rights (setuid), so that nothing can be "
                                    "attached to it: start occbench inside it");
@@ -137,15 +219,15 @@ Ended run_attached(const ProgramRun& run) {
   const auto begun = std::chrono::steady_clock::now();
   const pid_t id = fork();
   if (id == 0) {
-    signals.restore();
+    signals.restore_in_child();
     if (!run.library.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
     for (const auto& [name, value] : run.variables) setenv(name.c_str(), value.c_str(), 1);
     const bool is_placed = (run.output.empty() || (place("/dev/null", O_RDONLY, STDIN_FILENO) &&
                                                    place(run.output, to_write, STDOUT_FILENO))) &&
                            (run.errors.empty() || place(run.errors, to_write, STDERR_FILENO));
     if (is_placed) execvp(words[0], words.data());
-    const int error = errno;
-    static_cast<void>(!write(ends[1], &error, sizeof error));
+    const Failure failure{.error = errno, .is_of_output = !is_placed};
+    static_cast<void>(!write(ends[1], &failure, sizeof failure));
     _exit(not_found);
   }
   close(ends[1]);
@@ -153,25 +235,31 @@ Ended run_attached(const ProgramRun& run) {
     close(ends[0]);
     throw UserError(Exit::file, "no process: " + std::string(strerror(errno)));
   }
-  child = id;
-  int error = 0;
-  const bool has_failed = read(ends[0], &error, sizeof error) == sizeof error;  // the end of a pipe: it runs
+  signals.begin(id);
+  Failure failure;
+  ssize_t got = 0;
+  do got = read(ends[0], &failure, sizeof failure);  // the end of a pipe: it runs
+  while (got < 0 && errno == EINTR);
+  const bool has_failed = got == sizeof failure;
   close(ends[0]);
-  int status = 0;
-  const int how = run.meanwhile ? WNOHANG : 0;
-  for (pid_t ended = 0; ended != id; ended = waitpid(id, &status, how)) {
-    if (ended < 0 && errno != EINTR) break;
-    if (run.meanwhile) {
+  const int how = WEXITED | WNOWAIT | (run.meanwhile ? WNOHANG : 0);
+  for (siginfo_t seen{}; seen.si_pid != id;) {
+    if (waitid(P_PID, static_cast<id_t>(id), &seen, how) != 0 && errno != EINTR) break;
+    if (run.meanwhile && seen.si_pid != id) {
       run.meanwhile();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
-  child = 0;
+  signals.end();  // before its number may be another's
+  int status = 0;
+  waitpid(id, &status, 0);
   Ended ended{.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()};
   const std::string name = "'" + run.program[0] + "'";
+  if (has_failed && failure.is_of_output)
+    throw UserError(Exit::file, run.output + ": cannot be written: " + strerror(failure.error));
   if (has_failed) {
-    ended.code = error == ENOENT ? not_found : not_runnable;
-    ended.why = name + ": " + strerror(error);
+    ended.code = failure.error == ENOENT ? not_found : not_runnable;
+    ended.why = name + ": " + strerror(failure.error);
   } else if (WIFSIGNALED(status)) {
     ended.code = signal_exit + WTERMSIG(status);
     ended.why = name + " was ended by signal " + std::to_string(WTERMSIG(status)) + ", " +

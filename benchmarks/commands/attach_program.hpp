@@ -25,8 +25,8 @@ struct Ended {
   double wall_s = 0;  ///< from its beginning to its end
 };
 
-/// Runs it to its end, with the library behind what is preloaded already. Signals that would end this process
-/// reach it; Ctrl-C is the program's to handle.
+/// Runs it to its end, with the library behind what is preloaded already. Signals that a process sends to
+/// this one are passed on to it; those of a terminal reach it anyway.
 [[nodiscard]] Ended run_attached(const ProgramRun& run);
 
 /// Where the shell would find it; the name itself where it would not.

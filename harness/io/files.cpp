@@ -212,8 +212,10 @@ RunFolder RunFolder::fresh(const fs::path& base) {
   }
 }
 
+bool RunFolder::is_there() const { return lock_.get() >= 0 && same_file(lock_.get(), lock_of(path_)); }
+
 RunFolder::~RunFolder() {
-  if (lock_.get() < 0) return;
+  if (!is_there()) return;
   // While it is locked still: who waits for the name makes a new one.
   static_cast<void>(unlink(lock_of(path_).c_str()));
   std::ranges::for_each(made_.rbegin(), made_.rend(), [](const fs::path& p) { rmdir(p.c_str()); });

@@ -77,6 +77,8 @@ class RunFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// False on a file system without locks: then nothing keeps another program out.
   [[nodiscard]] bool is_locked() const { return is_locked_; }
+  /// Whether the folder is still there by its name, and this program's: somebody may have removed it.
+  [[nodiscard]] bool is_there() const;
 
  private:
   std::filesystem::path path_;
