@@ -9,7 +9,6 @@ import itertools
 import os
 import resource
 import shlex
-import signal
 import subprocess
 import tempfile
 import time
