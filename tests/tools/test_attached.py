@@ -263,8 +263,8 @@ BROKEN = {
     "an arm twice": ("arms.csv", "lower,4", "lower,6", "has this arm twice"),
     "no JSON": ("env.json", "", '{"kind": "attach"', "env.json"),
     "an old version": ("env.json", f'"schema_version": {NEWEST}', '"schema_version": 1', "schema_version 1"),
-    "no program": ("env.json", '"program"', '"programme"', "program: not a list of words"),
-    "a list of numbers": ("env.json", '"complaints": []', '"complaints": [1]', "complaints: not a list"),
+    "no program": ("env.json", '"program"', '"programme"', "program is missing"),
+    "a list of numbers": ("env.json", '"complaints": []', '"complaints": [1]', "complaints[0]: 1 is"),
 }
 
 
@@ -351,7 +351,7 @@ VIOLATIONS = {
     "samples": ("arms.csv", ARM, "0,untouched,8,0,9,", "samples: 9, but launches.csv has 8"),
     "a stranger": ("launches.csv", f"{LAUNCH}5,", f"{LAUNCH}9,", "9 is not in kernels.csv"),
     "a time": ("launches.csv", "untouched,8,0.00199", "untouched,8,-0.00199", "is below 0"),
-    "a GPU": ("env.json", '"gpus": [\n  {', '"gpus": [\n  7,\n  {', "gpus[0].name is missing"),
+    "a GPU": ("env.json", '"gpus": [\n  {', '"gpus": [\n  7,\n  {', "gpus[0]: 7 is not of type object"),
     "a complaint": ("env.json", '"complaints": []', '"complaints": [1]', "complaints[0]: 1"),
     "a process": ("env.json", '"command": "python', '"words": "python', "processes[0].command is missing"),
 }

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -311,3 +313,130 @@ def test_spread_says_whose_it_is() -> None:
     assert set(pd.read_csv(BURN_IN)["resource"]) <= set(known["resources"])
     for told in known["resources"].values():
         assert told["cases"] == sorted(told["cases"]) and len(told["cases"]) == len(spread.QUANTILES)
+
+
+def as_a_user() -> None:
+    """Root reads what its modes forbid, by two capabilities: they are dropped (prctl, PR_CAPBSET_DROP)."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability)
+
+
+def user_check(top: Path, *words: str) -> tuple[int, str, str]:
+    """`fleet check` of a folder by one whom modes stop."""
+    done = subprocess.run(
+        [sys.executable, "-m", "occbench_tools.fleet", "check", top, "--width", "400", *words],
+        preexec_fn=as_a_user, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def unreadable_folder(top: Path) -> None:
+    first(top).chmod(0)
+
+
+def unreadable_rows(top: Path) -> None:
+    (first(top) / "cases.csv").chmod(0)
+
+
+def node(top: Path) -> Path:
+    """A node of one card, the first."""
+    (top / "node").mkdir()
+    first(top).rename(top / "node" / fleets.uuid(0))
+    return top / "node"
+
+
+def no_way_in(top: Path) -> None:
+    node(top).chmod(0o644)  # its names are seen, and no more
+
+
+def files_gone(top: Path) -> None:
+    for file in first(top).iterdir():
+        file.unlink()
+
+
+def linked(top: Path) -> None:
+    (top / "node").symlink_to(node(top).rename(top.parent / "elsewhere"))
+
+
+def nowhere(top: Path) -> None:
+    shutil.rmtree(node(top))
+    (top / "node").symlink_to(top.parent / "gone")
+
+
+HIDDEN = {
+    "a folder that may not be read": (unreadable_folder, "Permission denied"),
+    "rows that may not be read": (unreadable_rows, "cases.csv: Permission denied"),
+    "a node that may not be entered": (no_way_in, "Permission denied"),
+    "a card without files": (files_gone, f"{fleets.uuid(0)}: holds neither env.json nor cases.csv"),
+    "a node behind a link": (linked, "node: a link, which is not followed"),
+    "a link to nothing": (nowhere, "node: a link, which is not followed"),
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_what_cannot_be_read_is_named_and_does_not_pass(what: str, own: Path) -> None:
+    hide, words = HIDDEN[what]
+    hide(own)
+    try:
+        code, out, error = user_check(own)
+        assert (code, error) == (4, ""), out + error
+        assert out.startswith("FAIL: 7 of 7 cards judged, none is odd, 1 folder not read\n")
+        assert "\nnot read\n" in out and words in out, out
+        code, out, _ = user_check(own, "--ignore-unreadable")
+        assert code == 0 and out.startswith("PASS: 7 of 7 cards judged, none is odd\n") and words in out
+        told = json.loads(user_check(own, "--format", "json")[1])
+        assert (told["passed"], len(told["unread"])) == (False, 1)
+        suite = ElementTree.fromstring(user_check(own, "--format", "junit")[1].partition("\n")[2])
+        assert suite.get("failures") == "1"
+        assert "\noccbench_fleet_unread 1\n" in user_check(own, "--format", "prometheus")[1]
+    finally:
+        for folder in (own / "node", first(own)):
+            if folder.exists():
+                folder.chmod(0o755)
+
+
+def test_what_lies_in_a_cards_folder_is_the_cards(own: Path, call: Call) -> None:
+    (first(own) / "ncu/empty").mkdir(parents=True)
+    (own / "latest").symlink_to(first(own))
+    assert call(own)[0] == 0
+
+
+def sparse(top: Path) -> None:
+    with (first(top) / "cases.csv").open("r+b") as rows:
+        rows.truncate(240 << 20)
+
+
+def sparse_to_the_last_byte(top: Path) -> None:
+    with (first(top) / "cases.csv").open("r+b") as rows:
+        rows.seek((240 << 20) - 1)
+        rows.write(b"\n")
+
+
+def name_of_bytes(top: Path) -> None:
+    os.rename(first(top), os.fsencode(first(top).parent) + b"/card-\xff")
+
+
+# What one card's folder holds; the others are judged all the same.
+BAD: dict[str, tuple[Callable[[Path], object], int, str]] = {
+    "experiments of two types": (
+        lambda top: env_of(first(top), lambda env: env.update(experiments=["waves", 1])), 7,
+        "env.json: experiments: ['waves', 1] is not of type object"),
+    "a UUID that is a list": (
+        lambda top: env_of(first(top), lambda env: env["gpu"].update(uuid=["GPU"])), 7,
+        "env.json: gpu.uuid: ['GPU'] is not of type string"),
+    "a number of 400 digits": (
+        lambda top: env_of(first(top), lambda env: env["gpu"].update(memory_bytes=10**400)), 7,
+        "env.json: not JSON: 10000000000000000000... is out of range"),
+    "a sparse file": (sparse, 7, "cases.csv: holds zero bytes"),
+    "a sparse file whose last line is whole": (sparse_to_the_last_byte, 7, "cases.csv: holds zero bytes"),
+    "a name that is no UTF-8": (name_of_bytes, 8, "PASS: 8 of 8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_one_bad_folder_does_not_end_the_others(what: str, own: Path) -> None:
+    spoil, judged, words = BAD[what]
+    spoil(own)
+    code, out, error = user_check(own)
+    assert (code, error) == (int(judged < 8), ""), out + error
+    assert f"{judged} of {judged} cards judged" in out and words in out

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, for_terminal, reason
+from occbench_tools.sent import walked
 
 Main = Callable[[list[str] | None], int]
 RESULTS = Path("results")
@@ -72,8 +73,18 @@ def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
 
     Says on stderr which. Raises Refused.
     """
-    folders = [(path.stat().st_mtime_ns, path.parent) for name in of for path in RESULTS.rglob(name)]
-    found = [each for each in folders if not without or not (each[1] / without).exists()]
+    unread: list[str] = []
+    try:
+        found = [
+            ((where / name).stat().st_mtime_ns, where)
+            for where, _, files in (walked(RESULTS, unread) if RESULTS.is_dir() else ())
+            for name in of
+            if name in files and not (without and without in files)
+        ]
+    except OSError as error:
+        raise Refused(4, f"{reason(RESULTS, error)}; name a folder") from None
+    if unread:  # the newest may lie there
+        raise Refused(4, f"{unread[0]}; name a folder")
     if not found:
         raise Refused(4, f"no results under ./{RESULTS}; name a folder, or make one: occbench run")
     folder = max(found)[1]

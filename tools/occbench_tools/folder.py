@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import SCHEMA_VERSIONS, older
-from occbench_tools.schema import of_version, schema, version_of
+from occbench_tools.schema import check_types, of_version, schema, version_of
 from occbench_tools.sent import parse_json, read_sent, written
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
@@ -88,8 +88,7 @@ def read_env(path: Path) -> dict[str, Any]:
         raise ValueError(
             "env.json: of `occbench attach`, which has no cases; report, explain and compare read it"
         )
-    if not isinstance(env["gpu"].get("sm_count", 0), int | None):
-        raise ValueError(f"env.json: gpu.sm_count: {env['gpu']['sm_count']!s:.60} is not an integer")
+    check_types(env, schema())
     env = {"source": "measured"} | env
     if env["source"] not in ("measured", "model"):
         raise ValueError(f"env.json: source: {env['source']!s:.60} is not one of measured, model")

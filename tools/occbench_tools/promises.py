@@ -17,7 +17,7 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.lines import say
-from occbench_tools.schema import of_version
+from occbench_tools.schema import complaint, field_violations, of_version
 from occbench_tools.sent import parse_json, read_sent
 
 INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -65,19 +65,6 @@ class Report:
     def missing(self, path: Path, why: str) -> None:
         self.unreadable += 1
         say(f"{path}: {why}")
-
-
-def complaint(rule: dict[str, Any], value: object) -> str | None:
-    """What allowed, pattern, minimum and maximum of a schema entry hold against a typed value."""
-    if "allowed" in rule and value not in rule["allowed"]:
-        return f"{value!r} is not one of {', '.join(map(str, rule['allowed']))}"
-    if "pattern" in rule and not re.fullmatch(rule["pattern"], str(value)):
-        return f"{value!r} does not match {rule['pattern']}"
-    if "minimum" in rule and value < rule["minimum"]:
-        return f"{value} is below {rule['minimum']}"
-    if "maximum" in rule and value > rule["maximum"]:
-        return f"{value} is above {rule['maximum']}"
-    return None
 
 
 def cell_check(column: dict[str, Any]) -> Callable[[str], str | None]:
@@ -190,46 +177,6 @@ class Said:
     max_warps: int | None = None
     source: str | None = None
     ordinary: frozenset[str] = frozenset()  # experiments on kernels whose residents cannot always be counted
-
-
-JSON_TYPES: dict[str, Callable[[object], bool]] = {
-    "string": lambda v: isinstance(v, str),
-    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
-    "boolean": lambda v: isinstance(v, bool),
-    "object": lambda v: isinstance(v, dict),
-    "array": lambda v: isinstance(v, list),
-}
-
-
-def field_violations(
-    values: dict[str, Any], rules: list[dict], prefix: str = ""
-) -> Iterator[tuple[str, str]]:
-    """(field, what is wrong with it) of one object of env.json. Fields of no rule are welcome."""
-    for rule in rules:
-        name = rule["name"]
-        value = values.get(name)
-        if name not in values:
-            if rule.get("optional"):
-                continue
-            yield name, f"{prefix}{name} is missing"
-        elif value is None:
-            if not rule["nullable"]:
-                yield name, f"{prefix}{name}: null, and must not be"
-        elif not JSON_TYPES[rule["type"]](value):
-            yield name, f"{prefix}{name}: {value!r} is not of type {rule['type']}"
-        elif wrong := complaint(rule, value):
-            yield name, f"{prefix}{name}: {wrong}"
-        elif "fields" in rule:
-            yield from field_violations(value, rule["fields"], f"{prefix}{name}.")
-        elif "items" in rule:
-            for place, one in enumerate(value):
-                inside = one if isinstance(one, dict) else {}
-                yield from field_violations(inside, rule["items"], f"{prefix}{name}[{place}].")
-        elif "of" in rule:
-            for place, one in enumerate(value):
-                if not JSON_TYPES[rule["of"]](one):
-                    yield name, f"{prefix}{name}[{place}]: {one!r} is not of type {rule['of']}"
 
 
 def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results/schema.json as each version of the files has it."""
+"""results/schema.json as each version of the files has it, and env.json against it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,76 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
         for name, file in rules["files"].items()
     }
     return rules | dict(schema_version=version, files=files)
+
+
+def complaint(rule: dict[str, Any], value: object) -> str | None:
+    """What allowed, pattern, minimum and maximum of a schema entry hold against a typed value."""
+    if "allowed" in rule and value not in rule["allowed"]:
+        return f"{value!r} is not one of {', '.join(map(str, rule['allowed']))}"
+    if "pattern" in rule and not re.fullmatch(rule["pattern"], str(value)):
+        return f"{value!r} does not match {rule['pattern']}"
+    if "minimum" in rule and value < rule["minimum"]:
+        return f"{value} is below {rule['minimum']}"
+    if "maximum" in rule and value > rule["maximum"]:
+        return f"{value} is above {rule['maximum']}"
+    return None
+
+
+JSON_TYPES: dict[str, Callable[[object], bool]] = {
+    "string": lambda v: isinstance(v, str),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "boolean": lambda v: isinstance(v, bool),
+    "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
+}
+
+
+def field_violations(
+    values: dict[str, Any], rules: list[dict], prefix: str = "", types_only: bool = False
+) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong with it) of one object of env.json. Fields of no rule are welcome.
+
+    types_only: a field may lack, and have any value of its type.
+    """
+    for rule in rules:
+        name, value = rule["name"], values.get(rule["name"])
+        path = f"{prefix}{name}"
+        if name not in values:
+            if not types_only and not rule.get("optional"):
+                yield name, f"{path} is missing"
+        elif value is None:
+            if not rule["nullable"]:
+                yield name, f"{path}: null, and must not be"
+        elif not JSON_TYPES[rule["type"]](value):
+            yield name, f"{path}: {value!r:.60} is not of type {rule['type']}"
+        elif not types_only and (wrong := complaint(rule, value)):
+            yield name, f"{path}: {wrong}"
+        elif "fields" in rule:
+            yield from field_violations(value, rule["fields"], f"{path}.", types_only)
+        elif "items" in rule or "each" in rule:  # objects of these fields: of a list, or by their names
+            several = enumerate(value) if "items" in rule else value.items()
+            for place, one in several:
+                its = f"{path}[{place}]" if "items" in rule else f"{path}.{place}"
+                if isinstance(one, dict):
+                    inner = rule.get("items") or rule["each"]
+                    yield from field_violations(one, inner, f"{its}.", types_only)
+                else:
+                    yield name, f"{its}: {one!r:.60} is not of type object"
+        elif "of" in rule:
+            for place, one in enumerate(value):
+                if not JSON_TYPES[rule["of"]](one):
+                    yield name, f"{path}[{place}]: {one!r:.60} is not of type {rule['of']}"
+
+
+def check_types(env: dict[str, Any], rules: dict[str, Any]) -> None:
+    """Raises ValueError for the first field of env.json whose type is not the schema's.
+
+    Readers then need not ask of each field what it is.
+    """
+    fields = of_version(rules, env.get("schema_version"))["files"]["env.json"]["fields"]
+    if wrong := next(field_violations(env, fields, types_only=True), None):
+        raise ValueError(f"env.json: {wrong[1]}")
 
 
 HEAD = 1 << 20  # bytes in which a CSV file says its version

@@ -76,7 +76,7 @@ def read(path: Path) -> Attached:
 def headline(changes: Changes) -> list[str]:
     """What was held against what, how many kernels changed, and the program as a whole."""
     old, new = changes.old, changes.new
-    relation = device_relation(*(folder.env.get("gpu") or {} for folder in (old, new)))
+    relation = device_relation(*((folder.env["gpus"] or [{}])[0] for folder in (old, new)))
     names = [elided(name, digest.NAME) for name in names_of([new.path, old.path])]
     where = "the same card" if relation == SAME_DEVICE else f"another {new.gpus}"
     if relation == DIFFERENT:

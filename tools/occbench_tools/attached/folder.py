@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.folder import check_version, read_csv, refuse
-from occbench_tools.schema import schema
+from occbench_tools.schema import check_types, schema
 from occbench_tools.sent import parse_json, read_sent
 
 LEAST = 6  # samples of an interval of 95 %
@@ -98,11 +98,13 @@ def read_env(path: Path) -> dict[str, Any]:
         env = parse_json(read_sent(path).decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"env.json: not JSON: {error}") from error
+    if not isinstance(env, dict):
+        raise ValueError("env.json: not an object")
     check_version("env.json", env.get("schema_version"))
-    for name, kind in (("program", str), ("gpus", dict), ("processes", dict), ("complaints", str)):
-        value = env.get(name)
-        if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
-            raise ValueError(f"env.json: {name}: not a list of {'words' if kind is str else 'objects'}")
+    check_types(env, rules())
+    for name in ("program", "gpus", "processes", "complaints"):
+        if env.get(name) is None:
+            raise ValueError(f"env.json: {name} is missing")
     return env
 
 

@@ -3,7 +3,7 @@
 
 DIR holds folders of results at any depth, best as DIR/HOST/UUID. judge.py says how it decides.
 Exit 0 every folder was judged and nothing is odd, 1 something is, or could not be judged, 2 the words of the
-call, 4 a file or folder could not be read.
+call, 4 a file or folder could not be read, whatever else was found, unless --ignore-unreadable.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ def parser() -> argparse.ArgumentParser:
         "--threshold", metavar="PERCENT", type=float, default=1.0,
         help="least change that is odd (default: 1)",
     )  # fmt: skip
+    words.add_argument(
+        "--ignore-unreadable", action="store_true",
+        help="judge the others where a folder cannot be read, is a link elsewhere, or is empty",
+    )  # fmt: skip
     words.add_argument("--format", choices=FORMATS, default="text")
     words.add_argument("--width", metavar="N", type=int, help="columns of the text (default: the terminal's)")
     return words
@@ -57,7 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         rows = read_labels(options.labels) if options.labels else []
-        found = check(options.folder, options.reference, rows, options.threshold / 100)
+        found = check(
+            options.folder, options.reference, rows, options.threshold / 100, options.ignore_unreadable
+        )
     except OSError as error:
         complain("occbench fleet", reason(options.folder, error))
         return 4
@@ -65,7 +71,8 @@ def main(arguments: list[str] | None = None) -> int:
         complain("occbench fleet", error)
         return 4
     if not found.folders:
-        complain("occbench fleet", f"{options.folder}: holds no folder of results; make them: occbench run")
+        why = found.unread[0] if found.unread else f"{options.folder}: holds no folder of results"
+        complain("occbench fleet", f"{why}; make them: occbench run" if not found.unread else why)
         return 4
     sys.stdout.write(shown(found, options.format, columns(options.width)))
-    return int(not found.passed)
+    return 4 if found.unread else int(not found.passed)

@@ -33,28 +33,38 @@ class Finding:
 
 @dataclass
 class Checked:
-    """What check() found. `failed` are lines about cards that cannot pass, `said` lines of news only."""
+    """What check() found.
+
+    Lines: `failed` on cards that cannot pass, `unread` on folders that could not be read, `said` news only.
+    """
 
     folders: int
     cards: list[Card]
     judged: set[int] = field(default_factory=set)  # places in cards
     odd: list[Finding] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     effects: pd.DataFrame = field(default_factory=pd.DataFrame)  # card, resource, effect
     spreads: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def passed(self) -> bool:
-        return not self.odd and not self.failed and bool(self.judged)
+        return not (self.odd or self.failed or self.unread) and bool(self.judged)
 
 
-def check(top: Path, reference: Path | None, rows: list[dict[str, str]], threshold: float) -> Checked:
-    """Raises OSError where `top` cannot be read, ValueError where `reference` cannot."""
-    folders = scan.folders_below(top)
-    cards, lines = scan.cards_of(top, folders)
+def check(
+    top: Path, reference: Path | None, rows: list[dict[str, str]], threshold: float, ignore: bool = False
+) -> Checked:
+    """ignore: what cannot be read is news only.
+
+    Raises OSError where `top` cannot be read, ValueError where `reference` cannot.
+    """
+    folders, unread = scan.folders_below(top)
+    cards, lines = scan.cards_of(top, folders, unread)
     cards, again = scan.newest_of_each(cards)
     found = Checked(len(folders), cards, failed=lines, said=again)
+    (found.said if ignore else found.unread).extend(unread)
     found.failed += labels.label(cards, rows)
     if not cards:
         return found
@@ -65,8 +75,9 @@ def check(top: Path, reference: Path | None, rows: list[dict[str, str]], thresho
 
 def reference_of(path: Path) -> Card:
     """Raises ValueError."""
-    told, lines = scan.cards_of(path, [path])
-    if lines:
+    lines: list[str] = []
+    told, others = scan.cards_of(path, [path], lines)
+    if lines := [*lines, *others]:
         raise ValueError(lines[0])
     return told[0]
 

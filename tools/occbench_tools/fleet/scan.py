@@ -2,6 +2,7 @@
 """The folders of a fleet: where they lie, whose they are, and which of them may be held against each other.
 
 Of every folder env.json is read, and the first line and last byte of cases.csv; the rows are store.py's.
+What cannot be read is named: a fleet does not pass on it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.folder import read_env
 from occbench_tools.lines import reason
 from occbench_tools.schema import of_version, schema
-from occbench_tools.sent import read_sent
+from occbench_tools.sent import NotRegular, read_sent, walked
 
 DESCRIBED = [version for version in SCHEMA_VERSIONS if version >= 5]  # whose rows say what they are about
 # Of env.json: runs that differ in one of these are no measurements of the same thing.
@@ -24,7 +25,7 @@ SETTINGS = ("schema_version", "source", "preset", "benchmark_filter", "git_commi
 OF_GPU = (
     "name", "sm_count", "sm_clock_max_hz", "memory_clock_hz", "memory_bytes", "power_limit_w", "ecc", "mig",
 )  # fmt: skip
-FIRST = 1 << 14  # bytes that hold the header
+HOLDS = ("env.json", "cases.csv")  # one of them makes a folder a card's
 
 
 @dataclass
@@ -48,17 +49,44 @@ class Card:
 SETTING_NAMES = (*SETTINGS, *(f"gpu.{name}" for name in OF_GPU), "experiments")
 
 
-def folders_below(top: Path) -> list[Path]:
-    """Every folder that holds env.json or cases.csv, in order; links to folders are not followed.
+class Unread(Exception):
+    """A line on a folder that could not be read."""
 
-    Raises OSError where `top` cannot be read.
+
+def folders_below(top: Path) -> tuple[list[Path], list[str]]:
+    """Every folder with a file of HOLDS, in order, and a line for each that is none and should be.
+
+    That is one that cannot be read, a link to a folder elsewhere, which is not followed, and a folder at the
+    end of a path without results on it: a card whose files are lost. OSError where `top` cannot be read.
     """
     os.scandir(top).close()
-    return [
-        Path(where)
-        for where, folders, files in os.walk(top)
-        if not folders.sort() and ("env.json" in files or "cases.csv" in files)
-    ]
+    found: list[Path] = []
+    unread: list[str] = []
+    inside = os.path.realpath(top)
+    for where, folders, files in walked(top, unread):
+        unread += [
+            f"{where / name}: a link, which is not followed"
+            for name in sorted([*folders, *files])
+            if name not in HOLDS and leads_away(where / name, inside)
+        ]
+        if any(name in files for name in HOLDS):
+            found.append(where)
+        elif not folders and where != top and not found_above(where, found):
+            unread.append(f"{where}: holds neither {' nor '.join(HOLDS)}")
+    return found, unread
+
+
+def leads_away(path: Path, inside: str) -> bool:
+    """Whether it is a link to a folder that does not lie in `inside`, or to nothing."""
+    if not os.path.islink(path) or os.path.isfile(path):  # which take what cannot be seen for no
+        return False
+    target = os.path.realpath(path)
+    return not os.path.isdir(target) or os.path.commonpath([target, inside]) != inside
+
+
+def found_above(where: Path, found: list[Path]) -> bool:
+    """Whether it lies in the last folder found: what a run's folder holds besides is the run's."""
+    return bool(found) and where.is_relative_to(found[-1])
 
 
 def text(value: object) -> str:
@@ -67,16 +95,16 @@ def text(value: object) -> str:
 
 
 def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
-    """The card of a folder, or one line that says why there is none."""
+    """The card of a folder, or one line that says why there is none. Raises Unread."""
     try:
         env = read_env(folder / "env.json")
-        first = read_sent(folder / "cases.csv", FIRST)
-        with (folder / "cases.csv").open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - 1, 0))
-            whole = file.read(1) == b"\n"
-    except (OSError, ValueError) as error:
+        rows = read_sent(folder / "cases.csv")
+    except (NotRegular, FileNotFoundError, ValueError) as error:
         return reason(folder, error)
+    except OSError as error:
+        raise Unread(reason(folder, error)) from None
+    # Polars takes names in UTF-8 only.
+    in_bulk = rows.endswith(b"\n") and str(folder.absolute()).isprintable()
     gpu: dict[str, Any] = env["gpu"]
     experiments = env.get("experiments")
     names = sorted(experiments) if isinstance(experiments, dict | list) else []
@@ -93,7 +121,7 @@ def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
             *(text(env.get(name)) for name in SETTINGS), *(text(gpu.get(name)) for name in OF_GPU),
             ",".join(map(str, names)),
         ),
-        version=next((of for header, of in headers.items() if whole and first.startswith(header)), None),
+        version=next((of for header, of in headers.items() if in_bulk and rows.startswith(header)), None),
     )  # fmt: skip
 
 
@@ -102,11 +130,25 @@ def columns_of(version: int) -> list[str]:
     return [column["name"] for column in of_version(schema(), version)["files"]["cases.csv"]["columns"]]
 
 
-def cards_of(top: Path, folders: list[Path]) -> tuple[list[Card], list[str]]:
-    """The cards in the order of their folders, and a line for each folder that has none."""
+def cards_of(top: Path, folders: list[Path], unread: list[str]) -> tuple[list[Card], list[str]]:
+    """The cards in the order of their folders, and a line for each folder that has none.
+
+    The line goes to `unread` where its files could not be read.
+    """
     headers = {",".join(columns_of(version)).encode() + b"\n": version for version in DESCRIBED}
-    found = [card(top, folder, headers) for folder in folders]
-    return [c for c in found if isinstance(c, Card)], [line for line in found if isinstance(line, str)]
+    cards: list[Card] = []
+    lines: list[str] = []
+    for folder in folders:
+        try:
+            found = card(top, folder, headers)
+        except Unread as error:
+            unread.append(str(error))
+            continue
+        if isinstance(found, Card):
+            cards.append(found)
+        else:
+            lines.append(found)
+    return cards, lines
 
 
 def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:

@@ -37,6 +37,8 @@ def verdict(found: Checked) -> str:
     odd.update({(f.kind, f.name): f.kind for f in found.odd if not f.within}.values())
     said = ", ".join(f"{count(number, kind)}" for kind, number in odd.items() if number)
     words = [judged, f"odd: {said}" if said else "none is odd"] if found.judged else [judged]
+    if found.unread:
+        words.append(f"{count(len(found.unread), 'folder')} not read")
     if found.failed:
         words.append(f"{count(len(found.failed), 'complaint')}")
     return f"{'PASS' if found.passed else 'FAIL'}: {', '.join(words)}"
@@ -56,7 +58,7 @@ def as_text(found: Checked, width: int) -> list[str]:
         lines.append(f"and {len(own) - MOST:,} more: --format json has all")
     if within := len(found.odd) - len(own):
         lines += wrapped(f"{within:,} more are as odd as the group above that they belong to", width)
-    for title, told in (("complaints", found.failed), ("notes", found.said)):
+    for title, told in (("not read", found.unread), ("complaints", found.failed), ("notes", found.said)):
         if told:
             lines += ["", title]
             for each in told[:MOST]:
@@ -87,6 +89,7 @@ def as_dict(found: Checked) -> dict[str, Any]:
             )
             for f in found.odd
         ],
+        unread=found.unread,
         failed=found.failed,
         notes=found.said,
         spread=[
@@ -126,8 +129,9 @@ def as_junit(found: Checked) -> str:
     for f in found.odd:
         if not f.card:
             case(f"{f.kind} {f.name}", "group", f"{f.resource} {change(f)}")
-    for number, line in enumerate(found.failed, 1):
-        case(f"complaint {number}", "folders", line)
+    for what, lines in (("not read", found.unread), ("complaint", found.failed)):
+        for number, line in enumerate(lines, 1):
+            case(f"{what} {number}", "folders", line)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
     ElementTree.indent(suite)
@@ -152,6 +156,9 @@ def as_prometheus(found: Checked) -> str:
         "# HELP occbench_fleet_complaints Folders and cards that could not pass.",
         "# TYPE occbench_fleet_complaints gauge",
         f"occbench_fleet_complaints {len(found.failed)}",
+        "# HELP occbench_fleet_unread Folders that could not be read.",
+        "# TYPE occbench_fleet_unread gauge",
+        f"occbench_fleet_unread {len(found.unread)}",
     ]
     told = {
         "change": "What a card takes more than the fleet's middle, as a ratio of 1; above zero is worse.",
