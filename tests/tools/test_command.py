@@ -93,11 +93,26 @@ def test_a_page_stands_beside_its_data(home: Path) -> None:
     assert done.stdout == "report.html\n" and (home / "report.html").exists()
 
 
-def test_a_full_disk(home: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["predictions results/gpu/new", "compare OLD OLD", "report --help",
+     "plot results/gpu/new --experiment waves", "validate results/gpu/new"],
+)  # fmt: skip
+def test_a_full_disk_is_not_the_inputs_fault(words: str, home: Path) -> None:
+    old = str(Path(__file__).with_name("runs") / "schema-3")
+    word, *rest = words.replace("OLD", old).split()
     with open("/dev/full", "w") as full:
-        done = call("occbench-predictions", "results/gpu/new", cwd=home, stdout=full.fileno())
-    assert done.returncode == 4
-    assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
+        done = call(f"occbench-{word}", *rest, cwd=home, stdout=full.fileno())
+    line = f"occbench {word}: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (4, line)
+
+
+def test_standard_output_that_is_closed(home: Path) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("occbench-explain"), "results/gpu/new"], cwd=home,
+        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (4, "occbench explain: standard output: closed\n")
 
 
 def test_a_terminal_that_lacks_a_names_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

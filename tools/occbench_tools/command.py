@@ -11,9 +11,9 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, for_terminal, reason
@@ -43,6 +43,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, for_terminal(f"{self.prog}: error: {printable(message)}") + "\n")
+
+    def print_help(self, file: TextIO | None = None) -> None:
+        """argparse's own passes over a disk that is full."""
+        print(self.format_help(), end="", file=file or sys.stdout, flush=True)
 
 
 def parser_of(word: str, description: str, example: str) -> argparse.ArgumentParser:
@@ -116,6 +120,27 @@ def relative(path: Path) -> Path:
     return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
 
 
+class Output(io.TextIOWrapper):
+    """Standard output, whose errors say that they are its own: commands blame their input for the rest."""
+
+    def write(self, text: str) -> int:
+        with named_output():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with named_output():
+            super().flush()
+
+
+@contextlib.contextmanager
+def named_output() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or "standard output"
+        raise
+
+
 def entry(program: str) -> Callable[[Main], Main]:
     """Makes a main() end as a command should: 141 and no word where nobody reads on, 130 when interrupted."""
 
@@ -123,6 +148,12 @@ def entry(program: str) -> Callable[[Main], Main]:
         @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
             no_relative_path()
+            if sys.stdout is None:
+                complain(program, "standard output: closed")
+                return 4
+            if type(sys.stdout) is io.TextIOWrapper:
+                old = dict(encoding=sys.stdout.encoding, line_buffering=sys.stdout.line_buffering)
+                sys.stdout = Output(sys.stdout.detach(), **old)
             if isinstance(sys.stdout, io.TextIOWrapper):  # which may lack signs of a name
                 sys.stdout.reconfigure(errors="backslashreplace")
             try:
