@@ -24,6 +24,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from occbench_tools.sent import read_sent
@@ -51,6 +52,7 @@ DISPATCH, *OTHER_STALLS = (
 )  # fmt: skip
 METRICS = ["gpu__time_duration.sum", SM_ACTIVE, *(name for names in UNITS.values() for name in names),
            SHARED_WAVEFRONTS, DISPATCH, *OTHER_STALLS]  # fmt: skip
+CELLS = dict.fromkeys(METRICS, str) | {"case_id": "string"}  # types that no cell decides
 LEAST, TIE, FULL, IDLE = 60, 5, 90, 75  # percent
 
 
@@ -76,17 +78,17 @@ def named(row: Mapping[str, float]) -> list[str]:
 def read_counters(path: Path) -> pd.DataFrame:
     """A counters.csv of occbench profile. Raises OSError, and ValueError where it is another's."""
     try:
-        counters = pd.read_csv(io.BytesIO(read_sent(path)), dtype={"case_id": "string"})
+        counters = pd.read_csv(io.BytesIO(read_sent(path)), dtype=CELLS)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; occbench profile writes such a file") from None
     except pd.errors.ParserError as error:
         raise ValueError(f"{path} is no CSV: {error}") from None
     if lacking := [name for name in ("case_id", *METRICS) if name not in counters]:
         raise ValueError(f"{path} has no column {lacking[0]}; occbench profile writes it")
-    try:
-        counters[METRICS] = counters[METRICS].apply(pd.to_numeric)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: not a number everywhere: {error}") from None
+    numbers = counters[METRICS].apply(pd.to_numeric, errors="coerce")
+    if (np.isinf(numbers) | (numbers.isna() & counters[METRICS].notna())).any(axis=None):
+        raise ValueError(f"{path}: not a number everywhere")
+    counters[METRICS] = numbers
     if (twice := counters["case_id"].duplicated()).any():
         raise ValueError(f"{path}: {counters['case_id'][twice].iloc[0]} stands there twice")
     for names in ([SM_ACTIVE], *UNITS.values()):  # a GPU may lack some of a unit's metrics, not all

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
 import shutil
@@ -66,9 +67,10 @@ def scale(unit: str) -> float:
 
 
 def number(text: str, unit: str) -> float | None:
-    """'1,234.5' in its base unit; None where ncu has no number."""
+    """'1,234.5' in its base unit; None where ncu has no number, or none that a double holds."""
     text = text.replace(",", "")
-    return float(text) * scale(unit) if NUMBER.fullmatch(text) else None
+    value = float(text) * scale(unit) if NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
 
 
 def is_metric(name: str) -> bool:
@@ -121,6 +123,17 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
     return list(found.values())
 
 
+def refuse_cut(text: str) -> None:
+    """Raises NotNcu where the last row lacks cells: the disk was full, or the copy ended early."""
+    last = text[text.rfind("\n") + 1 :]
+    head = next((line for line in reversed(text.splitlines()) if line.startswith(('"ID"', "ID,"))), "")
+    if not head or last[:1] not in {*'"0123456789'}:
+        return
+    cells, wanted = (len(next(csv.reader([line]))) for line in (last, head))
+    if cells != wanted or last.count('"') % 2:
+        raise NotNcu("its last row is cut off; print it once more")
+
+
 def find_ncu() -> str | None:
     """On the PATH, or where toolkits put it."""
     toolkit = Path(os.environ.get("CUDA_HOME") or "/usr/local/cuda") / "bin" / "ncu"
@@ -158,7 +171,9 @@ def read_launches(path: Path) -> list[Launch]:
         text = read_sent(path).decode("utf-8", "replace")
         if not text.strip():
             raise NotNcu("is empty")
-        return csv_launches(text.splitlines())
+        launches = csv_launches(text.splitlines())
+        refuse_cut(text)
+        return launches
     except NotNcu as error:
         raise NotNcu(f"{path}: {error}") from None
 

@@ -17,6 +17,7 @@ could not be read or written, 5 ncu is missing.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import subprocess
@@ -46,6 +47,7 @@ from occbench_tools.import_ncu import (
     write_run,
 )
 from occbench_tools.lines import complain, reason, say
+from occbench_tools.sent import read_sent
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
@@ -116,7 +118,11 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
     """Reads what is wanted and not yet in `output`, until the time is over. Returns all that is there."""
     begun = time.monotonic()
     path = output / COUNTERS
-    there = pd.read_csv(path, dtype={"case_id": "string"}) if path.exists() else per_case([])
+    there = per_case([])
+    if path.exists():
+        there = pd.read_csv(io.BytesIO(read_sent(path)), dtype={"case_id": "string"})
+        if "case_id" not in there:
+            raise NoCounters(4, f"{path} has no case_id; name another --output")
     left = [case for case in wanted if case not in set(there["case_id"])]
     if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
         raise NoCounters(4, f"{path} has no {min(other)}; name another --output")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.devices.features import SHARED, starts
-from occbench_tools.import_ncu import LABELS, NotNcu, number
+from occbench_tools.import_ncu import LABELS, NotNcu, number, refuse_cut
 from occbench_tools.sent import read_sent
 
 # Of a plain CSV, by cases.csv's names: what they are in features.SHARED.
@@ -57,6 +57,7 @@ def kernels_of(path: Path, gpu: dict[str, Any]) -> pd.DataFrame:
         else:
             text = read_sent(path).decode("utf-8", "replace")
         launches = ncu_launches(text) if '"ID"' in text or "\nID," in f"\n{text}" else plain_launches(text)
+        refuse_cut(text)
         return per_kernel(launches, gpu)
     except NotNcu as error:
         raise NotNcu(f"{path}: {error}") from None
@@ -108,7 +109,7 @@ def rows_of(text: str) -> list[list[str]]:
 def plain_launches(text: str) -> pd.DataFrame:
     """The same of a plain CSV, whose numbers have cases.csv's names and units."""
     try:
-        table = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""], dtype={"kernel": str})
+        table = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""], dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError):
         raise NotNcu(
             "is neither ncu's CSV nor one with the columns kernel, time_s and dram_percent"
