@@ -14,8 +14,17 @@ install(FILES ${OCCBENCH_COMPLETIONS}/_occbench DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES ${OCCBENCH_COMPLETIONS}/occbench.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES docs/data/occbench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE cmake/licenses/THIRD-PARTY.txt
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)
+
+if(OCCBENCH_WHEEL)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import plotly; print(plotly.__path__[0])"
+    OUTPUT_VARIABLE plotly OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(plotly ${plotly}/package_data/plotly.min.js)
+endif()
+include(Sbom)
 
 if(OCCBENCH_WHEEL)
   get_target_property(benchmark_type benchmark::benchmark TYPE)
@@ -26,10 +35,7 @@ if(OCCBENCH_WHEEL)
   endif()
   set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME python)
   install(TARGETS occbench_c DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import plotly; print(plotly.__path__[0])"
-    OUTPUT_VARIABLE plotly OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  install(FILES ${plotly}/package_data/plotly.min.js DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench_tools/report)
+  install(FILES ${plotly} DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench_tools/report)
   return()  # what a wheel brings is the program
 endif()
 

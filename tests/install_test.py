@@ -4,6 +4,7 @@
 CMAKE and CPACK name the commands, OCCBENCH_BUILD_DIR the build.
 """
 
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,8 @@ INSTALLED = {
     "share/doc/occbench/README.md",
     "share/doc/occbench/CHANGELOG.md",
     "share/doc/occbench/LICENSE",
+    "share/doc/occbench/THIRD-PARTY.txt",
+    "share/doc/occbench/occbench.cdx.json",
     "share/occbench/schema.json",
     "share/man/man1/occbench.1",
 }
@@ -127,6 +130,21 @@ class Installed(unittest.TestCase):
         wanted = {path for path in wanted if path.parent.name != "completions"}  # the program writes them
         self.assertGreater(len(wanted), 2)
         self.assertEqual(wanted - made, set())
+
+    def test_what_it_contains_of_others(self) -> None:
+        """Each with a version, and with its licence in the text beside it."""
+        documents = self.prefix / "share/doc/occbench"
+        bill = json.loads((documents / "occbench.cdx.json").read_text())
+        licences = (documents / "THIRD-PARTY.txt").read_text().lower()
+        self.assertEqual(bill["metadata"]["component"]["version"], self.version)
+        names = {"nlohmann_json": "json for modern c++", "zstd": "zstandard"}
+        for part in bill["components"]:
+            with self.subTest(part["name"]):
+                if part["name"] != "re2":  # Debian's package does not say
+                    self.assertRegex(part["version"], r"^[0-9a-f][0-9a-f.]+$")
+                name = names.get(part["name"], part["name"]).lower()
+                self.assertRegex(licences, rf"(?m)^-+\n.*{re.escape(name)}")
+        self.assertGreater(len(bill["components"]), 8)
 
     def test_it_looks_for_libraries_nowhere_of_its_own(self) -> None:
         self.assertEqual(runpath.entries(self.program.read_bytes()), [])
