@@ -111,6 +111,10 @@ endfunction()
 function(_occbench_build_info target source_dir)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   get_property(version GLOBAL PROPERTY OCCBENCH_VERSION)
+  set(flags "${CMAKE_CXX_FLAGS_${type}} ${CMAKE_CUDA_FLAGS}")
+  if(OCCBENCH_TOOLKIT_FLAGS)  # where the toolkit lies is no flag of the code
+    string(REPLACE "${OCCBENCH_TOOLKIT_FLAGS}" "" flags "${flags}")
+  endif()
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_build_info.cpp)
   add_custom_target(${target}_build_info
     COMMAND ${CMAKE_COMMAND}
@@ -119,7 +123,7 @@ function(_occbench_build_info target source_dir)
       -D VERSION=${version}
       -D BUILD_TYPE=${CMAKE_BUILD_TYPE}
       -D "COMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
-      -D "COMPILER_FLAGS=${CMAKE_CXX_FLAGS_${type}} ${CMAKE_CUDA_FLAGS}"
+      -D "COMPILER_FLAGS=${flags}"
       -D CUDA_TOOLKIT=${CMAKE_CUDA_COMPILER_VERSION}
       -D "CUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}"
       -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/BuildInfo.cmake

@@ -14,4 +14,5 @@ else()
     set(dirty true)
   endif()
 endif()
+string(REGEX REPLACE "([\\\"])" "\\\\\\1" COMPILER_FLAGS "${COMPILER_FLAGS}")  # a string of C++
 configure_file("${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in" "${OUTPUT}" @ONLY)

@@ -194,5 +194,16 @@ class Packages(unittest.TestCase):
             self.assertRegex(checked("dpkg-deb", "--field", package, "Depends"), r"\blibc6 \(>= ")
 
 
+class Flags(unittest.TestCase):
+    def test_quotes_stay_quotes(self) -> None:
+        """A toolkit in a folder with a blank, or a macro that is a string, puts them into the flags."""
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder) / "build_info.cpp"
+            given = {"SOURCE_DIR": folder, "OUTPUT": written, "COMPILER_FLAGS": r'-DX=\"a b\" -L"/x y"'}
+            words = [word for name, value in given.items() for word in ("-D", f"{name}={value}")]
+            checked(CMAKE, *words, "-P", ROOT / "cmake/BuildInfo.cmake")
+            self.assertIn(r'.compiler_flags = "-DX=\\\"a b\\\" -L\"/x y\"",', written.read_text())
+
+
 if __name__ == "__main__":
     unittest.main()
