@@ -127,6 +127,35 @@ TEST(Simulate, BlocksFollowEachOther) {
   EXPECT_NEAR(three, 3 * one + 2 * 500, 60);
 }
 
+TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
+  const auto loop = [](const std::string& lines) {
+    return parse_programs("f v 16 0 0 0 1\n" + lines).at({"f", "v"});
+  };
+  const Program programs[] = {
+      loop("LDG.128 1 0 - 00 00 00\n8*FFMA 4 - - 01 20 20\nSTG.128 1 - 1 00 00 00\nBAR 5 - - 02 00 00\n"),
+      loop("LDG.32.SAME 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nSTL.32 2 - - 00 00 00\nMUFU 1 2 - 00 00 00\n"),
+      chain(3000),  // longer than the instruction cache
+  };
+  Traffic traffic{.load_dram = 0.5, .load_l2 = 0.25, .local_l2 = 0.5, .l1_lines = 64};
+  Machine m = quiet_machine();
+  m.alu_cycles = m.bank_cycles = 1.5;
+  for (const int same_parts : {0, 2})
+    for (const Program& program : programs)
+      for (const int total_blocks : {0, 5}) {
+        traffic.same_parts = same_parts;
+        const Crew crew{.blocks = 2, .warps_per_block = 4, .total_blocks = total_blocks};
+        const auto longer = simulation(program, m, traffic, crew);
+        for (const std::int64_t turns : {1, 2, 4, 5, 40, 3, 3, 20}) {
+          const Usage expected = simulate(program, m, traffic, crew, turns);
+          const Usage found = longer(turns);
+          EXPECT_EQ(found.cycles, expected.cycles) << turns << " turns of " << program.loop.size();
+          EXPECT_EQ(found.issued, expected.issued);
+          EXPECT_EQ(found.banks, expected.banks);
+          EXPECT_EQ(found.dram, expected.dram);
+        }
+      }
+}
+
 TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
   Machine m = quiet_machine();
   m.start_cycles = 150;

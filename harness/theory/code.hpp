@@ -27,6 +27,16 @@ class Code {
       : long_(lines > held),
         interval_(lines > behind ? fact("code_far_interval") : fact("code_near_interval")) {}
 
+  Code(const Code& other)
+      : long_(other.long_),
+        interval_(other.interval_),
+        free_(other.free_),
+        order_(other.order_),
+        at_(other.at_) {
+    for (auto line = order_.begin(); line != order_.end(); ++line) at_.at(*line).place = line;
+  }
+  Code& operator=(const Code&) = delete;
+
   /// When the line is there for this scheduler, which wants it at `t`.
   double fetch(std::size_t scheduler, std::int32_t line, double t) {
     if (!long_) return t;

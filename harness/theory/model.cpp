@@ -109,10 +109,12 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
     const double instructions = static_cast<double>(program.loop.size()) * working * blocks;
     const double affordable = std::clamp(std::floor(memory_turns_run / instructions), 1.0, fewest);
     const double some = std::max(affordable, std::ceil(run / instructions));
+    const auto longer = simulation(program, machine, demand.traffic, crew);
     return steady(
         [&](double n) {
           const double whole = std::max(1.0, std::round(n));
-          return simulated(machine, whole) * std::max(1.0, n) / whole;
+          usage = longer(static_cast<std::int64_t>(whole));
+          return usage.cycles * std::max(1.0, n) / whole;
         },
         some, turns, std::max(2 * some, std::floor(longest_run / instructions)));
   };

@@ -32,7 +32,7 @@ double Scheduler::earliest(const Warp& w) const {
   return std::max({w.next, free_, room_[static_cast<std::size_t>(w.pipe)]});
 }
 
-/// In most of a simulation's steps this looks at all warps: neither pass branches on what a warp is up to.
+/// In most of a simulation's steps this looks at all warps, without a branch on what one is up to.
 void Scheduler::choose(const std::vector<Warp>& warps) {
   next_ = never;
   chosen_ = -1;
@@ -41,18 +41,17 @@ void Scheduler::choose(const std::vector<Warp>& warps) {
     chosen_ = last_;
     return;
   }
-  const std::size_t count = warps_.size();
-  times_.resize(count);
   double least = never;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double t = earliest(warps[static_cast<std::size_t>(warps_[i])]);
-    times_[i] = t;
+  std::uint64_t could = 0;  // those that may issue then; an SM has no more warps than bits are here
+  for (std::uint64_t bit = 1; const int index : warps_) {
+    const double t = earliest(warps[static_cast<std::size_t>(index)]);
+    could =
+        (could & -static_cast<std::uint64_t>(t >= least)) | (bit & -static_cast<std::uint64_t>(t <= least));
     least = std::min(least, t);
+    bit <<= 1;
   }
   next_ = least;
   if (least == never) return;
-  std::uint64_t could = 0;  // an SM has no more warps than bits are here
-  for (std::size_t i = 0; i < count; ++i) could |= static_cast<std::uint64_t>(times_[i] == least) << i;
   for (; could != 0; could &= could - 1) {
     const int index = warps_[static_cast<std::size_t>(std::countr_zero(could))];
     if (index == last_) {

@@ -76,7 +76,6 @@ class Scheduler {
   double bank_[2] = {0, 0};           ///< when each register bank has delivered
   double tensor_ = 0;                 ///< when the tensor core is free
   std::array<double, pipes> room_{};  ///< whole cycles when the scheduler and the SM take such an instruction
-  std::vector<double> times_;         ///< of choose(): when each warp may issue
   double address_ = 0;                ///< when the unit that computes addresses takes its next instruction
   std::array<double, memory_queue>
       taken_in_{};  ///< when the load/store unit is done with the last memory instructions

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,8 +51,9 @@ class Sm {
     for (int b = 0; b < crew.blocks; ++b) enter(launch_interval * crew.warps_per_block * b);
   }
 
-  Usage run() {
-    while (true) {
+  /// Goes on until a warp has made so many turns, or all have ended.
+  void run(std::int64_t turns) {
+    while (most_turns_ < turns) {
       std::size_t first = 0;
       double least = schedulers_[0].next();
       for (std::size_t s = 1; s < schedulers; ++s) {
@@ -61,6 +65,12 @@ class Sm {
       issue(first);
       schedulers_[first].choose(warps_);
     }
+  }
+  void set_turns(std::int64_t turns) { turns_ = turns; }
+  /// Most turns that a warp has made.
+  [[nodiscard]] std::int64_t most_turns() const { return most_turns_; }
+
+  [[nodiscard]] Usage usage() const {
     Usage usage{.cycles = std::max(end_, load_store_.drained()),
                 .issued = issued_.instructions,
                 .fma = issued_.fma,
@@ -157,7 +167,10 @@ class Sm {
       w.fetched = code_.fetch(scheduler, line, t);
       code_.fetch(scheduler, line + 1, t);
     }
-    w.over = w.at == w.start && ++w.turns == turns_;
+    if (w.at == w.start) {
+      most_turns_ = std::max(most_turns_, ++w.turns);
+      w.over = w.turns == turns_;
+    }
     const bool over = w.over;
     w.update(program_);
     if (over) leave(w, t);  // which may move the warps
@@ -209,6 +222,7 @@ class Sm {
   const Machine& m_;
   const Traffic& t_;
   std::int64_t turns_;
+  std::int64_t most_turns_ = 0;
   Crew crew_;
   int working_ = 0;  ///< warps of a block
   int waiting_ = 0;  ///< blocks
@@ -231,11 +245,33 @@ class Sm {
   double end_ = 0;
 };
 
+/// An SM, and how it was before anything depended on how many turns its warps are to make.
+struct Longer {
+  std::optional<Sm> sm;
+  /// Its parts refer to those of `sm`: it goes on only as a copy in that place.
+  std::optional<Sm> before;
+};
+
 }  // namespace
 
 Usage simulate(const Program& program, const Machine& machine, const Traffic& traffic, const Crew& crew,
                std::int64_t turns) {
-  return Sm(program, machine, traffic, crew, turns).run();
+  return simulation(program, machine, traffic, crew)(turns);
+}
+
+std::function<Usage(std::int64_t)> simulation(const Program& program, const Machine& machine,
+                                              const Traffic& traffic, const Crew& crew) {
+  return [&program, &machine, &traffic, crew, kept = std::make_shared<Longer>()](std::int64_t turns) {
+    std::optional<Sm>&sm = kept->sm, &before = kept->before;
+    if (before && before->most_turns() < turns)
+      sm.emplace(*before).set_turns(turns);
+    else
+      sm.emplace(program, machine, traffic, crew, turns);
+    sm->run(turns - 1);
+    before.emplace(*sm);
+    sm->run(std::numeric_limits<std::int64_t>::max());
+    return sm->usage();
+  };
 }
 
 }  // namespace occbench::theory
