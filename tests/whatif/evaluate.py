@@ -74,20 +74,33 @@ def describe(binary: Path, rows: dict[str, Row]) -> dict[str, str]:
     return found
 
 
-def ask(program: Path, folder: Path, change: Row, cases: dict[str, Row]) -> dict[str, str]:
-    """The answer's row of the change; only `status` where it is refused."""
-    base, other = change["base"], cases[change["changed"]]
+def grid_rule(base: Row, other: Row) -> list[str]:
+    """How its author says the grid of the changed launch: as many threads, or as many waves."""
+    threads = int(base["grid_size"]) * int(base["block_size"])
+    same_threads = int(other["grid_size"]) == -(-threads // int(other["block_size"]))
+    return [] if same_threads else ["--grid", "waves"]
+
+
+def ask(program: Path, folder: Path, base: str, changes: list[Row], cases: dict[str, Row]) -> list[Row]:
+    """The answers' rows of changes of one base whose grids follow one rule; only `status` where refused."""
     report, code = folder / f"{base}.csv", folder / f"{base}.txt"
     if not code.exists():
-        return {"status": f"kernel: {(folder / f'{base}.why').read_text()}"}
-    dial = change["dial"]
-    words = [program, "whatif", report, "--code", code, "--grid", other["grid_size"], "--spilled", "0",
-             OPTION[dial], other[COLUMN[dial]], "--format", "csv"]  # fmt: skip
+        return [{"status": f"kernel: {(folder / f'{base}.why').read_text()}"}] * len(changes)
+    others = [cases[change["changed"]] for change in changes]
+    words = [program, "whatif", report, "--code", code, "--spilled", "0", "--format", "csv",
+             *grid_rule(cases[base], others[0])]  # fmt: skip
+    asked = [(c["dial"], int(o[COLUMN[c["dial"]]])) for c, o in zip(changes, others, strict=True)]
+    for dial, value in asked:
+        words += [OPTION[dial], str(value)]
     ran = subprocess.run(words, capture_output=True, text=True)
     rows = list(csv.DictReader(io.StringIO(ran.stdout)))
     if len(rows) < 2:
-        return {"status": f"kernel: {ran.stderr.strip().rpartition('> ')[2][-150:]}"}
-    return rows[1]
+        return [{"status": f"kernel: {ran.stderr.strip().rpartition('> ')[2][-150:]}"}] * len(changes)
+    answers = {(row["dial"], int(row["value"])): row for row in rows[1:]}
+    found = [answers[COLUMN[dial], value] for dial, value in asked]
+    for answer, other in zip(found, others, strict=True):
+        assert answer["grid_size"] == other["grid_size"], f"{base}: another grid than {other['case_id']}"
+    return found
 
 
 def percent(part: int, whole: int) -> str:
@@ -140,10 +153,22 @@ def main() -> None:
                 out.writerows([columns, [units[c] for c in columns], [rows[case][c] for c in columns]])
             suffix = "why" if text.startswith("refused: ") else "txt"
             (folder / f"{case}.{suffix}").write_text(text.removeprefix("refused: "))
+        together = defaultdict(list)  # one call asks for all of them
+        for change in changes:
+            rule = grid_rule(cases[change["base"]], cases[change["changed"]])
+            together[change["base"], *rule].append(change)
         with ThreadPoolExecutor(2) as pool:
-            answers = list(pool.map(lambda c: ask(options.occbench, folder, c, cases), changes))
+            answered = pool.map(
+                lambda item: ask(options.occbench, folder, item[0][0], item[1], cases), together.items()
+            )
+            answers = {
+                (change["base"], change["changed"]): answer
+                for of, found in zip(together.values(), answered, strict=True)
+                for change, answer in zip(of, found, strict=True)
+            }
     results: list[dict[str, object]] = []
-    for change, answer in zip(changes, answers, strict=True):
+    for change in changes:
+        answer = answers[change["base"], change["changed"]]
         base, other = cases[change["base"]], cases[change["changed"]]
         measured = float(base["throughput"]) / float(other["throughput"])
         result: dict[str, object] = {**change, "measured": measured, "status": answer["status"]}
