@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/signatures.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 
 #include "harness/attach/ranges.hpp"
 #include "harness/attach/request.hpp"
+#include "harness/io/demangle.hpp"
 
 namespace occbench::attach {
 
@@ -27,13 +26,6 @@ std::string digits_of(std::uint64_t hash) {
   char digits[20];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
   return digits;
-}
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/kernel_use.hpp"
 
-#include <cxxabi.h>
-
 #include <cctype>
-#include <cstdlib>
-#include <memory>
+#include <string_view>
 
 namespace occbench::binary {
 
@@ -35,19 +32,12 @@ std::string cc_of(const std::string& architecture) {
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
 }
 
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
-}
-
 std::string short_name(const std::string& name, std::size_t room) {
   std::string text = demangled(name);
   if (text.starts_with("void ")) text.erase(0, 5);
-  for (std::size_t at; (at = text.find("(anonymous namespace)::")) != std::string::npos;)
-    text.erase(at, std::string("(anonymous namespace)::").size());
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at = 0; (at = text.find(unnamed, at)) != std::string::npos;)
+    text.erase(at, unnamed.size());
   // The arguments: the last parentheses that are no part of another's template arguments.
   if (text.ends_with(')')) {
     int depth = 0;

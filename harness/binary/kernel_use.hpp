@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/io/demangle.hpp"
+
 namespace occbench::binary {
 
 struct KernelUse {
@@ -48,8 +50,7 @@ class Launches {
 /// "sm_90a" -> "9.0", "sm_120" -> "12.0"; empty for what is no architecture.
 [[nodiscard]] std::string cc_of(const std::string& architecture);
 
-/// A C++ name as people write it; what is not mangled stays as it is.
-[[nodiscard]] std::string demangled(const std::string& name);
+using occbench::demangled;
 
 /// The same for a table: without its arguments, "void " and the inner part of what is too long.
 [[nodiscard]] std::string short_name(const std::string& name, std::size_t room);

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/io/demangle.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace occbench {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+/// What follows the S or T of a reference: "S_", "S1A_", "T0_".
+bool begins_id(char c) { return c == '_' || is_digit(c) || is_upper(c); }
+
+/// Walks a name by the grammar of the Itanium C++ ABI ("External Names") and adds up characters. A part that
+/// a substitution can refer to is kept as its length; numbering them is all that the grammar is needed for.
+/// Where the grammar leaves a choice the longest counts.
+class NameSize {
+ public:
+  explicit NameSize(std::string_view name) : text_(name) {}
+
+  /// Of the whole name; `is_known()` says whether it was understood.
+  std::uint64_t measure() {
+    at_ = 2;  // _Z
+    const std::uint64_t size = encoding();
+    const std::size_t end = at_;
+    if (peek() == '.') at_ = text_.size();  // ".constprop.0"
+    if (at_ != text_.size()) is_known_ = false;
+    return size + word * (at_ - end);
+  }
+  [[nodiscard]] bool is_known() const { return is_known_; }
+
+ private:
+  static constexpr std::uint64_t most = std::uint64_t{1} << 40;  // no sum of a few overflows
+  static constexpr std::uint64_t word = 20;                      // "unsigned long long", "std::basic_string"
+
+  class Deeper {
+   public:
+    explicit Deeper(NameSize& walk) : walk_(walk) {
+      constexpr int deepest = 256;
+      if (++walk_.depth_ > deepest) walk_.give_up();
+    }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    ~Deeper() { --walk_.depth_; }
+
+   private:
+    NameSize& walk_;
+  };
+
+  [[nodiscard]] char peek(std::size_t ahead = 0) const {
+    return is_known_ && at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  bool take(std::string_view expected) {
+    if (!is_known_ || !text_.substr(at_).starts_with(expected)) return false;
+    at_ += expected.size();
+    return true;
+  }
+  std::uint64_t give_up() {
+    is_known_ = false;
+    return 0;
+  }
+  void expect(std::string_view expected) {
+    if (!take(expected)) give_up();
+  }
+  static std::uint64_t capped(std::uint64_t size) { return std::min(size, most); }
+  std::uint64_t kept(std::uint64_t size) {
+    parts_.push_back(capped(size));
+    return parts_.back();
+  }
+  void skip(std::size_t count) { at_ = std::min(at_ + count, text_.size()); }
+  void skip_digits() {
+    while (is_digit(peek())) ++at_;
+  }
+
+  /// Parts up to the E, which is taken.
+  std::uint64_t until_end(auto part) {
+    std::uint64_t size = 0;
+    while (is_known_ && !take("E")) size = capped(size + (this->*part)() + 2);
+    return size;
+  }
+
+  std::uint64_t encoding() {
+    const Deeper deeper(*this);
+    // What the signature's template parameters stand for is known once the name is read.
+    const bool was_frozen = std::exchange(is_frozen_, false);
+    const std::vector<std::uint64_t> outer = arguments_;
+    std::uint64_t size = name();
+    is_frozen_ = true;
+    while (is_known_ && at_ < text_.size() && peek() != 'E' && peek() != '.')
+      size = capped(size + type() + 2);
+    is_frozen_ = was_frozen;
+    arguments_ = outer;
+    return size;
+  }
+
+  std::uint64_t name() {
+    const Deeper deeper(*this);
+    if (take("N")) return nested_name();
+    if (take("Z")) return local_name();
+    if (peek() == 'S' && peek(1) != 't') {
+      const std::uint64_t size = substitution();
+      return peek() == 'I' ? size + template_args() : size;
+    }
+    const std::uint64_t scope = take("St") ? word : 0;
+    const std::uint64_t size = scope + unqualified_name();
+    return peek() == 'I' ? kept(size) + template_args() : size;
+  }
+
+  std::uint64_t nested_name() {
+    while (peek() == 'r' || peek() == 'V' || peek() == 'K' || peek() == 'R' || peek() == 'O') ++at_;
+    std::uint64_t size = word;
+    while (is_known_ && !take("E")) {
+      const char first = peek();
+      if (first == 'S') {
+        size += take("St") ? word : substitution();
+      } else if (first == 'I') {
+        size += template_args();
+      } else if (first == 'T') {
+        size += template_param();
+      } else if (first == 'D' && (peek(1) == 't' || peek(1) == 'T')) {
+        size += type();
+      } else if (first == 'M') {
+        ++at_;
+        continue;
+      } else {
+        size += unqualified_name();
+      }
+      size += 2;
+      if (first != 'S' && peek() != 'E') size = kept(size);
+    }
+    return capped(size);
+  }
+
+  std::uint64_t local_name() {
+    std::uint64_t size = encoding() + word;
+    expect("E");
+    if (take("s")) {
+      discriminator();
+      return size;
+    }
+    if (take("d")) {
+      skip_digits();
+      expect("_");
+    }
+    size += name();
+    discriminator();
+    return capped(size);
+  }
+
+  void discriminator() {
+    if (peek() != '_') return;
+    skip(peek(1) == '_' ? 2 : 1);
+    skip_digits();
+    if (peek() == '_') ++at_;
+  }
+
+  /// As far as there are so many characters.
+  std::size_t number() {
+    std::size_t value = 0;
+    while (is_digit(peek()) && value < text_.size())
+      value = value * 10 + static_cast<std::size_t>(text_[at_++] - '0');
+    return value;
+  }
+
+  std::uint64_t source_name() {
+    const std::size_t size = number();
+    if (size == 0 || size > text_.size() - at_) return give_up();
+    at_ += size;
+    return size;
+  }
+
+  std::uint64_t unqualified_name() {
+    std::uint64_t size = 0;
+    if (is_digit(peek())) {
+      size = source_name();
+    } else if (take("L")) {
+      size = source_name();
+      discriminator();
+    } else if (take("Ul")) {
+      size = word + until_end(&NameSize::type);
+      skip_digits();
+      expect("_");
+    } else if (take("Ut")) {
+      size = word;
+      skip_digits();
+      expect("_");
+      kept(size);
+    } else if ((peek() == 'C' || peek() == 'D') && is_digit(peek(1))) {
+      skip(2);
+      size = text_.size();  // as long as its class's name
+    } else if (is_lower(peek()) && !take("cv") && !take("li")) {
+      skip(2);
+      size = word;
+    } else {
+      return give_up();
+    }
+    while (take("B")) size += source_name() + word;
+    return size;
+  }
+
+  /// S_, S1A_, Sa
+  std::uint64_t substitution() {
+    expect("S");
+    if (!begins_id(peek())) {
+      if (!is_lower(peek())) return give_up();
+      ++at_;
+      std::uint64_t size = 4 * word;
+      if (peek() != 'B') return size;
+      while (take("B")) size += source_name() + word;
+      return kept(size);
+    }
+    constexpr std::size_t base = 36;
+    std::size_t id = 0;
+    if (peek() != '_') {
+      while (is_digit(peek()) || is_upper(peek())) {
+        const char c = text_[at_++];
+        id = std::min(id * base + static_cast<std::size_t>(is_digit(c) ? c - '0' : c - 'A' + 10),
+                      text_.size());
+      }
+      ++id;
+    }
+    expect("_");
+    return id < parts_.size() ? parts_[id] : give_up();
+  }
+
+  /// T_, T12_
+  std::uint64_t template_param() {
+    expect("T");
+    std::size_t id = 0;
+    if (is_digit(peek())) id = number() + 1;
+    expect("_");
+    return word + (is_frozen_ && id < arguments_.size() ? arguments_[id] : argument_);
+  }
+
+  std::uint64_t template_args() {
+    const Deeper deeper(*this);
+    if (!take("I") && !take("J")) return give_up();
+    std::uint64_t size = 2;
+    std::vector<std::uint64_t> own;
+    while (is_known_ && !take("E")) {
+      std::uint64_t argument = 0;
+      if (take("X")) {
+        argument = expression();
+        expect("E");
+      } else if (peek() == 'L') {
+        argument = literal();
+      } else if (peek() == 'I' || peek() == 'J') {
+        argument = template_args();
+      } else {
+        argument = type();
+      }
+      argument_ = std::max(argument_, argument);
+      own.push_back(argument);
+      size = capped(size + argument + 2);
+    }
+    longest_pack_ = std::max<std::uint64_t>(longest_pack_, own.size());
+    if (!is_frozen_) arguments_ = std::move(own);  // the last list of a name is its own
+    return size;
+  }
+
+  std::uint64_t type() {
+    const Deeper deeper(*this);
+    const auto is_qualifier = [&] {
+      return peek() == 'r' || peek() == 'V' || peek() == 'K' ||
+             (peek() == 'D' && (peek(1) == 'o' || peek(1) == 'x'));
+    };
+    if (is_qualifier()) {
+      std::uint64_t size = 0;
+      for (; is_qualifier(); size += word) skip(peek() == 'D' ? 2 : 1);
+      return kept(size + (take("F") ? function() : type()));
+    }
+    switch (peek()) {
+      case 'F':
+        ++at_;
+        return kept(function());
+      case 'A':
+        return kept(array());
+      case 'M': {
+        ++at_;
+        const std::uint64_t of = type();
+        return kept(of + type() + word);
+      }
+      case 'T': {
+        const std::uint64_t size = template_param();
+        return kept(peek() == 'I' ? kept(size) + template_args() : size);
+      }
+      case 'P':
+      case 'R':
+      case 'O':
+      case 'C':
+      case 'G':
+        ++at_;
+        return kept(type() + word);
+      case 'U': {
+        ++at_;
+        const std::uint64_t qualifier = source_name() + (peek() == 'I' ? template_args() : 0);
+        return kept(qualifier + type() + 2);
+      }
+      case 'u':
+        ++at_;
+        return kept(source_name() + (peek() == 'I' ? template_args() : 0));
+      case 'D':
+        return type_of_two_letters();
+      case 'S':
+        if (begins_id(peek(1))) {
+          const std::uint64_t size = substitution();
+          return peek() == 'I' ? kept(size + template_args()) : size;
+        }
+        if (peek(1) != 't' && peek(2) != 'I') return substitution();
+        return kept(name());
+      case 'N':
+      case 'Z':
+        return kept(name());
+      default:
+        if (is_digit(peek())) return kept(name());
+        if (!is_lower(peek())) return give_up();
+        ++at_;
+        return word;
+    }
+  }
+
+  std::uint64_t function() {
+    take("Y");
+    std::uint64_t size = word;
+    while (is_known_ && !take("E")) {
+      if ((peek() == 'R' || peek() == 'O') && peek(1) == 'E') ++at_;
+      if (peek() != 'E') size = capped(size + type() + 2);
+    }
+    return size;
+  }
+
+  std::uint64_t array() {
+    expect("A");
+    std::uint64_t size = word;
+    if (is_digit(peek()))
+      skip_digits();
+    else if (peek() != '_')
+      size += expression();
+    expect("_");
+    return capped(size + type() + text_.size());
+  }
+
+  std::uint64_t type_of_two_letters() {
+    if (take("Dt") || take("DT")) {
+      const std::uint64_t size = expression() + word;
+      expect("E");
+      return kept(size);
+    }
+    if (take("Dp")) return kept(expanded(type()));
+    if (take("Dv")) {
+      if (is_digit(peek()))
+        skip_digits();
+      else
+        return give_up();
+      expect("_");
+      return kept(type() + text_.size());
+    }
+    if (take("DF")) {
+      skip_digits();
+      if (peek() != '_' && peek() != 'b' && peek() != 'x') return give_up();
+      ++at_;
+      return word;
+    }
+    if (std::string_view("acdefhinsu").find(peek(1)) == std::string_view::npos || peek(1) == '\0')
+      return give_up();
+    skip(2);
+    return word;
+  }
+
+  /// A pattern, once for each element of a pack.
+  [[nodiscard]] std::uint64_t expanded(std::uint64_t pattern) const {
+    return capped((capped(pattern) + 2) * std::min<std::uint64_t>(longest_pack_ + 1, 1 << 20));
+  }
+
+  std::uint64_t literal() {
+    expect("L");
+    if (take("_Z") || take("Z")) {
+      const std::uint64_t size = encoding();
+      expect("E");
+      return size;
+    }
+    std::uint64_t size = type() + 4;
+    for (; is_known_ && peek() != 'E'; ++size) {
+      if (at_ >= text_.size()) return give_up();
+      ++at_;
+    }
+    expect("E");
+    return size;
+  }
+
+  std::uint64_t name_with_args() {
+    const std::uint64_t size = unqualified_name();
+    return peek() == 'I' ? size + template_args() : size;
+  }
+
+  std::uint64_t expression() {
+    const Deeper deeper(*this);
+    const auto is = [&](std::string_view codes) {  // of two letters each
+      for (std::size_t i = 0; i < codes.size(); i += 3)
+        if (take(codes.substr(i, 2))) return true;
+      return false;
+    };
+    std::uint64_t size = word;
+    if (peek() == 'L') return literal();
+    if (peek() == 'T') return template_param();
+    if (is_digit(peek())) return name_with_args();
+    if (take("on")) return name_with_args();
+    if (take("sr")) {
+      size += type();
+      return capped(size + name_with_args());
+    }
+    if (take("sp")) return expanded(expression());
+    if (take("fp")) {
+      skip_digits();
+      expect("_");
+      return word;
+    }
+    if (is("st at ti")) return size + type();
+    if (is("il")) return size + until_end(&NameSize::expression);
+    if (take("tl") || take("cv") || is("dc sc cc rc")) {
+      const bool is_list = text_.substr(at_ - 2, 2) == "tl";
+      size += type();
+      if (is_list || take("_")) return capped(size + until_end(&NameSize::expression));
+      return capped(size + expression());
+    }
+    if (take("cl")) return capped(size + until_end(&NameSize::expression));
+    if (is("dt pt")) {
+      size += expression();
+      return capped(size + name_with_args());
+    }
+    if (is("ad de ng nt co sz nx sZ te")) return capped(size + expression());
+    if (is("pp mm")) {
+      take("_");
+      return capped(size + expression());
+    }
+    int operands = 2;
+    if (is("fl fr")) {
+      operands = 1;
+      skip(2);
+    } else if (is("qu")) {
+      operands = 3;
+    } else if (!is("pl mi ml dv rm an or eo aS pL mI mL dV rM aN oR eO ls rs lS rS eq ne lt gt le ge ss aa "
+                   "oo cm pm ix")) {
+      return give_up();
+    }
+    while (operands-- > 0) size = capped(size + expression());
+    return size;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  bool is_known_ = true;
+  int depth_ = 0;
+  std::vector<std::uint64_t> parts_;      ///< that a substitution can refer to, by their lengths
+  std::vector<std::uint64_t> arguments_;  ///< of the template whose signature is read
+  std::uint64_t argument_ = 0;            ///< the longest of all
+  std::uint64_t longest_pack_ = 0;
+  bool is_frozen_ = false;
+};
+
+/// Whether the C++ library would be done soon: 310 characters made it work for minutes and fill the memory.
+bool is_bounded(std::string_view mangled) {
+  constexpr std::size_t longest = 1 << 16, some = 1 << 15, times = 128;
+  if (mangled.size() > longest) return false;
+  const std::uint64_t limit = some + times * mangled.size();
+  NameSize name(mangled);
+  const std::uint64_t size = name.measure();
+  if (name.is_known()) return size <= limit;
+  // Whatever it is, each reference at most doubles it.
+  std::size_t references = 0;
+  for (std::size_t i = 0; i + 1 < mangled.size(); ++i)
+    references += ((mangled[i] == 'S' || mangled[i] == 'T') && begins_id(mangled[i + 1])) ||
+                  mangled.substr(i, 2) == "Dp" || mangled.substr(i, 2) == "sp";
+  return references < 10 && (mangled.size() << references) <= limit;
+}
+
+}  // namespace
+
+std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z") || !is_bounded(name)) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
+
+}  // namespace occbench
