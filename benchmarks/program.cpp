@@ -106,7 +106,7 @@ void check_words(const std::vector<std::string>& words) {
     if (!is_utf8(words[n]))
       throw UserError(Exit::usage, "word " + std::to_string(n + 1) + " of the call is not UTF-8");
   for (std::size_t n = 0; n < words.size(); ++n)
-    if (printable(words[n]) != words[n])
+    if (steers(words[n]))
       throw UserError(Exit::usage, "word " + std::to_string(n + 1) + " of the call, '" + words[n] +
                                        "', holds a control character");
 }

@@ -107,22 +107,6 @@ std::string count_of(std::size_t number, const std::string& noun) {
   return commands::grouped(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
-std::string printable(std::string_view words) {
-  std::string shown;
-  for (std::size_t n = 0; n < words.size(); ++n) {
-    const auto c = static_cast<unsigned char>(words[n]);
-    // C1, U+0080 to U+009F, is C2 80 to C2 9F in UTF-8.
-    const bool is_c1 = c == 0xc2 && n + 1 < words.size() && (words[n + 1] & 0xe0) == 0x80;
-    if (is_c1)
-      shown += text("\\x%02x", static_cast<unsigned char>(words[++n]));
-    else if (c < 0x20 || c == 0x7f)
-      shown += text("\\x%02x", c);
-    else
-      shown += words[n];
-  }
-  return shown;
-}
-
 std::string shell_quoted(std::string_view word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/device/kernel.hpp"
+#include "harness/io/printable.hpp"
 
 namespace occbench {
 
@@ -33,9 +34,6 @@ std::string step_of(const std::string& dial, double from, double to);
 
 /// One of a kind and many: "1 case", "2,394 cases".
 std::string count_of(std::size_t number, const std::string& noun);
-
-/// For a terminal: control characters, which could steer it, as "\\x1b".
-std::string printable(std::string_view words);
 
 /// One word for a shell, whatever is in it: between single quotes.
 std::string shell_quoted(std::string_view word);

@@ -27,7 +27,7 @@ RULES = {
     "include/facade/": (rf'{STANDARD}|<occbench/.*>|"kernels/family\.cuh"|"benchmarks/sweep\.hpp"', ""),
     "harness/theory/": (rf'{STANDARD}|<cuda_occupancy\.h>|"harness/theory/.*"', ""),
     "harness/statistics/": (rf'{STANDARD}|"harness/statistics/.*"', ""),
-    "harness/io/": ("", rf'"(?!harness/io/).*"|{ABOVE_HARNESS}'),
+    "harness/io/": ("", rf'"(?!harness/io/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
     "harness/binary/": ("", rf'"(?!harness/(io|theory|binary)/).*"|<cuda\w*\.h(pp)?>|{ABOVE_HARNESS}'),
     "harness/c_api/": (rf'{STANDARD}|<nlohmann/json\.hpp>|"harness/(theory|binary|c_api)/.*"', ""),
     "harness/device/": ("", rf'"(?!harness/(io|theory|device)/|\w+\.hpp").*"|{ABOVE_HARNESS}'),

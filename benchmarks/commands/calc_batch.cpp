@@ -11,6 +11,7 @@
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/lines.hpp"
+#include "harness/io/printable.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -107,7 +108,7 @@ class Batch {
 
   [[nodiscard]] csv::Row invalid(const std::string& why) const {
     csv::Row row(answers_.size());
-    row[std::size(answer_columns) - 1] = "invalid: " + why;
+    row[std::size(answer_columns) - 1] = "invalid: " + printable(why);
     return row;
   }
 

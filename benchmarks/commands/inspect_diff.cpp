@@ -120,7 +120,7 @@ void print_for_programs(std::ostream& out, const std::string& format, const Diff
     }
     nlohmann::ordered_json one;
     for (std::size_t i = 0; i < values.size(); ++i) one[header[i]] = to_json(values[i]);
-    out << (is_first ? "[\n " : ",\n ") << one.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out << (is_first ? "[\n " : ",\n ") << one.dump(-1, ' ', true, Json::error_handler_t::replace);
     is_first = false;
   };
   for (const Changed& c : d.changed) print(c, "changed");
@@ -155,10 +155,11 @@ Difference difference(const std::vector<Inspected>& before, const std::vector<In
     else
       ++d.unchanged;
   }
-  for (const Inspected& row : before)
-    if (const std::vector<const Inspected*>& same = earlier[key(row)];
-        static_cast<std::size_t>(std::ranges::find(same, &row) - same.begin()) >= taken[key(row)])
-      d.only_before.push_back({.before = &row});
+  std::map<std::string, std::size_t> met;
+  for (const Inspected& row : before) {
+    const std::string name = key(row);
+    if (met[name]++ >= taken[name]) d.only_before.push_back({.before = &row});
+  }
 
   const auto rank = [](const Changed& c) {
     const double occupancy = gain(c, "occupancy");

@@ -213,7 +213,7 @@ void print_all_columns(std::ostream& out, const std::string& format, const std::
   for (std::size_t i = 0; i < rows.size(); ++i) {  // one by one: there may be many
     nlohmann::ordered_json one;
     for (const InspectColumn& column : columns) one[column.name] = to_json(column.of(rows[i]));
-    out << (i == 0 ? "\n " : ",\n ") << one.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out << (i == 0 ? "\n " : ",\n ") << one.dump(-1, ' ', true, Json::error_handler_t::replace);
   }
   out << "\n]\n";
 }

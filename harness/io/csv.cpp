@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/io/csv.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
+
+#include "harness/io/printable.hpp"
 
 namespace occbench::csv {
 namespace {
@@ -103,13 +106,17 @@ Record parse(std::string_view line) {
 }
 
 std::string no_formula(const std::string& cell) {
-  if (cell.empty() || std::string_view("=+-@\t\r").find(cell[0]) == std::string_view::npos) return cell;
+  // The last four are wide: U+FF1D, U+FF0B, U+FF0D and U+FF20.
+  static constexpr std::string_view begins[] = {"=",  "+",      "-",      "@",      "\t",    "\r",
+                                                "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  if (std::ranges::none_of(begins, [&](std::string_view begin) { return cell.starts_with(begin); }))
+    return printable(cell);
   double number = 0;
   const char* const first = cell.data() + (cell[0] == '+' ? 1 : 0);
   const char* const last = cell.data() + cell.size();
   if (const auto [end, error] = std::from_chars(first, last, number); error == std::errc() && end == last)
     return cell;
-  return "'" + cell;
+  return "'" + printable(cell);
 }
 
 }  // namespace occbench::csv

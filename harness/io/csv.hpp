@@ -26,8 +26,8 @@ struct Record {
 /// The record of one line without its newline. `complete` is false where it ends inside quotes.
 [[nodiscard]] Record parse(std::string_view line);
 
-/// A cell for a table that people open in a spreadsheet: with an apostrophe before what would be a formula
-/// there (OWASP, 'CSV Injection'). Numbers stay as they are.
+/// A cell for a table that people open in a spreadsheet: printable, with an apostrophe before what would be a
+/// formula there (OWASP, 'CSV Injection'). Numbers stay as they are.
 [[nodiscard]] std::string no_formula(const std::string& cell);
 
 }  // namespace occbench::csv

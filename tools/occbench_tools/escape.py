@@ -7,11 +7,14 @@ nothing: steer no terminal, be no mark-up, no formula, and no mathematics.
 
 from __future__ import annotations
 
+import bisect
+import functools
 import html as standard
 import json
 import re
 import urllib.parse
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,20 +27,33 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 LONGEST = 60  # signs of a name in a picture; a sum tells apart those that are cut off
 
 
-def spelled(sign: str) -> str:
-    """'\\x1b' of what steers a terminal: C0, C1, marks of direction, bytes that are no UTF-8; spaces: ' '."""
+@functools.cache
+def unprintable() -> tuple[list[int], list[tuple[int, bool]]]:
+    """Of unprintable.txt, which the program has as well: where ranges begin; their ends, and if of spaces."""
+    table = Path(__file__).with_name("unprintable.txt").read_text()
+    rows = [line.split() for line in table.splitlines() if not line.startswith("#")]
+    ends = [(int(last, 16), how == "space") for _, last, how in rows]
+    return [int(first, 16) for first, _, _ in rows], ends
+
+
+def visible(sign: str) -> str:
+    """The sign, ' ' of a special space, or '\\x1b' of what steers a terminal, is not seen, or is no UTF-8."""
     code = ord(sign)
+    firsts, ends = unprintable()
+    at = bisect.bisect_right(firsts, code) - 1
+    if at < 0 or code > ends[at][0]:
+        return sign
+    if ends[at][1]:
+        return " "
     if 0xDC80 <= code <= 0xDCFF:  # how Python holds such a byte of a file's name
         code -= 0xDC00
-    elif sign.isspace() and code >= 0xA0:
-        return " "
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def printable(text: object) -> str:
     """For a terminal: one line of signs that are seen."""
     text = str(text)
-    return text if text.isprintable() else "".join(c if c.isprintable() else spelled(c) for c in text)
+    return text if text.isascii() and text.isprintable() else "".join(map(visible, text))
 
 
 def html(text: object) -> str:
