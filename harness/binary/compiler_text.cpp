@@ -10,12 +10,13 @@ namespace occbench::binary {
 namespace {
 
 constexpr std::size_t reserved_bytes = 1024;
+constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // a name that is no UTF-8 is a name
 
 }  // namespace
 
 void PtxasText::read(const std::string& line) {
-  static const RE2 entry(R"(Compiling entry function '(.*)' for '(sm_\w+)')");
-  static const RE2 properties(R"(Function properties for '?(.*?)'?\s*$)");
+  static const RE2 entry(R"(Compiling entry function '(.*)' for '(sm_\w+)')", any_bytes);
+  static const RE2 properties(R"(Function properties for '?(.*?)'?\s*$)", any_bytes);
   static const RE2 spills(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   static const RE2 used(R"(Used (\d+) registers)");
   static const RE2 barriers(R"(used (\d+) barriers)");
@@ -55,7 +56,7 @@ std::vector<KernelUse> PtxasText::kernels() const {
 
 void ResourceUsage::read(const std::string& line) {
   static const RE2 architecture(R"(^arch = (sm_\w+))");
-  static const RE2 function(R"(^ ?Function (.+):\s*$)");
+  static const RE2 function(R"(^ ?Function (.+):\s*$)", any_bytes);
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+))");
   std::string text;
   int registers = 0;

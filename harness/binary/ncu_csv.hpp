@@ -18,6 +18,7 @@ class NcuCsv {
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// Whether there was a table, be it without registers.
   [[nodiscard]] bool is_ncu() const { return table_.is_ncu(); }
+  [[nodiscard]] bool is_cut() const { return table_.is_cut(); }
 
  private:
   void metric(KernelUse& launch, const std::string& name, const std::string& text, const std::string& unit);

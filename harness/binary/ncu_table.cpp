@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/ncu_table.hpp"
 
+#include <utility>
+
 namespace occbench::binary {
 
 bool NcuTable::read(const std::string& line) {
   if (line.starts_with("==") || (header_.empty() && !line.starts_with("\"ID\"") && !line.starts_with("ID,")))
     return false;
-  cells_ = csv::parse(line).fields;
+  csv::Record record = csv::parse(line);
+  cells_ = std::move(record.fields);
   if (!cells_.empty() && cells_[0] == "ID") {
     header_ = cells_;
     units_.clear();
@@ -15,6 +18,9 @@ bool NcuTable::read(const std::string& line) {
     ++tables_;
     return false;
   }
+  const bool is_row = line.starts_with('"') && !cells_[0].empty() &&
+                      cells_[0].find_first_not_of("0123456789") == std::string::npos;
+  if (is_row && (cells_.size() < header_.size() || !record.complete)) is_cut_ = true;
   if (cells_.size() != header_.size()) return false;
   if (cells_[0].empty() || cells_[0].find_first_not_of("0123456789") != std::string::npos) {
     units_ = cells_;  // a raw page's second line

@@ -18,6 +18,8 @@ class NcuTable {
   bool read(const std::string& line);
   /// Whether there was a table, be it without launches.
   [[nodiscard]] bool is_ncu() const { return !header_.empty(); }
+  /// Whether a row ended before its last cell, as the last one of a profiler that was killed does.
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
 
   /// Of the launch, in all that was read: lines of page details share it.
   [[nodiscard]] std::string id() const;
@@ -32,6 +34,7 @@ class NcuTable {
   csv::Row cells_;
   std::map<std::string, std::size_t> at_;
   int tables_ = 0;
+  bool is_cut_ = false;
 };
 
 }  // namespace occbench::binary

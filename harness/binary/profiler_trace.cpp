@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -158,11 +159,27 @@ class Bytes {
     std::array<char, 1 << 16> buffer{};
     std::size_t at = 0, size = 0;
 
+    bool in_string = false, is_escaped = false;
+    std::size_t token = 0;  ///< bytes of the string or number that is being read
+
     bool fill() {
       if (at < size) return true;
       at = 0;
       size = read(buffer.data(), buffer.size());
+      check_tokens();
       return size > 0;
+    }
+
+    /// The parser keeps a string whole, whatever becomes of it.
+    void check_tokens() {
+      constexpr std::size_t longest = std::size_t{16} << 20;
+      for (const char c : std::string_view(buffer.data(), size)) {
+        const bool ends = in_string ? c == '"' && !is_escaped : std::strchr("\",:[]{} \t\r\n", c) != nullptr;
+        token = ends ? 0 : token + 1;
+        if (ends && c == '"') in_string = !in_string;
+        is_escaped = in_string && c == '\\' && !is_escaped;
+        if (token > longest) throw std::invalid_argument("has a string of more than 16 MiB");
+      }
     }
   };
 
@@ -190,7 +207,12 @@ class Bytes {
 std::vector<KernelUse> read_trace(const std::function<std::size_t(char*, std::size_t)>& read) {
   const auto source = std::make_unique<Bytes::Source>(read);
   Handler handler;
-  nlohmann::json::sax_parse(Bytes(source.get()), Bytes(nullptr), &handler);
+  try {
+    nlohmann::json::sax_parse(Bytes(source.get()), Bytes(nullptr), &handler);
+  } catch (const std::invalid_argument&) {
+    if (source->size > 0) throw;
+    throw std::invalid_argument("is cut off: its JSON has no end");
+  }
   return handler.kernels();
 }
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/reading.hpp"
 
-#include <unistd.h>
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
 #include <string_view>
 
@@ -15,6 +11,7 @@
 #include "harness/binary/ncu_csv.hpp"
 #include "harness/binary/profiler_trace.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/unpacked.hpp"
 
 namespace occbench::binary {
 namespace {
@@ -22,15 +19,20 @@ namespace {
 constexpr std::size_t longest_text = std::size_t{256}
                                      << 20;  // a build's log or a table; a trace has no limit
 
-/// A file or a pipe, unpacked where it is packed.
-class Unpacked {
+/// A file or a pipe, unpacked where it is packed, without a byte-order mark.
+class Content {
  public:
-  Unpacked(const Descriptor& file, const std::string& source)
-      : source_(source), file_(gzdopen(dup(file.get()), "rb"), &gzclose) {
-    if (!file_) throw UserError(Exit::file, source_ + ": cannot be read");
-    gzbuffer(file_.get(), 1 << 18);
+  Content(const Descriptor& file, const std::string& source) : source_(source), file_(file, source) {
     begin_.resize(4096);
-    begin_.resize(from_file(begin_.data(), begin_.size()));
+    std::size_t size = 0;
+    while (size < begin_.size()) {
+      const std::size_t got = from_file(begin_.data() + size, begin_.size() - size);
+      if (got == 0) break;
+      size += got;
+    }
+    begin_.resize(size);
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (begin_.starts_with(byte_order_mark)) begin_.erase(0, byte_order_mark.size());
   }
 
   /// Its first bytes, which are read again.
@@ -45,18 +47,21 @@ class Unpacked {
   }
 
  private:
+  /// Logs and traces pack to a tenth or a fiftieth. What claims far more would cost minutes for a small file.
   std::size_t from_file(char* buffer, std::size_t size) {
-    errno = 0;
-    const int got = gzread(file_.get(), buffer, static_cast<unsigned>(size));
-    if (got >= 0) return static_cast<std::size_t>(got);
-    throw UserError(Exit::file, source_ + ": cannot be read: " +
-                                    (errno != 0 ? std::strerror(errno) : "the packed file is damaged"));
+    constexpr std::uint64_t some = std::uint64_t{16} << 20, times = 100;
+    const std::size_t got = file_.read(buffer, size);
+    unpacked_bytes_ += got;
+    if (file_.is_packed() && unpacked_bytes_ > some + times * file_.packed_bytes())
+      throw UserError(Exit::file, source_ + ": unpacks to more than 100 times its size; unpack it first");
+    return got;
   }
 
   const std::string& source_;
-  std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
+  UnpackedFile file_;
   std::string begin_;
   std::size_t at_ = 0;
+  std::uint64_t unpacked_bytes_ = 0;
 };
 
 void each_line(const std::string& text, const auto& read) {
@@ -69,7 +74,7 @@ void each_line(const std::string& text, const auto& read) {
   }
 }
 
-std::string whole(Unpacked& file, const std::string& source) {
+std::string whole(Content& file, const std::string& source) {
   std::string text;
   std::string buffer(1 << 16, '\0');
   while (const std::size_t got = file.read(buffer.data(), buffer.size())) {
@@ -94,6 +99,7 @@ bool is_json(std::string_view text) {
 KernelUses of_ncu(const std::string& text, const std::string& source) {
   NcuCsv ncu;
   each_line(text, [&](const std::string& line) { ncu.read(line); });
+  if (ncu.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
   KernelUses found{.source = "ncu", .has_run = true, .kernels = ncu.kernels()};
   if (found.kernels.empty())
     throw UserError(Exit::file, source +
@@ -121,7 +127,7 @@ KernelUses of_text(const std::string& text, const std::string& source) {
 }  // namespace
 
 std::string ncu_text(Descriptor file, const std::string& path, const std::string& source) {
-  Unpacked content(file, source);
+  Content content(file, source);
   if (content.begin().empty()) throw UserError(Exit::file, source + ": is empty");
   if (!content.begin().starts_with("NVR") && !path.ends_with(".ncu-rep")) return whole(content, source);
   if (path == "-") throw UserError(Exit::file, source + ": is an .ncu-rep; name the file, which ncu reads");
@@ -129,7 +135,7 @@ std::string ncu_text(Descriptor file, const std::string& path, const std::string
 }
 
 KernelUses read_kernels(Descriptor file, const std::string& path, const std::string& source) {
-  Unpacked content(file, source);
+  Content content(file, source);
   const std::string_view begin = content.begin();
   if (begin.empty()) throw UserError(Exit::file, source + ": is empty");
   if (begin.starts_with("NVR") || path.ends_with(".ncu-rep")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/io/gzip.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "harness/io/files.hpp"
+#include "harness/io/unpacked.hpp"
 
 namespace occbench {
 
@@ -63,24 +65,17 @@ void pack_file(const fs::path& path) {
 
 void unpack_file(const fs::path& path, std::size_t limit) {
   const fs::path from = packed(path);
-  std::string in = read_file(from, limit);
+  check_readable(from, limit);
+  const Descriptor file(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  UnpackedFile in(file, from.string());
+  if (!in.is_packed()) fail(from, "is no gzip file");
   std::string out;
-  z_stream stream{};
-  if (inflateInit2(&stream, gzip_window) != Z_OK) fail(from, "cannot be unpacked: no memory");
-  std::size_t given = 0;
-  std::size_t used = 0;
-  int state = Z_OK;
-  while (state == Z_OK && used <= limit) {
-    feed(stream, in, given);
-    if (stream.avail_in == 0) break;  // cut off
-    make_room(stream, out, used);
-    state = inflate(&stream, Z_NO_FLUSH);
-    used = stream.total_out;
+  std::string buffer(1 << 20, '\0');
+  while (const std::size_t got = in.read(buffer.data(), buffer.size())) {
+    if (out.size() + got > limit)
+      fail(from, "holds more than the " + std::to_string(limit >> 20) + " MiB that are read");
+    out.append(buffer, 0, got);
   }
-  inflateEnd(&stream);
-  if (used > limit) fail(from, "holds more than the " + std::to_string(limit >> 20) + " MiB that are read");
-  if (state != Z_STREAM_END) fail(from, "is no whole gzip file");
-  out.resize(used);
   replace_file(path, out);
   static_cast<void>(unlink(from.c_str()));
 }
