@@ -4,8 +4,10 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <occbench/program.hpp>
+#include <stdexcept>
 
 #include "benchmarks/commands/calc.hpp"
 #include "benchmarks/commands/commands.hpp"
@@ -183,6 +185,10 @@ int run_program(int argc, char** argv, const AddCommand& own_commands) {
     return fail(Exit::usage, e.what());
   } catch (const std::filesystem::filesystem_error& e) {
     return fail(Exit::file, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(Exit::file, "there is not enough memory for what was asked");
+  } catch (const std::length_error&) {
+    return fail(Exit::file, "there is not enough memory for what was asked");
   } catch (const std::exception& e) {
     return fail(Exit::some_case_failed, std::string("unexpected: ") + e.what());
   }

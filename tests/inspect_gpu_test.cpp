@@ -123,12 +123,15 @@ TEST_F(InspectOnDevice, SaysWhatTheDriverSays) {
   const Driver driver;
   for (const std::string& file : files()) {
     const std::string content = content_of(file);
-    const binary::ElfFile host(std::as_bytes(std::span(content)));
+    const binary::Bytes bytes = std::as_bytes(std::span(content));
+    const binary::ElfFile host(bytes);
+    binary::Unpacking unpacking(bytes.size());
     for (const binary::Section& section : host.sections()) {
       if (section.name != ".nv_fatbin") continue;
-      const std::string rest = binary::for_each_part(section.bytes, [&](const binary::FatbinPart& part) {
-        if (!part.content.empty()) compare(driver, part.content);
-      });
+      const std::string rest =
+          binary::for_each_part(section.bytes, unpacking, [&](const binary::FatbinPart& part) {
+            if (!part.content.empty()) compare(driver, part.content);
+          });
       EXPECT_EQ(rest, "") << file;
     }
   }

@@ -314,10 +314,12 @@ class Inspect(unittest.TestCase):
         zstd, lz4, plain = (
             (corpus / name).read_bytes() for name in ("packed_zstd", "packed_lz4", "plain_fatbin")
         )
-        # Of the first part: the header at 16, its unpacked length at 72, its content at 80.
+        # Of the first part: the header at 16, packed length at 32, unpacked length at 72, content at 80.
+        packed = int.from_bytes(zstd[32:36], "little")
         for name, content, sentence in (
             ("claims", zstd[:72] + (1 << 40).to_bytes(8, "little") + zstd[80:], "has an impossible length"),
             ("zstd", zstd[:90] + bytes(40) + zstd[130:], "is damaged: it cannot be unpacked"),
+            ("cut_zstd", zstd[:32] + (packed - 9).to_bytes(4, "little") + zstd[36:], "is cut off: it cannot"),
             ("lz4", lz4[:80] + bytes(200) + lz4[280:], "is damaged: it cannot be unpacked"),
             ("encrypted", plain[:80] + bytes(byte ^ 0x5A for byte in plain[80:]), "is encrypted, or packed"),
             ("cut", plain[:2000], "has a fatbin that is cut off"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the programs and libraries below folders look for libraries: usage: runpath.py FOLDER...
 
-An empty or relative entry is the folder that a user stands in, where anybody may have left a library; one of a
-folder that is named here is gone with it. Exits with 1 after a line for each such entry.
+An empty or relative entry is the folder that a user stands in, where anybody may have left a library.
+One of a folder that is named here is gone with it. Exits with 1 after a line for each such entry.
 """
 
 import struct

@@ -25,7 +25,7 @@ constexpr std::size_t names_in_error = 5;
 
 struct InspectOptions {
   std::vector<std::string> files;
-  bool diff = false;
+  bool diff = false, ignore_unreadable = false;
   std::string kernel, architecture, device, block_size, dynamic_smem, sort, fail_on;
   std::string format = "table";
 };
@@ -144,6 +144,21 @@ bool fails(const std::string& condition, const std::set<std::string>& names) {
   return true;
 }
 
+/// Names what could not be read, or the first of it; whether there is any.
+bool complain(const std::vector<Side>& sides) {
+  constexpr std::size_t most_lines = 20;
+  std::size_t count = 0;
+  for (const Side& side : sides)
+    for (const std::string& complaint : side.complaints)
+      if (++count <= most_lines) print_wrapped(std::cerr, "occbench: " + printable(complaint));
+  if (count > 1)
+    print_wrapped(std::cerr,
+                  "occbench: " + grouped(count) +
+                      " files, folders or parts could not be read; --ignore-unreadable takes the rest "
+                      "for all");
+  return count > 0;
+}
+
 /// What it has to say to scripts.
 Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& out) {
   const std::optional<Condition> condition = condition_of(o);
@@ -168,7 +183,7 @@ Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& o
   const bool is_for_people = o.format == "table" || o.format == "markdown";
   if (o.diff) {
     const Difference d = difference(sides[0].rows, sides[1].rows);
-    print_difference(out, o.format, sides[0].name + " -> " + sides[1].name, d);
+    print_difference(out, o.format, printable(sides[0].name + " -> " + sides[1].name), d);
     if (condition)
       for (const auto* changed : {&d.changed, &d.only_after})
         for (const Changed& c : *changed)
@@ -177,7 +192,7 @@ Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& o
     std::vector<Inspected>& rows = sides[0].rows;
     if (!o.sort.empty()) sort_rows(rows, o.sort);
     if (is_for_people)
-      print_inspected(out, o.format, sides[0].title(), rows);
+      print_inspected(out, o.format, printable(sides[0].title()), rows);
     else
       print_all_columns(out, o.format, rows);
     if (condition)
@@ -187,13 +202,9 @@ Exit run(const InspectOptions& o, const DeviceResolver& resolve, std::ostream& o
           failing.insert(table_name(*row.kernel));
   }
   if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
-  Exit code = fails(o.fail_on, failing) ? Exit::some_case_failed : Exit::ok;
-  for (const Side& side : sides)
-    for (const std::string& complaint : side.complaints) {
-      print_wrapped(std::cerr, "occbench: " + printable(complaint));
-      code = Exit::file;
-    }
-  return code;
+  const bool holds = fails(o.fail_on, failing);
+  if (complain(sides) && !o.ignore_unreadable) return Exit::file;
+  return holds ? Exit::some_case_failed : Exit::ok;
 }
 
 }  // namespace
@@ -237,6 +248,10 @@ void add_inspect(CLI::App& app, int& exit_code, DeviceResolver resolve) {
                    "Exits with 1 where this holds of a kernel: 'spill_bytes>0 or occupancy<0.5'; columns of "
                    "--format csv, and with --diff old_COLUMN")
       ->type_name("CONDITION");
+  inspect->add_flag(
+      "--ignore-unreadable", o->ignore_unreadable,
+      "Names files and folders that cannot be read, and goes on without them (default: exits with "
+      "4)");
   inspect->add_option("--format", o->format, "table, markdown, csv or json")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "markdown", "csv", "json"}));

@@ -30,41 +30,46 @@ std::optional<std::size_t> number(std::string_view digits) {
 
 /// GNU's "name.o/", or "/17" for the name that begins there in the table of long names.
 std::optional<std::string_view> member_name(std::string_view name, std::string_view long_names) {
+  constexpr std::size_t longest = 4096;  // as a path may be; many members can claim one name
   if (name.starts_with('/')) {
     const auto at = number(name.substr(1));
     if (!at || *at >= long_names.size()) return std::nullopt;
-    name = long_names.substr(*at);
+    name = long_names.substr(*at, longest + 2);
     name = name.substr(0, name.find('\n'));
   }
   if (name.ends_with('/')) name.remove_suffix(1);
-  return name;
+  return name.size() <= longest ? std::optional(name) : std::nullopt;
 }
 
 }  // namespace
 
-bool is_archive(Bytes bytes) {
-  return text_of(bytes).starts_with(std::string_view(ARMAG, SARMAG)) ||
-         text_of(bytes).starts_with(thin_magic);
+bool is_archive(Bytes begin) {
+  return text_of(begin).starts_with(std::string_view(ARMAG, SARMAG)) ||
+         text_of(begin).starts_with(thin_magic);
 }
 
-std::string for_each_member(Bytes archive, const std::function<void(std::string_view, Bytes)>& visit) {
-  if (text_of(archive).starts_with(thin_magic)) return "is a thin archive; name its objects";
+std::string for_each_member(const ByteSource& archive,
+                            const std::function<void(std::string_view, const ByteSource&)>& visit) {
+  Buffer buffer, names;
+  constexpr std::size_t longest_names = 1 << 26;
+  if (text_of(archive.read(0, SARMAG, buffer)) == thin_magic) return "is a thin archive; name its objects";
   std::string_view long_names;
-  for (std::size_t at = SARMAG; at < archive.size();) {
+  for (std::uint64_t at = SARMAG; at < archive.size();) {
     ar_hdr header;
     if (sizeof header > archive.size() - at) return "is an archive that is cut off";
-    std::memcpy(&header, archive.data() + at, sizeof header);
+    std::memcpy(&header, archive.read(at, sizeof header, buffer).data(), sizeof header);
     at += sizeof header;
     const auto size = number(field(header.ar_size));
     if (!size || std::string_view(header.ar_fmag, sizeof header.ar_fmag) != ARFMAG)
       return "is an archive with a damaged member";
     if (*size > archive.size() - at) return "is an archive that is cut off";
-    const Bytes content = archive.subspan(at, *size);
+    const ByteSource content = archive.part(at, *size);
     at += *size + *size % 2;  // members begin at even places
 
     const std::string_view name = field(header.ar_name);
     if (name == "//") {
-      long_names = text_of(content);
+      if (*size > longest_names) return "is an archive with a damaged member";
+      long_names = text_of(content.read(0, *size, names));
     } else if (name != "/" && name != "/SYM64/") {  // the tables of symbols
       const auto full = member_name(name, long_names);
       if (!full) return "is an archive with a damaged member";

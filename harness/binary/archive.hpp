@@ -6,14 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "harness/binary/elf_file.hpp"
+#include "harness/binary/byte_source.hpp"
 
 namespace occbench::binary {
 
-[[nodiscard]] bool is_archive(Bytes bytes);
+/// By the first bytes of it.
+[[nodiscard]] bool is_archive(Bytes begin);
 
 /// Visits each member by its name. Returns why the rest could not be read; empty at the end.
-[[nodiscard]] std::string for_each_member(Bytes archive,
-                                          const std::function<void(std::string_view, Bytes)>& visit);
+[[nodiscard]] std::string for_each_member(
+    const ByteSource& archive, const std::function<void(std::string_view, const ByteSource&)>& visit);
 
 }  // namespace occbench::binary

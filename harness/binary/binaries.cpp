@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,61 +22,56 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file's bytes, read as they are wanted and given back to the system with `done`.
-class MappedFile {
- public:
-  explicit MappedFile(const fs::path& path) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+/// Most that is read of a file. A hole in it costs no disk, and as much time.
+constexpr std::uint64_t most_file_bytes = std::uint64_t{16} << 30;
+/// Every cubin of cuBLASLt, cuDNN and cuSPARSE is smaller.
+constexpr std::uint64_t most_cubin_bytes = std::uint64_t{512} << 20;
+
+/// A file that is open, with its size.
+struct OpenFile {
+  explicit OpenFile(const fs::path& path) : file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
     if (file.get() < 0 || fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
     if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
-    if (status.st_size == 0) return;
-    size_ = static_cast<std::size_t>(status.st_size);
-    data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (data_ == MAP_FAILED) fail(path, std::string("cannot be mapped: ") + std::strerror(errno));
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (size_ > 0) munmap(data_, size_);
+    size = static_cast<std::uint64_t>(status.st_size);
+    if (size > most_file_bytes)
+      fail(path, "has " + std::to_string(size >> 30) + " GiB, and at most " +
+                     std::to_string(most_file_bytes >> 30) + " are read");
   }
 
-  [[nodiscard]] Bytes bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
-  /// What was read so far need not stay in memory.
-  void done() const {
-    if (size_ > 0) madvise(data_, size_, MADV_DONTNEED);
-  }
+  [[nodiscard]] ByteSource source() const { return {file.get(), size}; }
 
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
+  Descriptor file;
+  std::uint64_t size = 0;
 };
 
-/// Reads files into one Contents.
+/// Reads one file into a Contents.
 class Reader {
  public:
-  explicit Reader(Contents& contents) : contents_(contents) {}
+  Reader(Contents& contents, const fs::path& path)
+      : contents_(contents), path_(path), file_(path), unpacking_(file_.size), launch_(triton_launch(path)) {}
 
-  /// False where it is of no kind that has kernels. Throws UserError where it cannot be read.
-  bool read_file(const fs::path& path) {
-    const MappedFile file(path);
-    file_ = &file;
-    const bool is_known = read(file.bytes(), path.string());
-    file_ = nullptr;
-    return is_known;
-  }
+  /// False where it is of no kind that has kernels.
+  bool read() { return read(file_.source(), path_.string()); }
 
  private:
-  bool read(Bytes bytes, const std::string& name) {
-    if (is_fatbin(bytes)) return read_fatbin(bytes, name, false), true;
-    if (is_archive(bytes)) return read_archive(bytes, name), true;
-    if (!is_elf(bytes)) return false;
+  bool read(const ByteSource& source, const std::string& name) {
+    constexpr std::uint64_t enough = 64;
+    Buffer buffer;
     try {
-      const ElfFile elf(bytes);
-      if (is_cubin(elf)) {
-        add_cubin(elf, name, false);
+      const Bytes begin = source.read(0, std::min(enough, source.size()), buffer);
+      if (is_fatbin(begin)) {
+        read_fatbin(source, name, false);
+      } else if (is_archive(begin)) {
+        read_archive(source, name);
+      } else if (is_elf(begin)) {
+        const ElfFile elf(source);
+        if (is_cubin(elf))
+          read_cubin(source, name);
+        else
+          read_host(elf, source, name);
       } else {
-        read_host(elf, name);
+        return false;
       }
     } catch (const Damaged& damage) {
       complain(name, damage.what());
@@ -85,30 +79,47 @@ class Reader {
     return true;
   }
 
-  void read_host(const ElfFile& host, const std::string& name) {
+  void read_cubin(const ByteSource& source, const std::string& name) {
+    if (source.size() > most_cubin_bytes) throw Damaged("is a cubin of more than 512 MiB");
+    Buffer buffer;
+    add_cubin(ElfFile(source.read(0, source.size(), buffer)), name, false);
+  }
+
+  void read_host(const ElfFile& host, const ByteSource& source, const std::string& name) {
     const auto is_linked_code = [](const Section& section) { return section.name == ".nv_fatbin"; };
     // Of a program or library __nv_relfatbin is what the device linker made .nv_fatbin of.
     const bool is_linked = host.type() != ET_REL && std::ranges::any_of(host.sections(), is_linked_code);
+    std::vector<const Section*> with_code;
     for (const Section& section : host.sections()) {
       if (!is_linked_code(section) && (is_linked || section.name != "__nv_relfatbin")) continue;
       if (section.is_cut) throw Damaged("is cut off");
-      read_fatbin(section.bytes, name, host.type() != ET_REL);
+      if (section.type != SHT_NOBITS) with_code.push_back(&section);
+    }
+    std::ranges::stable_sort(with_code, {}, &Section::offset);
+    std::uint64_t end = 0;
+    for (const Section* section : with_code) {
+      if (section->offset < end) throw Damaged("has sections of GPU code that overlap");
+      end = section->offset + section->size;
+      read_fatbin(source.part(section->offset, section->size), name, host.type() != ET_REL);
     }
   }
 
-  void read_archive(Bytes bytes, const std::string& name) {
-    const std::string rest = for_each_member(bytes, [&](std::string_view member, Bytes content) {
+  void read_archive(const ByteSource& source, const std::string& name) {
+    Buffer buffer;
+    const auto visit = [&](std::string_view member, const ByteSource& content) {
       const std::string whole = name + "(" + std::string(member) + ")";
-      if (is_archive(content)) return complain(whole, "is an archive inside an archive");
+      constexpr std::uint64_t enough = 8;
+      if (is_archive(content.read(0, std::min(enough, content.size()), buffer)))
+        return complain(whole, "is an archive inside an archive");
       read(content, whole);
-    });
+    };
+    const std::string rest = for_each_member(source, visit);
     if (!rest.empty()) complain(name, rest);
   }
 
   /// `is_final`: of a program or library, where code that a linker could take is loaded as it is.
-  void read_fatbin(Bytes bytes, const std::string& name, bool is_final) {
-    std::size_t since = 0;
-    const std::string rest = for_each_part(bytes, [&](const FatbinPart& part) {
+  void read_fatbin(const ByteSource& source, const std::string& name, bool is_final) {
+    const std::string rest = for_each_part(source, unpacking_, [&](const FatbinPart& part) {
       if (part.kind == FatbinPart::Kind::ptx) contents_.ptx.insert(part.architecture);
       if (part.kind == FatbinPart::Kind::other) contents_.has_link_time_code = true;
       if (part.kind != FatbinPart::Kind::cubin) return;
@@ -119,19 +130,19 @@ class Reader {
       } catch (const Damaged& damage) {
         complain(name, "its part for " + part.architecture + " " + damage.what());
       }
-      constexpr std::size_t often = std::size_t{32} << 20;
-      if ((since += part.content.size()) > often) file_->done(), since = 0;
     });
     if (!rest.empty()) complain(name, rest);
   }
 
   void add_cubin(const ElfFile& cubin, const std::string& name, bool is_final) {
     contents_.has_machine_code = true;
-    const TritonLaunch launch = triton_launch(name);
-    for (CompiledKernel& kernel : kernels_of(cubin)) {
+    std::vector<CompiledKernel> kernels = kernels_of(cubin);
+    if (kernels.size() > kernels_left_) throw Damaged("has more kernels than its file has room for");
+    kernels_left_ -= kernels.size();
+    for (CompiledKernel& kernel : kernels) {
       kernel.file = name;
       kernel.is_linked = kernel.is_linked || is_final;
-      launch.add_to(kernel);
+      launch_.add_to(kernel);
       contents_.kernels.push_back(std::move(kernel));
     }
   }
@@ -141,21 +152,46 @@ class Reader {
   }
 
   Contents& contents_;
-  const MappedFile* file_ = nullptr;
+  const fs::path& path_;
+  OpenFile file_;
+  Unpacking unpacking_;
+  /// Packed as tightly as can be, a kernel still takes more than 16 bytes.
+  std::uint64_t kernels_left_ = 1000 + file_.size / 16;
+  TritonLaunch launch_;
 };
 
-/// Regular files below a folder, in order of their names; links to folders are not followed.
-std::vector<fs::path> files_below(const fs::path& folder, Contents& contents) {
-  std::vector<fs::path> files;
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+/// Regular files below a folder, in order of their names. Links to files are followed. A link to a folder is
+/// not, and is complained of where it leads out of `top`: what lies inside is met anyway.
+void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs::path>& files,
+                     Contents& contents) {
+  const auto complain = [&](const fs::path& path, const std::string& what) {
+    contents.complaints.push_back("'" + path.string() + "': " + what);
+  };
   std::error_code error;
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code of_file;
-    if (at->is_regular_file(of_file)) files.push_back(at->path());
+  fs::directory_iterator at(folder, error);
+  std::vector<fs::path> folders;
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const fs::path& path = at->path();
+    std::error_code why;
+    const fs::file_status status = at->status(why);
+    if (why == std::errc::too_many_symbolic_link_levels) continue;
+    if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown) {
+      complain(path, why.message());
+    } else if (fs::is_regular_file(status)) {
+      files.push_back(path);
+    } else if (fs::is_directory(status) && !at->is_symlink(why)) {
+      folders.push_back(path);
+    } else if (fs::is_directory(status)) {
+      const fs::path target = fs::canonical(path, why);
+      if (why || !is_within(target, top)) complain(path, "is a link to another folder; name that as well");
+    }
   }
-  if (error) contents.complaints.push_back("'" + folder.string() + "': " + error.message());
-  std::ranges::sort(files);
-  return files;
+  if (error) complain(folder, error.message());
+  for (const fs::path& below : folders) add_files_below(below, top, files, contents);
 }
 
 /// Of a file of another kind, by its name.
@@ -172,13 +208,15 @@ std::size_t found(const Contents& contents) { return contents.kernels.size() + c
 
 Contents read_binaries(const fs::path& path) {
   Contents contents;
-  Reader reader(contents);
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    for (const fs::path& file : files_below(path, contents)) {
+    std::vector<fs::path> files;
+    add_files_below(path, fs::canonical(path, error), files, contents);
+    std::ranges::sort(files);
+    for (const fs::path& file : files) {
       const std::size_t before = found(contents);
       try {
-        reader.read_file(file);
+        Reader(contents, file).read();
       } catch (const UserError& refused) {
         contents.complaints.emplace_back(refused.what());
       }
@@ -187,7 +225,7 @@ Contents read_binaries(const fs::path& path) {
     if (found(contents) == 0 && contents.complaints.empty()) fail(path, "holds no file with GPU code");
     return contents;
   }
-  if (!reader.read_file(path)) fail(path, what_it_is(path));
+  if (!Reader(contents, path).read()) fail(path, what_it_is(path));
   contents.files = 1;
   if (found(contents) == 0 && !contents.has_link_time_code && contents.complaints.empty())
     fail(path, contents.has_machine_code ? "holds GPU code, and no kernel in it"
@@ -197,13 +235,14 @@ Contents read_binaries(const fs::path& path) {
 
 std::vector<std::string> ptx_of(const std::filesystem::path& path) try {
   std::vector<std::string> texts;
-  const MappedFile file(path);
-  if (!is_elf(file.bytes())) return texts;
-  const ElfFile elf(file.bytes());
+  const OpenFile file(path);
+  const ByteSource source = file.source();
+  const ElfFile elf(source);
+  Unpacking unpacking(file.size);
   for (const Section& section : elf.sections()) {
-    if (section.name != ".nv_fatbin" || section.is_cut) continue;
+    if (section.name != ".nv_fatbin" || section.is_cut || section.type == SHT_NOBITS) continue;
     static_cast<void>(for_each_part(
-        section.bytes,
+        source.part(section.offset, section.size), unpacking,
         [&](const FatbinPart& part) {
           if (part.kind != FatbinPart::Kind::ptx || !part.damage.empty()) return;
           const auto* const text = reinterpret_cast<const char*>(part.content.data());

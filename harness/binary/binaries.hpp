@@ -24,8 +24,8 @@ struct Contents {
 };
 
 /// Reads `path`. Throws UserError(Exit::file) where it cannot be read at all, is none of these, or has
-/// neither kernels nor PTX nor complaints. Files are mapped, not loaded. Of a folder, files of other kinds
-/// are passed over.
+/// neither kernels nor PTX nor complaints. Of a folder, files of other kinds are passed over; what cannot be
+/// read, or is a link to a folder elsewhere, is complained of.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
 
 /// The texts of the PTX in a program or library; none where it is something else, or cannot be read.

@@ -142,6 +142,10 @@ std::vector<CompiledKernel> kernels_of(const ElfFile& cubin) {
   const bool has_wide_instructions = cc.size() > 3 || cc >= "7.0";  // of 16 bytes; "10.0" is longer
   const bool reserves_shared = cc.size() > 3 || cc >= "9.0";
 
+  // Each byte belongs to one section, and each name to one kernel: otherwise a small file is much work.
+  std::uint64_t section_bytes = 0, name_bytes = 0;
+  for (const Section& section : sections) section_bytes += section.bytes.size();
+  if (section_bytes > cubin.size()) throw Damaged("has sections that overlap");
   FunctionNotes notes;
   std::map<int, std::uint64_t> module_constants;
   // A section about a function names the function's own section; those of each, by that.
@@ -161,6 +165,7 @@ std::vector<CompiledKernel> kernels_of(const ElfFile& cubin) {
     if (symbol.section >= sections.size()) throw Damaged("has a kernel in no section");
     if (is_taken[symbol.section]) throw Damaged("has two kernels in one section");
     is_taken[symbol.section] = true;
+    if ((name_bytes += symbol.name.size()) > cubin.size()) throw Damaged("has names that overlap");
     const Section& code = sections[symbol.section];
     const auto index = static_cast<std::uint32_t>(i);
 

@@ -15,36 +15,40 @@ static_assert(std::endian::native == std::endian::little, "headers are read as t
 
 /// The structure that lies at a place of the file. Throws Damaged where it does not fit.
 template <typename T>
-T read_at(Bytes bytes, std::uint64_t at, const char* missing) {
+T read_at(const ByteSource& file, std::uint64_t at, const char* missing) {
   T value;
-  if (at > bytes.size() || sizeof value > bytes.size() - at) throw Damaged(missing);
-  std::memcpy(&value, bytes.data() + at, sizeof value);
+  Buffer buffer;
+  if (at > file.size() || sizeof value > file.size() - at) throw Damaged(missing);
+  std::memcpy(&value, file.read(at, sizeof value, buffer).data(), sizeof value);
   return value;
 }
 
-/// The string that ends with a zero in a table of strings; empty outside of it.
+/// The string that ends with a zero in a table of strings; empty outside of it. The limit is for tables whose
+/// strings overlap: each of many entries would be as long as the table.
 std::string_view text_at(Bytes table, std::uint64_t at) {
+  constexpr std::size_t longest = 1 << 16;
   if (at >= table.size()) return {};
   const char* const text = reinterpret_cast<const char*>(table.data()) + at;
-  const void* const end = std::memchr(text, 0, table.size() - at);
-  return end == nullptr
-             ? std::string_view()
-             : std::string_view(text, static_cast<std::size_t>(static_cast<const char*>(end) - text));
+  const std::size_t size = strnlen(text, std::min(table.size() - at, longest));
+  if (size == longest) throw Damaged("has a name of more than 64 KiB");
+  return size == table.size() - at ? std::string_view() : std::string_view(text, size);
 }
 
 template <typename SectionHeader>
-Section section_of(const SectionHeader& from, Bytes file) {
+Section section_of(const SectionHeader& from, const ByteSource& file) {
   Section section{.name = {},
                   .type = from.sh_type,
                   .link = from.sh_link,
                   .info = from.sh_info,
                   .flags = from.sh_flags,
                   .size = from.sh_size,
+                  .offset = from.sh_offset,
                   .bytes = {},
                   .is_cut = false};
   if (from.sh_type != SHT_NOBITS && from.sh_type != SHT_NULL) {
     section.is_cut = from.sh_offset > file.size() || from.sh_size > file.size() - from.sh_offset;
-    if (!section.is_cut) section.bytes = file.subspan(from.sh_offset, from.sh_size);
+    if (!section.is_cut && !file.memory().empty())
+      section.bytes = file.memory().subspan(from.sh_offset, from.sh_size);
   }
   return section;
 }
@@ -54,7 +58,8 @@ std::vector<Symbol> symbols_of(Bytes table, Bytes names) {
   std::vector<Symbol> symbols;
   symbols.reserve(table.size() / sizeof(Entry));
   for (std::uint64_t at = 0; at + sizeof(Entry) <= table.size(); at += sizeof(Entry)) {
-    const auto from = read_at<Entry>(table, at, "has a damaged table of symbols");
+    Entry from;
+    std::memcpy(&from, &table[at], sizeof from);
     symbols.push_back({.name = text_at(names, from.st_name),
                        .section = from.st_shndx < SHN_LORESERVE ? std::size_t{from.st_shndx} : 0,
                        .type = static_cast<unsigned char>(ELF64_ST_TYPE(from.st_info)),  // as in 32 bits
@@ -69,26 +74,26 @@ bool is_elf(Bytes bytes) {
   return bytes.size() >= SELFMAG && std::memcmp(bytes.data(), ELFMAG, SELFMAG) == 0;
 }
 
-ElfFile::ElfFile(Bytes bytes) {
-  if (!is_elf(bytes)) throw Damaged("is no ELF file");
+ElfFile::ElfFile(const ByteSource& file) : size_(file.size()) {
   const auto identity =
-      read_at<std::array<unsigned char, EI_NIDENT>>(bytes, 0, "is cut off in its ELF header");
+      read_at<std::array<unsigned char, EI_NIDENT>>(file, 0, "is cut off in its ELF header");
+  if (!is_elf(std::as_bytes(std::span(identity)))) throw Damaged("is no ELF file");
   if (identity[EI_DATA] != ELFDATA2LSB || identity[EI_VERSION] != EV_CURRENT)
     throw Damaged("is no ELF file that can be read");
   abi_version_ = identity[EI_ABIVERSION];
   is_64_bit_ = identity[EI_CLASS] == ELFCLASS64;
   if (is_64_bit_) {
-    read<Elf64_Ehdr, Elf64_Shdr>(bytes);
+    read<Elf64_Ehdr, Elf64_Shdr>(file);
   } else if (identity[EI_CLASS] == ELFCLASS32) {
-    read<Elf32_Ehdr, Elf32_Shdr>(bytes);
+    read<Elf32_Ehdr, Elf32_Shdr>(file);
   } else {
     throw Damaged("is no ELF file that can be read");
   }
 }
 
 template <typename FileHeader, typename SectionHeader>
-void ElfFile::read(Bytes bytes) {
-  const auto header = read_at<FileHeader>(bytes, 0, "is cut off in its ELF header");
+void ElfFile::read(const ByteSource& file) {
+  const auto header = read_at<FileHeader>(file, 0, "is cut off in its ELF header");
   machine_ = header.e_machine;
   type_ = header.e_type;
   flags_ = header.e_flags;
@@ -97,22 +102,29 @@ void ElfFile::read(Bytes bytes) {
   constexpr const char* cut = "is cut off before its section table";
   if (header.e_shentsize != sizeof(SectionHeader)) throw Damaged("has a damaged section table");
   // Numbers too large for the file's header stand in the first section's (ELF, "Section Header Table").
-  const auto first = read_at<SectionHeader>(bytes, header.e_shoff, cut);
+  const auto first = read_at<SectionHeader>(file, header.e_shoff, cut);
   const std::uint64_t count = header.e_shnum != 0 ? header.e_shnum : first.sh_size;
   const std::uint64_t names = header.e_shstrndx != SHN_XINDEX ? header.e_shstrndx : first.sh_link;
-  if (count > (bytes.size() - header.e_shoff) / sizeof(SectionHeader)) throw Damaged(cut);
+  constexpr std::uint64_t most_sections = 1 << 20, longest_names = 1 << 28;  // a hole in a file claims any
+  if (count > (file.size() - header.e_shoff) / sizeof(SectionHeader)) throw Damaged(cut);
+  if (count > most_sections) throw Damaged("has an impossible number of sections");
 
+  Buffer buffer;
+  const Bytes table = file.read(header.e_shoff, count * sizeof(SectionHeader), buffer);
   std::vector<std::uint64_t> name_offsets;
   sections_.reserve(count);
   name_offsets.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto from = read_at<SectionHeader>(bytes, header.e_shoff + i * sizeof(SectionHeader), cut);
-    sections_.push_back(section_of(from, bytes));
+    SectionHeader from;
+    std::memcpy(&from, &table[i * sizeof from], sizeof from);
+    sections_.push_back(section_of(from, file));
     name_offsets.push_back(from.sh_name);
   }
-  if (names >= count) return;
-  for (std::uint64_t i = 0; i < count; ++i)
-    sections_[i].name = text_at(sections_[names].bytes, name_offsets[i]);
+  if (names >= count || sections_[names].type == SHT_NOBITS) return;
+  if (sections_[names].is_cut || sections_[names].size > longest_names)
+    throw Damaged("has a damaged section table");
+  const Bytes texts = file.read(sections_[names].offset, sections_[names].size, names_);
+  for (std::uint64_t i = 0; i < count; ++i) sections_[i].name = text_at(texts, name_offsets[i]);
 }
 
 std::vector<Symbol> ElfFile::symbols() const {

@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections and symbols of an ELF file that lies in memory.
+// Sections and symbols of an ELF file; of one in memory also what the sections hold.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/binary/byte_source.hpp"
+
 namespace occbench::binary {
-
-using Bytes = std::span<const std::byte>;
-
-/// What cannot be read, in a few words: "is cut off", "has no section table".
-class Damaged : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct Section {
   std::string_view name;
   std::uint32_t type = 0, link = 0, info = 0;
   std::uint64_t flags = 0;
   std::uint64_t size = 0;  ///< also of those that take no bytes of the file
-  Bytes bytes;             ///< empty where they take none
-  bool is_cut = false;     ///< the file ends before them
+  std::uint64_t offset = 0;
+  Bytes bytes;          ///< empty where they take none, or are not in memory
+  bool is_cut = false;  ///< the file ends before them
 };
 
 struct Symbol {
@@ -36,12 +29,15 @@ struct Symbol {
   unsigned char other = 0;
 };
 
-/// `bytes` stay where they are for as long as the object and its views live.
+/// The source stays where it is for as long as the object and its views live.
 class ElfFile {
  public:
   /// Of 32 or 64 bits, little-endian. Throws Damaged.
-  explicit ElfFile(Bytes bytes);
+  explicit ElfFile(const ByteSource& file);
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
 
+  [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] int machine() const { return machine_; }
   [[nodiscard]] int type() const { return type_; }
   [[nodiscard]] int abi_version() const { return abi_version_; }
@@ -53,11 +49,13 @@ class ElfFile {
 
  private:
   template <typename FileHeader, typename SectionHeader>
-  void read(Bytes bytes);
+  void read(const ByteSource& file);
 
+  std::uint64_t size_ = 0;
   bool is_64_bit_ = true;
   int machine_ = 0, type_ = 0, abi_version_ = 0;
   std::uint32_t flags_ = 0;
+  Buffer names_;
   std::vector<Section> sections_;
 };
 

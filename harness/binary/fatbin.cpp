@@ -3,11 +3,14 @@
 
 #include <lz4.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <vector>
+#include <utility>
+
+#include "harness/binary/elf_file.hpp"
 
 namespace occbench::binary {
 namespace {
@@ -36,81 +39,121 @@ constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000;
 /// Every part of cuBLASLt, cuDNN and cuSPARSE is smaller, and a made-up length can ask for no more.
 constexpr std::uint64_t most_unpacked = std::uint64_t{512} << 20;
 
-/// `from` unpacked into `buffer`; what else remains is why not.
-std::string unpack(const PartHeader& header, Bytes from, std::vector<std::byte>& buffer) {
-  if (header.packed_bytes > from.size() || header.unpacked_bytes > most_unpacked)
-    return "is cut off or has an impossible length";
-  const auto packed = static_cast<std::size_t>(header.packed_bytes);
+/// Content on its way out of a container.
+struct Unpacked {
+  Bytes content;
+  std::string damage;  ///< why there is none
+};
+
+Unpacked unpack(const PartHeader& header, Bytes from, Buffer& buffer) {
   const auto size = static_cast<std::size_t>(header.unpacked_bytes);
-  constexpr std::size_t most_lz4_ratio = 255;
+  const char* const damaged = "is damaged: it cannot be unpacked";
   if ((header.flags & lz4_packed) != 0) {
-    if (size / most_lz4_ratio > packed || size > std::numeric_limits<int>::max() ||
-        packed > std::numeric_limits<int>::max())
-      return "has an impossible length";
-    buffer.resize(size);
-    const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()),
-                                        reinterpret_cast<char*>(buffer.data()), static_cast<int>(packed),
-                                        static_cast<int>(size));
-    return got >= 0 && static_cast<std::size_t>(got) == size ? "" : "is damaged: it cannot be unpacked";
+    constexpr std::size_t most_ratio = 255;
+    if (size / most_ratio > from.size() || from.size() > std::numeric_limits<int>::max())
+      return {{}, "has an impossible length"};
+    const std::span<std::byte> room = buffer.room(size);
+    const int got =
+        LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(room.data()),
+                            static_cast<int>(from.size()), static_cast<int>(size));
+    if (got < 0 || static_cast<std::size_t>(got) != size) return {{}, damaged};
+    return {room, ""};
   }
-  if (ZSTD_getFrameContentSize(from.data(), packed) != size) return "is damaged: it cannot be unpacked";
-  buffer.resize(size);
-  const std::size_t got = ZSTD_decompress(buffer.data(), size, from.data(), packed);
-  return ZSTD_isError(got) == 0 && got == size ? "" : "is damaged: it cannot be unpacked";
+  if (ZSTD_getFrameContentSize(from.data(), from.size()) != size) return {{}, damaged};
+  const std::span<std::byte> room = buffer.room(size);
+  const std::size_t got = ZSTD_decompress(room.data(), size, from.data(), from.size());
+  if (ZSTD_getErrorCode(got) == ZSTD_error_srcSize_wrong) return {{}, "is cut off: it cannot be unpacked"};
+  if (ZSTD_isError(got) != 0 || got != size) return {{}, damaged};
+  return {room, ""};
 }
 
-void visit_part(const PartHeader& header, Bytes content, std::vector<std::byte>& buffer,
-                const std::function<void(const FatbinPart&)>& visit, bool with_ptx) {
-  FatbinPart part;
-  part.kind = header.kind == cubin ? FatbinPart::Kind::cubin
-              : header.kind == ptx ? FatbinPart::Kind::ptx
-                                   : FatbinPart::Kind::other;
-  part.architecture = (header.kind == ptx ? "compute_" : "sm_") + std::to_string(header.architecture);
-  if (part.kind == FatbinPart::Kind::cubin || (with_ptx && part.kind == FatbinPart::Kind::ptx)) {
-    part.content = content;
-    if ((header.flags & (lz4_packed | zstd_packed)) != 0) {
-      part.damage = unpack(header, content, buffer);
-      part.content = buffer;
+/// Reads a container's parts, each into the room of the one before.
+class PartReader {
+ public:
+  PartReader(Unpacking& unpacking, bool with_ptx) : unpacking_(unpacking), with_ptx_(with_ptx) {}
+
+  void visit(const PartHeader& header, const ByteSource& content,
+             const std::function<void(const FatbinPart&)>& visit) {
+    FatbinPart part;
+    part.kind = header.kind == cubin ? FatbinPart::Kind::cubin
+                : header.kind == ptx ? FatbinPart::Kind::ptx
+                                     : FatbinPart::Kind::other;
+    part.architecture = (header.kind == ptx ? "compute_" : "sm_") + std::to_string(header.architecture);
+    const bool is_cubin = part.kind == FatbinPart::Kind::cubin;
+    if (is_cubin || (with_ptx_ && part.kind == FatbinPart::Kind::ptx)) {
+      auto [bytes, damage] = content_of(header, content);
+      part.damage = std::move(damage);
+      if (part.damage.empty() && is_cubin && !is_elf(bytes))
+        part.damage = "is encrypted, or packed in a way that is not known";
+      if (part.damage.empty()) part.content = bytes;
     }
-    if (part.kind == FatbinPart::Kind::cubin && part.damage.empty() && !is_elf(part.content))
-      part.damage = "is encrypted, or packed in a way that is not known";
-    if (!part.damage.empty()) part.content = {};
+    visit(part);
   }
-  visit(part);
-}
+
+ private:
+  Unpacked content_of(const PartHeader& header, const ByteSource& content) {
+    const bool is_packed = (header.flags & (lz4_packed | zstd_packed)) != 0;
+    if (is_packed && header.packed_bytes > content.size())
+      return {{}, "is cut off or has an impossible length"};
+    const std::uint64_t size = is_packed ? header.packed_bytes : content.size();
+    if (size > most_unpacked || (is_packed && header.unpacked_bytes > most_unpacked))
+      return {{}, "has an impossible length"};
+    if (is_packed && header.unpacked_bytes > unpacking_.bytes_left)
+      return {{}, "would unpack to far more than its file has bytes"};
+    const Bytes read = content.read(0, size, read_);
+    if (!is_packed) return {read, ""};
+    unpacking_.bytes_left -= header.unpacked_bytes;
+    return unpack(header, read, unpacked_);
+  }
+
+  Unpacking& unpacking_;
+  bool with_ptx_;
+  Buffer read_, unpacked_;
+};
 
 }  // namespace
 
-bool is_fatbin(Bytes bytes) {
-  std::uint32_t begin = 0;
-  if (bytes.size() < sizeof(ContainerHeader)) return false;
-  std::memcpy(&begin, bytes.data(), sizeof begin);
-  return begin == magic;
+bool is_fatbin(Bytes begin) {
+  std::uint32_t number = 0;
+  if (begin.size() < sizeof(ContainerHeader)) return false;
+  std::memcpy(&number, begin.data(), sizeof number);
+  return number == magic;
 }
 
-std::string for_each_part(Bytes bytes, const std::function<void(const FatbinPart&)>& visit, bool with_ptx) {
-  std::vector<std::byte> buffer;  // one for all
-  while (true) {
-    const auto gap = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
-    bytes = bytes.subspan(static_cast<std::size_t>(gap - bytes.begin()));
-    if (bytes.empty()) return "";
-    if (!is_fatbin(bytes)) return "holds something else between its fatbins";
+std::string for_each_part(const ByteSource& source, Unpacking& unpacking,
+                          const std::function<void(const FatbinPart&)>& visit, bool with_ptx) {
+  PartReader reader(unpacking, with_ptx);
+  Buffer buffer;
+  const auto header_at = [&](const ByteSource& from, std::uint64_t at, auto& header) {
+    std::memcpy(&header, from.read(at, sizeof header, buffer).data(), sizeof header);
+  };
+  for (std::uint64_t at = 0;;) {
+    // Zeros in the place of much more are a file that was never written to its end.
+    constexpr std::uint64_t most_zeros = 1 << 20;
+    const std::uint64_t near = std::min(source.size(), at + most_zeros);
+    at = source.part(0, near).skip_zeros(at, buffer);
+    if (at == source.size()) return "";
+    if (at == near) return "holds more than 1 MiB of zeros in place of fatbins";
     ContainerHeader container{};
-    std::memcpy(&container, bytes.data(), sizeof container);
-    if (container.header_bytes < sizeof container || container.header_bytes > bytes.size() ||
-        container.bytes > bytes.size() - container.header_bytes)
+    if (sizeof container > source.size() - at) return "has a fatbin that is cut off";
+    header_at(source, at, container);
+    if (container.magic != magic) return "holds something else between its fatbins";
+    if (container.header_bytes < sizeof container || container.header_bytes > source.size() - at ||
+        container.bytes > source.size() - at - container.header_bytes)
       return "has a fatbin that is cut off";
-    Bytes parts = bytes.subspan(container.header_bytes, container.bytes);
-    bytes = bytes.subspan(container.header_bytes + container.bytes);
-    while (parts.size() >= sizeof(PartHeader)) {
+    const ByteSource parts = source.part(at + container.header_bytes, container.bytes);
+    at += container.header_bytes + container.bytes;
+    std::uint64_t in = 0;
+    while (parts.size() - in >= sizeof(PartHeader)) {
       PartHeader header{};
-      std::memcpy(&header, parts.data(), sizeof header);
-      if (header.header_bytes < sizeof header || header.header_bytes > parts.size() ||
-          header.bytes > parts.size() - header.header_bytes)
+      header_at(parts, in, header);
+      if (header.header_bytes < sizeof header || header.header_bytes > parts.size() - in ||
+          header.bytes > parts.size() - in - header.header_bytes)
         return "has a fatbin with a damaged part";
-      visit_part(header, parts.subspan(header.header_bytes, header.bytes), buffer, visit, with_ptx);
-      parts = parts.subspan(header.header_bytes + header.bytes);
+      reader.visit(header, parts.part(in + header.header_bytes, header.bytes), visit);
+      in += header.header_bytes + header.bytes;
     }
+    if (parts.skip_zeros(in, buffer) != parts.size()) return "has a fatbin with a damaged part";
   }
 }
 

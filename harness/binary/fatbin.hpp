@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/binary/elf_file.hpp"
+#include "harness/binary/byte_source.hpp"
 
 namespace occbench::binary {
 
@@ -19,11 +19,19 @@ struct FatbinPart {
   std::string damage;        ///< why a cubin has no content: "is packed in a way that is not known"
 };
 
-[[nodiscard]] bool is_fatbin(Bytes bytes);
+/// By the first bytes of it.
+[[nodiscard]] bool is_fatbin(Bytes begin);
 
-/// Visits each part of all containers that follow one another in `bytes`, with gaps of zeros. Returns why the
-/// rest could not be read; empty at the end.
-[[nodiscard]] std::string for_each_part(Bytes bytes, const std::function<void(const FatbinPart&)>& visit,
+/// What the parts of one file may unpack to, together. Libraries unpack to 3 to 10 times their size.
+struct Unpacking {
+  explicit Unpacking(std::uint64_t file_bytes) : bytes_left((std::uint64_t{64} << 20) + 100 * file_bytes) {}
+  std::uint64_t bytes_left;
+};
+
+/// Visits each part of all containers that follow one another in `source`, with gaps of zeros. Returns why
+/// the rest could not be read; empty at the end. Throws Damaged where a file cannot be read any more.
+[[nodiscard]] std::string for_each_part(const ByteSource& source, Unpacking& unpacking,
+                                        const std::function<void(const FatbinPart&)>& visit,
                                         bool with_ptx = false);
 
 }  // namespace occbench::binary
