@@ -68,6 +68,22 @@ class BadLuck:
             with self.subTest(number):
                 self.ends_by(number, exit_code)
 
+    def test_what_the_caller_ignores_is_ignored(self) -> None:
+        """A run under nohup outlives its terminal."""
+        words = [OCCBENCH, "run", *self.RUN[:2], *self.LONG, "--output", "run"]
+        with working_folder() as folder, subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        ) as process:  # fmt: skip
+            cases, end = folder / "run/cases.csv", time.monotonic() + 120
+            while not cases.exists() or cases.read_bytes().count(b"\n") < 2:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            process.send_signal(signal.SIGHUP)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(60), 128 + signal.SIGTERM)
+
     def test_stop_after(self) -> None:
         with working_folder() as folder:
             done = occbench("run", *self.RUN[:2], *self.LONG, "--output", "run", "--stop-after", "1s")

@@ -49,6 +49,16 @@ class Node(unittest.TestCase):
             self.assertIn("occbench: none.json", done.stdout)
             self.assertGreater(len(rows(folder / "node/model-h200-1/cases.csv")), 5)
 
+    def test_codes_come_through_where_children_are_not_waited_for(self) -> None:
+        with working_folder() as folder:
+            done = subprocess.run(
+                [OCCBENCH, *RUN, "--device", "model:none.json,model:h200"], capture_output=True, text=True,
+                preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn("model:none.json: ended with 4\nmodel:h200: done\n", done.stdout)
+            self.assertGreater(len(rows(folder / "node/model-h200-1/cases.csv")), 5)
+
     def test_words_that_do_not_fit(self) -> None:
         refused = {
             ("--device", "model:h100,"): (2, "a name is empty"),

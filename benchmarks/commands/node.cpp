@@ -189,7 +189,9 @@ int run_on_each(const RunOptions& o) {
     if (here.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());
   }
   const auto places = places_of(o.device, here);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, note_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(number, note_signal) == SIG_IGN) std::signal(number, SIG_IGN);  // as nohup asks
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the children's codes are lost
   const auto begun = std::chrono::steady_clock::now();
   std::cerr << "occbench: " << places.size() << " runs at the same time, a process each" << std::endl;
   std::vector<Child> children;

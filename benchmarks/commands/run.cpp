@@ -267,7 +267,8 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   const auto measuring_began = std::chrono::steady_clock::now();
   Progress progress;
   std::vector<CaseResult> results;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, on_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(number, on_signal) == SIG_IGN) std::signal(number, SIG_IGN);  // as nohup asks
   if (o.stop_after_s > 0) {
     std::signal(SIGALRM, on_signal);
     const itimerval limit{.it_interval = {},
