@@ -116,7 +116,7 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
     if (name == "--benchmark_list_tests") asked.list_tests = is_true(word.value);
     if (name == "--benchmark_format") asked.report_on_stdout = true;
     if (name == "--benchmark_format") asked.csv_on_stdout = word.value == "csv";
-    if (name == "--benchmark_out_format") asked.csv_in_file = word.value == "csv";
+    if (name == "--benchmark_out_format") asked.file_format = word.value;
     if (name == "--benchmark_out") {
       asked.writes_file = true;
       check_writable(word.value);
@@ -128,6 +128,8 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   };
   if (!asked.writes_file && std::ranges::any_of(flags, is_out_format))
     throw UserError(Exit::usage, "--benchmark_out_format needs --benchmark_out=FILE");
+
+  if (asked.writes_file && asked.file_format.empty()) asked.file_format = "json";
 
   // The library keeps argv[0], and reports of it at the end of the run.
   static std::vector<std::string> words;

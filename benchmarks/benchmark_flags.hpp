@@ -15,7 +15,7 @@ struct BenchmarkFlags {
   bool report_on_stdout = false;  ///< --benchmark_format was given: Google Benchmark owns stdout
   bool writes_file = false;       ///< --benchmark_out was given
   bool csv_on_stdout = false;
-  bool csv_in_file = false;
+  std::string file_format;  ///< of --benchmark_out: json, csv or console; empty without it
 };
 
 /// The flags, and before them those that the library would take from the environment: BENCHMARK_FILTER for

@@ -30,6 +30,25 @@ class Csv : public benchmark::CSVReporter {
 };
 #pragma GCC diagnostic pop
 
+/// Without colours.
+struct Console : benchmark::ConsoleReporter {
+  Console() : ConsoleReporter(OO_None) {}
+};
+
+/// A reporter for --benchmark_out: the library does not look whether the file has room.
+template <class Reporter>
+class InFile : public Reporter {
+ public:
+  [[nodiscard]] bool is_whole() const { return is_whole_; }
+
+ private:
+  void Finalize() override {
+    Reporter::Finalize();
+    is_whole_ = this->GetOutputStream().flush().good();
+  }
+  bool is_whole_ = true;
+};
+
 /// Says nothing: the terminal belongs to the progress line.
 class Silent : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
@@ -106,7 +125,7 @@ class Board {
 
 }  // namespace
 
-void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run) {
+bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run) {
   std::vector<Case> selected;
   std::vector<const Case*> settled;  // nothing to launch: its row is known already
   for (const Case& c : cases) {
@@ -117,7 +136,7 @@ void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
   }
   run.selected(selected.size() + settled.size());
   for (const Case* c : settled) run.finished(CaseResult{.planned = *c}, {});
-  if (selected.empty()) return;
+  if (selected.empty()) return true;
 
   Board board(runner, selected, run);
   for (std::size_t i = 0; i < selected.size(); ++i)
@@ -127,15 +146,23 @@ void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
         ->Iterations(1);  // or the body would be called again and again until it had taken long enough
   benchmark::AddCustomContext("source", runner.device().is_model ? "model" : "measured");
   Silent silent;
-  Csv on_stdout, in_file;
+  Csv on_stdout;
+  InFile<Csv> csv;
+  InFile<Console> console;
+  InFile<benchmark::JSONReporter> json;
+  benchmark::BenchmarkReporter* in_file = nullptr;
+  if (run.file_format == "csv") in_file = &csv;
+  if (run.file_format == "console") in_file = &console;
+  if (run.file_format == "json") in_file = &json;
   benchmark::BenchmarkReporter* display = nullptr;  // the library's own
   if (!run.report_on_stdout) display = &silent;
   if (run.csv_on_stdout) display = &on_stdout;
   // What is registered was selected by its case_id; the library would match the flag with
   // "case_id/iterations:1/..." again.
-  benchmark::RunSpecifiedBenchmarks(display, run.csv_in_file ? &in_file : nullptr, ".");
+  benchmark::RunSpecifiedBenchmarks(display, in_file, ".");
   benchmark::ClearRegisteredBenchmarks();
   board.rethrow_failure();
+  return csv.is_whole() && console.is_whole() && json.is_whole();
 }
 
 }  // namespace occbench

@@ -16,7 +16,7 @@ namespace occbench {
 struct BenchmarkRun {
   bool report_on_stdout = false;     ///< Google Benchmark's own reporter instead of silence
   bool csv_on_stdout = false;        ///< as its CSV
-  bool csv_in_file = false;          ///< --benchmark_out, if given, is a CSV
+  std::string file_format;           ///< of --benchmark_out: json, csv or console; empty: none is asked for
   std::size_t cases_per_group = 24;  ///< handed to the runner together
   const std::atomic<bool>* stop = nullptr;
   Runner::Finished finished;                  ///< every result, the impossible ones first
@@ -24,7 +24,8 @@ struct BenchmarkRun {
 };
 
 /// Measures these cases, after parse_benchmark_flags(). Case i of `cases` is the benchmark named cases[i].id;
-/// its manual time is the median of its launches.
-void run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run);
+/// its manual time is the median of its launches. False where the file of --benchmark_out could not be
+/// written whole.
+bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run);
 
 }  // namespace occbench

@@ -196,6 +196,15 @@ class Flags(unittest.TestCase):
         reported = json.loads((self.folder / "out.json").read_text())["benchmarks"]
         self.assertEqual({each["name"].split("/")[0] for each in reported}, measured)
 
+    def test_a_file_without_room_is_said(self) -> None:
+        for form in ("json", "csv", "console"):
+            flags = ("--benchmark_out=/dev/full", f"--benchmark_out_format={form}")
+            done = run(self.folder, *flags)
+            self.assertEqual(done.code, 4, done.err)
+            self.assertRegex(done.err, r"occbench: the file of --benchmark_out could not be written whole; ")
+            self.assertEqual(len(done.rows), 3)
+            shutil.rmtree(self.folder / "run")
+
     def test_a_filter_that_names_nothing(self) -> None:
         for more in ((), ("--benchmark_list_tests",)):
             done = run(self.folder, *more, few="--benchmark_filter=no-such-case")

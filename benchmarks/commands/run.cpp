@@ -314,15 +314,16 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
     watchdog.turn(c);
     if (c != nullptr) progress.turn(c->id);
   });
+  bool is_file_whole = true;
   try {
-    run_benchmarks(*runner, cases,
-                   {.report_on_stdout = asked.report_on_stdout,
-                    .csv_on_stdout = asked.csv_on_stdout,
-                    .csv_in_file = asked.csv_in_file,
-                    .cases_per_group = device.is_model ? std::size_t{24} : cases.size(),
-                    .stop = &interrupted,
-                    .finished = finish,
-                    .selected = [&](std::size_t n) { progress.expect(n); }});
+    is_file_whole = run_benchmarks(*runner, cases,
+                                   {.report_on_stdout = asked.report_on_stdout,
+                                    .csv_on_stdout = asked.csv_on_stdout,
+                                    .file_format = asked.file_format,
+                                    .cases_per_group = device.is_model ? std::size_t{24} : cases.size(),
+                                    .stop = &interrupted,
+                                    .finished = finish,
+                                    .selected = [&](std::size_t n) { progress.expect(n); }});
   } catch (const ContextLost& e) {
     give_up(e.what());
     return static_cast<int>(Exit::some_case_failed);
@@ -363,6 +364,9 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
                  .interrupted = interrupted,
                  .expected = progress.total()});
   if (device.is_model) out << banner(device) << '\n';
+  if (!is_file_whole)
+    throw UserError(Exit::file, "the file of --benchmark_out could not be written whole; " +
+                                    (recorder.folder() / "cases.csv").string() + " has every row");
   if (interrupted)
     return ended_by == SIGALRM ? static_cast<int>(Exit::some_case_failed) : 128 + static_cast<int>(ended_by);
   const bool failed = std::ranges::any_of(results, [](const CaseResult& r) {
