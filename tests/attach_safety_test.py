@@ -390,6 +390,14 @@ class Interrupts(AttachCase):
             left = {path.name for path in (self.folder / f"r{number}").iterdir()}
             self.assertEqual(left, {"arms.csv", "env.json", "kernels.csv", "launches.csv.gz"})
 
+    def test_nobody_reads_its_table(self) -> None:
+        """As before `| head -1`: the results are kept, and the code is the program's."""
+        child = self.start(f"-- {ASKED} flat_k 500 exit42", output="r")
+        assert child.stderr is not None
+        child.stderr.close()
+        self.assertEqual(child.wait(60), 42)
+        self.assertEqual(self.launches(), 500)
+
     def test_under_timeout(self) -> None:
         """It signals its child, and then the group of both."""
         for name in ("INT", "TERM", "USR1", "ALRM"):

@@ -91,6 +91,7 @@ class Signals {
     action.sa_mask = passed_;
     each([&](int number) { sigaction(number, &action, nullptr); });
     std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the program's code is lost
+    std::signal(SIGPIPE, SIG_IGN);  // to the end: who reads no more of the table wants the results still
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -116,7 +117,7 @@ class Signals {
   }
   void restore_in_child() const {
     each([&](int number) { sigaction(number, &first_[number], nullptr); });
-    sigaction(SIGCHLD, &first_[SIGCHLD], nullptr);
+    for (const int number : {SIGCHLD, SIGPIPE}) sigaction(number, &first_[number], nullptr);
     pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 

@@ -59,9 +59,11 @@ void in_child() {
   pthread_mutex_init(&making, nullptr);
   pthread_mutex_init(&taking, nullptr);
   forget_range_locks();
-  state.store(nullptr);
-  is_forked.store(true);
+  if (state.exchange(nullptr) != nullptr) is_forked.store(true);
 }
+
+/// Before any thread can be on its way to the first launch while another forks.
+__attribute__((constructor)) void prepare_for_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
 Launches* attached() noexcept {
   Launches* launches = state.load(std::memory_order_acquire);
@@ -72,10 +74,7 @@ Launches* attached() noexcept {
       if (auto options = options_from_environment()) {
         launches = new Launches(std::move(*options));
         static std::atomic<bool> is_first{true};
-        if (is_first.exchange(false)) {
-          pthread_atfork(nullptr, nullptr, in_child);
-          std::atexit(at_exit);
-        }
+        if (is_first.exchange(false)) std::atexit(at_exit);
         state.store(launches, std::memory_order_release);
       } else {
         is_inert.store(true);
