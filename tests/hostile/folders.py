@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import functools
 import gzip
@@ -14,17 +15,21 @@ import random
 import shutil
 import socket
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from occbench_docs.committed import committed_runs
-from verdict import SOON_S, Fault, call, faults, forked
+from verdict import REFUSED, Fault, call, faults, forked
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("cases.csv", "samples.csv", "env.json")
+MUTABLE = (*FILES, "samples.csv.gz", "kernels.csv", "arms.csv", "registers.csv", "launches.csv.gz")
 CASES = 100
 PLOT_EVERY = 20  # plot draws for seconds where the others read
+LONGEST = 4000  # bytes of a line on stderr
+STOPS_S = 20  # a run whose env.json now asks for all experiments
 
 CELLS = (
     *("", " ", "0", "-0", "-1", "1", "2", "5e-324", "1e308", "-1e308", "1e400", "nan", "NaN", "inf", "-inf"),
@@ -44,11 +49,20 @@ VALUES: tuple[Any, ...] = (
 @functools.cache
 def tools() -> dict[str, Callable[[list[str]], int]]:
     """main() of each tool; pandas and the like are imported once, before any fork."""
-    modules = {
-        **{each: each for each in ("validate", "explain", "compare", "predictions", "import_ncu", "plot")},
-        "report": "report", "cliffs": "cliffs.command", "teach": "report.teach",
-    }  # fmt: skip
+    plain = "caps compare explain fleet import-ncu machine-code plot predictions profile report validate"
+    modules = {word: word.replace("-", "_") for word in plain.split()}
+    modules |= {"cliffs": "cliffs.command", "teach": "report.teach"}
     return {word: importlib.import_module(f"occbench_tools.{m}").main for word, m in modules.items()}
+
+
+# What each may end with, of a folder that may be read: 2 is compare's for a model against measurements, or
+# no case in common; 1 is what compare, validate, predictions and import-ncu find.
+MAY = {
+    "cliffs": {0, 4}, "compare": {0, 1, 2, 4}, "explain": {0, 4}, "import-ncu": {0, 1, 4},
+    "plot": {0, 4}, "predictions": {0, 1, 4}, "profile": {1, 2, 4, 5}, "report": {0, 4}, "teach": {0, 4},
+    "validate": {0, 1, 4},
+}  # fmt: skip
+OF_SAMPLES = ("compare", "cliffs")  # read them, as validate does
 
 
 def readers(hostile: str, good: str, seed: int) -> list[tuple[str, list[str]]]:
@@ -64,7 +78,8 @@ def readers(hostile: str, good: str, seed: int) -> list[tuple[str, list[str]]]:
         ("cliffs", [hostile, "--output", "-", "--format", ("csv", "json", "markdown", "table")[seed % 4]]),
         ("cliffs", [hostile, "--output", "cliffs.csv", "--all"]),
         ("predictions", [hostile]), ("predictions", [hostile, "--plain", "--model", good]),
-        ("import_ncu", [hostile, str(ROOT / "tests/tools/ncu_raw.csv"), "--output", "ncu"]),
+        ("import-ncu", [hostile, str(ROOT / "tests/tools/ncu_raw.csv"), "--output", "ncu"]),
+        ("profile", [hostile, "--ncu", "/bin/false", "--occbench", os.environ["OCCBENCH"], "--count", "1"]),
     ]  # fmt: skip
     if seed % PLOT_EVERY == 0:
         calls.append(("plot", [hostile]))
@@ -181,7 +196,7 @@ def mutated_json(text: bytes, dice: random.Random) -> bytes:
             if dice.random() < 0.3:
                 del node[key]
             else:
-                node[key] = dice.choice(VALUES)
+                node[key] = copy.deepcopy(dice.choice(VALUES))  # a later step may change what lies in it
     kind = dice.randrange(8)
     if kind == 0:
         levels = dice.choice((65, 900, 20_000, 100_000))
@@ -230,7 +245,7 @@ def made_otherwise(file: Path, dice: random.Random) -> None:
         file.symlink_to(file.name)
     elif kind == 4:
         with file.open("wb") as sparse:
-            sparse.truncate(dice.choice((1 << 30, 3 << 30, 1 << 40)))
+            sparse.truncate(dice.choice((240 << 20, 1 << 30, 3 << 30, 1 << 40)))
     elif kind == 5:
         here = os.open(file.parent, os.O_RDONLY)  # a socket's path may have 108 bytes
         try:
@@ -243,19 +258,31 @@ def made_otherwise(file: Path, dice: random.Random) -> None:
         file.write_bytes(b"\n" * (1 << 20))
 
 
+def is_small(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink() and file.stat().st_size < 1 << 26
+
+
+def state(folder: Path) -> tuple[list[tuple[str, int, int]], dict[str, bytes]]:
+    """What a folder holds, for whether something in it changed."""
+    entries = [(p.name, p.lstat().st_mode, p.lstat().st_size) for p in sorted(folder.iterdir())]
+    return entries, contents(folder)
+
+
 def mutate(folder: Path, dice: random.Random) -> None:
-    """Makes a folder hostile, in one to three places."""
-    for _ in range(dice.choice((1, 1, 1, 2, 3))):
-        name = dice.choice((*FILES, "samples.csv.gz", "cases.csv", "cases.csv"))
-        file = folder / name
-        if not file.is_file() or file.is_symlink() or file.stat().st_size > 1 << 26:
-            continue
+    """Makes a folder hostile, in one to three places at least."""
+    before, wanted = state(folder), dice.choice((1, 1, 1, 2, 3))
+    while wanted > 0 or state(folder) == before:
+        wanted -= 1
+        plain = [file for file in map(folder.joinpath, MUTABLE) if is_small(file)]
+        if not plain:
+            break  # all are made otherwise
+        file = dice.choice(plain)
         kind = dice.random()
         if kind < 0.08:
             made_otherwise(file, dice)
         elif kind < 0.2 or file.suffix == ".gz":
             file.write_bytes(mutated_bytes(file.read_bytes(), dice))
-        elif name == "env.json":
+        elif file.name == "env.json":
             file.write_bytes(mutated_json(file.read_bytes(), dice))
         elif file.stat().st_size:
             file.write_bytes(mutated_table(file.read_bytes(), dice))
@@ -265,8 +292,40 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         p.name: p.read_bytes()
         for p in sorted(folder.iterdir())
-        if p.is_file() and not p.is_symlink() and p.stat().st_size < 1 << 26
+        if is_small(p)
     }
+
+
+def is_json(file: Path) -> bool:
+    """Whether it is an object of JSON in a regular file; what this says no to no reader may take."""
+    try:
+        return file.is_file() and file.stat().st_size < 1 << 26 and isinstance(
+            json.loads(file.read_bytes().decode("utf-8-sig")), dict)  # fmt: skip
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def is_table(file: Path) -> bool:
+    """Whether it is text in a regular file, with a line; of gzip whole, and all of it."""
+    try:
+        if not file.is_file() or file.stat().st_size > 1 << 26:
+            return False
+        text = file.read_bytes()
+        text = gzip.decompress(text) if file.suffix == ".gz" else text
+        return b"\n" in text and b"\0" not in text and bool(text.decode("utf-8-sig"))
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+
+
+def right(word: str, folder: Path) -> frozenset[int]:
+    """The exit codes that are right for a command on this folder, judged by what its files are alone."""
+    packed = folder / "samples.csv.gz"
+    samples = packed if packed.exists() and not (folder / "samples.csv").exists() else folder / "samples.csv"
+    whole = is_json(folder / "env.json") and is_table(folder / "cases.csv")
+    whole = whole and (word not in (*OF_SAMPLES, "validate") or is_table(samples))
+    if word == "validate":
+        return frozenset(MAY[word] if whole else {1, 4})
+    return frozenset(MAY[word]) if whole else REFUSED
 
 
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
@@ -280,23 +339,19 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     before = contents(hostile), contents(good)
     for word, words in readers("hostile", "good", seed):
         done = forked(tools()[word], words, cwd)
-        found += faults(done, f"{word} {' '.join(words)}")
+        found += faults(done, f"{word} {' '.join(words)}", right(word, hostile), longest=LONGEST)
         if word != "plot" and before != (contents(hostile), contents(good)):
             found.append(Fault("lost rows", f"{word} changed what it reads"))
             before = contents(hostile), contents(good)
     half = cwd / "half"
     shutil.copytree(place / "model", half)
     mutate(half, dice)
-    done = call([occbench, "run", "--resume", "half"], cwd=cwd)
-    if done.code is None and asks_for_more(half):
-        return found
-    return found + faults(done, f"run --resume half (limit {SOON_S} s)", one_line=True)
+    done = call([occbench, "run", "--resume", "half", "--stop-after", f"{STOPS_S}s"], cwd=cwd)
+    return found + faults(done, "run --resume half", resumes(half), one_line=True)
 
 
-def asks_for_more(half: Path) -> bool:
-    """Whether env.json, changed as it is, names a run of minutes: all experiments, or another preset."""
-    try:
-        env = json.loads((half / "env.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return not env.get("experiments") or env.get("preset") != "quick"
+def resumes(half: Path) -> frozenset[int]:
+    """Those right for --resume: 1 where a case is invalid or time was over, 2 where env.json asks so."""
+    if not is_json(half / "env.json") or not is_table(half / "cases.csv"):
+        return REFUSED
+    return frozenset({0, 1, 2, 4})

@@ -30,6 +30,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 import batch
 import folders
 import fuzz
+import others
 import runs
 import words
 from verdict import FAULTS, Fault
@@ -45,12 +46,16 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "folders": Kind(folders.trial, 12, 0.50),  # x 15 calls of readers
+    "folders": Kind(folders.trial, 12, 0.26),  # x 16 calls of readers
     "words": Kind(words.trial, 60, 0.07),  # x 5 calls
     "kills": Kind(runs.kill, 4, 0.07),
     "races": Kind(runs.race, 8, 0.08),
     "misery": Kind(runs.misery, 10, 0.02),
     "batch": Kind(batch.trial, 2, 0.015),  # x 10,000 rows
+    "fleet": Kind(others.fleet, 6, 0.08),  # x 3 calls
+    "programs": Kind(others.programs, 4, 0.06),  # folders of attach, x 5 readers
+    "binaries": Kind(others.binaries, 8, 0.06),  # x 6 calls
+    "attach": Kind(others.attach, 4, 0.04),
     "fuzz": Kind(fuzz.trial, 0, 0.245),  # x 20 s of a target; tests of their own replay corpus and properties
 }
 
@@ -184,7 +189,7 @@ def main() -> int:
     print(f"seed {seed}, {options.jobs} jobs, {occbench}", flush=True)
     try:
         folders.tools()
-        for room in (folders, runs, *([fuzz] if "fuzz" in kinds else [])):
+        for room in (folders, runs, others, *([fuzz] if "fuzz" in kinds else [])):
             room.prepare(place, occbench)
         schedule = Schedule(kinds, seed, counts, time.time() + (options.duration or 0))
         failures = hunt(schedule, options.jobs, place, occbench)

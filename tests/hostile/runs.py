@@ -18,6 +18,7 @@ from verdict import SOON_S, Done, Fault, bounded, call, faults, forked
 
 LONG = ("--experiment", "waves,barriers,pointer_chase,registers")  # a second or two
 BRIEF = ("--experiment", "waves")
+LOCALE = "tr_TR.UTF-8"  # where i is no lower case of I, and a comma is the decimal point
 
 
 def run_words(occbench: Path, *words: str) -> list[str | Path]:
@@ -36,6 +37,11 @@ def rows(folder: Path) -> list[list[str]]:
 def prepare(place: Path, occbench: Path) -> None:
     for name, words in (("long", LONG), ("brief", BRIEF)):
         assert call([*run_words(occbench, *words), "--output", place / name]).code == 0
+    (place / "locales").mkdir()
+    made = place / "locales" / LOCALE
+    if not shutil.which("localedef") or call(["localedef", "-i", "tr_TR", "-f", "UTF-8", made]).code != 0:
+        (place / "locales").rmdir()
+        print(f"skipped: no locale {LOCALE} (localedef and its sources are needed)", flush=True)
 
 
 def whole(folder: Path, like: Path, label: str) -> list[Fault]:
@@ -71,13 +77,16 @@ def kill(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
                 run.kill()
                 return [Fault("hang", f"{number.name} did not end the run")]
         label += f"{number.name} "
-        may = frozenset({-number, 128 + number, 0})
-        if run.returncode not in may or b"Traceback" in err:
-            return [Fault("wrong exit code", f"{label}: {run.returncode}: {err[-500:]!r}")]
         kept = rows(folder)
-        if not (folder / "env.json").exists():  # it had not begun
+        # Before its first row a run may not have begun to wait for signals.
+        may = {0, -number} if number == signal.SIGKILL or not kept else {0, 128 + number}
+        if run.returncode not in may | ({128 + number} - {128 + signal.SIGKILL}) or b"Traceback" in err:
+            return [Fault("wrong exit code", f"{label}: {run.returncode}: {err[-500:]!r}")]
+        if not (folder / "env.json").exists():  # it had not begun, and leaves nothing
+            if folder.exists() and (left := sorted(p.name for p in folder.iterdir())):
+                return [Fault("lost rows", f"{label}: leaves {left}, and no env.json")]
             if folder.exists():
-                shutil.rmtree(folder)
+                folder.rmdir()
             continue
         words = [occbench, "run", "--resume", folder]
         if missing := [row for row in kept if row not in rows(place / "long")]:
@@ -108,7 +117,8 @@ def race(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         time.sleep(dice.choice((0, 0, 0.05)) * dice.random())
     found = []
     if dice.random() < 0.2:
-        found += faults(forked(folders.tools()["validate"], ["X"], cwd), "validate beside a run")
+        beside = forked(folders.tools()["validate"], ["X"], cwd)  # of a folder that is written to
+        found += faults(beside, "validate beside a run", codes=frozenset({0, 1, 4}))
     said = [run.communicate(timeout=SOON_S) for run in started]
     ends = [Done(run.returncode, *both) for run, both in zip(started, said, strict=True)]
     for done in ends:
@@ -142,10 +152,10 @@ def misery(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
 
         def small() -> None:
             bounded()
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
-        found = faults(call(words, preexec_fn=small), f"files of {limit} bytes", one_line=True)
+        done = call(words, preexec_fn=small)  # with SIGXFSZ as a shell leaves it
+        found = faults(done, f"files of {limit} bytes", codes=frozenset({0, 4}), one_line=True)
         if (folder / "env.json").exists():
             return found + resumed(occbench, folder, place / "brief", f"files of {limit} bytes")
         return found
@@ -163,10 +173,12 @@ def misery(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         return found + whole(folder, place / "brief", f"closed {closed}")
     environment = dict(os.environ)
     for name in dice.sample(("HOME", "LANG", "LC_ALL", "TMPDIR", "PATH", "TERM", "COLUMNS", "TZ", "USER"), 3):
-        odd = dice.choice((None, "", "/nowhere", "\x1b[31m", "tr_TR.UTF-8", "x" * 5000, "-1", "C"))
+        odd = dice.choice((None, "", "/nowhere", "\x1b[31m", LOCALE, "x" * 5000, "-1", "C"))
         environment = environment | {name: odd} if odd is not None else {
             k: v for k, v in environment.items() if k != name
         }  # fmt: skip
+    if (place / "locales").exists():
+        environment["LOCPATH"] = str(place / "locales")
     mask = dice.choice((0o022, 0o077, 0o000, 0o777))
     done = call(words, env=environment, umask=mask)
     found = faults(done, f"environment, umask {mask:o}", codes=frozenset({0}))

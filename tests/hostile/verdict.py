@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -20,7 +21,8 @@ FAULTS = ("traceback", "crash", "hang", "lost rows", "wrong exit code", "words")
 SOON_S = 60  # for what takes a second, on a machine that is busy
 MEMORY = 6 << 30
 STEERS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\r(?!\n)")
-CODES = frozenset(range(6))
+CODES = frozenset({0, 1, 2, 4, 5})  # of words that nobody meant: no call of the hunt needs a device
+REFUSED = frozenset({4})  # where a file cannot be what it should be
 
 
 class Fault(NamedTuple):
@@ -41,6 +43,15 @@ def bounded() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
+def as_a_user() -> None:
+    """Takes from root what lets it read what modes forbid: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH."""
+    libc, header = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, each of 64 bits
+    if libc.capget(header, sets) == 0:
+        sets[0] &= ~0b110
+        libc.capset(header, sets)
+
+
 def call(words: Sequence[str | bytes | Path], **options: object) -> Done:
     """Runs a program with no input, unless `stdin` or `input` is among the options of subprocess.run."""
     if "input" not in options:
@@ -53,12 +64,17 @@ def call(words: Sequence[str | bytes | Path], **options: object) -> Done:
     return Done(run.returncode, run.stdout, run.stderr)
 
 
-def forked(main: Callable[[list[str]], int], words: list[str], cwd: Path) -> Done:
-    """The same of a tool's main(), in a child of this process, which has imported it already."""
+def forked(
+    main: Callable[[list[str]], int], words: list[str], cwd: Path, before: Callable[[], None] = bounded
+) -> Done:
+    """The same of a tool's main(), in a child of this process, which has imported it already.
+
+    `before` is called there first.
+    """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
-            os._exit(_in_child(main, words, cwd, out, err))
+            os._exit(_in_child(main, words, cwd, out, err, before))
         code = _waited(child)
         out.seek(0)
         err.seek(0)
@@ -66,10 +82,12 @@ def forked(main: Callable[[list[str]], int], words: list[str], cwd: Path) -> Don
 
 
 def _in_child(
-    main: Callable[[list[str]], int], words: list[str], cwd: Path, out: IO[bytes], err: IO[bytes]
-) -> int:
+    main: Callable[[list[str]], int], words: list[str], cwd: Path, out: IO[bytes], err: IO[bytes],
+    before: Callable[[], None],
+) -> int:  # fmt: skip
     try:
         bounded()
+        before()
         os.chdir(cwd)
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)
@@ -103,8 +121,13 @@ def _waited(child: int) -> int | None:
     return None
 
 
-def faults(done: Done, label: str, codes: frozenset[int] = CODES, one_line: bool = False) -> list[Fault]:
-    """What is wrong with how a call ended; `codes` are the exit codes that it may have."""
+def faults(
+    done: Done, label: str, codes: frozenset[int], one_line: bool = False, longest: int | None = None
+) -> list[Fault]:
+    """What is wrong with how a call ended.
+
+    codes: the exit codes that are right for it. longest: bytes of a line on stderr, of a call of short words.
+    """
     said = done.err[-2000:].decode(errors="backslashreplace")
     if done.code is None:
         return [Fault("hang", f"{label}: still running after {SOON_S} s")]
@@ -118,6 +141,8 @@ def faults(done: Done, label: str, codes: frozenset[int] = CODES, one_line: bool
         return [Fault("words", f"{label}: {done.code} and not a word")]
     if one_line and done.code >= 2 and done.err.count(b"\n") != 1:
         return [Fault("words", f"{label}: {done.code} and not one line: {said}")]
+    if longest and (line := max(done.err.splitlines(), key=len, default=b"")) and len(line) > longest:
+        return [Fault("words", f"{label}: a line of {len(line):,} bytes: {line[:200]!r}...")]
     for stream in (done.err, done.out):
         if found := STEERS.search(stream):
             around = stream[max(0, found.start() - 40) : found.end() + 40]

@@ -10,9 +10,12 @@ import re
 from pathlib import Path
 
 import folders
-from verdict import Fault, call, faults, forked
+from verdict import CODES, Fault, call, faults, forked
 
-BUILT_IN = ("calc", "devices", "list", "run", "calibrate", "completion")
+BUILT_IN = ("attach", "calc", "calibrate", "completion", "devices", "inspect", "list", "run", "whatif")
+# What stands before the words of a tool, and behind those of a command that takes another.
+FIRST = {"fleet": ["check"]}
+LAST = {"attach": ["--", "true"], "caps": ["--", "false"]}
 # The words that keep a run short, unless another word undoes them.
 SHORT = ("--device", "model:h200", "--preset", "quick", "--experiment", "waves")
 NUMBERS = (
@@ -81,6 +84,16 @@ def usable(words: list[str]) -> bool:
     return "\x00" not in text and sum(map(len, words)) < 120_000 and not long
 
 
+def codes_of(word: str, words: list[str]) -> frozenset[int]:
+    """The exit codes that are right: 2 alone where the first word is no option of any command.
+
+    attach and caps end as what they call does, with 125, 126 and 127 of their own.
+    """
+    if words[:1] == ["--nope"]:
+        return frozenset({2})
+    return CODES | ({125, 126, 127} if word in LAST else set())
+
+
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     dice = random.Random(seed)
     os.mkfifo(cwd / "fifo")
@@ -91,6 +104,7 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     for _ in range(4):
         word = dice.choice((*BUILT_IN, "calc", "run", "list", "nope", ""))
         words = sentence(word, dice) if word in BUILT_IN else [value(dice) for _ in range(dice.randrange(3))]
+        words += LAST.get(word, [])
         if word == "run" and dice.random() < 0.95:
             words = [*SHORT, *words]
         whole: list[str | bytes] = [each for each in [word, *words] if each or dice.random() < 0.5]
@@ -100,11 +114,15 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
             whole.insert(dice.randrange(len(whole) + 1), dice.choice(BYTES))
         label = f"occbench {whole!r}"[:1500]
         # The library's own words may stand beside the line.
-        found += faults(call([occbench, *whole], cwd=cwd), label, one_line=not any("--v" in w for w in words))
+        found += faults(
+            call([occbench, *whole], cwd=cwd), label, codes_of(word, words),
+            one_line=not any("--v" in w for w in words),
+        )  # fmt: skip
     word = dice.choice(list(folders.tools()))
-    words = sentence(word, dice)
+    words = [*FIRST.get(word, []), *sentence(word, dice), *LAST.get(word, [])]
     if dice.random() < 0.5:
-        words = ["hostile", *words]
+        words[len(FIRST.get(word, [])) :] = ["hostile", *words[len(FIRST.get(word, [])) :]]
     if usable(words) and word != "plot":
-        found += faults(forked(folders.tools()[word], words, cwd), f"{word} {words!r}"[:1500])
+        done = forked(folders.tools()[word], words, cwd)
+        found += faults(done, f"{word} {words!r}"[:1500], codes_of(word, words))
     return found

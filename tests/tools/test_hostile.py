@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import random
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 HOSTILE = Path(__file__).resolve().parents[1] / "hostile"
+ROOT = HOSTILE.parents[1]
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ PLANTED = {
 @pytest.mark.parametrize("code", PLANTED)
 def test_what_a_call_did_is_judged(code: str, verdict: object) -> None:
     done = verdict.call([sys.executable, "-I", "-c", code])
-    found = kinds(verdict.faults(done, "planted", one_line=True))
+    found = kinds(verdict.faults(done, "planted", verdict.CODES, one_line=True))
     assert found == ([PLANTED[code]] if PLANTED[code] else [])
 
 
@@ -62,7 +65,7 @@ def test_what_a_fork_did_is_judged(verdict: object, tmp_path: Path) -> None:
                 os.abort()
             return 9 if words == ["code"] else 0
 
-        return kinds(verdict.faults(verdict.forked(main, [what], tmp_path), what))
+        return kinds(verdict.faults(verdict.forked(main, [what], tmp_path), what, verdict.CODES))
 
     assert [ends(each) for each in ("raise", "hang", "crash", "code", "well")] == [
         ["traceback"], ["hang"], ["crash"], ["wrong exit code"], [],
@@ -79,3 +82,33 @@ def test_a_row_that_is_lost_or_doubled_is_found(verdict: object, tmp_path: Path)
         (tmp_path / "want/cases.csv").write_text(header + "4,a\n4,b\n")
         (tmp_path / "have/cases.csv").write_text(text)
         assert kinds(runs.whole(tmp_path / "have", tmp_path / "want", "planted")) == ["lost rows"]
+
+
+def test_a_seed_mutates_and_does_the_same_each_time(verdict: object, tmp_path: Path) -> None:
+    import folders
+
+    for seed in range(60):
+        left = []
+        for name in ("a", "b"):
+            shutil.copytree(ROOT / "tests/tools/runs/schema-3", tmp_path / name)
+            before = folders.state(tmp_path / name)
+            folders.mutate(tmp_path / name, random.Random(seed))
+            assert folders.state(tmp_path / name) != before, seed
+            left.append(folders.state(tmp_path / name))
+            shutil.rmtree(tmp_path / name)
+        assert left[0] == left[1], seed
+
+
+def test_a_line_without_end_is_found(verdict: object) -> None:
+    done = verdict.Done(4, b"", b"x" * 5000)
+    assert kinds(verdict.faults(done, "planted", verdict.REFUSED, longest=4000)) == ["words"]
+    assert not verdict.faults(done, "planted", verdict.REFUSED)
+
+
+def test_what_is_planted_is_where_it_is_planted(verdict: object) -> None:
+    """Else the test of the hunt would test nothing."""
+    import plant
+
+    for fault in plant.PLANTS:
+        text = (ROOT / fault.file).read_text()
+        assert [text.count(old) for old, _ in fault.changes] == [1] * len(fault.changes), fault.name

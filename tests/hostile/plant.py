@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the hunt find what it looks for? Plants a fault at a time in a copy of the tree, and hunts there.
+
+usage: python -P tests/hostile/plant.py [--only NAME] [--program PATH] [--trials N] [--without-compiler]
+
+Prints which seed found each fault. Faults of the tools are planted beside the program as it is ($OCCBENCH,
+--program); those of the program are compiled in build/planted, with what the compiler cache has. Not part of
+tools/test. Exit code 1 if one was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE = ROOT / "build/planted/tree"
+
+
+class Plant(NamedTuple):
+    """A fault: in `file` each `old`, which stands there once, becomes `new`."""
+
+    name: str
+    kind: str  # of the hunt, which finds it
+    file: str
+    changes: tuple[tuple[str, str], ...]
+
+
+TOOLS = "tools/occbench_tools"
+PLANTS = (
+    Plant("a walk that swallows errors", "fleet", f"{TOOLS}/sent.py",
+          (("onerror=lambda error: unread.append(reason(top, error))", "onerror=None"),)),
+    Plant("a cut taken for the end", "folders", f"{TOOLS}/sent.py",
+          (("if first is None and not is_whole:", "if False:"),)),
+    Plant("an unbounded name", "folders", f"{TOOLS}/folder.py", (("f\"{cell!s:.60}\"", "str(cell)"),)),
+    Plant("a size that is believed", "folders", f"{TOOLS}/sent.py",
+          (("os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size", "False"),
+           ('if b"\\0" in text:', "if False:"))),
+    Plant("a field of another type", "fleet", f"{TOOLS}/schema.py",
+          (("if wrong := next(", "if wrong := next(() and "),)),
+    Plant("a control character passed on", "folders", f"{TOOLS}/lines.py",
+          (("{printable(' '.join(str(words).split()))}", "{' '.join(str(words).split())}"),)),
+    Plant("a wrong exit code", "fleet", f"{TOOLS}/fleet/__init__.py",
+          (("return 4 if found.unread else int(not found.passed)", "return int(bool(found.odd))"),)),
+    Plant("a lost signal", "kills", "benchmarks/commands/run.cpp",
+          (("for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, on_signal);",
+            "for (const int number : {SIGINT}) std::signal(number, on_signal);"),)),
+    Plant("a row lost at a kill", "kills", "harness/record/record.cpp",
+          (('append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", '
+            "every_row_is_kept);",
+            "static int rows = 0;\n  if (++rows % 50 != 0)\n    append_whole(cases_, "
+            'csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);'),)),
+    Plant("a lock not taken", "races", "harness/io/files.cpp",
+          (("is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;", "is_locked_ = true;"),)),
+)  # fmt: skip
+
+
+def copied() -> None:
+    """The tracked files as they are now, and builds that are there already."""
+    TREE.mkdir(parents=True, exist_ok=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    for name in filter(None, names.split("\0")):
+        source, target = ROOT / name, TREE / name
+        if not target.exists() or target.is_symlink() or source.read_bytes() != target.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            shutil.copy(source, target, follow_symlinks=False)
+
+
+def built() -> Path:
+    """Compiles the tree's program and what the hunt calls besides. Raises CalledProcessError."""
+    script = (
+        "source tools/lib.sh; export CXX=${CXX:-c++}; cmake --preset ci && "
+        "cmake --build build/ci --parallel --target occbench attach_linked"
+    )
+    subprocess.run(["bash", "-c", script], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+    return TREE / "build/ci/benchmarks/occbench"
+
+
+def hunted(kind: str, seed: int, trials: int, program: Path) -> tuple[str, list[str]]:
+    """What the hunt says of the tree's own tools: the seeds that found something, and its lines."""
+    words = [sys.executable, "-P", "tests/hostile/run.py", "--only", kind, "--seed", str(seed)]
+    done = subprocess.run(
+        [*words, "--count", str(trials)], cwd=TREE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"OCCBENCH": str(program), "PYTHONPATH": str(TREE / "tools")},
+    )  # fmt: skip
+    seeds = sorted(set(map(int, re.findall(r"--seed (\d+)$", done.stdout, re.M))))
+    first = next((line for line in done.stdout.splitlines()[1:] if re.match(r"[a-z ]+: ", line)), "")
+    return first, [str(seed) for seed in seeds]
+
+
+def plant(fault: Plant) -> None:
+    """Raises ValueError where the code is no longer as the plant has it."""
+    file = TREE / fault.file
+    text = file.read_text()
+    for old, new in fault.changes:
+        if text.count(old) != 1:
+            raise ValueError(f"{fault.name}: {fault.file} has {text.count(old)} times: {old}")
+        text = text.replace(old, new)
+    file.write_text(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", help="faults with this in their name")
+    parser.add_argument("--program", type=Path, default=os.environ.get("OCCBENCH"))
+    parser.add_argument("--trials", type=int, default=12, help="of the short form at most (default: 12)")
+    parser.add_argument("--without-compiler", action="store_true", help="faults of the tools alone")
+    options = parser.parse_args()
+    program = Path(options.program or ROOT / "build/ci/benchmarks/occbench").resolve()
+    missed = 0
+    for fault in PLANTS:
+        is_compiled = fault.file.endswith((".cpp", ".hpp"))
+        if (options.only and options.only not in fault.name) or (is_compiled and options.without_compiler):
+            continue
+        copied()
+        begun = time.monotonic()
+        plant(fault)
+        its = built() if is_compiled else program
+        what, seeds = hunted(fault.kind, 1, options.trials, its)
+        missed += not seeds
+        found = f"{fault.kind}, seed {seeds[0]}, {len(seeds)} of {options.trials}" if seeds else "NOT FOUND"
+        print(f"{fault.name}: {found}, {time.monotonic() - begun:.0f} s\n  {what[:160]}", flush=True)
+    copied()
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
