@@ -107,7 +107,7 @@ def other_header(lines: list[str]) -> list[str]:
         ("cases.csv", lambda lines: [lines[0].replace(",", "\r,", 1), *lines[1:]], "cases.csv: not CSV"),
         ("env.json", lambda lines: lines[:-1], "env.json: not JSON"),
         ("env.json", lambda _: ["[]"], "env.json: not an object"),
-        ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: 'many' is not"),
+        ("env.json", lambda _: ['{"schema_version": 3, "gpu": {"sm_count": "many"}}'], "sm_count: 'many'"),
         ("env.json", lambda _: ['{"schema_version": 3, "source": "guess", "gpu": {}}'], "source: guess"),
         ("env.json", lambda _: ['{"schema_version": NaN, "gpu": {}}'], "env.json: not JSON: NaN"),
         ("env.json", lambda _: [f'{{"schema_version": {NEWEST + 1}, "gpu": {{}}}}'],
