@@ -280,6 +280,8 @@ def mutate(folder: Path, dice: random.Random) -> None:
         kind = dice.random()
         if kind < 0.08:
             made_otherwise(file, dice)
+        elif file.suffix == ".gz" and kind < 0.5:  # a copy that ended early
+            file.write_bytes(file.read_bytes()[: dice.randrange(1, file.stat().st_size)])
         elif kind < 0.2 or file.suffix == ".gz":
             file.write_bytes(mutated_bytes(file.read_bytes(), dice))
         elif file.name == "env.json":
@@ -294,6 +296,47 @@ def contents(folder: Path) -> dict[str, bytes]:
         for p in sorted(folder.iterdir())
         if is_small(p)
     }
+
+
+def a_cell(folder: Path, dice: random.Random, value: str) -> None:
+    """A number of cases.csv becomes text, which is quoted in what is said of it."""
+    with (folder / "cases.csv").open(newline="") as text:
+        rows = list(csv.reader(text))
+    dice.choice(rows[1:])[rows[0].index("time_median_s")] = value
+    with (folder / "cases.csv").open("w", newline="") as text:
+        csv.writer(text, lineterminator="\n").writerows(rows)
+
+
+def long_cell(folder: Path, dice: random.Random) -> None:
+    a_cell(folder, dice, "a" * 100_000)
+
+
+def steering_cell(folder: Path, dice: random.Random) -> None:
+    a_cell(folder, dice, dice.choice(("\x1b]0;owned\x07", "\x9b31m", "\u202e1", "a\rb")))
+
+
+def cut_copy(folder: Path, dice: random.Random) -> None:
+    """The packed samples, of which the end is missing."""
+    plain, packed = folder / "samples.csv", folder / "samples.csv.gz"
+    content = packed.read_bytes() if packed.exists() else gzip.compress(plain.read_bytes())
+    plain.unlink(missing_ok=True)
+    packed.write_bytes(content[: dice.randrange(20, len(content))])
+
+
+def holes(folder: Path, dice: random.Random) -> None:
+    with (folder / dice.choice(("cases.csv", "cases.csv", "env.json"))).open("r+b") as sparse:
+        sparse.truncate(dice.choice((15 << 20, 240 << 20)))
+
+
+def other_type(folder: Path, dice: random.Random) -> None:
+    env = json.loads((folder / "env.json").read_bytes())
+    where = dice.choice((env, env["gpu"], env["gpu"]))
+    where[dice.choice(sorted(where))] = copy.deepcopy(dice.choice(VALUES[:-5]))
+    (folder / "env.json").write_bytes(written(env))
+
+
+# In its turn each is all that a folder suffers, so that the short form has them all.
+ALONE = (long_cell, steering_cell, cut_copy, holes, other_type)
 
 
 def is_json(file: Path) -> bool:
@@ -335,7 +378,10 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     hostile, good = cwd / "hostile", cwd / "good"
     shutil.copytree(place / dice.choice(("h200", "h100", "model")), hostile)
     shutil.copytree(place / dice.choice(("h200", "h100")), good)
-    mutate(hostile, dice)
+    if seed % (2 * len(ALONE)) < len(ALONE):
+        ALONE[seed % (2 * len(ALONE))](hostile, dice)
+    else:
+        mutate(hostile, dice)
     before = contents(hostile), contents(good)
     for word, words in readers("hostile", "good", seed):
         done = forked(tools()[word], words, cwd)

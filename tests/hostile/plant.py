@@ -31,6 +31,7 @@ class Plant(NamedTuple):
     kind: str  # of the hunt, which finds it
     file: str
     changes: tuple[tuple[str, str], ...]
+    seed: int = 1  # the first, of the short form
 
 
 TOOLS = "tools/occbench_tools"
@@ -39,7 +40,7 @@ PLANTS = (
           (("onerror=lambda error: unread.append(reason(top, error))", "onerror=None"),)),
     Plant("a cut taken for the end", "folders", f"{TOOLS}/sent.py",
           (("if first is None and not is_whole:", "if False:"),)),
-    Plant("an unbounded name", "folders", f"{TOOLS}/folder.py", (("f\"{cell!s:.60}\"", "str(cell)"),)),
+    Plant("an unbounded name", "folders", f"{TOOLS}/folder.py", (("f\"{cell!s:.60}\"", "str(cell)"),), seed=10),
     Plant("a size that is believed", "folders", f"{TOOLS}/sent.py",
           (("os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size", "False"),
            ('if b"\\0" in text:', "if False:"))),
@@ -126,7 +127,7 @@ def main() -> int:
         begun = time.monotonic()
         plant(fault)
         its = built() if is_compiled else program
-        what, seeds = hunted(fault.kind, 1, options.trials, its)
+        what, seeds = hunted(fault.kind, fault.seed, options.trials, its)
         missed += not seeds
         found = f"{fault.kind}, seed {seeds[0]}, {len(seeds)} of {options.trials}" if seeds else "NOT FOUND"
         print(f"{fault.name}: {found}, {time.monotonic() - begun:.0f} s\n  {what[:160]}", flush=True)
