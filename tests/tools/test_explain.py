@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
@@ -27,6 +28,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.write(tmp_path_factory.mktemp("run"), made_up.cases())
 
 
+# What a folder that many tests share says, worked out once.
+said_once = functools.cache(explain.sentences_of)
+
+
 def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
     cases, _ = analysis.read_folder(folder)
     return analysis.scaled(cases[cases["experiment"] == experiment])
@@ -34,7 +39,7 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 
 def test_sentences_of_a_folder(run: Path) -> None:
     """Every experiment that is known, its sentences apart; those without rows have none."""
-    found = explain.sentences_of(run)
+    found = said_once(run)
     assert sorted(found) == NAMES and all(found.values())
     own = experiments.room("divergence")
     assert (
@@ -63,7 +68,7 @@ def test_a_terminals_paragraphs(run: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.startswith("What A GPU says, by ") and all(len(line) <= 80 for line in out.splitlines()[1:])
     assert "`" not in out and "nan" not in out
-    found = explain.sentences_of(run)
+    found = said_once(run)
     spoken = {name: words for name, words in found.items() if curves.TOO_FEW not in words[0]}
     assert [line for line in out.splitlines() if line in NAMES] == list(spoken)
     left = sum(max(0, len(words) - explain.MAIN) for words in spoken.values())
@@ -100,16 +105,16 @@ def test_without_a_run_here(
 
 def test_for_programs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.main([str(run), "--format", "json", "--all"]) == 0
-    assert json.loads(capsys.readouterr().out) == explain.sentences_of(run)
+    assert json.loads(capsys.readouterr().out) == said_once(run)
     assert explain.main([str(run), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == {name: words[:3] for name, words in explain.sentences_of(run).items()}
+    assert found == {name: words[:3] for name, words in said_once(run).items()}
 
 
 def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.main([str(run), "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    found = explain.sentences_of(run)
+    found = said_once(run)
     assert lines[:2] == ["| experiment | picture | what this run says |", "|---|---|---|"]
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {markdown(name)}" for name in found]
     for name, line in zip(found, lines[2:], strict=True):

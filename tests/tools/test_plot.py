@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import re
 from itertools import combinations
@@ -38,7 +39,6 @@ EXPERIMENTS = ["latency_hiding", "registers", "spilling", "block_size", "shared_
 EXPERIMENTS += ["an_unknown_one"]
 ALL = sorted(ENV["experiments"])
 OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
-OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
 
 
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
@@ -70,6 +70,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# A folder that many tests draw is read once.
+read_once = functools.cache(read_folder)
+
+
 def is_png(path: Path) -> bool:
     return path.read_bytes().startswith(b"\x89PNG")
 
@@ -89,7 +93,7 @@ def test_one_experiment_into_a_file(folder: Path, tmp_path: Path, name: str) -> 
 
 
 def figure_of(folder: Path, experiment: str) -> Figure:
-    cases, env = read_folder(folder)
+    cases, env = read_once(folder)
     return plot.draw(experiment, cases[cases["experiment"] == experiment], env)
 
 
@@ -221,10 +225,11 @@ def no_panel_is_a_third_empty(figure: Figure) -> None:
         assert size[1] > 0.6 or from_zero or not drawn(axes), size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ALL)
 def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
     """Preset quick, or a run that was ended early."""
-    cases, env = read_folder(run)
+    cases, env = read_once(run)
     rows = cases[cases["experiment"] == experiment]
     plot.draw(experiment, rows[::3], env)
     for some in (rows[1::5], *(rows[i : i + 1] for i in range(0, len(rows), 9))):
@@ -247,16 +252,17 @@ def test_a_picture(run: Path, experiment: str) -> None:
     curves_keep_their_colours(figure)
     no_panel_is_a_third_empty(figure)
     assert all(places >= CURVE_POINTS for places in joined(figure))
-    cases, env = read_folder(run)
+    cases, env = read_once(run)
     words = explain.headline(experiment, cases[cases["experiment"] == experiment], env)
     words = words.replace("`", "").removesuffix(".")
     assert title_of(figure) == (f"{experiment}: {words}" if TOO_FEW in words else words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ALL)
 def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
     """Of three values of each dial nothing is joined, and the picture says so."""
-    cases, env = read_folder(run)
+    cases, env = read_once(run)
     rows = cases[cases["experiment"] == experiment]
     dial = described(env, experiment)["dial"]
     three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
@@ -280,14 +286,14 @@ def test_the_model_is_a_grey_line(run: Path) -> None:
     expected = [pytest.approx([1.05 * y for y in line.get_ydata()]) for line in drawn(figure.axes[0])]
     assert expected and model_lines(figure) == expected
     assert not model_lines(figure_of(run, "divergence"))
-    cases, env = read_folder(run)
+    cases, env = read_once(run)
     modelled = cases[cases["experiment"] == "shared_memory"].assign(source="model")
     assert not model_lines(plot.draw("shared_memory", modelled, env))
 
 
 @pytest.mark.parametrize("source", ["measured", "model"])
 def test_a_band_is_drawn_around_what_the_model_said(run: Path, source: str) -> None:
-    cases, env = read_folder(run)
+    cases, env = read_once(run)
     rows = cases[cases["experiment"] == "shared_memory"].assign(source=source)
     ends = {
         f"throughput_predicted_{end}": by * rows["throughput"] for end, by in (("low", 0.9), ("high", 1.2))
