@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever opens a browser is slow, or needs what takes as long."""
     for item in items:
-        if {"browser", "quick", "site"} & set(getattr(item, "fixturenames", ())):
+        if {"browser", "quick", "simulated", "site"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

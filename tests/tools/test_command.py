@@ -72,6 +72,7 @@ def test_help(script: str, sent: Path) -> None:
     assert not marker(sent).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", CALLS)
 def test_the_newest_folder_and_a_pipe_that_nobody_reads(word: str, home: Path) -> None:
     done = call(f"occbench-{word}", *CALLS[word], cwd=home)

@@ -263,6 +263,7 @@ def test_labels_that_are_none(content: str, own: Path, tmp_path: Path, call: Cal
     assert (code, out) == (4, "") and "racks.csv" in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_few_false_alarms_and_every_large_one() -> None:
     """`python tests/tools/fleets.py` asks the same of 10,000 cards."""
     told, with_odd, without = fleets.detection(fleets=4, cards=300, odd=12)
@@ -275,6 +276,7 @@ def test_holm() -> None:
     assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
+@pytest.mark.slow
 def test_the_family_wise_error_is_the_level() -> None:
     """Cards of a fleet of a few, whose spread must be learnt from them, are no more often called odd."""
     chance = np.random.default_rng(5)
