@@ -297,6 +297,7 @@ def test_the_commands_of_the_tree_where_a_path_has_a_blank(tmp_path: Path) -> No
     assert (done.returncode, done.stdout) == (3, f"hello {tree}/tools/occbench_tools/hello.py\n"), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not built(), reason="no occbench is built")
 def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> None:
     """quickstart on a model, where all is installed and built already."""
