@@ -62,7 +62,8 @@ Unpacked unpack(const PartHeader& header, Bytes from, Buffer& buffer) {
   if (ZSTD_getFrameContentSize(from.data(), from.size()) != size) return {{}, damaged};
   const std::span<std::byte> room = buffer.room(size);
   const std::size_t got = ZSTD_decompress(room.data(), size, from.data(), from.size());
-  if (ZSTD_getErrorCode(got) == ZSTD_error_srcSize_wrong) return {{}, "is cut off: it cannot be unpacked"};
+  if (ZSTD_getErrorCode(got) == ZSTD_error_srcSize_wrong)
+    return {{}, "is cut off, or is damaged: it cannot be unpacked"};
   if (ZSTD_isError(got) != 0 || got != size) return {{}, damaged};
   return {room, ""};
 }

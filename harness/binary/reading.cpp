@@ -67,9 +67,12 @@ class Content {
 void each_line(const std::string& text, const auto& read) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = text.substr(at, end - at);
-    if (line.ends_with('\r')) line.pop_back();
-    read(line);
+    constexpr std::size_t shortest = 4;  // none below says anything, and a file may have millions
+    if (end - at >= shortest) {
+      std::string line = text.substr(at, end - at);
+      if (line.ends_with('\r')) line.pop_back();
+      read(line);
+    }
     at = end + 1;
   }
 }

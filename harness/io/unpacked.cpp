@@ -54,7 +54,8 @@ bool UnpackedFile::begins_member() {
     if (stream_.avail_in > 0) break;
     if (!fill()) return false;
   }
-  if (*stream_.next_in != first_magic) refuse("is damaged: something else follows the packed part");
+  if (*stream_.next_in != first_magic)
+    refuse("is no whole gzip file: something else follows the packed part");
   return true;
 }
 
@@ -75,11 +76,11 @@ std::size_t UnpackedFile::read(char* buffer, std::size_t size) {
       inflateReset(&stream_);
       member_has_ended_ = false;
     }
-    if (stream_.avail_in == 0 && !fill()) refuse("is cut off: the packed file ends too early");
+    if (stream_.avail_in == 0 && !fill()) refuse("is no whole gzip file: it is cut off");
     const int state = inflate(&stream_, Z_NO_FLUSH);
     member_has_ended_ = state == Z_STREAM_END;
     if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
-      refuse("is damaged: it cannot be unpacked");
+      refuse("is no whole gzip file: it is damaged");
   }
   return size - stream_.avail_out;
 }
