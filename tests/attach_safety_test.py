@@ -393,8 +393,10 @@ class Interrupts(AttachCase):
     def test_nobody_reads_its_table(self) -> None:
         """As before `| head -1`: the results are kept, and the code is the program's."""
         child = self.start(f"-- {ASKED} flat_k 500 exit42", output="r")
-        assert child.stderr is not None
+        assert child.stdout is not None and child.stderr is not None
         child.stderr.close()
+        self.assertEqual(child.stdout.read(), "failed 0\n")
+        child.stdout.close()
         self.assertEqual(child.wait(60), 42)
         self.assertEqual(self.launches(), 500)
 

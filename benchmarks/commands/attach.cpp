@@ -143,6 +143,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   const std::string options = for_library(o, levels);
   const AttachLibrary library;
   check_program(program[0]);
+  hold_signals();
   const RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
   if (std::filesystem::exists(folder.path() / "env.json"))
     throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");

@@ -202,6 +202,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const std::string options = for_library(o, levels_of(o.levels));
   check_program(program[0]);
 
+  hold_signals();
   const RunFolder folder =
       o.output.empty() ? RunFolder::fresh(default_folder(program).string() + "-apply") : RunFolder(o.output);
   if (fs::exists(folder.path() / "env.json"))

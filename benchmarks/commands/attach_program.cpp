@@ -26,7 +26,6 @@ namespace {
 constexpr int signal_exit = 128, not_runnable = 126, not_found = 127;
 
 volatile std::sig_atomic_t child = 0;
-volatile std::sig_atomic_t was_passed_on[NSIG] = {};
 
 /// The kernel sends these to every process that they concern: those of a terminal's foreground, or one that
 /// has used up its CPU time.
@@ -35,30 +34,30 @@ bool has_own(int number) {
   return std::ranges::find(all, number) != all.end();
 }
 
-/// As without a handler; goes on when this process is continued.
-void stop_here() {
+/// As without a handler; goes on where that only stops this process, when it is continued.
+void act_by_default(int number) {
   struct sigaction by_default {
   }, before{};
   by_default.sa_handler = SIG_DFL;
   sigset_t only, mask;
   sigemptyset(&only);
-  sigaddset(&only, SIGTSTP);
-  sigaction(SIGTSTP, &by_default, &before);
-  raise(SIGTSTP);
-  pthread_sigmask(SIG_UNBLOCK, &only, &mask);  // here it stops
+  sigaddset(&only, number);
+  sigaction(number, &by_default, &before);
+  raise(number);
+  pthread_sigmask(SIG_UNBLOCK, &only, &mask);  // here it ends or stops
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  sigaction(SIGTSTP, &before, nullptr);
+  sigaction(number, &before, nullptr);
 }
 
 void pass_on(int number, siginfo_t* info, void*) {
   const int error = errno;
   const bool is_sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
   const bool is_own = is_sent && (info->si_pid == getpid() || info->si_pid == child);
-  if (child > 0 && !is_own && (is_sent || !has_own(number))) {
-    was_passed_on[number] = 1;
-    if (info->si_code != SI_QUEUE || sigqueue(child, number, info->si_value) != 0) kill(child, number);
-  }
-  if (number == SIGTSTP) stop_here();
+  const bool is_for_each = !is_sent && has_own(number);
+  if (child > 0 && !is_own && !is_for_each &&
+      (info->si_code != SI_QUEUE || sigqueue(child, number, info->si_value) != 0))
+    kill(child, number);
+  if (number == SIGTSTP || (child == 0 && is_for_each)) act_by_default(number);
   errno = error;
 }
 
@@ -76,82 +75,82 @@ bool place(const std::string& path, int how, int descriptor) {
   return opened >= 0 && dup2(opened, descriptor) >= 0;
 }
 
+/// All that would end or stop this process and that another may send; not its own faults.
+bool is_passed_on(int number) {
+  if (number >= SIGRTMIN && number <= SIGRTMAX) return true;
+  constexpr std::array all{SIGHUP,  SIGINT,  SIGQUIT, SIGABRT,   SIGUSR1, SIGUSR2,
+                           SIGALRM, SIGTERM, SIGCONT, SIGTSTP,   SIGXCPU, SIGVTALRM,
+                           SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT, SIGWINCH};
+  return std::ranges::find(all, number) != all.end();
+}
+
+/// Of this process as it was started, whatever several runs do about them.
+struct FirstSignals {
+  std::array<struct sigaction, NSIG> dispositions{};
+  sigset_t mask{}, passed_on{};
+
+  FirstSignals() {
+    sigemptyset(&passed_on);
+    for (int number = 1; number < NSIG; ++number) {
+      sigaction(number, nullptr, &dispositions[number]);
+      if (is_passed_on(number)) sigaddset(&passed_on, number);
+    }
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  }
+};
+const FirstSignals& first_signals() {
+  static const FirstSignals first;
+  return first;
+}
+
 /// What this process does about signals while the program runs: it hands them on. The program begins with the
 /// dispositions and the mask that this process was started with.
 class Signals {
  public:
-  Signals() : first_(dispositions()) {
-    sigemptyset(&passed_);
-    for (int number = 1; number <= SIGRTMAX; ++number)
-      if (is_passed_on(number)) sigaddset(&passed_, number);
-    pthread_sigmask(SIG_BLOCK, &passed_, &mask_);
+  Signals() {
+    hold_signals();
     struct sigaction action {};
     action.sa_sigaction = pass_on;
     action.sa_flags = SA_RESTART | SA_SIGINFO;
-    action.sa_mask = passed_;
+    action.sa_mask = first_.passed_on;
     each([&](int number) { sigaction(number, &action, nullptr); });
     std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the program's code is lost
     std::signal(SIGPIPE, SIG_IGN);  // to the end: who reads no more of the table wants the results still
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  /// What was sent to end the program has done so: the results are written still.
+  /// The handler stays: the results are written still, whatever a process sends. Ctrl-C ends that.
   ~Signals() {
-    each([&](int number) {
-      if (was_passed_on[number] != 0)
-        std::signal(number, SIG_IGN);
-      else
-        sigaction(number, &first_[number], nullptr);
-    });
-    sigaction(SIGCHLD, &first_[SIGCHLD], nullptr);
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    sigaction(SIGCHLD, &first_.dispositions[SIGCHLD], nullptr);
+    pthread_sigmask(SIG_SETMASK, &first_.mask, nullptr);
   }
-  /// Until there is a program, and after it, signals wait.
   void begin(pid_t id) const {
     child = id;
-    pthread_sigmask(SIG_UNBLOCK, &passed_, nullptr);
+    pthread_sigmask(SIG_UNBLOCK, &first_.passed_on, nullptr);
   }
   void end() const {
-    pthread_sigmask(SIG_BLOCK, &passed_, nullptr);
+    hold_signals();
     child = 0;
   }
   void restore_in_child() const {
-    each([&](int number) { sigaction(number, &first_[number], nullptr); });
-    for (const int number : {SIGCHLD, SIGPIPE}) sigaction(number, &first_[number], nullptr);
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    each([&](int number) { sigaction(number, &first_.dispositions[number], nullptr); });
+    for (const int number : {SIGCHLD, SIGPIPE}) sigaction(number, &first_.dispositions[number], nullptr);
+    pthread_sigmask(SIG_SETMASK, &first_.mask, nullptr);
   }
 
  private:
-  using Dispositions = std::array<struct sigaction, NSIG>;
-
-  /// All that would end or stop this process and that another may send; not its own faults.
-  static bool is_passed_on(int number) {
-    if (number >= SIGRTMIN && number <= SIGRTMAX) return true;
-    constexpr std::array all{SIGHUP,  SIGINT,  SIGQUIT, SIGABRT,   SIGUSR1, SIGUSR2,
-                             SIGALRM, SIGTERM, SIGCONT, SIGTSTP,   SIGXCPU, SIGVTALRM,
-                             SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT, SIGWINCH};
-    return std::ranges::find(all, number) != all.end();
-  }
-  /// Of this process as it was started, whatever several runs do about them.
-  static const Dispositions& dispositions() {
-    static const Dispositions first = [] {
-      Dispositions all{};
-      for (int number = 1; number < NSIG; ++number) sigaction(number, nullptr, &all[number]);
-      return all;
-    }();
-    return first;
-  }
   template <class Do>
   void each(const Do& act) const {
-    for (int number = 1; number <= SIGRTMAX; ++number)
-      if (sigismember(&passed_, number) == 1) act(number);
+    for (int number = 1; number < NSIG; ++number)
+      if (sigismember(&first_.passed_on, number) == 1) act(number);
   }
 
-  const Dispositions& first_;
-  sigset_t passed_{}, mask_{};
+  const FirstSignals& first_ = first_signals();
 };
 
 }  // namespace
+
+void hold_signals() { pthread_sigmask(SIG_BLOCK, &first_signals().passed_on, nullptr); }
 
 AttachLibrary::AttachLibrary() {
   std::error_code error;

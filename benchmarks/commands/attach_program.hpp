@@ -25,6 +25,9 @@ struct Ended {
   double wall_s = 0;  ///< from its beginning to its end
 };
 
+/// From here on signals wait for the program, which is about to be run.
+void hold_signals();
+
 /// Runs it to its end, with the library behind what is preloaded already. Signals that a process sends to
 /// this one are passed on to it; those of a terminal reach it anyway.
 [[nodiscard]] Ended run_attached(const ProgramRun& run);
