@@ -7,8 +7,10 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
+#include "harness/attach/attachable.hpp"
 #include "harness/attach/collect.hpp"
 #include "harness/attach/flat_map.hpp"
 #include "harness/attach/schedule.hpp"
@@ -265,6 +267,19 @@ TEST(AttachCollect, DamagedFilesAreSaidAndNoMore) {
   }
   std::filesystem::remove(folder / "process-1-0.counts");
   EXPECT_FALSE(collect(folder).complaints.empty());
+  std::filesystem::remove(folder / "process-1-0.txt");
+  {
+    std::ofstream notes(folder / not_attached_file);
+    for (const char* name : {"/b", "/a", "/b", "/c", "/d", "/e"}) notes << "setuid\t" << name << '\n';
+    notes << "cut of";
+  }
+  const std::string said =
+      "6 processes were not attached to: /a (setuid), /b (setuid) x 2, /c (setuid), /d (setuid), 1 more";
+  EXPECT_EQ(collect(folder).complaints, std::vector{said});
+  std::filesystem::resize_file(folder / not_attached_file, most_not_attached_bytes);
+  EXPECT_EQ(collect(folder).complaints, std::vector{"at least " + said});
+  std::filesystem::resize_file(folder / not_attached_file, std::uintmax_t{1} << 40);  // whoever made it so
+  EXPECT_EQ(collect(folder).complaints.size(), 1U);
   std::filesystem::remove_all(folder);
 }
 

@@ -2,10 +2,14 @@
 // Which programs LD_PRELOAD does not reach.
 #pragma once
 
+#include <cstddef>
+
 namespace occbench::attach {
 
 /// In the folder: a line "REASON<tab>PROGRAM" for each process that was started and could not be attached to.
 constexpr const char* not_attached_file = "not-attached";
+constexpr std::size_t most_not_attached_bytes = std::size_t{1}
+                                                << 20;  ///< what is started later is not counted
 
 constexpr const char* with_other_rights = "setuid";
 

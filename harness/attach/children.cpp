@@ -83,6 +83,7 @@ void note(const char* why, const char* name) noexcept {
   rlimit most{};
   // No signal of a quota that would be ours.
   if (file >= 0 && fstat(file, &now) == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
+      static_cast<std::size_t>(now.st_size) < most_not_attached_bytes &&
       static_cast<rlim_t>(now.st_size) + size <= most.rlim_cur)
     static_cast<void>(!write(file, line, size));
   if (file >= 0) close(file);

@@ -369,16 +369,20 @@ void keep_one_timing(Collected& all) {
 
 /// What could not be attached to, counted, and named as far as a line goes; empty: nothing.
 std::string not_attached(const std::filesystem::path& path) {
-  constexpr std::size_t limit = std::size_t{16} << 20, most_named = 4;
+  constexpr std::size_t limit = 2 * most_not_attached_bytes, most_named = 4;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return "";
-  std::istringstream lines(read_file(path, limit));
+  const std::string text = read_file(path, limit);
+  std::istringstream lines(text);
   std::map<std::string, std::size_t> programs;
   std::size_t processes = 0;
-  for (std::string line; std::getline(lines, line); ++processes) {
-    const std::size_t tab = std::min(line.find('\t'), line.size());
-    ++programs[line.substr(std::min(tab + 1, line.size())) + " (" + line.substr(0, tab) + ")"];
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos) continue;  // cut off
+    ++programs[line.substr(tab + 1) + " (" + line.substr(0, tab) + ")"];
+    ++processes;
   }
+  if (processes == 0) return "";
   std::string named;
   std::size_t count = 0;
   for (const auto& [program, times] : programs) {
@@ -386,7 +390,8 @@ std::string not_attached(const std::filesystem::path& path) {
     named += (named.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
   }
   if (programs.size() > most_named) named += ", " + std::to_string(programs.size() - most_named) + " more";
-  return std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
+  const std::string at_least = text.size() < most_not_attached_bytes ? "" : "at least ";
+  return at_least + std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
          " not attached to: " + named;
 }
 
@@ -413,7 +418,12 @@ Collected collect(const std::filesystem::path& folder) {
     } catch (const UserError& error) {
       reader.complain(error.what());
     }
-  if (const std::string line = not_attached(folder / not_attached_file); !line.empty()) reader.complain(line);
+  try {
+    if (const std::string line = not_attached(folder / not_attached_file); !line.empty())
+      reader.complain(line);
+  } catch (const UserError& error) {
+    reader.complain(error.what());
+  }
   Collected all = reader.take();
   keep_one_timing(all);
   return all;
