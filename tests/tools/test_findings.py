@@ -146,7 +146,7 @@ def test_a_baseline_that_is_slower() -> None:
 def test_rates_that_are_none() -> None:
     """Rows that cannot be divided by are left out; alone they say nothing."""
     rows = over_warps("wide", 8)
-    for rate in (0, -1e9, float("nan"), float("inf")):
+    for rate in (0, -1e9, 5e-324, float("nan"), float("inf")):
         assert said([*rows, rows[0] | dict(throughput=rate, curve="odd")]) == said(rows)
         assert said([row | dict(throughput=rate) for row in rows]) == []
 

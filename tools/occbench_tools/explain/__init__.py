@@ -32,6 +32,8 @@ from occbench_tools.lines import complain, reason
 
 WIDTH = 80
 
+LEAST = 1e-200  # a throughput below it is 0 in larger units, and nothing can be divided by it
+
 MAIN = 3  # sentences of an experiment, unless all are asked for
 
 # What people ask about first (docs/questions.md); the other experiments follow by the size of their effect.
@@ -59,7 +61,7 @@ def told(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Said:
     What its own room says (experiments/NAME.py), then what is said of any. Of too few points
     (curves.too_few) that alone; nothing of no rows.
     """
-    rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > 0)]
+    rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > LEAST)]
     if rows.empty:
         return Said([])
     rows = without_backticks(rows)
