@@ -12,7 +12,6 @@ import random
 import shutil
 import subprocess
 import time
-import zipfile
 from pathlib import Path
 
 import folders
@@ -52,10 +51,18 @@ def prepare(place: Path, occbench: Path) -> None:
     (place / "binaries").mkdir()
     for name in ("inspect.cubin", "inspect_capped.cubin", "pytorch_trace.json", "ptxas.txt"):
         shutil.copy(SAMPLES / name, place / "binaries")
-    with zipfile.ZipFile(place / "binaries/x-1-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
-        wheel.write(SAMPLES / "inspect.cubin", "x/kernels.cubin")
+    (place / "binaries/some.a").write_bytes(archive(3))
     trace = (SAMPLES / "pytorch_trace.json").read_bytes()
     (place / "binaries/trace.json.gz").write_bytes(gzip.compress(trace))
+
+
+def archive(members: int) -> bytes:
+    """A static library of so many cubins."""
+    content = (SAMPLES / "inspect.cubin").read_bytes()
+    content += b"\n" * (len(content) % 2)
+    heads = (b"%-16s%-12d%-6d%-6d%-8o%-10d`\n" % (b"%d.o/" % n, 0, 0, 0, 0o644, len(content))
+             for n in range(members))  # fmt: skip
+    return b"!<arch>\n" + b"".join(head + content for head in heads)
 
 
 def slowed(folder: Path) -> None:
@@ -182,7 +189,7 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         found += faults(done, f"calc {file.name}", codes)
     else:
         done = call([occbench, "inspect", file, "--format", how], cwd=cwd)
-        codes = REFUSED if is_cut(file, whole) and file.suffix == ".whl" else frozenset({0, 4})
+        codes = REFUSED if is_cut(file, whole) and file.suffix == ".a" else frozenset({0, 4})
         found += faults(done, f"inspect {file.name}", codes)
         words = ["--diff", place / "binaries/inspect.cubin", file, "--fail-on", "spill_bytes>0"]
         found += faults(call([occbench, "inspect", *words], cwd=cwd), f"inspect --diff {file.name}",
@@ -200,14 +207,11 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
 
 
 def shrinking(dice: random.Random, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
-    """A wheel that is cut while it is read."""
-    file = cwd / "large-1-py3-none-any.whl"
-    content = (SAMPLES / "inspect.cubin").read_bytes()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as wheel:
-        for n in range(400):
-            wheel.writestr(f"x/{n}.cubin", content)
+    """A library that is cut while it is read, which takes two seconds."""
+    file = cwd / "large.a"
+    file.write_bytes(archive(2000))
     with subprocess.Popen([occbench, "inspect", file], stdout=-3, stderr=-1, preexec_fn=bounded) as run:
-        time.sleep(dice.choice((0.01, 0.05, 0.2)) * dice.random())
+        time.sleep(0.1 + dice.random())
         os.truncate(file, 4096)
         try:
             err = run.communicate(timeout=SOON_S)[1]

@@ -54,7 +54,7 @@ KINDS = {
     "batch": Kind(batch.trial, 2, 0.015),  # x 10,000 rows
     "fleet": Kind(others.fleet, 6, 0.08),  # x 3 calls
     "programs": Kind(others.programs, 4, 0.06),  # folders of attach, x 5 readers
-    "binaries": Kind(others.binaries, 8, 0.06),  # x 6 calls
+    "binaries": Kind(others.binaries, 4, 0.06),  # x 6 calls
     "attach": Kind(others.attach, 4, 0.04),
     "fuzz": Kind(fuzz.trial, 0, 0.245),  # x 20 s of a target; tests of their own replay corpus and properties
 }
