@@ -20,7 +20,10 @@ from typing import IO, NamedTuple
 FAULTS = ("traceback", "crash", "hang", "lost rows", "wrong exit code", "words")
 SOON_S = 60  # for what takes a second, on a machine that is busy
 MEMORY = 6 << 30
-STEERS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\r(?!\n)")
+# C0, C1, marks of direction (U+202A to 202E, 2066 to 2069), and a carriage return alone.
+STEERS = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\r(?!\n)"
+)
 CODES = frozenset({0, 1, 2, 4, 5})  # of words that nobody meant: no call of the hunt needs a device
 REFUSED = frozenset({4})  # where a file cannot be what it should be
 

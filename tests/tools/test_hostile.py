@@ -41,6 +41,7 @@ PLANTED = {
     "import sys; print('a\\nb', file=sys.stderr); raise SystemExit(2)": "words",
     "print('\\x1b[31m')": "words",
     "print('\\x9b')": "words",
+    "print('\\u202e')": "words",
     "pass": "",
     "import sys; print('one line', file=sys.stderr); raise SystemExit(4)": "",
 }
