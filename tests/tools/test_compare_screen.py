@@ -71,6 +71,7 @@ def test_a_screen_of_whole_runs(
             assert any(ids.str.startswith(head) & ids.str.endswith(tail) & (bool(dots) | (ids == head)))
 
 
+@pytest.mark.slow
 def test_the_verdict_says_what_is_true(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

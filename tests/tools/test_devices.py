@@ -78,6 +78,7 @@ def test_the_committed_pair(rows: pd.DataFrame) -> None:
     assert found.at["dram", "ns"] > found.at["l2", "ns"] > found.at["l1", "ns"]
 
 
+@pytest.mark.slow
 def test_tables_of_two_devices(capsys: pytest.CaptureFixture[str]) -> None:
     """What was bought is the first table and the environment the last; FASTER takes fewer seconds."""
     code = compare.main([*map(str, RUNS), "--format", "markdown"])

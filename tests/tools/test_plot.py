@@ -78,6 +78,7 @@ def is_png(path: Path) -> bool:
     return path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_every_experiment(folder: Path) -> None:
     assert plot.main([str(folder)]) == 0
     assert sorted(p.stem for p in folder.glob("*.png") if is_png(p)) == sorted(EXPERIMENTS)

@@ -331,6 +331,7 @@ def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> N
         assert subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True).returncode == 0, command
 
 
+@pytest.mark.slow
 def test_without_pypi_the_packages_of_this_python_serve(tmp_path: Path) -> None:
     """As on a machine of a cluster, whose Python has what the tools want."""
     root = LIB.parents[1]

@@ -110,6 +110,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_no_line_is_wider_than_the_terminal(name: str, home: Path) -> None:
     lines = at_terminal(CALLS[name], home)

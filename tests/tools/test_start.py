@@ -79,6 +79,7 @@ def test_what_needs_no_extra(word: str, run: Path) -> None:
     assert "which is not installed" not in found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "package", "name", "extra"),
     [("compare", "rich", "rich", "report"), ("plot", "textalloc", "textalloc", "report"),
@@ -90,6 +91,7 @@ def test_one_package_is_missing(word: str, package: str, name: str, extra: str, 
     assert call(name, word, *CALLS[word], cwd=run) == said(word, package, extra)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sklearn", "scipy", "sklearn,scipy"])
 def test_a_prediction_needs_scikit_learn(name: str) -> None:
     runs = [str(made_up.newest_run(gpu)) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200")]
