@@ -47,8 +47,13 @@ def bounded() -> None:
 
 
 def as_a_user() -> None:
-    """Takes from root what lets it read what modes forbid: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH."""
+    """Takes from root what lets it read what modes forbid: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH.
+
+    From the bounding set as well (PR_CAPBSET_DROP), or a program that is executed has them anew.
+    """
     libc, header = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522, 0)
+    for capability in (1, 2):
+        libc.prctl(24, capability)
     sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, each of 64 bits
     if libc.capget(header, sets) == 0:
         sets[0] &= ~0b110
