@@ -220,12 +220,12 @@ class DamagedInput(unittest.TestCase):
         packed = gzip.compress(log)
         words = ("--block-size", "256", "--format", "csv")
         for name, content, sentence in (
-            ("cut.gz", packed[: len(packed) // 2], "is cut off"),
-            ("checksum.gz", packed[:-8], "is cut off"),
-            ("second.gz", packed + packed[: len(packed) // 2], "is cut off"),
-            ("header.gz", packed + packed[:5], "is cut off"),
+            ("cut.gz", packed[: len(packed) // 2], "it is cut off"),
+            ("checksum.gz", packed[:-8], "it is cut off"),
+            ("second.gz", packed + packed[: len(packed) // 2], "it is cut off"),
+            ("header.gz", packed + packed[:5], "it is cut off"),
             ("followed.gz", packed + b"text", "something else follows the packed part"),
-            ("wrong.gz", packed[:500] + bytes(100) + packed[600:], "is damaged"),
+            ("wrong.gz", packed[:500] + bytes(100) + packed[600:], "it is damaged"),
         ):
             with self.subTest(name):
                 done = run("calc", self.file(name, content), *words)

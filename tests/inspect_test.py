@@ -319,7 +319,7 @@ class Inspect(unittest.TestCase):
         for name, content, sentence in (
             ("claims", zstd[:72] + (1 << 40).to_bytes(8, "little") + zstd[80:], "has an impossible length"),
             ("zstd", zstd[:90] + bytes(40) + zstd[130:], "is damaged: it cannot be unpacked"),
-            ("cut_zstd", zstd[:32] + (packed - 9).to_bytes(4, "little") + zstd[36:], "is cut off: it cannot"),
+            ("cut_zstd", zstd[:32] + (packed - 9).to_bytes(4, "little") + zstd[36:], "is cut off"),
             ("lz4", lz4[:80] + bytes(200) + lz4[280:], "is damaged: it cannot be unpacked"),
             ("encrypted", plain[:80] + bytes(byte ^ 0x5A for byte in plain[80:]), "is encrypted, or packed"),
             ("cut", plain[:2000], "has a fatbin that is cut off"),

@@ -215,7 +215,7 @@ class Batch(InAFolder):
         text = header + "".join(f"{cell},{ROW}" for cell in cells)
         done = self.occbench(*BATCH, "-", stdin=text)
         kept = [row["kernel"] for row in csv.DictReader(done.stdout.splitlines())]
-        quoted = ["'=cmd()", "'+a", "'-a", "'@a", "'\ta", "-1", "+1.5", "a", "-1e5", "'=a", "-inf"]
+        quoted = ["'=cmd()", "'+a", "'-a", "'@a", r"'\x09a", "-1", "+1.5", "a", "-1e5", "'=a", "-inf"]
         self.assertEqual(kept, quoted)
 
 

@@ -183,7 +183,7 @@ TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
   const fs::path packed = folder_ / "samples.csv.gz";
   const std::string whole = text_of(packed);
   for (const std::string& text :
-       {whole.substr(0, whole.size() / 2), std::string("not packed"), std::string()}) {
+       {whole.substr(0, whole.size() / 2), whole + "more", std::string("not packed"), std::string()}) {
     std::ofstream(packed) << text;
     expect_file_error([&] { Recorder::resume(folder_); }, "samples.csv.gz: is no whole gzip file");
     EXPECT_EQ(text_of(packed), text);
