@@ -14,7 +14,7 @@ file(GLOB occbench_cudart ${occbench_toolkit}/lib/libcudart.so.*)
 if(occbench_cudart AND NOT EXISTS ${occbench_toolkit}/lib64)
   set(OCCBENCH_TOOLKIT_FLAGS " -L\"${occbench_toolkit}/lib\"")
   string(APPEND CMAKE_CUDA_FLAGS_INIT "${OCCBENCH_TOOLKIT_FLAGS}")
-  add_link_options("-L${occbench_toolkit}/lib")  # for its static libraries: no program looks there at run time
+  add_link_options("-L${occbench_toolkit}/lib")  # static libraries: no program looks there when it runs
   if(NOT EXISTS ${occbench_toolkit}/lib/libcudart.so)
     set(CUDA_CUDART ${occbench_cudart} CACHE FILEPATH "CUDA's runtime")
   endif()
