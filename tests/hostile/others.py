@@ -269,4 +269,15 @@ def attach(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         found.append(Fault("lost rows", f"{label}: another stdout: {both}"))
     if not found and not (cwd / output / "kernels.csv").exists():
         found.append(Fault("lost rows", f"{label}: no kernels.csv"))
+    return found + handled(dice.choice(("_exit", "exit", "nodefer", "reset")), cwd, occbench)
+
+
+def handled(how: str, cwd: Path, occbench: Path) -> list[Fault]:
+    """A program whose signal handlers end it while it launches: each of its processes ends."""
+    program = fake_driver(occbench) / "attach_handlers"
+    words = [occbench, "attach", "--output", "handled", "--", program, how, "12"]
+    done = call(words, env=environment(occbench), cwd=cwd)
+    found = faults(done, f"attach of handlers that end by {how}", frozenset({0}))
+    if not found and done.out.strip() != b"well 12, hung 0":
+        found.append(Fault("hang", f"attach of handlers that end by {how}: {done.out!r}"))
     return found

@@ -53,6 +53,8 @@ PLANTS = (
           (("return 4 if found.unread else int(not found.passed)", "return int(bool(found.odd))"),)),
     Plant("a lost signal", "kills", "benchmarks/commands/run.cpp",
           (("for (const int number : {SIGINT, SIGTERM, SIGHUP})", "for (const int number : {SIGINT})"),)),
+    Plant("a late driver call in an exit path", "attach", "harness/attach/hooks.cpp",
+          (("|| is_within || !launches->process().is_caller() || may_be_in_handler(how)", ""),)),
     Plant("a row lost at a kill", "kills", "harness/record/record.cpp",
           (('append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", '
             "every_row_is_kept);",
@@ -81,7 +83,8 @@ def built() -> Path:
     """Compiles the tree's program and what the hunt calls besides. Raises CalledProcessError."""
     script = (
         "source tools/lib.sh; export CXX=${CXX:-c++}; cmake --preset ci && "
-        "cmake --build build/ci --parallel --target occbench attach_linked"
+        "cmake --build build/ci --parallel "
+        "--target occbench occbench_attach_library attach_linked attach_handlers"
     )
     subprocess.run(["bash", "-c", script], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     return TREE / "build/ci/benchmarks/occbench"
