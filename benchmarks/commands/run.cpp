@@ -226,6 +226,9 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   }
   // Before the device is touched: a run that may not write must not disturb the one that does.
   insist_on_quiet(o, device);
+  // From here on there is something to leave in order.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(number, on_signal) == SIG_IGN) std::signal(number, SIG_IGN);  // as nohup asks
   RunFolder folder = claim_folder(o, device);
   const std::unique_ptr<Runner> runner = open();
 
@@ -267,8 +270,6 @@ int run(RunOptions o, const std::vector<std::string>& flags, const std::string& 
   const auto measuring_began = std::chrono::steady_clock::now();
   Progress progress;
   std::vector<CaseResult> results;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(number, on_signal) == SIG_IGN) std::signal(number, SIG_IGN);  // as nohup asks
   if (o.stop_after_s > 0) {
     std::signal(SIGALRM, on_signal);
     const itimerval limit{.it_interval = {},

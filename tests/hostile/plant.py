@@ -54,14 +54,16 @@ PLANTS = (
     Plant("a lost signal", "kills", "benchmarks/commands/run.cpp",
           (("for (const int number : {SIGINT, SIGTERM, SIGHUP})", "for (const int number : {SIGINT})"),)),
     Plant("a late driver call in an exit path", "attach", "harness/attach/hooks.cpp",
-          (("|| is_within || !launches->process().is_caller() || may_be_in_handler(how)", ""),)),
+          (("|| is_within || !launches->process().is_caller() || may_be_in_handler(how)",
+           "|| static_cast<int>(how) < 0"),)),
     Plant("a row lost at a kill", "kills", "harness/record/record.cpp",
           (('append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", '
             "every_row_is_kept);",
             "static int rows = 0;\n  if (++rows % 50 != 0)\n    append_whole(cases_, "
             'csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);'),)),
     Plant("a lock not taken", "races", "harness/io/files.cpp",
-          (("is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;", "is_locked_ = true;"),)),
+          (("is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;",
+            "is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) <= 0;"),)),
 )  # fmt: skip
 
 
