@@ -190,6 +190,9 @@ need_nvcc() {  # after plan_nvcc and need_packages
   [[ ${nvcc_from_pypi:-} ]] || return 0
   pip_install cuda
   CUDA_HOME=$(echo "$PWD"/build/venv/lib/python3*/site-packages/nvidia/cu13)
+  # As NVIDIA's installer lays it out, for whoever links with it: a build outside this tree as well.
+  ln -sfn lib "$CUDA_HOME/lib64"
+  ln -sf libcudart.so.13 "$CUDA_HOME/lib/libcudart.so"
   export CUDA_HOME PATH=$CUDA_HOME/bin:$PATH
   say "CUDA $PYPI_CUDA of PyPI is in build/venv: nvcc $(nvcc --version | sed -n 's/.*, V//p'), $(du -sm "$CUDA_HOME" | cut -f1) MB"
 }
