@@ -152,6 +152,12 @@ class SelfExtension(unittest.TestCase):
         cmake, generator = settings.pop("CMAKE_COMMAND"), settings.pop("CMAKE_GENERATOR")
         for source in BUILD.glob("_deps/*-src"):
             settings.setdefault(f"FETCHCONTENT_SOURCE_DIR_{source.name.removesuffix('-src').upper()}", source)
+        compiler = Path(settings["CMAKE_CUDA_COMPILER"])
+        if compiler.is_relative_to(ROOT):  # PyPI's toolkit in build/venv
+            toolkit = compiler.parents[1].relative_to(ROOT)
+            if not (tree / toolkit).exists():
+                shutil.copytree(ROOT / toolkit, tree / toolkit, symlinks=True)
+            settings["CMAKE_CUDA_COMPILER"] = str(tree / compiler.relative_to(ROOT))
         # The same place below the root, so that both trees give the compiler the same relative paths.
         build = tree / (BUILD.relative_to(ROOT) if BUILD.is_relative_to(ROOT) else "build")
         environment = os.environ | {"CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
