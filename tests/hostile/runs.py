@@ -40,7 +40,7 @@ def prepare(place: Path, occbench: Path) -> None:
     (place / "locales").mkdir()
     made = place / "locales" / LOCALE
     if not shutil.which("localedef") or call(["localedef", "-i", "tr_TR", "-f", "UTF-8", made]).code != 0:
-        (place / "locales").rmdir()
+        shutil.rmtree(place / "locales")
         print(f"skipped: no locale {LOCALE} (localedef and its sources are needed)", flush=True)
 
 
