@@ -36,7 +36,7 @@ void UnpackedFile::refuse(const std::string& why) const { throw UserError(Exit::
 
 /// Appends to the input; false at the end of the file.
 bool UnpackedFile::fill() {
-  std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
+  if (stream_.avail_in > 0) std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
   stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
   ssize_t n = 0;
   do n = ::read(file_, input_.data() + stream_.avail_in, input_.size() - stream_.avail_in);

@@ -87,11 +87,11 @@ def usable(words: list[str]) -> bool:
 def codes_of(word: str, words: list[str]) -> frozenset[int]:
     """The exit codes that are right: 2 alone where the first word is no option of any command.
 
-    attach and caps end as what they call does, with 125, 126 and 127 of their own.
+    attach and caps end as what they call does, with 125, 126 and 127 of their own. 3: there may be no device.
     """
     if words[:1] == ["--nope"]:
-        return frozenset({2})
-    return CODES | ({125, 126, 127} if word in LAST else set())
+        return frozenset({2, 125} if word in LAST else {2})
+    return CODES | {3} | ({125, 126, 127} if word in LAST else set())
 
 
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
