@@ -24,6 +24,7 @@ BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
 BLOCK = re.compile(r"^<!-- extension: (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SETTING = re.compile(
     r"^(CMAKE_BUILD_TYPE|CMAKE_(?:CXX|CUDA)_COMPILER|CMAKE_CUDA_ARCHITECTURES|CMAKE_GENERATOR|CMAKE_COMMAND"
+    r"|CMAKE_UNITY_BUILD(?:_BATCH_SIZE)?"
     r"|OCCBENCH_\w+|FETCHCONTENT_SOURCE_DIR_\w+):\w+=(.*)$",
     re.MULTILINE,
 )
