@@ -4,10 +4,10 @@
 #include <cstring>
 #include <occbench/program.hpp>
 
-#include "benchmarks/commands/attach.hpp"
-#include "benchmarks/commands/calibrate.hpp"
-#include "benchmarks/commands/inspect.hpp"
-#include "benchmarks/commands/whatif.hpp"
+#include "benchmarks/commands/attach/attach.hpp"
+#include "benchmarks/commands/calibrate/calibrate.hpp"
+#include "benchmarks/commands/inspect/inspect.hpp"
+#include "benchmarks/commands/whatif/whatif.hpp"
 
 int main(int argc, char** argv) {
   const bool is_attach = argc > 1 && std::strcmp(argv[1], "attach") == 0;

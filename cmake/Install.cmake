@@ -57,15 +57,15 @@ install(FILES
 install(DIRECTORY include/occbench include/facade/occbench ${PROJECT_BINARY_DIR}/include/occbench
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 foreach(header
-    benchmarks/sweep.hpp kernels/family.cuh
+    benchmarks/framework/sweep.hpp kernels/family.cuh
     harness/device/arena.hpp harness/device/census.cuh harness/device/device.hpp
     harness/device/first_where.hpp harness/device/instruments.hpp harness/device/kernel.hpp
     harness/device/kernel_code.hpp
     harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh
     harness/device/resource.hpp
     harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
-    harness/theory/bands.hpp harness/theory/catalogue.hpp harness/theory/flow.hpp harness/theory/model.hpp
-    harness/theory/occupancy.hpp harness/theory/parameters.hpp harness/theory/program.hpp)
+    harness/theory/prediction/bands.hpp harness/theory/occupancy/catalogue.hpp harness/theory/simulator/flow.hpp harness/theory/prediction/model.hpp
+    harness/theory/occupancy/occupancy.hpp harness/theory/parameters.hpp harness/theory/simulator/program.hpp)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${internal}/${folder})
 endforeach()

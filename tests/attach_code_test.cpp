@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/attach/machine_code.hpp"
+#include "harness/attach/preload/machine_code.hpp"
 
 namespace occbench::attach {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/attach/verdict.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 #include "harness/io/csv.hpp"
 #include "tests/committed_runs.hpp"
 

@@ -2,7 +2,7 @@
 // Which kernels of a PTX module may be compiled again with a cap, and the text that is then compiled.
 #include <gtest/gtest.h>
 
-#include "harness/attach/ptx.hpp"
+#include "harness/attach/preload/ptx.hpp"
 
 namespace occbench::attach {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <vector>
 
-#include "harness/attach/cupti.hpp"
-#include "harness/attach/overlap.hpp"
-#include "harness/attach/request.hpp"
-#include "harness/attach/schedule.hpp"
+#include "harness/attach/preload/cupti.hpp"
+#include "harness/attach/preload/overlap.hpp"
+#include "harness/attach/preload/request.hpp"
+#include "harness/attach/preload/schedule.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/attach/attachable.hpp"
-#include "harness/attach/collect.hpp"
-#include "harness/attach/flat_map.hpp"
-#include "harness/attach/schedule.hpp"
-#include "harness/attach/verdict.hpp"
+#include "harness/attach/analysis/collect.hpp"
+#include "harness/attach/analysis/verdict.hpp"
+#include "harness/attach/preload/flat_map.hpp"
+#include "harness/attach/preload/schedule.hpp"
+#include "harness/attach/protocol/attachable.hpp"
 
 namespace occbench::attach {
 namespace {
@@ -129,9 +129,9 @@ TEST(AttachVerdict, DoesNotJudgeWhatItDoesNotKnow) {
   std::vector<double>& times = two.arms[untouched].times_us;
   for (std::size_t i = 0; i < times.size(); i += 3) times[i] *= 3;  // a third of them: the MAD sees nothing
   EXPECT_NE(judge(two, h100()).why.find("several kinds"), std::string::npos);
-  Kernel alone = made_up(32, many_blocks, flat);
-  alone.alone = Alone::cluster;
-  EXPECT_EQ(judge(alone, h100()).finding, Finding::left_alone);
+  Kernel clustered = made_up(32, many_blocks, flat);
+  clustered.skip_reason = SkipReason::cluster;
+  EXPECT_EQ(judge(clustered, h100()).finding, Finding::skipped);
   Kernel captured = made_up(32, many_blocks, flat);
   captured.captured = captured.launches;
   EXPECT_EQ(judge(captured, h100()).finding, Finding::unknown);

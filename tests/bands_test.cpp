@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters are drawn from their ranges alone, and a band is as wide as these and the model's own error make
 // it.
-#include "harness/theory/bands.hpp"
+#include "harness/theory/prediction/bands.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From times to parameters: the recipes against a made-up device whose costs are known. No device needed.
-#include "benchmarks/calibration.hpp"
+#include "benchmarks/calibration/calibration.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
-#include "harness/theory/catalogue.hpp"
-#include "harness/theory/l1.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/parameters.hpp"
+#include "harness/theory/simulator/l1.hpp"
 
 namespace occbench {
 namespace {
@@ -26,9 +26,9 @@ const Recipe& recipe_of(const std::vector<Recipe>& all, std::string_view paramet
   return *std::ranges::find(all, parameter, &Recipe::parameter);
 }
 
-/// A kernel whose pass takes `cycles`.
-Reading pass_of(double cycles, double warps = warps_per_sm) {
-  return {.passes = 1000,
+/// A kernel whose iteration takes `cycles`.
+Reading iteration_of(double cycles, double warps = warps_per_sm) {
+  return {.iterations = 1000,
           .warps_per_sm = warps,
           .waves = 1,
           .sm_count = sm_count,
@@ -100,40 +100,44 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
   // Loops cost 30 cycles beside their instructions; where several shapes are tried, one is the best.
   const double per_scheduler = warps_per_sm / 4;
   const double branch = 11;
-  const auto fma_pass = [&](int n) { return 4 * (n - 1) + 1 + branch; };  // it issues a cycle behind the last
-  const auto turn = [](double waves, double passes) {
-    const double time_s = 5e-6 + waves * passes * 70e-9 + (waves - 1) * 650 / clock_hz;
-    return Reading{.passes = passes, .waves = waves, .time_s = time_s, .clock_hz = clock_hz};
+  const auto fma_iteration = [&](int n) {
+    return 4 * (n - 1) + 1 + branch;
+  };  // it issues a cycle behind the last
+  const auto turn = [](double waves, double iterations) {
+    const double time_s = 5e-6 + waves * iterations * 70e-9 + (waves - 1) * 650 / clock_hz;
+    return Reading{.iterations = iterations, .waves = waves, .time_s = time_s, .clock_hz = clock_hz};
   };
-  /// 2 and 8 barriers a pass, that take so long per warp in large blocks and in blocks of one.
+  /// 2 and 8 barriers an iteration, that take so long per warp in large blocks and in blocks of one.
   const auto crowded = [](double large, double one) {
     std::vector<Reading> readings;
     for (const auto& [warps, cycles] : {std::pair{64.0, large}, std::pair{32.0, one}})
-      for (const double barriers : {2, 8}) readings.push_back(pass_of(30 + barriers * warps * cycles, warps));
+      for (const double barriers : {2, 8})
+        readings.push_back(iteration_of(30 + barriers * warps * cycles, warps));
     return readings;
   };
   /// The same in blocks of one warp, without and with a register.
   const auto both_kinds = [](double without, double with) {
     std::vector<Reading> readings;
     for (const double cycles : {without, with})
-      for (const double barriers : {2, 8}) readings.push_back(pass_of(30 + barriers * 32 * cycles, 32));
+      for (const double barriers : {2, 8}) readings.push_back(iteration_of(30 + barriers * 32 * cycles, 32));
     return readings;
   };
   const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
-      {"sm_clock", {{pass_of(1)}, clock_hz}},
+      {"sm_clock", {{iteration_of(1)}, clock_hz}},
       {"tensor_clock", {{{.clock_hz = 1.7e9}}, 1.7e9}},
       {"alu_interval",
-       {{pass_of(30 + 120 * 2.0 * per_scheduler), pass_of(30 + 480 * 2.0 * per_scheduler)}, 2}},
+       {{iteration_of(30 + 120 * 2.0 * per_scheduler), iteration_of(30 + 480 * 2.0 * per_scheduler)}, 2}},
       {"operand_interval",
-       {{pass_of(30 + 128 * 2.1 * per_scheduler), pass_of(30 + 512 * 2.1 * per_scheduler)}, 2.1}},
+       {{iteration_of(30 + 128 * 2.1 * per_scheduler), iteration_of(30 + 512 * 2.1 * per_scheduler)}, 2.1}},
       {"mma_interval",
-       {{pass_of(48 * 7.0 * 3, 12), pass_of(48 * 6.1 * 4, 16), pass_of(48 * 6.2 * 5, 20)}, 6.1}},
-      {"branch", {{pass_of(fma_pass(8)), pass_of(fma_pass(32))}, branch}},
-      {"barrier", {{pass_of(30 + 2 * 23.0), pass_of(30 + 8 * 23.0)}, 23}},
+       {{iteration_of(48 * 7.0 * 3, 12), iteration_of(48 * 6.1 * 4, 16), iteration_of(48 * 6.2 * 5, 20)},
+        6.1}},
+      {"branch", {{iteration_of(fma_iteration(8)), iteration_of(fma_iteration(32))}, branch}},
+      {"barrier", {{iteration_of(30 + 2 * 23.0), iteration_of(30 + 8 * 23.0)}, 23}},
       {"barrier_arrival", {crowded(2.0 + 1.5 / 32, 2.0 + 1.5), 2.0}},
       {"barrier_release", {crowded(2.0 + 1.5 / 32, 2.0 + 1.5), 1.5}},
       {"barrier_register", {both_kinds(3.0, 4.75), 1.75}},
-      {"shared_latency", {{pass_of(12 * 23.0)}, 23}},
+      {"shared_latency", {{iteration_of(12 * 23.0)}, 23}},
       {"shared_bandwidth",
        {{moving(100 * clock_hz * sm_count), moving(127 * clock_hz * sm_count),
          moving(90 * clock_hz * sm_count)},
@@ -200,20 +204,20 @@ TEST(Probes, AreOfFactsAndRunOnEveryDeviceOfTheCatalogue) {
 
 TEST(Probes, FindTheFactsOfAMadeUpDevice) {
   const double per_scheduler = warps_per_sm / 4;
-  const auto chain = [](double steps, double cycles) { return pass_of(30 + steps * cycles); };
+  const auto chain = [](double steps, double cycles) { return iteration_of(30 + steps * cycles); };
   const auto all_warps = [&](double steps, double cycles) {
-    return pass_of(30 + steps * cycles * per_scheduler);
+    return iteration_of(30 + steps * cycles * per_scheduler);
   };
   /// Loops of lines of code: near, then each a line from farther away.
   const auto loops = [](std::vector<double> lines, double room, double near, double far) {
     std::vector<Reading> readings;
-    for (const double n : lines) readings.push_back(pass_of(n * (n <= room ? near : far)));
+    for (const double n : lines) readings.push_back(iteration_of(n * (n <= room ? near : far)));
     return readings;
   };
   std::vector<Reading> sweeps;
   for (const double rate : {6.0, 6.0, 6.0, 6.0, 4.0, 3.0, 2.0, 2.0}) sweeps.push_back(moving(rate * 1e12));
   const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
-      {"fma_interval", {{pass_of(400 * per_scheduler)}, 2}},
+      {"fma_interval", {{iteration_of(400 * per_scheduler)}, 2}},
       {"fma_latency", {{chain(8, 4), chain(32, 4)}, 4}},
       {"wide_product_interval", {{all_warps(64, 4), all_warps(256, 4)}, 4}},
       {"special_interval", {{all_warps(64, 8), all_warps(256, 8)}, 8}},
@@ -223,10 +227,10 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
       {"constant_latency", {{chain(16, 24), chain(64, 24)}, 24}},
       {"warp_launch_interval", {{waiting(4)}, 4}},
       {"code_near_lines", {loops({128, 224, 240, 272, 288}, 256, 8, 19), 256}},
-      {"code_near_interval", {{pass_of(512 * 19.0)}, 19}},
+      {"code_near_interval", {{iteration_of(512 * 19.0)}, 19}},
       {"code_far_lines", {loops({512, 896, 960, 1088, 1152}, 1024, 19, 46), 1024}},
-      {"code_far_interval", {{pass_of(1536 * 46.0)}, 46}},
-      {"register_bytes", {{pass_of(12 * 23.0), pass_of(12 * 32.0)}, 4}},
+      {"code_far_interval", {{iteration_of(1536 * 46.0)}, 46}},
+      {"register_bytes", {{iteration_of(12 * 23.0), iteration_of(12 * 32.0)}, 4}},
       {"l1_ways", {{waiting(32), waiting(32), waiting(150), waiting(270)}, 4}},
       {"l2_line_spread", {{waiting(std::sqrt(32 * 32 / 3.0 + 16))}, 32}},
       {"l2_request_share", {{moving(1.72e12), moving(1e12)}, 0.24}},
@@ -245,13 +249,13 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
 
 TEST(Estimates, TakeTheIntervalsOfTheirReadingsInQuadrature) {
   const auto all = recipes();
-  // Two passes of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of 300 +-
+  // Two iterations of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of 300 +-
   // 5.
-  auto measured = exact({pass_of(100), pass_of(400)});
-  measured[0].low.time_s = pass_of(97).time_s;
-  measured[0].high.time_s = pass_of(103).time_s;
-  measured[1].low.time_s = pass_of(396).time_s;
-  measured[1].high.time_s = pass_of(404).time_s;
+  auto measured = exact({iteration_of(100), iteration_of(400)});
+  measured[0].low.time_s = iteration_of(97).time_s;
+  measured[0].high.time_s = iteration_of(103).time_s;
+  measured[1].low.time_s = iteration_of(396).time_s;
+  measured[1].high.time_s = iteration_of(404).time_s;
   const Estimate found = estimate(recipe_of(all, "barrier"), measured);
   EXPECT_NEAR(*found.value, 50, 1e-9);
   EXPECT_NEAR(*found.low, 50 - 5.0 / 6, 1e-9);

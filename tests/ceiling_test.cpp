@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No prediction passes what the hardware can do: every GPU whose parameters are part of the program, every
-// family, blocks that make one pass and blocks that make many, 1 to 400 waves of them.
+// No prediction iterations what the hardware can do: every GPU whose parameters are part of the program, every
+// family, blocks that make one iteration and blocks that make many, 1 to 400 waves of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace occbench {
 namespace {
 
 constexpr double most_percent = 100.5;
-constexpr double one_pass_s = 1e-12;
+constexpr double one_iteration_s = 1e-12;
 
 /// Cases of every family that have no cluster; `variants_of_each` of it, spread over those that there are.
 std::vector<CaseSpec> specs(std::size_t variants_of_each, std::span<const int> block_sizes,
                             std::span<const int> waves, std::span<const double> blocks_s) {
   std::map<std::string, std::vector<const Variant*>> families;
   for (const Variant& v : variants())
-    if (!v.in_clusters && !v.ordinary) families[v.family].push_back(&v);
+    if (!v.in_clusters && !v.user_kernel) families[v.family].push_back(&v);
   std::vector<CaseSpec> all;
   for (const auto& [family, of_it] : families) {
     const std::size_t step = (of_it.size() + variants_of_each - 1) / variants_of_each;
@@ -65,7 +65,7 @@ int hold_against_ceilings(const std::string& device_name, const std::vector<Case
         ++predicted;
         const std::string which = device_name + ": " + r.planned.id + " x " +
                                   std::to_string(r.planned.spec.waves) + " waves of " +
-                                  std::to_string(r.planned.iterations) + " passes";
+                                  std::to_string(r.planned.iterations) + " iterations";
         EXPECT_GT(r.time_s.median, 0) << which;
         if (r.ceiling > 0) {
           EXPECT_LE(100 * r.throughput / r.ceiling, most_percent) << which;
@@ -79,7 +79,7 @@ int hold_against_ceilings(const std::string& device_name, const std::vector<Case
 TEST(Ceiling, HoldsForAVariantOfEachFamilyOnEachGpu) {
   constexpr int block_sizes[] = {128};
   constexpr int waves[] = {1, 40};
-  constexpr double short_blocks[] = {one_pass_s};
+  constexpr double short_blocks[] = {one_iteration_s};
   for (const std::string& device : parameter_devices())
     EXPECT_GT(hold_against_ceilings(device, specs(1, block_sizes, waves, short_blocks)), 20) << device;
 }
@@ -88,7 +88,7 @@ TEST(Ceiling, HoldsForAVariantOfEachFamilyOnEachGpu) {
 TEST(Ceiling, DISABLED_HoldsForSeveralVariantsOfEachFamilyOnEachGpu) {
   constexpr int block_sizes[] = {32, 1024};
   constexpr int waves[] = {1, 2, 8, 15, 17, 100, 400};
-  constexpr double blocks_s[] = {one_pass_s, 20e-6};
+  constexpr double blocks_s[] = {one_iteration_s, 20e-6};
   for (const std::string& device : parameter_devices())
     EXPECT_GT(hold_against_ceilings(device, specs(3, block_sizes, waves, blocks_s)), 800) << device;
 }

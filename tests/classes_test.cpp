@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "benchmarks/commands/payoff.hpp"
+#include "benchmarks/commands/calc/payoff.hpp"
 #include "harness/device/kernel.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
@@ -50,7 +50,7 @@ TEST(KernelClasses, DoNotFallWithMoreWarpsAndNeverPassThePeak) {
       for (const int warps : {4, 8, 16, 32, 64}) {
         const double now = share(model, warps);
         // Beyond saturation shared memory falls back; on an H200 from 97 % at 32 warps to 75 % at 64, as
-        // measured in dependent reads of 4 bytes, where the youngest warps get no turn and end alone.
+        // measured in dependent reads of 4 bytes, where the youngest warps get no trip and end alone.
         EXPECT_GT(now, std::min(before, 0.75) * 0.98) << describe(kernel) << ", " << warps << " warps";
         EXPECT_LE(now, 1) << describe(kernel) << ", " << warps << " warps";
         before = now;
@@ -115,12 +115,14 @@ TEST(KernelClasses, AreWhatTheModelSaysOfTheSuitesOwnKernels) {
                           : kernel.kind == Kind::mixed ? bytes * kernel.intensity
                                                        : bytes;
     for (const int warps : {4, 16}) {
-      constexpr std::int64_t passes = 100'000'000;
-      const auto expected = theory::predict(
-          *program, {.dram_bytes = bytes},
-          {.grid_size = 132 * warps / 4, .warps_per_block = 4, .blocks_per_sm = warps / 4, .passes = passes},
-          chip(), parameters());
-      const double rate = amount * passes * 132 * warps * 32 / expected.time_s;
+      constexpr std::int64_t iterations = 100'000'000;
+      const auto expected = theory::predict(*program, {.dram_bytes = bytes},
+                                            {.grid_size = 132 * warps / 4,
+                                             .warps_per_block = 4,
+                                             .blocks_per_sm = warps / 4,
+                                             .iterations = iterations},
+                                            chip(), parameters());
+      const double rate = amount * iterations * 132 * warps * 32 / expected.time_s;
       EXPECT_NEAR(share(model, warps) / (rate / model.peak().rate), 1, 0.06)
           << name << ", " << warps << " warps";
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run is said to have found: effects planted in made-up results are told; noise and too few points are
 // not.
-#include "benchmarks/findings.hpp"
+#include "benchmarks/report/findings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/commands/calc.hpp"
-#include "benchmarks/commands/inspect_query.hpp"
+#include "benchmarks/commands/calc/calc.hpp"
+#include "benchmarks/commands/inspect/query.hpp"
 #include "harness/binary/cubin.hpp"
 #include "harness/binary/fatbin.hpp"
 #include "harness/device/device.hpp"

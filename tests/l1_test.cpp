@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/theory/l1.hpp"
+#include "harness/theory/simulator/l1.hpp"
 
 #include <gtest/gtest.h>
 

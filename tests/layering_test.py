@@ -24,7 +24,7 @@ ABOVE_HARNESS = r"<(benchmark|CLI|gtest|gmock)/.*>"
 # room -> (what it may include, what it may not even so). An empty 'may' allows whatever is not refused.
 RULES = {
     "include/occbench/": (rf"{STANDARD}|{DEVICE}|<occbench/.*>", ""),  # the suite's own headers stay outside
-    "include/facade/": (rf'{STANDARD}|<occbench/.*>|"kernels/family\.cuh"|"benchmarks/sweep\.hpp"', ""),
+    "include/facade/": (rf'{STANDARD}|<occbench/.*>|"kernels/family\.cuh"|"benchmarks/framework/sweep\.hpp"', ""),
     "harness/theory/": (rf'{STANDARD}|<cuda_occupancy\.h>|"harness/theory/.*"', ""),
     "harness/statistics/": (rf'{STANDARD}|"harness/statistics/.*"', ""),
     "harness/io/": ("", rf'"(?!harness/io/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
@@ -134,7 +134,7 @@ def theory_code(root: Path) -> list[tuple[str, int, str]]:
     """(file, line, code without comments, texts and includes) of theory's rooms that play hardware."""
     return [
         (path.name, number, line)
-        for path in sorted((root / "harness/theory").glob("*.[ch]pp"))
+        for path in sorted((root / "harness/theory").rglob("*.[ch]pp"))
         if path.stem in NUMBERS_OF_THE_METHOD
         for number, line in enumerate(
             COMMENT_OR_TEXT.sub("", path.read_text(encoding="utf-8")).splitlines(), 1
@@ -199,12 +199,12 @@ class Layering(unittest.TestCase):
             "kernels/a.cu": '#include "harness/measure/timing.hpp"',
             "kernels/b.cu": "#include <benchmark/benchmark.h>",
             "harness/record/a.cpp": '#include "kernels/family.cuh"',
-            "harness/record/b.hpp": '  #  include "benchmarks/sweep.hpp"',
+            "harness/record/b.hpp": '  #  include "benchmarks/framework/sweep.hpp"',
             "harness/measure/c.hpp": "#include <benchmark/benchmark.h>",
             "harness/theory/a.hpp": "#include <cuda_runtime.h>",
             "harness/theory/b.hpp": '#include "harness/measure/timing.hpp"',
             "harness/statistics/a.cpp": '#include "harness/measure/timing.hpp"',
-            "harness/io/a.cpp": '#include "harness/theory/occupancy.hpp"',
+            "harness/io/a.cpp": '#include "harness/theory/occupancy/occupancy.hpp"',
             "harness/binary/a.cpp": "#include <cuda_runtime_api.h>",
             "harness/device/a.cpp": '#include "harness/measure/timing.hpp"',
             "harness/attach/a.cpp": '#include "harness/measure/timing.hpp"',
@@ -217,12 +217,12 @@ class Layering(unittest.TestCase):
         }
         clean = {
             "kernels/family.cuh": '#include <cuda/barrier>\n#include "harness/device/kernel.hpp"',
-            "benchmarks/sweep.hpp": '#include <benchmark/benchmark.h>\n#include "harness/measure/timing.hpp"',
+            "benchmarks/framework/sweep.hpp": '#include <benchmark/benchmark.h>\n#include "harness/measure/timing.hpp"',
             "harness/device/kernel.hpp": "#include <cuda_runtime.h>\n#include <vector>",
             "harness/measure/timing.hpp": '// #include "kernels/family.cuh"',
             "harness/statistics/statistics.hpp": "#include <vector>",
             "harness/record/record.hpp": '#include "harness/measure/timing.hpp"',
-            "harness/theory/occupancy.hpp": "#include <cuda_occupancy.h>",
+            "harness/theory/occupancy/occupancy.hpp": "#include <cuda_occupancy.h>",
         }
         with tempfile.TemporaryDirectory() as folder:
             tree = Path(folder)
@@ -285,9 +285,9 @@ class Layering(unittest.TestCase):
             tree = Path(folder)
             for room in ROOMS:
                 shutil.copytree(ROOT / room, tree / room)
-            with (tree / "harness/theory/random.hpp").open("a") as header:
-                header.write('#include "harness/theory/memory.hpp"\n')
-            self.assertIn("harness/theory/random.hpp", include_circles(tree)[0])
+            with (tree / "harness/theory/simulator/random.hpp").open("a") as header:
+                header.write('#include "harness/theory/simulator/memory.hpp"\n')
+            self.assertIn("harness/theory/simulator/random.hpp", include_circles(tree)[0])
             self.assertEqual(folder_circles(tree), [])
             with (tree / "harness/io/json.hpp").open("a") as header:
                 header.write('#include "harness/device/device.hpp"\n')
@@ -303,19 +303,19 @@ class Layering(unittest.TestCase):
                 ("scheduler.cpp", "constexpr double mma_latency = 33;"),
                 ("memory.cpp", "double f(double t) { return t + 1.75e3; }"),
             ):
-                with (theory / name).open("a") as file:
+                with (theory / "simulator" / name).open("a") as file:
                     file.write(line + "\n")
             self.assertEqual(
                 [x.split(": ")[1] for x in constants_of_hardware(Path(folder))], ["1.75e3", "33"]
             )
-            with (theory / "dram.cpp").open("a") as file:
+            with (theory / "simulator/dram.cpp").open("a") as file:
                 file.write("double f() { return port_busy_ / 2; }\n")
-            with (theory / "scheduler.cpp").open("a") as file:
+            with (theory / "simulator/scheduler.cpp").open("a") as file:
                 file.write("double f() { return issued_.fma; }\n")
             self.assertEqual(len(read_counts(Path(folder))), 2)
 
     def test_every_fact_has_its_unit_source_and_device_and_is_used(self) -> None:
-        texts = {p.name: p.read_text() for p in (ROOT / "harness/theory").glob("*.?pp")}
+        texts = {p.name: p.read_text() for p in (ROOT / "harness/theory").rglob("*.?pp")}
         table = texts["hardware.hpp"]
         names = re.findall(r'(?m)^    \{"(\w+)",', table)
         self.assertGreater(len(names), 40)
@@ -329,7 +329,7 @@ class Layering(unittest.TestCase):
             self.assertTrue(used, name)
 
     def test_program_and_tools_agree_on_what_bounds(self) -> None:
-        cpp = re.search(r"least_use_of_bound = ([\d.]+);", (ROOT / "harness/theory/model.hpp").read_text())
+        cpp = re.search(r"least_use_of_bound = ([\d.]+);", (ROOT / "harness/theory/prediction/model.hpp").read_text())
         python = re.search(
             r"(?m)^LEAST, TIE, FULL, IDLE = (\d+),", (ROOT / "tools/occbench_tools/counters.py").read_text()
         )
@@ -346,7 +346,7 @@ class Layering(unittest.TestCase):
             f"{major}.{minor}": int(kib)
             for major, minor, kib in re.findall(
                 r"(?m)^    \{ ?(\d+), (\d),(?: +\d+,){3} +(\d+),",
-                (ROOT / "harness/theory/catalogue.cpp").read_text(),
+                (ROOT / "harness/theory/occupancy/catalogue.cpp").read_text(),
             )
         }
         table = (
@@ -362,7 +362,7 @@ class Layering(unittest.TestCase):
             self.assertEqual(int(kib), shared[cc] + more, cc)
 
     def test_program_and_tools_agree_on_the_verdicts_of_attach(self) -> None:
-        files = ("verdict.hpp", "verdict.cpp", "kinds.hpp")
+        files = ("analysis/verdict.hpp", "analysis/verdict.cpp", "protocol/kinds.hpp")
         cpp = "".join((ROOT / "harness/attach" / file).read_text() for file in files)
         numbers = dict(re.findall(r"constexpr [\w:]+ (\w+) = ([\d.]+);", cpp))
         rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
@@ -380,7 +380,7 @@ class Layering(unittest.TestCase):
         self.assertEqual(said & set(re.findall(r'"([a-zL1 ]+)"', rooms["words"])), said)
 
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
-        cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/curves.hpp").read_text())
+        cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/report/curves.hpp").read_text())
         tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()
         python = re.search(r"(?m)^CURVE_POINTS = (\d+)", tools)
         self.assertEqual(cpp and cpp[1], python and python[1])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a simulated warp waits for that loads and stores.
-#include "harness/theory/memory.hpp"
+#include "harness/theory/simulator/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/theory/dram.hpp"
-#include "harness/theory/lines.hpp"
+#include "harness/theory/simulator/dram.hpp"
+#include "harness/theory/simulator/lines.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace occbench::theory {
@@ -33,7 +33,7 @@ TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
 TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
-  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
   EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 0}), 32 + 4, 3);
   EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 1}), 270 + 4, 3);
   EXPECT_NEAR(pace(load, lone, {.load_dram = 1}), 660 + 4, 10);
@@ -55,7 +55,7 @@ TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
 TEST(Simulate, SpilledRegistersGoThroughTheL1) {
   Machine m = quiet_machine();
   m.spill_store_bytes = 16;
-  const Crew full{.blocks = 8, .warps_per_block = 8};
+  const SmWorkload full{.blocks = 8, .warps_per_block = 8};
   const Program spill =
       parse_programs("f v 16 16 0 0 1\nSTL.32 1 - 0 00 00 00\nLDLU.32 4 1 - 01 00 00\nFADD 4 - - 02 00 00\n")
           .at({"f", "v"});
@@ -77,10 +77,10 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
   // a line.
   const Program load =
       parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
-  const Crew full{.blocks = 16, .warps_per_block = 4};
+  const SmWorkload full{.blocks = 16, .warps_per_block = 4};
   EXPECT_NEAR(pace(load, full, {.layout = {.lines = 2}}) / pace(load, full), 1.5, 0.05);
   // Where DRAM has little to do the neighbours meet in the L2.
-  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
   EXPECT_NEAR(pace(load, lone, {.layout = {.lines = 2}}) / pace(load, lone), 1, 0.05);
 }
 
@@ -182,7 +182,7 @@ TEST(Simulate, RowsFarApartAreNot) {
   const Program row =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
           .at({"f", "v"});
-  const Crew block{.blocks = 1, .warps_per_block = 16};
+  const SmWorkload block{.blocks = 1, .warps_per_block = 16};
   EXPECT_GT(pace(row, block, {.layout = {.apart = true}}, m), pace(row, block, {}, m) + 50);
 }
 
@@ -239,17 +239,17 @@ TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
 TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
   Machine m = quiet_machine();
   m.barrier_cycles = m.arrival_cycles = m.release_cycles = 0;
-  const auto turn = [&](const std::string& barrier) {  // of 16 blocks of one warp, that keep the unit busy
+  const auto trip = [&](const std::string& barrier) {  // of 16 blocks of one warp, that keep the unit busy
     return pace(parse_programs("f v 16 0 0 0 1\n8*LDS.32 1 - - 00 00 00\n" + barrier).at({"f", "v"}),
                 {.blocks = 16, .warps_per_block = 1}, {}, m) /
            16;
   };
-  EXPECT_NEAR(turn(""), 8, 0.1);
-  EXPECT_NEAR(turn("BAR 1 - - 00 00 00\n"), 9, 0.1);
+  EXPECT_NEAR(trip(""), 8, 0.1);
+  EXPECT_NEAR(trip("BAR 1 - - 00 00 00\n"), 9, 0.1);
 }
 
-/// A turn that streams so many lines, waits for them, and loads as many more as are the same for all warps
-/// and turns.
+/// A trip that streams so many lines, waits for them, and loads as many more as are the same for all warps
+/// and trips.
 Program beside_stream(int lines, int same) {
   return parse_programs("f v 16 0 0 0 1\n" + std::to_string(lines) +
                         "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(same) +
@@ -258,7 +258,7 @@ Program beside_stream(int lines, int same) {
 }
 
 TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
-  // Of the loads of a set that every warp reads once a turn, how many the L1 lacked: by ncu on an H200, eight
+  // Of the loads of a set that every warp reads once a trip, how many the L1 lacked: by ncu on an H200, eight
   // warps.
   const auto fetched = [](int lines, int same, std::size_t l1_lines) {
     Machine machine = quiet_machine();
@@ -294,8 +294,8 @@ TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
 
 TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
   const auto cycles_per_line = [](std::size_t l1_lines) {
-    const Crew crew{.blocks = 4, .warps_per_block = 4};
-    return pace(beside_stream(32, 0), crew, {.l1_lines = l1_lines}) / (16 * 32);
+    const SmWorkload workload{.blocks = 4, .warps_per_block = 4};
+    return pace(beside_stream(32, 0), workload, {.l1_lines = l1_lines}) / (16 * 32);
   };
   EXPECT_NEAR(cycles_per_line(16), 660 / 16.0, 2) << "as many as there is room for, each for the latency";
   EXPECT_NEAR(cycles_per_line(512), 8, 0.3) << "the bandwidth of DRAM";
@@ -303,14 +303,14 @@ TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
 }
 
 TEST(Simulate, TheL2LosesLinesThatAllSmsLeaveAloneForLong) {
-  const auto turn = [](double l2_bytes) {
-    const Crew lone{.blocks = 1, .warps_per_block = 1};
+  const auto trip = [](double l2_bytes) {
+    const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
     return pace(beside_stream(8, 8), lone,
                 {.load_dram = 0.5, .same_parts = 1, .l1_lines = 4, .l2_bytes = l2_bytes});
   };
-  EXPECT_GT(turn(512), turn(1e9) + 300) << "DRAM's latency in place of the L2's";
-  EXPECT_NEAR(turn(2048), turn(1e9), 1) << "each turn streams 1 KiB";
-  EXPECT_NEAR(turn(0), turn(1e9), 1) << "of unknown size";
+  EXPECT_GT(trip(512), trip(1e9) + 300) << "DRAM's latency in place of the L2's";
+  EXPECT_NEAR(trip(2048), trip(1e9), 1) << "each trip streams 1 KiB";
+  EXPECT_NEAR(trip(0), trip(1e9), 1) << "of unknown size";
 }
 
 }  // namespace

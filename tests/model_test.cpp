@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/measure/model_session.hpp"

@@ -13,7 +13,7 @@
 
 #include "harness/device/device.hpp"
 #include "harness/io/check.hpp"
-#include "harness/theory/occupancy.hpp"
+#include "harness/theory/occupancy/occupancy.hpp"
 
 namespace occbench {
 namespace {

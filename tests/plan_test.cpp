@@ -74,16 +74,16 @@ TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
 TEST(Passes, FillTheTimeByWhateverBindsFirst) {
   const Device device = h200();
   const double target_s = 1e-3;
-  const auto passes = [&](const Pass& pass, int warps) {
-    return static_cast<double>(passes_for({.pass = pass}, 0, device, warps, target_s));
+  const auto iterations = [&](const LoopIteration& iteration, int warps) {
+    return static_cast<double>(iterations_for({.iteration = iteration}, 0, device, warps, target_s));
   };
-  EXPECT_NEAR(passes({.latency_cycles = 1980}, 1), 1000, 1);       // a microsecond each
-  EXPECT_NEAR(passes({.dram_waits = 1}, 1), 1250, 1);              // 0.8 us each
-  EXPECT_NEAR(passes({.dram_waits = 0.25}, 1), 5000, 1);           // four stages
-  EXPECT_NEAR(passes({.pipe_cycles_per_warp = 99}, 20), 1000, 1);  // 20 warps in turn
-  const double bytes = 4.814e12 * target_s / (64 * 32 * 132);      // of one thread, at DRAM's rate
-  EXPECT_NEAR(passes({.dram_bytes = bytes / 100}, 64), 100, 1);
-  EXPECT_EQ(passes({.latency_cycles = 1e9}, 1), 1);  // never none
+  EXPECT_NEAR(iterations({.latency_cycles = 1980}, 1), 1000, 1);       // a microsecond each
+  EXPECT_NEAR(iterations({.dram_waits = 1}, 1), 1250, 1);              // 0.8 us each
+  EXPECT_NEAR(iterations({.dram_waits = 0.25}, 1), 5000, 1);           // four stages
+  EXPECT_NEAR(iterations({.pipe_cycles_per_warp = 99}, 20), 1000, 1);  // 20 warps in turn
+  const double bytes = 4.814e12 * target_s / (64 * 32 * 132);          // of one thread, at DRAM's rate
+  EXPECT_NEAR(iterations({.dram_bytes = bytes / 100}, 64), 100, 1);
+  EXPECT_EQ(iterations({.latency_cycles = 1e9}, 1), 1);  // never none
 }
 
 }  // namespace

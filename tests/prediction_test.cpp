@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/theory/demand.hpp"
-#include "harness/theory/lines.hpp"
-#include "harness/theory/model.hpp"
+#include "harness/theory/prediction/demand.hpp"
+#include "harness/theory/prediction/model.hpp"
+#include "harness/theory/simulator/lines.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace occbench::theory {
@@ -19,11 +19,11 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
   p.spill_store_bytes_per_s = 6400e9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 6400e9;
   const auto cycles =
-      [&](std::size_t lines) {  // of a turn of a lone warp that spills 128 lines and streams 80
+      [&](std::size_t lines) {  // of a trip of a lone warp that spills 128 lines and streams 80
         const Shape shape{.grid_size = 100,
                           .warps_per_block = 1,
                           .blocks_per_sm = 1,
-                          .passes = 400,
+                          .iterations = 400,
                           .l1_bytes = lines * 128};
         const std::string text =
             "f v 16 512 0 0 1\n128*STL.32 2 - - 00 00 00\n80*LDG.32 2 0 - 00 00 00\nFADD 4 - - 01 00 00\n"
@@ -40,17 +40,17 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
 TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
   Program copy =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n").at({"f", "v"});
-  const auto in_order = [&](std::int64_t passes) {
-    const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .passes = passes};
+  const auto in_order = [&](std::int64_t iterations) {
+    const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .iterations = iterations};
     return demand_of(copy, {.dram_bytes = 8}, shape, {.sm_count = 100, .l2_bytes = 1 << 26},
                      quiet_parameters())
         .traffic.in_order;
   };
   EXPECT_TRUE(in_order(1));
   EXPECT_FALSE(in_order(2));
-  copy.passes = 0.98;  // whatif scales them to another grid
+  copy.iterations = 0.98;  // whatif scales them to another grid
   EXPECT_TRUE(in_order(1));
-  copy.passes = 4;
+  copy.iterations = 4;
   EXPECT_TRUE(in_order(4));
 }
 
@@ -64,7 +64,7 @@ TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
     std::string text = "f v 16 " + std::to_string(4 * slots) + " 0 0 1\n";
     text += std::to_string(slots) + "*STL.32 1 - - 00 00 00\n";
     const Shape shape{
-        .grid_size = 1, .warps_per_block = 8, .blocks_per_sm = 1, .passes = 400, .l1_bytes = 1 << 18};
+        .grid_size = 1, .warps_per_block = 8, .blocks_per_sm = 1, .iterations = 400, .l1_bytes = 1 << 18};
     const double time_s =
         predict(parse_programs(text).at({"f", "v"}), {}, shape, {.sm_count = 1, .l2_bytes = 1 << 22}, p)
             .time_s;
@@ -83,7 +83,7 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
   p.dram_narrow_write_bytes_per_s = 1200e9;
   const auto bytes_per_cycle = [&](const std::string& store, int bytes, int warps) {
-    const Shape shape{.grid_size = 100, .warps_per_block = warps, .blocks_per_sm = 1, .passes = 400};
+    const Shape shape{.grid_size = 100, .warps_per_block = warps, .blocks_per_sm = 1, .iterations = 400};
     const Program program = parse_programs("f v 16 0 0 0 1\n4*" + store + " 1 - - 00 00 00\n").at({"f", "v"});
     const double time_s =
         predict(program, {.dram_bytes = 4.0 * bytes}, shape, {.sm_count = 100, .l2_bytes = 1 << 22}, p)
@@ -102,7 +102,7 @@ TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
   p.dram_narrow_write_bytes_per_s = 1200e9;
   const auto bytes_per_cycle = [&](int loads, int stores) {
-    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .passes = 400};
+    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
     const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
                              "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
                              "*STG.32 4 - - 00 00 00\n";
@@ -127,7 +127,7 @@ TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = 1600e9;
   p.dram_mixed_bytes_per_s = 1280e9;  // 16 and 12.8 bytes a cycle and SM
   const auto bytes_per_cycle = [&](int loads, int stores) {
-    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .passes = 400};
+    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
     const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
                              "*LDG.128 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
                              "*STG.128 4 - - 00 00 00\n";
@@ -141,7 +141,7 @@ TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
   EXPECT_NEAR(bytes_per_cycle(2, 2), 12.8, 0.3);
   EXPECT_NEAR(bytes_per_cycle(3, 1), 1 / (1 / 16.0 + 0.25 / 32), 0.3);
   EXPECT_NEAR(bytes_per_cycle(1, 4), 1 / (1 / 16.0 + 0.8 / 32), 0.3) << "slower than half and half";
-  EXPECT_NEAR(bytes_per_cycle(0, 4), 16, 0.4) << "nothing to turn for";
+  EXPECT_NEAR(bytes_per_cycle(0, 4), 16, 0.4) << "nothing to trip for";
 }
 
 TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
@@ -158,7 +158,7 @@ TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
     const Shape shape{.grid_size = 16 / warps_per_block,
                       .warps_per_block = warps_per_block,
                       .blocks_per_sm = 16 / warps_per_block,
-                      .passes = 200,
+                      .iterations = 200,
                       .l1_bytes = 128 * 1024};
     return predict(rows, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / (200 * 16);
   };
@@ -176,11 +176,11 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
       parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
   const LoopFacts facts{.working_set_bytes = 4096, .flow = {.reused_bytes = 16, .set_of = Sharer::block}};
   const auto cycles =
-      [&](int blocks) {  // of a pass of one block of four warps; 21 KiB have room for five of them
+      [&](int blocks) {  // of an iteration of one block of four warps; 21 KiB have room for five of them
         const Shape shape{.grid_size = blocks,
                           .warps_per_block = 4,
                           .blocks_per_sm = blocks,
-                          .passes = 4000,
+                          .iterations = 4000,
                           .l1_bytes = 21 * 1024};
         return predict(sweep, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / 4000 /
                blocks;
@@ -198,12 +198,15 @@ TEST(Model, OwnSetsInLessThanATurnTakeTheirPartOfOne) {
   const Program eight =
       parse_programs("f v 16 0 0 0 8\n8*LDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
   const LoopFacts facts{.working_set_bytes = 4096, .flow = {.reused_bytes = 16, .set_of = Sharer::block}};
-  const auto time_s = [&](std::int64_t passes) {
-    const Shape shape{
-        .grid_size = 8, .warps_per_block = 4, .blocks_per_sm = 8, .passes = passes, .l1_bytes = 21 * 1024};
+  const auto time_s = [&](std::int64_t iterations) {
+    const Shape shape{.grid_size = 8,
+                      .warps_per_block = 4,
+                      .blocks_per_sm = 8,
+                      .iterations = iterations,
+                      .l1_bytes = 21 * 1024};
     return predict(eight, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s;
   };
-  EXPECT_DOUBLE_EQ(time_s(2), time_s(8) / 4) << "was 0 cycles of 0 turns: not a number";
+  EXPECT_DOUBLE_EQ(time_s(2), time_s(8) / 4) << "was 0 cycles of 0 trips: not a number";
 }
 
 TEST(Model, NamesTheParameterItLacks) {
@@ -212,7 +215,7 @@ TEST(Model, NamesTheParameterItLacks) {
   const Program mma = chain(4, "HMMA 4 - - 00 00 00");
   try {
     static_cast<void>(predict(mma, {},
-                              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .passes = 1},
+                              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .iterations = 1},
                               {.sm_count = 1}, p));
     FAIL() << "predicted without mma_interval";
   } catch (const std::invalid_argument& e) {
@@ -226,7 +229,7 @@ TEST(Model, RefusesALoopOfOpcodesThatItDoesNotKnow) {
         "f v 16 0 0 0 1\n" + std::to_string(fmas) + "*FFMA 4 - - 00 00 00\nREDG.E 4 - - 00 00 00\n";
     try {
       predict(parse_programs(text).at({"f", "v"}), {},
-              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .passes = 4}, {.sm_count = 1},
+              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .iterations = 4}, {.sm_count = 1},
               quiet_parameters());
       return std::string("predicted");
     } catch (const std::invalid_argument& e) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/theory/program.hpp"
+#include "harness/theory/simulator/program.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 #include <string>
 
-#include "harness/theory/lines.hpp"
+#include "harness/theory/simulator/lines.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace occbench::theory {
@@ -20,7 +20,7 @@ TEST(Programs, KnowTheLinesOfTheirCode) {
   EXPECT_EQ(lines("31*FFMA 4 - - 00 00 00\nBRA.TAKEN.31 5 - - 00 00 00\n31*FFMA 4 - - 00 00 00\n"
                   "BRA.TAKEN 5 - - 00 00 00\n8*FFMA 4 - - 00 00 00\n"),
             5U)
-      << "two turns of a loop, and a line behind it";
+      << "two trips of a loop, and a line behind it";
 }
 
 TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
@@ -90,7 +90,7 @@ TEST(Programs, RepeatBlocksAndShareALoop) {
   EXPECT_EQ(shown(folded.at({"f", "v"})), shown(flat.at({"f", "v"})));
   EXPECT_EQ(shown(folded.at({"f", "w"})), shown(flat.at({"f", "v"})));
   EXPECT_EQ(folded.at({"f", "w"}).registers_per_thread, 24);
-  EXPECT_EQ(folded.at({"f", "w"}).passes, 2);
+  EXPECT_EQ(folded.at({"f", "w"}).iterations, 2);
   EXPECT_EQ(folded.at({"f", "x"}).loop.size(), 1);
   const std::string none = add + "0*" + fma + "0*{\n" + fma + "}\n";
   EXPECT_EQ(parse_programs("f v 8 0 0 0 1\n" + none).at({"f", "v"}).loop.size(), 1);

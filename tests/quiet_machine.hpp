@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "harness/theory/model.hpp"
-#include "harness/theory/simulate.hpp"
+#include "harness/theory/prediction/model.hpp"
+#include "harness/theory/simulator/simulate.hpp"
 
 namespace occbench::theory {
 
@@ -43,11 +43,11 @@ inline Parameters quiet_parameters() {
 }
 
 /// Cycles per turn, without what starting and ending costs.
-inline double pace(const Program& program, const Crew& crew, const Traffic& traffic = {},
-                   const Machine& machine = quiet_machine(), std::int64_t turns = 40) {
-  return (simulate(program, machine, traffic, crew, 2 * turns).cycles -
-          simulate(program, machine, traffic, crew, turns).cycles) /
-         static_cast<double>(turns);
+inline double pace(const Program& program, const SmWorkload& workload, const Traffic& traffic = {},
+                   const Machine& machine = quiet_machine(), std::int64_t trips = 40) {
+  return (simulate(program, machine, traffic, workload, 2 * trips).cycles -
+          simulate(program, machine, traffic, workload, trips).cycles) /
+         static_cast<double>(trips);
 }
 
 }  // namespace occbench::theory

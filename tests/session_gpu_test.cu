@@ -58,7 +58,7 @@ void add(const char* name, float value, Fault fault = Fault::none, bool reaches 
       .family = "spin",
       .name = name,
       .ceiling = Ceiling::fp32,
-      .pass = {.flop = 1, .latency_cycles = 1500},
+      .iteration = {.flop = 1, .latency_cycles = 1500},
       .l2_before = L2::warm,
       .prepare =
           [=](Arena& arena, const Shape& shape) {
@@ -246,8 +246,9 @@ TEST_F(SessionOnDevice, WhatGoesWrongOnlyInALaunchAsLongAsTheTimedOneIsInvalid) 
   const Case repeat = planned("right", 128);
   measure({late, unlike, reference, repeat});
   EXPECT_EQ(result_of(late).planned.status, Status::invalid);
-  EXPECT_NE(result_of(late).planned.reason.find("is 3, the CPU reference says 1 (in a launch of 1000 passes"),
-            std::string::npos)
+  EXPECT_NE(
+      result_of(late).planned.reason.find("is 3, the CPU reference says 1 (in a launch of 1000 iterations"),
+      std::string::npos)
       << result_of(late).planned.reason;
   EXPECT_EQ(result_of(unlike).planned.status, Status::invalid);
   EXPECT_NE(result_of(unlike).planned.reason.find("do not agree bit by bit"), std::string::npos);

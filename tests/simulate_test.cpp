@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/theory/simulate.hpp"
+#include "harness/theory/simulator/simulate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
 }
 
 TEST(Simulate, RegistersOfOneBankTakeTurns) {
-  const Crew full{.blocks = 4, .warps_per_block = 16};
+  const SmWorkload full{.blocks = 4, .warps_per_block = 16};
   const double free = pace(chain(100, "FFMA 4 - - 00 11 11"), full);
   EXPECT_NEAR(pace(chain(100, "FFMA 4 - - 00 12 12"), full) / free, 2, 0.05);
   EXPECT_NEAR(pace(chain(100, "FFMA 4 - - 00 30 30"), full) / free, 3, 0.05);
@@ -59,7 +59,7 @@ TEST(Simulate, AWaitForABankStopsAllStallCounts) {
 }
 
 TEST(Simulate, ANopMakesNoWarpTheLast) {
-  // Two warps' pairs fill the tensor cores, and the third must not get a turn by the NOP that ends its own.
+  // Two warps' pairs fill the tensor cores, and the third must not get a trip by the NOP that ends its own.
   const Program pairs =
       parse_programs("f v 16 0 0 0 1\n20*IADD3 2 - - 00 10 10\n" +
                      [] {
@@ -78,10 +78,10 @@ TEST(Simulate, ANopMakesNoWarpTheLast) {
 TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
   const Program chase = parse_programs("f v 16 0 0 0 1\n16*LDS.32 4 0 - 01 00 00\n").at({"f", "v"});
   const Program wide = parse_programs("f v 16 0 0 0 1\n16*LDS.128 4 0 - 01 00 00\n").at({"f", "v"});
-  const Crew four{.blocks = 1, .warps_per_block = 4};
+  const SmWorkload four{.blocks = 1, .warps_per_block = 4};
   for (const double ways : {1.0, 2.0, 4.0, 8.0})
     EXPECT_NEAR(pace(chase, four, {.layout = {.bank_conflict = ways}}) / 16, 23 + 2 * (ways - 1), 1) << ways;
-  EXPECT_NEAR(pace(wide, four) / 16, 23 + 2 * 3 + 3, 1) << "four passes, and four registers to write";
+  EXPECT_NEAR(pace(wide, four) / 16, 23 + 2 * 3 + 3, 1) << "four iterations, and four registers to write";
   // However long each access takes, 16 warps of a scheduler wait for it evenly; at one a cycle the last ones
   // starve.
   EXPECT_NEAR(pace(wide, {.blocks = 16, .warps_per_block = 4}) / 16, 4 * 64, 8);
@@ -100,14 +100,14 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
   m.arrival_cycles = 2;
   m.release_cycles = 1;
   m.register_release_cycles = 3;
-  const Crew crowd{.blocks = 32, .warps_per_block = 1};
+  const SmWorkload crowd{.blocks = 32, .warps_per_block = 1};
   const auto meeting = [&](const std::string& barrier) {
     return parse_programs("f v 16 0 0 0 1\n" + barrier + " 6 - - 00 00 00\n").at({"f", "v"});
   };
   EXPECT_NEAR(pace(meeting("BAR"), crowd, {}, m), 32 * (2 + 1), 2);
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), crowd, {}, m), 32 * (2 + 1 + 3), 2);
   m.barrier_cycles = 20;  // and a warp alone waits until its scheduler has read the register
-  const Crew lone{.blocks = 1, .warps_per_block = 1};
+  const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), lone, {}, m) - pace(meeting("BAR"), lone, {}, m), 4, 0.5);
 }
 
@@ -143,12 +143,12 @@ TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
     for (const Program& program : programs)
       for (const int total_blocks : {0, 5}) {
         traffic.same_parts = same_parts;
-        const Crew crew{.blocks = 2, .warps_per_block = 4, .total_blocks = total_blocks};
-        const auto longer = simulation(program, m, traffic, crew);
-        for (const std::int64_t turns : {1, 2, 4, 3, 3, 9}) {
-          const Usage expected = simulate(program, m, traffic, crew, turns);
-          const Usage found = longer(turns);
-          EXPECT_EQ(found.cycles, expected.cycles) << turns << " turns of " << program.loop.size();
+        const SmWorkload workload{.blocks = 2, .warps_per_block = 4, .total_blocks = total_blocks};
+        const auto longer = simulation(program, m, traffic, workload);
+        for (const std::int64_t trips : {1, 2, 4, 3, 3, 9}) {
+          const Usage expected = simulate(program, m, traffic, workload, trips);
+          const Usage found = longer(trips);
+          EXPECT_EQ(found.cycles, expected.cycles) << trips << " trips of " << program.loop.size();
           EXPECT_EQ(found.issued, expected.issued);
           EXPECT_EQ(found.banks, expected.banks);
           EXPECT_EQ(found.dram, expected.dram);
@@ -160,10 +160,11 @@ TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
   Machine m = quiet_machine();
   m.start_cycles = 150;
   const Program loop = chain(5);
-  const Crew crew{.blocks = 32, .warps_per_block = 1, .total_blocks = 960};
-  EXPECT_NEAR(simulate(loop, m, {}, crew, 1).cycles, 959 * 150, 200) << "32 places wait for one distributor";
+  const SmWorkload workload{.blocks = 32, .warps_per_block = 1, .total_blocks = 960};
+  EXPECT_NEAR(simulate(loop, m, {}, workload, 1).cycles, 959 * 150, 200)
+      << "32 places wait for one distributor";
   m.start_cycles = 0.5;  // a warp's own start takes longer
-  EXPECT_LT(simulate(loop, m, {}, crew, 1).cycles, 959 * 150 / 4.0);
+  EXPECT_LT(simulate(loop, m, {}, workload, 1).cycles, 959 * 150 / 4.0);
 }
 
 TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
@@ -183,9 +184,9 @@ TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
 TEST(Simulate, IsDeterministic) {
   const Program load =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
-  const Crew crew{.blocks = 8, .warps_per_block = 4};
-  EXPECT_EQ(simulate(load, quiet_machine(), {}, crew, 50).cycles,
-            simulate(load, quiet_machine(), {}, crew, 50).cycles);
+  const SmWorkload workload{.blocks = 8, .warps_per_block = 4};
+  EXPECT_EQ(simulate(load, quiet_machine(), {}, workload, 50).cycles,
+            simulate(load, quiet_machine(), {}, workload, 50).cycles);
 }
 
 TEST(Simulate, TwoWarpsContendForABankAsTheyBegan) {

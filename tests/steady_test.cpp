@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pace is found to be steady, not taken for it: by what is told of work that gets slower, and by launches
 // whose stores outrun memory.
-#include "harness/theory/steady.hpp"
+#include "harness/theory/prediction/steady.hpp"
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ double cycles_of(const Stream& stream, int block_warps, int blocks, int waves, d
   const Shape shape{.grid_size = 100 * blocks * waves,
                     .warps_per_block = block_warps,
                     .blocks_per_sm = blocks,
-                    .passes = 1,
+                    .iterations = 1,
                     .l1_bytes = 1 << 17};
   const Prediction prediction =
       predict(parse_programs("f v 16 0 0 0 1\n" + stream.text).at({"f", "v"}), {.dram_bytes = stream.bytes},

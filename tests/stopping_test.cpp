@@ -44,7 +44,7 @@ std::vector<Noise> noises(double sigma, Random& slow) {
   };
 }
 
-/// Visits spread over the run as passes are: one in each, at a random moment of it.
+/// Visits spread over the run as iterations are: one in each, at a random moment of it.
 double coverage(const StoppingRule& rule, const std::string& name, double sigma, double* visits_made) {
   constexpr int trials = 4000;
   Random random(7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The closing words on committed runs and on made-up ones: what a terminal shows at its end, without the GPU.
-#include "benchmarks/summary.hpp"
+#include "benchmarks/report/summary.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/findings.hpp"
-#include "benchmarks/words.hpp"
+#include "benchmarks/report/findings.hpp"
+#include "benchmarks/report/words.hpp"
 #include "harness/io/csv.hpp"
 #include "tests/committed_runs.hpp"
 

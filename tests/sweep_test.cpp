@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cases of every preset as planned for an H200: names, counts, refusals. No device needed.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "harness/io/check.hpp"
-#include "harness/theory/catalogue.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench {
 namespace {

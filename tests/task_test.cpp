@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which GPU is a task's own: what each launcher says, in which order, and what is said where there is none.
-#include "benchmarks/commands/task.hpp"
+#include "benchmarks/commands/run/task.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <random>
 #include <stdexcept>
 
-#include "harness/theory/catalogue.hpp"
-#include "harness/theory/cliffs.hpp"
-#include "harness/theory/occupancy.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
+#include "harness/theory/occupancy/cliffs.hpp"
+#include "harness/theory/occupancy/occupancy.hpp"
 
 namespace occbench::theory {
 namespace {

@@ -15,18 +15,18 @@ namespace occbench::whatif {
 namespace {
 
 constexpr std::size_t l2_bytes = std::size_t{50} << 20;
-constexpr double blocks = 1320, warps = blocks * 4, threads = warps * 32, turns = 1000;
+constexpr double blocks = 1320, warps = blocks * 4, threads = warps * 32, trips = 1000;
 
 theory::SmLimits sm() { return theory::find_device("h200").sm; }
 
-/// A loop that a warp goes through 1000 times; a pass is all of it.
+/// A loop that a warp goes through 1000 times; an iteration is all of it.
 theory::Program program(const std::string& loop) {
   return parse_code("kernel measured 32 0 0 0 0.001\n" + loop + "BRA.TAKEN.8 5 - - 00 00 00\n");
 }
 
-/// What ncu would say of a kernel that streams: 16 B a thread and turn, one load and one store.
+/// What ncu would say of a kernel that streams: 16 B a thread and trip, one load and one store.
 Profile stream() {
-  constexpr double requests = warps * turns, sectors = 16 * requests, bytes = 32 * sectors;
+  constexpr double requests = warps * trips, sectors = 16 * requests, bytes = 32 * sectors;
   Profile p;
   p.kernel = "stream";
   p.cc = "9.0";
@@ -64,7 +64,7 @@ std::string refusal(const Profile& p, const std::string& loop = copy_loop) {
 
 TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
   const Kernel k = read(stream());
-  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * turns, 1)
+  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * trips, 1)
       << "per thread; what the L2 holds at the end is on its way";
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0, 1e-9);
   EXPECT_EQ(k.facts.once_bytes, 0);
@@ -82,7 +82,7 @@ TEST(Flow, CachesAnswerWhatTheCountersSay) {
   const Kernel k = read(p);
   EXPECT_NEAR(k.l1_hit, 0.5, 1e-9);
   EXPECT_NEAR(k.l2_hit, 0.375, 1e-9);
-  EXPECT_NEAR(k.facts.flow.l2_bytes, 0.375 * 16 * turns, 1e-6);
+  EXPECT_NEAR(k.facts.flow.l2_bytes, 0.375 * 16 * trips, 1e-6);
   ASSERT_EQ(k.assumed.size(), 2U);
   EXPECT_EQ(k.assumed.front(), "the L1 goes on to answer 50 % of the bytes loaded");
 }
@@ -91,7 +91,7 @@ TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
   Profile p = stream();
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] *= 2;
   const Kernel k = read(p);
-  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * turns, 1);
+  EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * trips, 1);
   EXPECT_EQ(k.facts.once_bytes, 0);
 }
 
@@ -102,21 +102,21 @@ TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
   p.metrics["dram__bytes_write.sum"] = 16 * threads;
   const Kernel k = read(p, "LDG.128 1 0 - 00 10 00\n");
   EXPECT_NEAR(k.facts.once_bytes, 16, 1e-9);
-  EXPECT_NEAR(k.facts.dram_bytes, 16 * turns, 1);
+  EXPECT_NEAR(k.facts.dram_bytes, 16 * trips, 1);
 }
 
 TEST(Flow, WideLoadsThatLieAskewTouchMoreLines) {
   Profile p = stream();
   double& wavefronts = p.metrics["l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum"];
-  wavefronts = 1.98 * warps * turns;
+  wavefronts = 1.98 * warps * trips;
   EXPECT_NEAR(read(p).facts.flow.layout.lines, 2, 1e-9);
-  wavefronts = 1.4 * warps * turns;
+  wavefronts = 1.4 * warps * trips;
   EXPECT_NEAR(read(p).facts.flow.layout.lines, 1, 1e-9) << "those are requests that went again";
 }
 
 TEST(Flow, BankConflictsAreWavefrontsOverTheLeast) {
   Profile p = stream();
-  p.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] = 4 * warps * turns;
+  p.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] = 4 * warps * trips;
   EXPECT_NEAR(read(p, "LDS.32 1 0 - 00 10 00\n").facts.flow.layout.bank_conflict, 4, 1e-9);
 }
 
@@ -125,10 +125,10 @@ TEST(Flow, WhatIsOutsideTheModelIsRefused) {
   p.metrics["launch__cluster_size"] = 2;
   EXPECT_EQ(refusal(p), "it runs in clusters of 2 blocks, and the network between SMs is outside the model");
   p = stream();
-  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"] = 2 * warps * turns;
+  p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"] = 2 * warps * trips;
   EXPECT_EQ(refusal(p), "atomics are 50 % of its requests to global memory, and outside the model");
   p = stream();
-  p.parts["sass__inst_executed_per_opcode"] = {{"ATOMS", warps * turns}};
+  p.parts["sass__inst_executed_per_opcode"] = {{"ATOMS", warps * trips}};
   EXPECT_EQ(refusal(p), "atomics of shared memory are 33 % of its instructions, and outside the model");
   p = stream();
   p.parts["sass__inst_executed_per_opcode"] = {{"UBLKCP", warps}};
@@ -192,7 +192,7 @@ class Asked : public testing::Test {
     p.metrics["gpu__time_duration.sum"] = time_s;
     return {kernel_of(p, program("7*FFMA 4 - - 00 00 00\n"), sm(), l2_bytes), gpu};
   }
-  /// How long the model takes it to be: about 10 blocks of an SM, 8 instructions a turn, one a cycle.
+  /// How long the model takes it to be: about 10 blocks of an SM, 8 instructions a trip, one a cycle.
   [[nodiscard]] double modelled() const {
     constexpr double about = 95e-6;
     return about * (1 + chains(about).off());
@@ -214,8 +214,8 @@ TEST_F(Asked, ALoneBlockWaitsForItsOwnChain) {
   lone.dynamic_smem_bytes = 200 << 10;
   const Answer answer = kernel.ask({lone, kernel.kernel().grid_size});
   EXPECT_EQ(answer.occupancy.blocks_per_sm, 1);
-  // Seven times four cycles and five of the branch a turn, ten blocks one after the other.
-  EXPECT_NEAR(answer.time_ratio, 10 * 33 * turns / 1e9 / modelled(), 0.1);
+  // Seven times four cycles and five of the branch a trip, ten blocks one after the other.
+  EXPECT_NEAR(answer.time_ratio, 10 * 33 * trips / 1e9 / modelled(), 0.1);
   EXPECT_EQ(kernel.grid_in_waves(lone), 83) << "1320 blocks are 82.5 times sixteen";
 }
 

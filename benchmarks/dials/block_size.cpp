@@ -2,7 +2,7 @@
 // Question: which block size, when residency follows from it? PMPP 4.7.
 // Expected: Where throughput needs warps it dips at the misfits: 32 (block slots), 96, 352, 544, 704 (warps
 //   left over). Elsewhere it stays flat.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

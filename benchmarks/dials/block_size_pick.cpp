@@ -5,7 +5,7 @@
 //   the best where the threads of a block wait for each other and smaller blocks would wait less.
 #include <stdexcept>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -4,7 +4,7 @@
 //   remaining L1 no longer holds it. A kernel that reads everything once does not notice.
 #include <map>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -9,7 +9,7 @@
 //   FP32's.
 #include <algorithm>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -46,7 +46,7 @@ const AddExperiment launch_bounds_roulette{{
     .name = "launch_bounds_roulette",
     .question = "Is spilling worth the occupancy that __launch_bounds__ or -maxrregcount buys?",
     .dial = "registers_per_thread",
-    .parted_by = {"register_route", "block_size"},
+    .split_by = {"register_route", "block_size"},
     .scale = Scale::best,
     .compares_kernels = true,
     .outside_model = "its stencil reads other blocks' rows, which spills evict from the caches",

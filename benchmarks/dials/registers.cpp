@@ -3,7 +3,7 @@
 // Expected: Stairs where a multiple of 8 registers is passed. A cliff from 31 to 33 (64 -> 48 warps) in the
 //   kernel that needs warps, none in the FMA chain. The route by which the count was reached makes no
 //   difference.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -11,7 +11,7 @@ const AddExperiment registers{{
     .name = "registers",
     .question = "What does one more register per thread cost?",
     .dial = "registers_per_thread",
-    .parted_by = {"register_route", "block_size"},
+    .split_by = {"register_route", "block_size"},
     .scale = Scale::best,
     .define =
         [](Sweep& sweep) {

@@ -8,7 +8,7 @@
 //   occupancy.
 #include <algorithm>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -62,7 +62,7 @@ const AddExperiment same_occupancy{{
     .name = "same_occupancy",
     .question = "Does it matter by which resource an occupancy came about?",
     .dial = "occupancy_theoretical",
-    .parted_by = {"carveout_percent"},
+    .split_by = {"carveout_percent"},
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();

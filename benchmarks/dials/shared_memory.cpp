@@ -4,7 +4,7 @@
 //   falls only where the kernel needs the warps. The machine code is the same at every point.
 #include <algorithm>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -5,7 +5,7 @@
 //   as fast as long ones where an SM keeps enough bytes in flight. With narrow loads that takes full
 //   occupancy. Blocks of 1,024 lose the time in which one of two is replaced.
 // Published: the course text's first kernels, PMPP ch. 2; McCalpin's STREAM.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -13,7 +13,7 @@ const AddExperiment short_blocks{{
     .name = "short_blocks",
     .question = "What does one element per thread cost, and which block size does it want?",
     .dial = "block_size",
-    .parted_by = {"warps_per_sm"},
+    .split_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           for (const char* const name : {"read-f32-4B-ilp1", "triad-f32-4B-ilp1"})

@@ -3,7 +3,7 @@
 // Expected: While the spilled values are idle in the loop, a lower cap buys warps for nothing. Once hot
 //   values spill, every iteration reloads them. With 16 of 64 values hot the best cap is in between; with all
 //   64, at no spill.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -11,7 +11,7 @@ const AddExperiment spilling{{
     .name = "spilling",
     .question = "Is spilling worth the occupancy that a register cap buys?",
     .dial = "registers_per_thread",
-    .parted_by = {"register_route", "block_size", "carveout_percent"},
+    .split_by = {"register_route", "block_size", "carveout_percent"},
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("register_pressure", "update")) {

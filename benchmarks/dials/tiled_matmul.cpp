@@ -4,7 +4,7 @@
 //   times faster at a quarter of the occupancy.
 #include <algorithm>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

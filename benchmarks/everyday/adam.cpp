@@ -3,7 +3,7 @@
 //   Ba 2015.
 // Expected: DRAM's rate with half of the warps, even with one narrow access to each array. Wide accesses get
 //   there with fewer warps, but are no faster.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -4,7 +4,7 @@
 // Expected: DRAM's rate for all variants: from most of the warps with one option per thread, from about half
 //   with four. A compiler that saves registers delays loads, and so needs more warps than one that spends
 //   them.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

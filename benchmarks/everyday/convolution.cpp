@@ -4,7 +4,7 @@
 // Expected: With 3 x 3 all variants reach DRAM's rate once there are warps enough. With 7 x 7, four outputs
 //   per thread make more than twice as many a second as one at equal warps. Registers for more reads in
 //   flight pay only with few warps.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

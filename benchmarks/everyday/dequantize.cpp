@@ -3,7 +3,7 @@
 //   and how many loads does it take? Dettmers et al. 2022; Volkov 2010.
 // Expected: DRAM's rate from a few warps with wide loads, and from most of the warps with single narrow ones.
 //   Registers for several wide loads buy nothing where warps can be had; nor does a cap that spills.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

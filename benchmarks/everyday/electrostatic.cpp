@@ -4,7 +4,7 @@
 // Expected: More points per thread come nearer to the plateau of the square-root pipe, a third above that of
 //   one point. Eight points reach it with the fewest warps, and with fewer yet where the compiler may use
 //   more registers.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

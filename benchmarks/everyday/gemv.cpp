@@ -3,7 +3,7 @@
 //   number? Bell and Garland 2009; Volkov 2010.
 // Expected: DRAM's rate at a number of warps in inverse proportion to the bytes that a thread has in flight.
 //   The block's size does not matter, for each warp has rows of its own.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -5,7 +5,7 @@
 // Expected: DRAM's rate from few warps, as each has a site's loads in flight at once. 19 arrays need fewer
 //   warps than 9, and several sites per thread fewer again. A cap that spills brings warps that are not
 //   needed, and traffic of its own.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

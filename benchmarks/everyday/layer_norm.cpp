@@ -3,7 +3,7 @@
 // Expected: DRAM's rate for both. A warp's row, which no barrier holds up, needs fewer warps. Long rows in a
 //   warp take the registers of those that would overlap them; a block's share of a row is short enough to let
 //   more reside.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -4,7 +4,7 @@
 // Expected: One plateau for all, near the rate of the special functions, from half of the warps or fewer.
 //   Interleaved generators reach it with the fewest warps; four in turn need as many as one. The block's size
 //   does not matter.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

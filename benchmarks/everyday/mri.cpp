@@ -4,7 +4,7 @@
 // Expected: One plateau for all, that of the special functions. More points per thread reach it with fewer
 //   warps where their chains are interleaved. Samples from constant memory instead of shared memory have an
 //   experiment of their own.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -2,7 +2,7 @@
 // Question: warps or bodies per thread: what brings all pairs of gravity to full speed? Nyland et al. 2007.
 // Expected: The same plateau for all: the issue slots or the FP32 pipe. Four bodies per thread reach it with
 //   the fewest warps. A register cap that buys warps beyond that buys nothing.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

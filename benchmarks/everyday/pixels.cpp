@@ -3,7 +3,7 @@
 // Expected: The GPU begins only so many blocks a second: those of 32 threads are slowest, and there four
 //   pixels per thread gain most. With larger blocks, four blended pixels per thread reach DRAM's rate at half
 //   occupancy. Grey pixels, of 5 bytes each, never reach it with one per thread.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -11,7 +11,7 @@ const AddExperiment pixels{{
     .name = "pixels",
     .question = "One pixel per thread or four: which block size does an image's filter want?",
     .dial = "block_size",
-    .parted_by = {"warps_per_sm"},
+    .split_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           sweep.add_short_blocks(sweep.variant("pixels", "blend1"));

@@ -3,7 +3,7 @@
 //   2010.
 // Expected: DRAM's rate from fewer warps the more bytes a thread loads. At equal warps the smallest blocks
 //   are best, for while one block sums up the others load.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

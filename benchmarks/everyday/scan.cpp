@@ -4,7 +4,7 @@
 // Expected: Kogge and Stone's form, with a barrier a step, gains with every warp to the last. Shuffles reach
 //   DRAM's rate with fewer warps, several elements per thread with fewest. One block of 1,024 waits as a
 //   whole; two take turns.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -4,7 +4,7 @@
 // Expected: Few warps, for one warp alone nearly fills its scheduler's integer pipe. One plateau, on which
 //   neither chains per thread nor the block's size tell. All rounds unrolled gain what constants save, unless
 //   the code overflows a cache, as four chains do.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -3,7 +3,7 @@
 // Expected: A copy's rate, with warps in inverse proportion to a thread's share of the row, and more of them
 //   than a copy takes. Long rows leave room for few warps, but those have as much in flight. Blocks wait for
 //   each other's warps besides.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -3,7 +3,7 @@
 //   Micikevicius 2009.
 // Expected: Padded: a copy's DRAM rate with about half the warps, and with fewer at 8 rows a thread.
 //   Unpadded: a plateau of shared memory below it that more warps do not lift.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -7,7 +7,7 @@
 // Found: H200: large blocks do not pay most: a round of 32 warps takes 109 cycles in blocks of 32 threads, 64
 //   in blocks of 512 and 91 in one of 1,024. Uneven work takes 1.69 times as long as without barriers at 16
 //   warps per SM, 1.14 times at 64.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -26,7 +26,7 @@ const AddExperiment barriers{{
     .name = "barriers",
     .question = "What does waiting for the slowest warp cost, and what does naming barriers?",
     .dial = "block_size",
-    .parted_by = {"warps_per_sm"},
+    .split_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           const std::vector<int> sizes =

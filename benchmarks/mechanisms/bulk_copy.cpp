@@ -7,7 +7,7 @@
 // Found: H200: only in large stages, for each costs a lone warp about 320 cycles besides its bytes: stages of
 //   4 KiB stop at 2.8 TB/s and of 8 KiB at 4.3 however deep; of 16 KiB and more they pass the best ordinary
 //   loads (4.4).
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -77,7 +77,7 @@ const AddExperiment bulk_copy{{
     .name = "bulk_copy",
     .question = "How few warps saturate DRAM, when copies run ahead of them into shared memory?",
     .dial = "bytes_in_flight",
-    .parted_by = {"warps_per_sm"},
+    .split_by = {"warps_per_sm"},
     .define =
         [](Sweep& sweep) {
           if (sweep.quick()) {

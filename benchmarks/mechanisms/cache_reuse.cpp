@@ -3,7 +3,7 @@
 // Expected: Throughput rises with the warps until blocks x working set pass the L1, then falls to the L2's
 //   rate. The best residency lies between, and is lower the larger the working set. Four loads in flight per
 //   thread reach the L1's rate with a quarter of the warps.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -7,7 +7,7 @@
 // Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
 //   (blocks of 1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes
 //   189-190 cycles.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -15,7 +15,7 @@ const AddExperiment clusters{{
     .name = "clusters",
     .question = "What does a cluster cost: a neighbour's shared memory, and idle SMs?",
     .dial = "cluster_size",
-    .parted_by = {"block_size"},
+    .split_by = {"block_size"},
     .outside_model = "no parameter says which SMs a cluster gets, nor describes the network between them",
     .define =
         [](Sweep& sweep) {

@@ -4,7 +4,7 @@
 // Expected: As fast as shared memory while warps walk through the samples together. The constant cache has 2
 //   KiB (Jia et al. 2018), a tenth of the samples, and uniform loads find even less. Warps that drift apart
 //   evict each other's samples, so more warps are slower. Indexed loads, by each lane's address, suffer less.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -3,7 +3,7 @@
 // Expected: Half of the rate for one lane of 32 as for 16, and 2^-D for D nested branches, at every occupancy
 //   alike. Whole warps or blocks that branch apart cost nothing. At a boundary only the lanes that stand
 //   outside are lost.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -11,7 +11,7 @@ const AddExperiment divergence{{
     .name = "divergence",
     .question = "What do lanes that part ways cost, and do more warps hide it?",
     .dial = "lanes_apart",
-    .parted_by = {"warps_per_sm"},
+    .split_by = {"warps_per_sm"},
     .scale = Scale::ceiling,
     .define =
         [](Sweep& sweep) {

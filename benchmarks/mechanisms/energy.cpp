@@ -4,7 +4,7 @@
 //   energy; beyond the knee more warps change neither.
 #include <set>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

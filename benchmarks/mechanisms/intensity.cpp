@@ -7,7 +7,7 @@
 //   so the cusp is seen with four.
 // Found: H200: at 32 FMAs and four loads even 64 warps reach only 69 % of FP32's peak; 256 FMAs and one load
 //   are not flat: 58, 66, 78 and 80 % at 16, 32, 48 and 64 warps.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

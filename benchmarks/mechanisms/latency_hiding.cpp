@@ -3,7 +3,7 @@
 // Expected: Arithmetic throughput is one curve over warps x ILP, up to the pipe. Memory throughput is one
 //   curve over bytes in flight, up to DRAM. 16-byte loads saturate memory at 50 % occupancy, four of them at
 //   25 %.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

@@ -6,7 +6,7 @@
 //   the idle latency.
 // Found: H200: 32, 282 and 661-669; no step of a TLB's from 32 MiB to 1 GiB; L2 lines at 259-313; loaded up
 //   to 1.3 times that at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

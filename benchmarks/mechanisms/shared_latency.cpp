@@ -5,7 +5,7 @@
 //   warps, ILP 4 with 6. A conflict of C divides the rate by C, and then fewer warps reach it.
 // Found: H200: so it is, but for ILP 1 without conflicts: 99 % at 32 warps and 77 % at 64, why is not
 //   established.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 

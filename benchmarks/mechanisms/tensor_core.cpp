@@ -5,7 +5,7 @@
 // Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %).
 //   wgmma: 99 % of the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why
 //   is not established.
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -45,7 +45,7 @@ const AddExperiment tensor_core{{
             sweep.add_resident_warps(*v, v->fixed_block_size, wanted);
           }
 
-          // Tiles that stream in: what a producer of its own is worth, at 16, 32 and 48 KiB per pass.
+          // Tiles that stream in: what a producer of its own is worth, at 16, 32 and 48 KiB per iteration.
           for (const std::string_view form : {"wgmma-specialised", "wgmma-pipelined"})
             for (const Variant* v : sweep.variants("tensor_core", form))
               if (!sweep.quick() || (v->promised_threads != 0 && !v->name.ends_with("-b")))

@@ -5,7 +5,7 @@
 //   Collatz's. An item in 32 that takes work costs most warps as if each lane had it.
 #include <algorithm>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -13,7 +13,7 @@ const AddExperiment uneven_loops{{
     .name = "uneven_loops",
     .question = "What do loops of unlike length cost in the lanes of a warp?",
     .dial = "warps_per_sm",
-    .parted_by = {"block_size"},
+    .split_by = {"block_size"},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;  // a warp for each scheduler

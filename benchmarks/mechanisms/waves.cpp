@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
@@ -38,7 +38,7 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
 }
 
 /// Blocks that take 1 us to 1 ms, `waves` of them one after another, and beside them one wave that does it
-/// all. `least_us`: a block's one pass takes that long.
+/// all. `least_us`: a block's one iteration takes that long.
 void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int least_us) {
   constexpr int whole_us = 1024;
   std::vector<int> block_us{1, 4, 16, 64, 256, 1024};
@@ -67,7 +67,7 @@ const AddExperiment waves{{
     .name = "waves",
     .question = "What does a last, partial wave cost, and what the turnover from block to block?",
     .dial = "waves",
-    .parted_by = {"blocks_per_sm"},
+    .split_by = {"blocks_per_sm"},
     .define =
         [](Sweep& sweep) {
           // Alone on its scheduler a warp of this chain issues every fourth cycle, so each block takes

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/theory/answer.hpp"
-#include "harness/theory/catalogue.hpp"
+#include "harness/theory/occupancy/answer.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 
 namespace {
 

@@ -123,7 +123,7 @@ class Arena {
 
   /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
   /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
-  /// passes. `expected` is called from several threads. Element 0 lies at `first_byte` of the output.
+  /// iterations. `expected` is called from several threads. Element 0 lies at `first_byte` of the output.
   template <class T, class Expected>
   std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected,
                                             std::size_t first_byte = 0) {

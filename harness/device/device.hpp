@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/device/nvml.hpp"
-#include "harness/theory/catalogue.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench {
 

@@ -18,7 +18,7 @@
 #include "harness/device/arena.hpp"
 #include "harness/device/census.cuh"
 #include "harness/device/random.cuh"
-#include "harness/theory/flow.hpp"
+#include "harness/theory/simulator/flow.hpp"
 
 namespace occbench {
 
@@ -45,17 +45,18 @@ struct Dials {
   std::optional<double> divergent_warps = {};  ///< share of the warps whose lanes part ways, 0 to 1
 };
 
-/// What one thread does in one pass of its loop. Sizes the work of a case, and nothing else.
-struct Pass {
+/// What one thread does in one iteration of its loop. Sizes the work of a case, and nothing else.
+struct LoopIteration {
   double dram_bytes = 0;      ///< bytes this thread moves to or from DRAM
   double flop = 0;            ///< floating-point operations (an FMA is two)
   double latency_cycles = 0;  ///< dependent arithmetic, on-chip loads and waits, SM cycles
   double dram_waits =
       0;  ///< DRAM latencies that it cannot hide from itself: 1 when it ends with its own loads,
           ///< 1 / stages in a pipeline
-  int idle_values = 0;  ///< live values that the pass does not touch: spilling these costs it nothing
-  double pipe_cycles_per_warp = 0;  ///< SM cycles in which one warp's pass occupies its busiest pipe (shared
-                                    ///< memory, tensor, barriers ...); FP32 and DRAM follow from the above
+  int idle_values = 0;  ///< live values that the iteration does not touch: spilling these costs it nothing
+  double pipe_cycles_per_warp =
+      0;  ///< SM cycles in which one warp's iteration occupies its busiest pipe (shared
+          ///< memory, tensor, barriers ...); FP32 and DRAM follow from the above
 };
 
 using Flow = theory::Flow;
@@ -65,7 +66,7 @@ using theory::Sharer;
 /// Audited classes that are not named must not appear.
 using Instructions = std::map<std::string, int>;
 
-/// One launch: how many blocks of how many threads, each making how many passes.
+/// One launch: how many blocks of how many threads, each making how many iterations.
 struct Shape {
   int grid_size = 0;
   int block_size = 0;
@@ -91,8 +92,8 @@ struct Problem {
   /// After the launch has finished: nullopt when every output agrees with the CPU reference in
   /// float64, otherwise one line naming the first element that does not.
   std::function<std::optional<std::string>()> mismatch;
-  /// mismatch() reaches the passes of a timed launch within milliseconds when it looks at some outputs alone
-  /// (Arena::look_at). Otherwise two launches of that many passes are held against each other.
+  /// mismatch() reaches the iterations of a timed launch within milliseconds when it looks at some outputs alone
+  /// (Arena::look_at). Otherwise two launches of that many iterations are held against each other.
   bool reference_reaches = false;
   /// Launches a kernel of other arguments, in its own way and in stream order; empty: `parameters` and the
   /// census are all that it takes.
@@ -103,7 +104,7 @@ struct Problem {
   /// Of the output, from its beginning: what two launches must agree on, bit by bit. 0: all that poison()
   /// poisons.
   std::size_t repeatable_bytes = 0;
-  /// SM cycles of one pass, or of one load in it (the family says which), by the kernel's own clock64
+  /// SM cycles of one iteration, or of one load in it (the family says which), by the kernel's own clock64
   /// readings: a second method beside the events. Asked for while the output still is that of the last timed
   /// launch. Empty: the kernel reads no clock.
   std::function<double()> own_cycles_per_pass = nullptr;
@@ -140,12 +141,12 @@ struct Variant {
   std::string baseline = {};
   Dials dials = {};
   Ceiling ceiling = Ceiling::dram;
-  Pass pass = {};
+  LoopIteration iteration = {};
   Flow flow = {};
   Instructions instructions = {};
   int hot_loops = 1;  ///< innermost loops with audited instructions; `instructions` are their sum
-  /// Turns of each loop of the function, in the order of their addresses: of an outermost one per pass (1/8:
-  /// one turn makes eight passes), of an inner one per turn of the loop around it (-8: 0, 1, ... 7 in turn).
+  /// Trips of each loop of the function, in the order of their addresses: of an outermost one per iteration (1/8:
+  /// one trip makes eight iterations), of an inner one per trip of the loop around it (-8: 0, 1, ... 7 in trip).
   /// Empty: the one loop with audited instructions, once.
   std::vector<double> loop_trips = {};
   bool may_spill = false;         ///< a register cap below need: local loads and stores are expected
@@ -157,15 +158,15 @@ struct Variant {
   bool only_this_cc = false;  ///< and no later one has these instructions (wgmma: 90 alone)
   bool in_clusters = false;   ///< blocks of a cluster work together: cluster_size is a dial
   L2 l2_before = L2::clean;
-  std::int64_t check_iterations = 2;  ///< passes of the launch that is compared with the reference
+  std::int64_t check_iterations = 2;  ///< iterations of the launch that is compared with the reference
   /// The kernel's own need per block of so many threads, bytes; empty is 0.
   std::function<std::size_t(int block_size)> dynamic_smem_bytes = nullptr;
-  /// Most passes that the arena's data allows at this grid and block, 0 when it lacks the room; empty: no
+  /// Most iterations that the arena's data allows at this grid and block, 0 when it lacks the room; empty: no
   /// bound.
   std::function<std::int64_t(const Arena&, const Shape&)> max_iterations = nullptr;
   std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
-  /// An ordinary kernel: a launch does all of its work in one pass, on a grid that is its own.
-  bool ordinary = false;
+  /// A user kernel: a launch does all of its work in one iteration, on a grid that is its own.
+  bool user_kernel = false;
   /// Of an ordinary one: blocks of its grid at a block size; empty: as many waves as the case asks for.
   std::function<int(int block_size)> grid_size = nullptr;
   bool counts_blocks = true;    ///< its blocks note their stay when they are handed a census

@@ -11,7 +11,7 @@
 
 #include "harness/device/kernel_code.hpp"
 #include "harness/device/launch.hpp"
-#include "harness/theory/program.hpp"
+#include "harness/theory/simulator/program.hpp"
 
 namespace occbench {
 

@@ -7,8 +7,8 @@
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 #include "harness/io/json.hpp"
-#include "harness/theory/catalogue.hpp"
 #include "harness/theory/hardware.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 #include "parameter_files.hpp"  // written by the build from harness/parameters/*.json
 
 namespace occbench {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/theory/bands.hpp"
 #include "harness/theory/parameters.hpp"
+#include "harness/theory/prediction/bands.hpp"
 
 namespace occbench {
 

@@ -54,7 +54,7 @@ void Session::found_wrong(Course& course, const std::string& what) {
 
 bool Session::begin_check(Course& course, const Problem& problem) {
   // What is not this house's may not be called on another thread.
-  if (course.result.planned.spec.variant->ordinary ||
+  if (course.result.planned.spec.variant->user_kernel ||
       !Checks::takes(arena_.poisoned_bytes(), course.is_sampled))
     return false;
   watch_(nullptr);  // it may wait for others' references
@@ -116,12 +116,12 @@ bool Session::admit(Course& course) {
   }
 
   std::optional<Stopwatch> watch(std::in_place, spent_s_["a short launch against the reference"]);
-  Shape shape = c.shape(variant.ordinary ? 1 : variant.check_iterations);
+  Shape shape = c.shape(variant.user_kernel ? 1 : variant.check_iterations);
   course.warm_up = variant.prepare(arena_, shape);
   Launch launch = c.launch;
   std::optional<Problem> few_waves;
   if (const int few = waves_read_whole * c.wave_blocks;
-      course.timed.reference_reaches && !variant.ordinary && few < launch.grid_size) {
+      course.timed.reference_reaches && !variant.user_kernel && few < launch.grid_size) {
     shape.grid_size = launch.grid_size = few;
     few_waves = variant.prepare(arena_, shape);
   }
@@ -148,7 +148,7 @@ bool Session::admit(Course& course) {
   }
 
   watch.emplace(spent_s_["census"]);
-  const std::string doubt = variant.ordinary ? census_of_ordinary(course) : census_of_waves(course);
+  const std::string doubt = variant.user_kernel ? census_of_user_kernel(course) : census_of_waves(course);
   if (!doubt.empty()) {
     r.planned.status = Status::invalid;
     r.planned.reason = doubt + ": no time stands for a residency in doubt";
@@ -171,8 +171,8 @@ std::string Session::census_of_waves(Course& course) {
   for (const double part : {0.25, 1.0}) {
     Shape crowd{crowded.grid_size, crowded.block_size, 0, crowded.cluster_size};
     crowd.iterations =
-        std::max<std::int64_t>(2, passes_for(variant, c.attributes.local_bytes, device_,
-                                             c.occupancy.warps_per_sm, part * precision_.launch_s));
+        std::max<std::int64_t>(2, iterations_for(variant, c.attributes.local_bytes, device_,
+                                                 c.occupancy.warps_per_sm, part * precision_.launch_s));
     if (variant.max_iterations)
       crowd.iterations = std::min(crowd.iterations, variant.max_iterations(arena_, crowd));
     const auto seen =
@@ -186,7 +186,7 @@ std::string Session::census_of_waves(Course& course) {
   return doubt;
 }
 
-std::string Session::census_of_ordinary(Course& course) {
+std::string Session::census_of_user_kernel(Course& course) {
   constexpr std::int64_t lasting_ns = 50'000;  // five times what the ramp of a launch takes
   CaseResult& r = course.result;
   const Case& c = r.planned;
@@ -214,10 +214,10 @@ std::string Session::census_of_ordinary(Course& course) {
   return residency_doubt(r);
 }
 
-std::string Session::of_passes(const Course& course, const std::string& what) {
+std::string Session::of_iterations(const Course& course, const std::string& what) {
   const Case& c = course.result.planned;
-  if (c.spec.variant->ordinary) return what;
-  return what + " (in a launch of " + std::to_string(c.iterations) + " passes, as it is timed)";
+  if (c.spec.variant->user_kernel) return what;
+  return what + " (in a launch of " + std::to_string(c.iterations) + " iterations, as it is timed)";
 }
 
 std::optional<std::string> Session::verify_timed(Course& course) {
@@ -233,12 +233,12 @@ std::optional<std::string> Session::verify_timed(Course& course) {
     course.result.verified = "reference";
     const Sampling sampling(arena_, c.launch.grid_size);
     const auto wrong = timed.mismatch();
-    return wrong ? std::optional(of_passes(course, *wrong)) : std::nullopt;
+    return wrong ? std::optional(of_iterations(course, *wrong)) : std::nullopt;
   }
   course.result.verified = "repeat";
   course.to_repeat = arena_.digest_output(timed.repeatable_bytes);
   if (course.to_repeat->poisoned > 0 && !timed.poison_alternates)
-    return of_passes(
+    return of_iterations(
         course, "wrong result: " + std::to_string(course.to_repeat->poisoned) + " words were not written");
   // Else the first launch to be timed is the second: a poison would stay in a warm L2, and two patterns must
   // follow each other.
@@ -251,10 +251,10 @@ std::optional<std::string> Session::not_repeated(Course& course) {
   const Problem& timed = course.timed;
   const auto once = std::exchange(course.to_repeat, std::nullopt);
   if (arena_.digest_output(timed.repeatable_bytes) == once) return std::nullopt;
-  return of_passes(course,
-                   timed.poison_alternates
-                       ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
-                       : "wrong result: two launches do not agree bit by bit");
+  return of_iterations(course,
+                       timed.poison_alternates
+                           ? "wrong result: two launches do not agree bit by bit, or leave words unwritten"
+                           : "wrong result: two launches do not agree bit by bit");
 }
 
 }  // namespace occbench

@@ -117,7 +117,7 @@ std::optional<Energy> Session::energy_of(const Course& course, const std::atomic
 
 std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_for_tools) {
   const Variant& variant = *c.spec.variant;
-  if (!variant.ordinary) {
+  if (!variant.user_kernel) {
     configure(c.launch);
     launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
   }

@@ -21,7 +21,7 @@ inline void make_ready(const Launch& launch, const Problem& problem) {
 /// A case between its first launch and its row.
 struct Session::Course {
   CaseResult result;
-  Problem warm_up;  ///< a few passes: brings in code and addresses
+  Problem warm_up;  ///< a few iterations: brings in code and addresses
   Problem timed;
   std::vector<SampleRow> samples;
   std::vector<double> own_cycles;                 ///< by the kernel's own clock, one per visit

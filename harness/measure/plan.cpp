@@ -90,20 +90,20 @@ double ceiling_rate(Ceiling ceiling, const Device& device, double clock_hz) {
   return 0;
 }
 
-std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const Device& device,
-                        int warps_per_sm, double target_s) {
-  const Pass& p = variant.pass;
+std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, const Device& device,
+                            int warps_per_sm, double target_s) {
+  const LoopIteration& p = variant.iteration;
   const double clock = device.sm_clock_max_hz;
   const double threads = warps_per_sm * 32.0 * device.sm.sm_count;
-  // A spilled value that the pass works on is loaded and stored each time, about two cycles of the pipe each.
+  // A spilled value that the iteration works on is loaded and stored each time, about two cycles of the pipe each.
   const double spilled_in_use = std::max(0.0, static_cast<double>(local_bytes) / 4 - p.idle_values);
   const auto over = [](double work, double rate) { return rate > 0 ? work / rate : 0; };  // 0: not known
   const Ceiling arithmetic = unit_of(variant.ceiling) == Unit::flop ? variant.ceiling : Ceiling::fp32;
-  const double pass_s = std::max({p.latency_cycles / clock + p.dram_waits * dram_latency_s,
-                                  over(threads * p.dram_bytes, device.dram_bytes_per_s),
-                                  over(threads * p.flop, ceiling_rate(arithmetic, device, clock)),
-                                  warps_per_sm * (p.pipe_cycles_per_warp + 4 * spilled_in_use) / clock});
-  return std::max<std::int64_t>(1, std::llround(target_s / pass_s));
+  const double iteration_s = std::max({p.latency_cycles / clock + p.dram_waits * dram_latency_s,
+                                       over(threads * p.dram_bytes, device.dram_bytes_per_s),
+                                       over(threads * p.flop, ceiling_rate(arithmetic, device, clock)),
+                                       warps_per_sm * (p.pipe_cycles_per_warp + 4 * spilled_in_use) / clock});
+  return std::max<std::int64_t>(1, std::llround(target_s / iteration_s));
 }
 
 Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s) {
@@ -143,11 +143,11 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
     return refuse(c, Status::impossible,
                   "its __launch_bounds__ asks for " + std::to_string(v.promised_threads) +
                       " threads on an SM that holds " + std::to_string(device.sm.max_threads_per_sm));
-  if (v.ordinary && device.is_model)
+  if (v.user_kernel && device.is_model)
     return refuse(c, Status::skipped,
                   "the model knows kernels of described machine code, and not one with arguments of its own");
   try {
-    if (v.ordinary && v.dials.register_cap > 0)
+    if (v.user_kernel && v.dials.register_cap > 0)
       if (std::string idle = idle_cap(v); !idle.empty()) return refuse(c, Status::skipped, std::move(idle));
     const std::optional<EntryAttributes> attributes =
         device.is_model ? described_attributes(v, cc) : std::optional(entry_attributes(v.entry));
@@ -206,16 +206,16 @@ Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, dou
   c.launch.grid_size = spec.grid_size > 0 ? spec.grid_size
                        : v.grid_size      ? v.grid_size(c.spec.block_size)
                                           : c.wave_blocks * spec.waves;
-  if (v.ordinary) {
+  if (v.user_kernel) {
     c.iterations = 1;
     if (v.max_iterations && v.max_iterations(arena, c.shape(1)) < 1)
       return refuse(c, Status::skipped, too_large);
     return c;
   }
   const double block_s = spec.block_s > 0 ? spec.block_s : target_s / spec.waves;
-  c.iterations = passes_for(v, c.attributes.local_bytes, device, c.occupancy.warps_per_sm, block_s);
-  // The census launches two waves at half the passes, so it never needs more memory than the timed
-  // launch; two passes at twice the grid is the least that must fit.
+  c.iterations = iterations_for(v, c.attributes.local_bytes, device, c.occupancy.warps_per_sm, block_s);
+  // The census launches two waves at half the iterations, so it never needs more memory than the timed
+  // launch; two iterations at twice the grid is the least that must fit.
   const std::int64_t most = v.max_iterations ? v.max_iterations(arena, c.shape(0)) : c.iterations;
   const std::int64_t least =
       std::max<std::int64_t>(spec.block_s > 0 ? 1 : 4, v.max_iterations ? v.check_iterations : 0);

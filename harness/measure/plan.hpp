@@ -13,8 +13,8 @@
 
 #include "harness/device/device.hpp"
 #include "harness/device/launch.hpp"
-#include "harness/theory/bands.hpp"
-#include "harness/theory/model.hpp"
+#include "harness/theory/prediction/bands.hpp"
+#include "harness/theory/prediction/model.hpp"
 
 namespace occbench {
 
@@ -64,11 +64,11 @@ struct Case {
   int active_clusters = 0;  ///< cudaOccupancyMaxActiveClusters, on the whole device; 0 without clusters
   int wave_blocks = 0;      ///< blocks that the device holds at once
   Launch launch;
-  std::int64_t iterations = 0;  ///< passes of each thread in the timed launch
+  std::int64_t iterations = 0;  ///< iterations of each thread in the timed launch
   Forecast forecast;            ///< made before the case is launched; empty when nobody asked for it
 
-  [[nodiscard]] Shape shape(std::int64_t passes) const {
-    return {launch.grid_size, launch.block_size, passes, launch.cluster_size};
+  [[nodiscard]] Shape shape(std::int64_t iterations) const {
+    return {launch.grid_size, launch.block_size, iterations, launch.cluster_size};
   }
 };
 
@@ -89,7 +89,7 @@ double ceiling_rate(Ceiling ceiling, const Device& device, double clock_hz);
 /// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has
 /// `local_bytes` of spilled registers: target over the larger of the latency bound and the throughput bounds.
 /// A function of dials and device alone, never of a measurement, so that two runs do the same work.
-std::int64_t passes_for(const Variant& variant, std::size_t local_bytes, const Device& device,
-                        int warps_per_sm, double target_s);
+std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, const Device& device,
+                            int warps_per_sm, double target_s);
 
 }  // namespace occbench

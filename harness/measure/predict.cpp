@@ -14,18 +14,18 @@ namespace occbench {
 namespace {
 
 /// Bytes that each thread stores once, behind its loop, by the work that the launch declares: what is beyond
-/// its passes' own.
+/// its iterations' own.
 double once_bytes(const Case& c, Arena& arena) {
   const Variant& v = *c.spec.variant;
-  if (v.pass.dram_bytes == 0 || v.ceiling != Ceiling::dram) return 0;
-  const double passes = v.pass.dram_bytes * static_cast<double>(c.iterations);
+  if (v.iteration.dram_bytes == 0 || v.ceiling != Ceiling::dram) return 0;
+  const double iterations = v.iteration.dram_bytes * static_cast<double>(c.iterations);
   const Shape shape = c.shape(c.iterations);
   const double declared = v.prepare(arena, shape).work.bytes / static_cast<double>(shape.threads());
-  return std::max(0.0, declared - passes);
+  return std::max(0.0, declared - iterations);
 }
 
 theory::LoopFacts facts_of(const Variant& v, double once) {
-  return {.dram_bytes = v.pass.dram_bytes,
+  return {.dram_bytes = v.iteration.dram_bytes,
           .once_bytes = once,
           .working_set_bytes = v.flow.set_bytes > 0 ? v.flow.set_bytes : v.dials.working_set_bytes,
           .stages = v.dials.stages,
@@ -46,7 +46,7 @@ Forecast predict_one(const Case& c, double once, const Device& device, const the
                             .blocks_per_sm = c.occupancy.blocks_per_sm,
                             .working_warps = v.flow.working_warps ? v.flow.working_warps(warps) : warps,
                             .working_share = v.flow.working_share,
-                            .passes = c.iterations,
+                            .iterations = c.iterations,
                             .l1_bytes = theory::l1_bytes(device.sm, c.footprint)};
   const theory::Chip chip{.sm_count = device.sm.sm_count,
                           .fp32_lanes_per_sm = device.fp32_lanes_per_sm,

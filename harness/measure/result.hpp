@@ -36,7 +36,7 @@ struct CaseResult {
   double time_p90_s = 0;                        ///< ... and a tenth took longer
   std::optional<statistics::TwoSpeeds> speeds;  ///< of the kept samples, s; empty: one speed
   double sm_clock_hz = 0;                       ///< median over kept samples
-  double cycles_per_pass = 0;                   ///< time x SM clock over passes
+  double cycles_per_pass = 0;                   ///< time x SM clock over iterations
   std::optional<double> own_cycles_per_pass;    ///< the same by the kernel's own clock, median over visits
   double throughput = 0;        ///< work over median time, in the unit of the variant's ceiling
   double ceiling = 0;           ///< same unit; 0 when there is none

@@ -89,9 +89,9 @@ class Runner {
                        const std::atomic<bool>& stop) = 0;
 
   /// From now on each sample goes there as soon as it is taken.
-  virtual void tell_samples(Taken) {}
+  virtual void on_samples(Taken) {}
   /// Samples that an earlier process took of cases it did not finish: measure() goes on from them.
-  virtual void take_up(std::vector<SampleRow>) {}
+  virtual void resume_from(std::vector<SampleRow>) {}
   /// Nothing where nothing is measured.
   [[nodiscard]] virtual std::optional<Disturbance> disturbance() const { return {}; }
   /// What the time went to so far, s, in words, largest first; empty where nothing is measured.

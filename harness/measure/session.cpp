@@ -39,8 +39,8 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
       checks_(arena_),
       timer_(device, stream_),
       counters_(counters),
-      lookout_(arena_, stream_, device),
-      neighbours_(device.uuid) {
+      probe_(arena_, stream_, device),
+      other_processes_(device.uuid) {
   references_.sm_clock_hz = timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
@@ -103,8 +103,8 @@ void Session::visit(Course& course) {
 
 std::vector<Session::Course*> Session::end_spell(bool last) {
   const Stopwatch stopwatch(spent_s_["looking whether the GPU is quiet"]);
-  quiet_ = {lookout_.is_quiet(last ? 6 : 2), quiet_[0], quiet_[1]};
-  neighbours_.look();
+  quiet_ = {probe_.is_quiet(last ? 6 : 2), quiet_[0], quiet_[1]};
+  other_processes_.look();
   std::vector<Course*> decided;
   const auto keep =
       std::ranges::find_if(undecided_, [&](const Undecided& each) { return !last && each.spell == spell_; });
@@ -132,11 +132,11 @@ std::optional<Disturbance> Session::disturbance() const {
   if (disturbed_samples_ > 0) {
     std::snprintf(line, sizeof line,
                   "something else used the GPU in %zu of %zu looks: %.3g %% of all launches were discarded",
-                  lookout_.disturbed(), lookout_.looks(),
+                  probe_.disturbed(), probe_.looks(),
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
     add(line);
   }
-  add(neighbours_.seen());  // before the signs of it: a terminal shows the beginning
+  add(other_processes_.seen());  // before the signs of it: a terminal shows the beginning
   const bool from_the_start = !references_.copies_alone(device_);
   if (from_the_start) {
     std::snprintf(line, sizeof line,
@@ -152,13 +152,13 @@ std::optional<Disturbance> Session::disturbance() const {
   }
   return Disturbance{.launches = taken_samples_,
                      .discarded = disturbed_samples_,
-                     .looks = lookout_.looks(),
-                     .disturbed_looks = lookout_.disturbed(),
+                     .looks = probe_.looks(),
+                     .disturbed_looks = probe_.disturbed(),
                      .from_the_start = from_the_start,
                      .said = words};
 }
 
-void Session::take_up(std::vector<SampleRow> samples) {
+void Session::resume_from(std::vector<SampleRow> samples) {
   for (SampleRow& s : samples) earlier_[s.case_id].push_back(std::move(s));
 }
 
@@ -316,7 +316,7 @@ void Session::measure(std::span<const Case> group, int repetition, const Finishe
       const bool admits = !open[i]->admitted;
       went |= turn(*open[i], waits);
       if (admits && i >= behind) went |= turn(*open[i - behind], waits);
-      if (seconds_since(spell_began_) >= Lookout::interval_s) end(false);
+      if (seconds_since(spell_began_) >= InterferenceProbe::interval_s) end(false);
     }
     waits = !went;  // all that is left is at its references
   }

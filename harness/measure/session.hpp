@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases in, results out: checks each against its reference, counts its residents, times it once in each of
-// many passes over all cases.
+// many rounds over all cases.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 #include "harness/measure/checks.hpp"
 #include "harness/measure/counters.hpp"
-#include "harness/measure/lookout.hpp"
-#include "harness/measure/neighbours.hpp"
+#include "harness/measure/interference_probe.hpp"
+#include "harness/measure/other_processes.hpp"
 #include "harness/measure/runner.hpp"
 #include "harness/measure/timing.hpp"
 #include "harness/statistics/stopping.hpp"
@@ -35,7 +35,7 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Goes through the group pass by pass, in a new random order each: prepares and verifies a case, then
+  /// Goes through the group in rounds, each in a new random order: prepares and verifies a case, then
   /// visits it until it is precise, so that what changes over a minute is in its samples. No case is visited
   /// before its reference and that of its kernel at every output; others have their turn meanwhile. A
   /// CUDA error makes its case invalid; when it cost the context, throws ContextLost after that case's row.
@@ -44,8 +44,8 @@ class Session : public Runner {
   void measure(std::span<const Case> group, int repetition, const Finished& finished,
                const std::atomic<bool>& stop) override;
 
-  void tell_samples(Taken taken) override { taken_ = std::move(taken); }
-  void take_up(std::vector<SampleRow> samples) override;
+  void on_samples(Taken taken) override { taken_ = std::move(taken); }
+  void resume_from(std::vector<SampleRow> samples) override;
   [[nodiscard]] std::vector<std::pair<std::string, double>> spent() const override;
   [[nodiscard]] std::optional<Disturbance> disturbance() const override;
 
@@ -68,7 +68,7 @@ class Session : public Runner {
   void found_wrong(Course& course, const std::string& what);
   /// Hands the output of the last launch to another thread; false where it is to be checked in place.
   bool begin_check(Course& course, const Problem& problem);
-  static std::string of_passes(const Course& course, const std::string& what);
+  static std::string of_iterations(const Course& course, const std::string& what);
   /// Launches what will be timed, untimed: nullopt when its outputs are right, otherwise one line. Where no
   /// reference reaches them, and the poison does no harm, the first launch to be timed must repeat them.
   std::optional<std::string> verify_timed(Course& course);
@@ -76,8 +76,8 @@ class Session : public Runner {
   std::optional<std::string> not_repeated(Course& course);
   /// Counts the resident blocks of two waves: why theory, API and census do not agree, or nothing.
   std::string census_of_waves(Course& course);
-  /// The same on an ordinary kernel's own grid, where that can tell.
-  std::string census_of_ordinary(Course& course);
+  /// The same on a user kernel's own grid, where that can tell.
+  std::string census_of_user_kernel(Course& course);
   /// Finds a case wrong, or times it once more.
   void visit(Course& course);
   /// Ends a spell of visits by a look at the GPU, and decides on the samples of the spell before: they count
@@ -110,8 +110,8 @@ class Session : public Runner {
   Dispatch dispatch_;  ///< of blocks that compete for nothing
   Taken taken_;
   std::map<std::string, std::vector<SampleRow>> earlier_;  ///< by case_id
-  Lookout lookout_;
-  Neighbours neighbours_;
+  InterferenceProbe probe_;
+  OtherProcesses other_processes_;
   struct Undecided {
     Course* course;
     std::size_t sample;

@@ -122,7 +122,7 @@ const std::vector<Column>& columns() {
       {"barriers", [](R r) { return number(r.planned.spec.variant->dials.barriers); }},
       {"tile_width", [](R r) { return dial(r.planned.spec.variant->dials.tile_width); }},
       {"live_values", [](R r) { return dial(r.planned.spec.variant->dials.live_values); }},
-      {"idle_values", [](R r) { return dial(r.planned.spec.variant->pass.idle_values); }},
+      {"idle_values", [](R r) { return dial(r.planned.spec.variant->iteration.idle_values); }},
       {"fma_per_load", [](R r) { return number(dials(r).fma_per_load); }},
       {"stages", [](R r) { return dial(dials(r).stages); }},
       {"bytes_in_flight", [](R r) { return dial(dials(r).bytes_in_flight); }},

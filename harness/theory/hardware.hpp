@@ -4,7 +4,7 @@
 //
 // A fact is of one device where it was measured, and assumed of all others; of none where a manual says it of
 // all. 'beside the suite': measured by a kernel that was not in the tree; docs/history.md has what was seen.
-// What a kernel of the tree can measure, `occbench calibrate --probes` does: benchmarks/probe_recipes.cpp.
+// What a kernel of the tree can measure, `occbench calibrate --probes` does: benchmarks/calibration/probe_recipes.cpp.
 #pragma once
 
 #include <array>
@@ -119,13 +119,13 @@ inline constexpr Fact facts[] = {
     {"memory_queue", 5, "instruction", a6000,
      "of a scheduler that may wait for the load/store unit",
      huerta},
-    {"pass_interval", 2, "cycle", a6000,
-     "from one pass of an access to its next; passes of others come between",
+    {"wavefront_interval", 2, "cycle", a6000,
+     "from one wavefront of an access to its next; wavefronts of others come between",
      huerta},
     {"register_bytes", 4, "byte/cycle", h200,
      "of a lane, that come back from shared memory",
      "chains of wide loads: shared_latency is right to 0.3 % with it"},
-    {"barrier_passes", 1, "cycle", h200,
+    {"barrier_lsu_cycles", 1, "cycle", h200,
      "of the load/store unit, for a barrier that is complete",
      "ncu counts it among the wavefronts, beside the suite"},
     {"line_bytes", 128, "byte", every,
@@ -156,7 +156,7 @@ inline constexpr Fact facts[] = {
      "who evicts whom, beside the suite"},
     // Lines on their way take the less room the larger the pool is: 72 of all where it has 168, 16 where it
     // has 680.
-    {"l1_on_their_way", 768, "line^2", h200,
+    {"l1_lines_in_flight", 768, "line^2", h200,
      "lines on their way that take room of a slice's pool, times the slice's lines",
      "best, or next to it, of 14 values over 23 sweeps of all SMs beside the suite: times within 5 % in the "
      "mean (docs/history.md)"},

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "harness/theory/chip.hpp"
+#include "harness/theory/prediction/chip.hpp"
 
 namespace occbench::whatif {
 namespace {
@@ -60,14 +60,14 @@ Anchored::Times Anchored::times(const Launch& launch, const theory::Occupancy& o
   const double threads = static_cast<double>(launch.grid_size) * launch.footprint.block_size;
   const double measured = static_cast<double>(kernel_.grid_size) * kernel_.footprint.block_size;
   theory::Program program = kernel_.program;
-  program.passes *= threads / measured;  // the work stays as it was
+  program.iterations *= threads / measured;  // the work stays as it was
   theory::LoopFacts facts = kernel_.facts;
   facts.dram_bytes *= measured / threads;
   facts.flow.l2_bytes *= measured / threads;
   const theory::Shape shape{.grid_size = launch.grid_size,
                             .warps_per_block = theory::warps_per_block(there.facts.sm, launch.footprint),
                             .blocks_per_sm = occupancy.blocks_per_sm,
-                            .passes = 1,
+                            .iterations = 1,
                             .l1_bytes = theory::l1_bytes(there.facts.sm, launch.footprint)};
   const auto predicted = [&](const theory::Parameters& p) {
     theory::Prediction said = theory::predict(program, facts, shape, theory::chip_of(there.facts), p);

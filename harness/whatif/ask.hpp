@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/theory/bands.hpp"
-#include "harness/theory/catalogue.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
+#include "harness/theory/prediction/bands.hpp"
 #include "harness/whatif/flow.hpp"
 
 namespace occbench::whatif {

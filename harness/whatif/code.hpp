@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/theory/program.hpp"
+#include "harness/theory/simulator/program.hpp"
 #include "harness/whatif/profile.hpp"
 
 namespace occbench::whatif {

@@ -84,12 +84,14 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
   const double warps = threads / lanes;
 
   // Loads: a sector that is fetched in vain, or once more for another request, brings none of their bytes.
-  const double loaded = (program.bytes(Pipe::global_load) + program.bytes(Pipe::async_load)) / program.passes;
+  const double loaded =
+      (program.bytes(Pipe::global_load) + program.bytes(Pipe::async_load)) / program.iterations;
   const double asked = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") * sector_bytes / threads;
   const double hit =
       p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum") * sector_bytes / threads;
   const double missed = std::max(0.0, asked - hit);
-  const double loads = (program.count(Pipe::global_load) + program.count(Pipe::async_load)) / program.passes;
+  const double loads =
+      (program.count(Pipe::global_load) + program.count(Pipe::async_load)) / program.iterations;
   const double from_dram = std::min({loaded, missed, p.need("dram__bytes_read.sum") / threads});
   const double from_l2 = std::min(loaded, missed) - from_dram;
   k.facts.flow.l2_bytes = from_l2;
@@ -101,10 +103,10 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
 
   // Stores: those of the loop, and those behind it, told apart by requests: a store that fills its sectors by
   // halves sends as many as one of twice its bytes. What is still in the L2 at the end is on its way.
-  const double stored = program.bytes(Pipe::global_store) / program.passes;
+  const double stored = program.bytes(Pipe::global_store) / program.iterations;
   const double sent = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") * sector_bytes / threads;
   const double requests = p.need("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum") / warps;
-  const double behind = std::max(0.0, requests - program.count(Pipe::global_store) / program.passes);
+  const double behind = std::max(0.0, requests - program.count(Pipe::global_store) / program.iterations);
   const double once = behind > few * requests ? sent * behind / requests : 0;
   const double all = std::min(sent, stored + once);
   const double under_way = sent * threads > static_cast<double>(l2_bytes) ? static_cast<double>(l2_bytes) : 0;
@@ -114,9 +116,10 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
   if (k.facts.dram_bytes > 0 && stored == 0) k.facts.once_bytes = once * to_dram;
 
   k.facts.flow.layout.bank_conflict = conflict(p.get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
-                                               program.bytes(Pipe::shared_load) / program.passes, warps);
-  k.facts.flow.layout.store_conflict = conflict(p.get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
-                                                program.bytes(Pipe::shared_store) / program.passes, warps);
+                                               program.bytes(Pipe::shared_load) / program.iterations, warps);
+  k.facts.flow.layout.store_conflict =
+      conflict(p.get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
+               program.bytes(Pipe::shared_store) / program.iterations, warps);
 
   if (k.l1_hit > few)
     k.assumed.push_back("the L1 goes on to answer " + percent(k.l1_hit) + " of the bytes loaded");

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/theory/model.hpp"
-#include "harness/theory/occupancy.hpp"
-#include "harness/theory/program.hpp"
+#include "harness/theory/occupancy/occupancy.hpp"
+#include "harness/theory/prediction/model.hpp"
+#include "harness/theory/simulator/program.hpp"
 #include "harness/whatif/profile.hpp"
 
 namespace occbench::whatif {
 
-/// A launch. Bytes in `facts` are per thread of the launch, since a pass of `program` is the whole kernel.
+/// A launch. Bytes in `facts` are per thread of the launch, since an iteration of `program` is the whole kernel.
 struct Kernel {
   theory::Program program;
   theory::LoopFacts facts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suite must be told of an ordinary kernel: what it does, and how it is launched.
+// What the suite must be told of a user kernel: what it does, and how it is launched.
 #pragma once
 
 #include <cuda_runtime.h>

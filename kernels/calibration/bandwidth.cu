@@ -8,13 +8,13 @@
 
 namespace occbench::calibration {
 
-constexpr int l2_loads = 4;  // of 16 bytes, of a thread in a pass
+constexpr int l2_loads = 4;  // of 16 bytes, of a thread in an iteration
 
 struct SweepParameters {
   const float* input;
   float* output;  ///< one per thread
   unsigned set_bytes;
-  int passes;
+  int iterations;
 };
 
 /// The grid sweeps a set that the L2 holds, each block a tile of l2_loads x 16 bytes per thread at a time.
@@ -29,7 +29,7 @@ struct L2Sweep {
     const auto* const input = reinterpret_cast<const char*>(p.input) + threadIdx.x * 16;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float4 x[l2_loads];
 #pragma unroll
       for (int j = 0; j < l2_loads; ++j)
@@ -44,12 +44,12 @@ struct L2Sweep {
 };
 
 enum class Op { read, write, copy };
-constexpr int dram_loads = 3;  // of 8 bytes, of a thread in a pass
+constexpr int dram_loads = 3;  // of 8 bytes, of a thread in an iteration
 
 struct DramParameters {
   const float2* input;
   float2* output;
-  int passes;
+  int iterations;
 };
 
 /// The grid sweeps the array in one front, each block a tile of dram_loads x 8 bytes per thread at a time.
@@ -63,7 +63,7 @@ struct Dram {
     const unsigned row = blockDim.x;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += step) {
       float2 x[dram_loads];
 #pragma unroll
       for (int j = 0; j < dram_loads; ++j)
@@ -82,8 +82,8 @@ struct Dram {
 constexpr int narrow_streams = 4;
 
 struct NarrowParameters {
-  float* output;  ///< `streams` parts of passes x threads
-  int passes;
+  float* output;  ///< `streams` parts of iterations x threads
+  int iterations;
 };
 
 /// Each warp stores 128 bytes at a time, and every time to another of four places far apart: what it leaves
@@ -94,9 +94,9 @@ struct NarrowWrites {
   static __device__ void run(const Parameters& p) {
     const std::int64_t threads = device::thread_count();
     float* at = p.output + device::thread_index();
-    const std::int64_t part = threads * p.passes;
+    const std::int64_t part = threads * p.iterations;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += threads) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += threads) {
 #pragma unroll
       for (int j = 0; j < narrow_streams; ++j) at[j * part] = static_cast<float>(j);
     }
@@ -136,7 +136,7 @@ void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes,
       .name = name,
       .dials = dials,
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = 400, .pipe_cycles_per_warp = 16.0 * l2_loads},
+      .iteration = {.latency_cycles = 400, .pipe_cycles_per_warp = 16.0 * l2_loads},
       .instructions = {{"LDG.128", l2_loads}, {"FADD", 4 * l2_loads}},
       .fixed_block_size = fixed_block_size,
       .l2_before = L2::warm,
@@ -159,9 +159,10 @@ void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes,
               const auto threads = static_cast<std::size_t>(shape.threads());
               return arena.first_mismatch<float>(threads, 1e-4, [&](std::size_t thread) {
                 double sum = 0;
-                for (std::size_t pass = 0; pass < static_cast<std::size_t>(shape.iterations); ++pass) {
+                for (std::size_t iteration = 0; iteration < static_cast<std::size_t>(shape.iterations);
+                     ++iteration) {
                   const std::size_t first =
-                      (thread / block + pass * static_cast<std::size_t>(shape.grid_size)) * tile %
+                      (thread / block + iteration * static_cast<std::size_t>(shape.grid_size)) * tile %
                       input.size();
                   for (std::size_t j = 0; j < l2_loads; ++j)
                     for (std::size_t e = 0; e < 4; ++e)
@@ -196,9 +197,9 @@ void add_dram(const std::string& name) {
       .name = name,
       .dials = dials,
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = 8.0 * dram_loads * (op == Op::copy ? 2 : 1),
-               .latency_cycles = 8 * dram_loads,
-               .dram_waits = reads ? 1.0 : 0.0},
+      .iteration = {.dram_bytes = 8.0 * dram_loads * (op == Op::copy ? 2 : 1),
+                    .latency_cycles = 8 * dram_loads,
+                    .dram_waits = reads ? 1.0 : 0.0},
       .instructions = instructions,
       .l2_before = writes ? L2::dirty : L2::clean,
       .max_iterations =
@@ -231,10 +232,11 @@ void add_dram(const std::string& name) {
               const auto threads = static_cast<std::size_t>(shape.threads());
               return arena.first_mismatch<float>(threads, 1e-5, [&](std::size_t thread) {
                 double sum = 0;
-                for (std::size_t pass = 0; pass < static_cast<std::size_t>(shape.iterations); ++pass)
+                for (std::size_t iteration = 0; iteration < static_cast<std::size_t>(shape.iterations);
+                     ++iteration)
                   for (std::size_t j = 0; j < dram_loads; ++j) {
-                    const std::size_t at = pass * threads * dram_loads + thread / block * block * dram_loads +
-                                           j * block + thread % block;
+                    const std::size_t at = iteration * threads * dram_loads +
+                                           thread / block * block * dram_loads + j * block + thread % block;
                     sum += double{input[2 * at]} + input[2 * at + 1];
                   }
                 return sum;
@@ -256,7 +258,7 @@ void add_narrow_writes() {
       .name = "dram-write-narrow",
       .dials = {.ilp = narrow_streams, .bytes_per_access = 4},
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = 4.0 * narrow_streams, .latency_cycles = 8 * narrow_streams},
+      .iteration = {.dram_bytes = 4.0 * narrow_streams, .latency_cycles = 8 * narrow_streams},
       .instructions = {{"STG.32", narrow_streams}},
       .l2_before = L2::dirty,
       .max_iterations =

@@ -8,7 +8,7 @@
 
 namespace occbench::calibration {
 
-/// One FMA and `count` barriers a pass. Nothing else stands between the barriers.
+/// One FMA and `count` barriers an iteration. Nothing else stands between the barriers.
 template <int count>
 struct Barrier {
   using Parameters = calibration::Parameters;
@@ -17,7 +17,7 @@ struct Barrier {
     const std::int64_t index = device::thread_index();
     float x = chain_start(index, 0);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       x = fmaf(-x, x, drift);
 #pragma unroll
       for (int i = 0; i < count; ++i) asm volatile("bar.sync 0;" ::: "memory");
@@ -36,7 +36,7 @@ struct CountedBarrier {
     const auto threads = static_cast<int>(blockDim.x);
     float x = chain_start(index, 0);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       x = fmaf(-x, x, drift);
 #pragma unroll
       for (int i = 0; i < count; ++i) asm volatile("bar.sync 0, %0;" ::"r"(threads) : "memory");
@@ -51,12 +51,12 @@ template <int count, bool counted>
 void add_barrier() {
   using Body = std::conditional_t<counted, CountedBarrier<count>, Barrier<count>>;
   add({.name = (counted ? "barrier-counted-" : "barrier-") + std::to_string(count),
-       .pass = {.latency_cycles = 15 + 20.0 * count, .pipe_cycles_per_warp = 2.0 * count},
+       .iteration = {.latency_cycles = 15 + 20.0 * count, .pipe_cycles_per_warp = 2.0 * count},
        .instructions = {{"BAR", count}, {"FFMA", 1}},
        .operations = count,
        .reference =
-           [](const float*, int passes) {
-             return of_each_lane([=](int thread) { return chain_after(thread, 0, passes); });
+           [](const float*, int iterations) {
+             return of_each_lane([=](int thread) { return chain_after(thread, 0, iterations); });
            },
        .entry = reinterpret_cast<const void*>(free_entry<Body>)});
 }

@@ -12,7 +12,7 @@ constexpr unsigned bulk_bytes = 2048;  // of a copy
 struct BulkParameters {
   const unsigned char* input;
   float* output;  ///< one per thread, then per block the cycles of its copies
-  int passes;
+  int iterations;
 };
 
 /// One warp a block copies 2 KiB at a time, and waits for them each time.
@@ -26,7 +26,7 @@ struct Bulk {
     unsigned barrier = device::shared_address(&barrier_storage);
     unsigned destination = device::shared_address(arrived);
     // Kept in registers: left to itself the compiler would ask for the block's place in its cluster in every
-    // pass.
+    // iteration.
     asm volatile("" : "+r"(barrier), "+r"(destination));
     if (device::elected()) {
       device::barrier_init(barrier, 1);
@@ -38,13 +38,13 @@ struct Bulk {
     float sum = 0;
     long long cycles = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       const long long before = clock64();
       if (device::elected()) {
         device::barrier_expect(barrier, bulk_bytes);
         device::copy_async(destination, source, bulk_bytes, barrier);
       }
-      device::barrier_wait(barrier, static_cast<unsigned>(pass) % 2);
+      device::barrier_wait(barrier, static_cast<unsigned>(iteration) % 2);
       cycles += clock64() - before;
       const float4 x = *lane;
       sum += (x.x + x.y) + (x.z + x.w);
@@ -70,7 +70,7 @@ void add_bulk() {
       .name = "bulk-copy",
       .dials = dials,
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = bulk_bytes / 32.0, .latency_cycles = 300, .dram_waits = 1},
+      .iteration = {.dram_bytes = bulk_bytes / 32.0, .latency_cycles = 300, .dram_waits = 1},
       .instructions = {{"LDS.128", 1}, {"FADD", 4}, {"UBLKCP", 1}},
       .fixed_block_size = 32,
       .least_cc = 90,
@@ -94,14 +94,14 @@ void add_bulk() {
             problem.repeatable_bytes = threads * sizeof(float);  // behind them are clocks
             problem.poison = [=, &arena] { arena.poison_output((threads + blocks) * sizeof(float)); };
             problem.mismatch = [=, &arena] {
-              const auto passes = static_cast<std::size_t>(shape.iterations);
+              const auto iterations = static_cast<std::size_t>(shape.iterations);
               constexpr std::size_t copy = bulk_bytes / sizeof(float);
-              const auto input = arena.reference_input<float>(passes * blocks * copy);
+              const auto input = arena.reference_input<float>(iterations * blocks * copy);
               return arena.first_mismatch<float>(threads, 1e-5, [&](std::size_t thread) {
                 double sum = 0;
-                for (std::size_t pass = 0; pass < passes; ++pass)
+                for (std::size_t iteration = 0; iteration < iterations; ++iteration)
                   for (std::size_t e = 0; e < 4; ++e)
-                    sum += input[(pass * blocks + thread / 32) * copy + thread % 32 * 4 + e];
+                    sum += input[(iteration * blocks + thread / 32) * copy + thread % 32 * 4 + e];
                 return sum;
               });
             };

@@ -15,7 +15,7 @@ namespace occbench::calibration {
 struct Parameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
 };
 
 constexpr float drift = 1.8F;  // drift - x * x stays in [-2, 2] and never settles
@@ -45,21 +45,21 @@ __host__ __device__ inline unsigned logic(unsigned word, unsigned other) {
 struct Form {
   std::string name;
   std::string family = "calibration";
-  Pass pass = {};
+  LoopIteration iteration = {};
   Instructions instructions = {};
   int hot_loops = 1;
   bool may_spill = false;
   Ceiling ceiling = Ceiling::none;
-  double bytes = 0;       ///< that a thread loads (Spill: stores) in a pass
-  double operations = 0;  ///< of whatever is counted, of a thread in a pass
+  double bytes = 0;       ///< that a thread loads (Spill: stores) in an iteration
+  double operations = 0;  ///< of whatever is counted, of a thread in an iteration
   int fixed_block_size = 0;
   int least_cc = 0;
   bool only_this_cc = false;
   std::size_t dynamic_smem_bytes = 0;
-  /// Outputs after so many passes, which repeat from thread to thread; `input` is the arena's, 2,048 values
+  /// Outputs after so many iterations, which repeat from thread to thread; `input` is the arena's, 2,048 values
   /// of it.
-  std::function<std::vector<double>(const float* input, int passes)> reference;
-  std::function<double(int passes)> tolerance = [](int) { return 0.0; };
+  std::function<std::vector<double>(const float* input, int iterations)> reference;
+  std::function<double(int iterations)> tolerance = [](int) { return 0.0; };
   const void* entry = nullptr;
 };
 
@@ -70,7 +70,7 @@ inline void add(const Form& f) {
       .name = f.name,
       .dials = dials,
       .ceiling = f.ceiling,
-      .pass = f.pass,
+      .iteration = f.iteration,
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
       .may_spill = f.may_spill,
@@ -82,18 +82,18 @@ inline void add(const Form& f) {
       .dynamic_smem_bytes = [bytes = f.dynamic_smem_bytes](int) { return bytes; },
       .prepare =
           [f](Arena& arena, const Shape& shape) {
-            const int passes = static_cast<int>(shape.iterations);
-            const double thread_passes = static_cast<double>(shape.threads()) * passes;
+            const int iterations = static_cast<int>(shape.iterations);
+            const double thread_iterations = static_cast<double>(shape.threads()) * iterations;
             Problem problem;
-            problem.set_parameters(Parameters{arena.input<float>(), arena.output<float>(), passes});
-            problem.work = {.bytes = thread_passes * f.bytes,
-                            .flop = thread_passes * f.pass.flop,
-                            .operations = thread_passes * f.operations};
+            problem.set_parameters(Parameters{arena.input<float>(), arena.output<float>(), iterations});
+            problem.work = {.bytes = thread_iterations * f.bytes,
+                            .flop = thread_iterations * f.iteration.flop,
+                            .operations = thread_iterations * f.operations};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] {
-              const auto outputs = f.reference(arena.reference_input<float>(2048).data(), passes);
+              const auto outputs = f.reference(arena.reference_input<float>(2048).data(), iterations);
               return arena.first_mismatch<float>(static_cast<std::size_t>(shape.threads()),
-                                                 f.tolerance(passes),
+                                                 f.tolerance(iterations),
                                                  [&](std::size_t i) { return outputs[i % outputs.size()]; });
             };
             return problem;

@@ -55,7 +55,7 @@ struct ChaseParameters {
   unsigned
       lap;  ///< steps before the clock is read, a multiple of `unrolled`: they bring in the page or the set
   Walk* walks;  ///< one per block
-  int passes;
+  int iterations;
 };
 
 /// Each launch chases from somewhere else, so that none meets in the L2 what the one before it left there.
@@ -63,16 +63,16 @@ __device__ __forceinline__ unsigned somewhere(unsigned links) {
   return mix(static_cast<unsigned>(device::global_timer_ns()) ^ mix(blockIdx.x + 1)) & (links - 1);
 }
 
-constexpr int unrolled = 16;  // loads of a pass: the loop's own instructions wait behind none of them
+constexpr int unrolled = 16;  // loads of an iteration: the loop's own instructions wait behind none of them
 
 /// One warp a block, all of its lanes on the same chain.
 template <Cache cache>
 struct Chase {
   using Parameters = ChaseParameters;
 
-  static __device__ __forceinline__ void steps(const Link*& at, int passes) {
+  static __device__ __forceinline__ void steps(const Link*& at, int iterations) {
 #pragma unroll 1
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < unrolled; ++i) follow<cache>(at);
     }
@@ -83,16 +83,16 @@ struct Chase {
     steps(at, static_cast<int>(p.lap / unrolled));
     const auto start = static_cast<unsigned>(at - p.chain);
     const long long began = clock64();
-    steps(at, p.passes);
+    steps(at, p.iterations);
     const long long ended = clock64();
     if (threadIdx.x == 0)
       p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain),
-                             static_cast<std::uint64_t>(p.passes) * unrolled,
+                             static_cast<std::uint64_t>(p.iterations) * unrolled,
                              static_cast<std::uint64_t>(ended - began), 0};
   }
 };
 
-/// The same, each load between two readings of the clock: one load a pass. The readings cost each the same,
+/// The same, each load between two readings of the clock: one load an iteration. The readings cost each the same,
 /// and so nothing of the spread between loads.
 struct SingleLoads {
   using Parameters = ChaseParameters;
@@ -105,7 +105,7 @@ struct SingleLoads {
     long long cycles = 0;
     long long squares = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       const long long before = clock64();
       follow<Cache::l2>(at);
       if (at == never) return;
@@ -114,8 +114,9 @@ struct SingleLoads {
       squares += took * took;
     }
     if (threadIdx.x == 0)
-      p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain), static_cast<std::uint64_t>(p.passes),
-                             static_cast<std::uint64_t>(cycles), static_cast<std::uint64_t>(squares)};
+      p.walks[blockIdx.x] = {start, static_cast<unsigned>(at - p.chain),
+                             static_cast<std::uint64_t>(p.iterations), static_cast<std::uint64_t>(cycles),
+                             static_cast<std::uint64_t>(squares)};
   }
 };
 
@@ -124,8 +125,8 @@ struct LoadedParameters {
   unsigned links;
   Walk* walks;  ///< one per block
   const float* input;
-  float* sums;  ///< one per streaming thread
-  int passes;   ///< of the streaming threads
+  float* sums;     ///< one per streaming thread
+  int iterations;  ///< of the streaming threads
 };
 
 /// Warp 0 follows the chain for as long as the block's other warps read from DRAM, one load of 4 bytes in
@@ -168,7 +169,7 @@ struct Loaded {
     const float* next = p.input + index;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       if constexpr (copies)
         p.sums[next - p.input] = *next;
       else
@@ -253,7 +254,7 @@ struct ChaseForm {
 void add_chase(const ChaseForm& f) {
   const auto links = static_cast<unsigned>(f.bytes / sizeof(Link));
   const bool single = f.told != Told::mean;
-  const int loads = single ? 1 : unrolled;  // of a pass
+  const int loads = single ? 1 : unrolled;  // of an iteration
   Dials dials;                              // built in place, g++ 12 warns of an uninitialised string in it
   dials.data_type = "u64";
   dials.bytes_per_access = sizeof(Link*);
@@ -263,7 +264,7 @@ void add_chase(const ChaseForm& f) {
       .name = f.name,
       .dials = dials,
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = loads * f.latency_cycles},
+      .iteration = {.latency_cycles = loads * f.latency_cycles},
       .instructions = {{"LDG.64", single ? 1 : 2 * unrolled}},  // the lap's loop, and the timed one
       .hot_loops = single ? 1 : 2,
       .fixed_block_size = 32,
@@ -280,7 +281,7 @@ void add_chase(const ChaseForm& f) {
                                                    .links = links,
                                                    .lap = f.lap,
                                                    .walks = arena.output<Walk>(),
-                                                   .passes = static_cast<int>(shape.iterations)});
+                                                   .iterations = static_cast<int>(shape.iterations)});
             const auto steps = static_cast<std::uint64_t>(shape.iterations * loads);
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [&arena, shape] {
@@ -318,7 +319,7 @@ void add_loaded(const std::string& name) {
       .name = name,
       .dials = dials,
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = (copies ? 2 : 1) * sizeof(float), .latency_cycles = 16, .dram_waits = 1},
+      .iteration = {.dram_bytes = (copies ? 2 : 1) * sizeof(float), .latency_cycles = 16, .dram_waits = 1},
       .instructions = {{"LDG.32", 1}, {copies ? "STG.32" : "FADD", 1}, {"LDG.64", 1}, {"LDS.32", 1}},
       .hot_loops = 2,  // streaming, and chasing
       .l2_before = copies ? L2::dirty : L2::clean,
@@ -339,7 +340,7 @@ void add_loaded(const std::string& name) {
                                  .walks = arena.output<Walk>() + first_page(shape) * walks_per_page,
                                  .input = arena.input<float>(),
                                  .sums = arena.output<float>(),
-                                 .passes = static_cast<int>(shape.iterations)});
+                                 .iterations = static_cast<int>(shape.iterations)});
             // The chasers' bytes, a hundredth of these, are not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * (copies ? 2 : 1) * sizeof(float);
@@ -350,13 +351,14 @@ void add_loaded(const std::string& name) {
             };
             problem.mismatch = [=, &arena] {
               const auto threads = static_cast<std::size_t>(streaming(shape));
-              const auto passes = static_cast<std::size_t>(shape.iterations);
-              const auto input = arena.reference_input<float>(passes * threads);
+              const auto iterations = static_cast<std::size_t>(shape.iterations);
+              const auto input = arena.reference_input<float>(iterations * threads);
               const auto wrong_sum =
                   arena.first_mismatch<float>(values(shape), copies ? 0 : 1e-5, [&](std::size_t thread) {
                     if (copies) return static_cast<double>(input[thread]);
                     double sum = 0;
-                    for (std::size_t pass = 0; pass < passes; ++pass) sum += input[pass * threads + thread];
+                    for (std::size_t iteration = 0; iteration < iterations; ++iteration)
+                      sum += input[iteration * threads + thread];
                     return sum;
                   });
               return wrong_sum ? wrong_sum

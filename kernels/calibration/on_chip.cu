@@ -10,10 +10,12 @@
 namespace occbench::calibration {
 
 constexpr int slots = 16;      // words of a thread's own
-constexpr int kept_slots = 4;  // loaded, and others stored, in a pass
+constexpr int kept_slots = 4;  // loaded, and others stored, in an iteration
 
 /// Far enough from slot to slot that no access takes two of them.
-__host__ __device__ constexpr int slot_of(int pass, int i) { return (pass * kept_slots + i) * 5 % slots; }
+__host__ __device__ constexpr int slot_of(int iteration, int i) {
+  return (iteration * kept_slots + i) * 5 % slots;
+}
 
 /// What a spilled register does, without registers: its place in the array is known only at run time.
 struct Spill {
@@ -26,11 +28,11 @@ struct Spill {
     for (int j = 0; j < slots; ++j) own[j] = word_start(index, j);
     unsigned x = word_start(index, slots);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < kept_slots; ++i) {
-        x = logic(x, own[slot_of(pass, i + 1)]);  // stored 15 steps ago
-        own[slot_of(pass, i)] = x;
+        x = logic(x, own[slot_of(iteration, i + 1)]);  // stored 15 steps ago
+        own[slot_of(iteration, i)] = x;
       }
     }
     p.output[index] = static_cast<float>(x >> 8);
@@ -39,7 +41,7 @@ struct Spill {
 
 constexpr unsigned rows = 16;  // of a table of 32 words each
 constexpr unsigned row_bytes = 128;
-constexpr int links = 12;  // loads of a pass
+constexpr int links = 12;  // loads of an iteration
 
 /// From row to row in an order that visits all: the multiplier is 1 modulo 4, the increment odd.
 __host__ __device__ constexpr unsigned next_row(unsigned row) { return (5 * row + 3) % rows; }
@@ -57,7 +59,7 @@ struct SharedChain {
     __syncthreads();
     unsigned at = first + (threadIdx.x / 32 + threadIdx.x) % rows * row_bytes + threadIdx.x % 32 * 4;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < links; ++i) asm volatile("ld.volatile.shared.u32 %0, [%0];" : "+r"(at));
     }
@@ -67,7 +69,7 @@ struct SharedChain {
 
 /// Where loads look: all find it on the SM.
 enum class Space { shared, l1 };
-constexpr int hits = 8;  // loads of a pass, independent of each other
+constexpr int hits = 8;  // loads of an iteration, independent of each other
 
 /// Every warp reads `hits` rows of 32 x `width` bytes again and again.
 template <Space space, int width>
@@ -106,7 +108,7 @@ struct Hits {
         lane;  // in the L1 now of one set, now of the other, or each value would be loaded once for all
     unsigned sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       const unsigned* const at = input + first;
       if constexpr (space == Space::l1) first ^= set_words;
       unsigned x[hits][words];
@@ -126,21 +128,21 @@ namespace {
 
 void add_spill() {
   add({.name = "spill",
-       .pass = {.latency_cycles = 50.0 * kept_slots, .pipe_cycles_per_warp = 8.0 * kept_slots},
+       .iteration = {.latency_cycles = 50.0 * kept_slots, .pipe_cycles_per_warp = 8.0 * kept_slots},
        .instructions = {{"LDL", kept_slots}, {"STL", kept_slots}},
        .may_spill = true,
        .bytes = sizeof(unsigned) * kept_slots,
        .operations = kept_slots,
        .reference =
-           [](const float*, int passes) {
+           [](const float*, int iterations) {
              return of_each_lane([=](int thread) {
                std::array<unsigned, slots> own{};
                for (int j = 0; j < slots; ++j) own[static_cast<std::size_t>(j)] = word_start(thread, j);
                unsigned x = word_start(thread, slots);
-               for (int pass = 0; pass < passes; ++pass)
+               for (int iteration = 0; iteration < iterations; ++iteration)
                  for (int i = 0; i < kept_slots; ++i) {
-                   x = logic(x, own[static_cast<std::size_t>(slot_of(pass, i + 1))]);
-                   own[static_cast<std::size_t>(slot_of(pass, i))] = x;
+                   x = logic(x, own[static_cast<std::size_t>(slot_of(iteration, i + 1))]);
+                   own[static_cast<std::size_t>(slot_of(iteration, i))] = x;
                  }
                return x >> 8;
              });
@@ -150,16 +152,16 @@ void add_spill() {
 
 void add_shared_chain() {
   add({.name = "shared-chain",
-       .pass = {.latency_cycles = 24.0 * links},
+       .iteration = {.latency_cycles = 24.0 * links},
        .instructions = {{"STS.32", 1}, {"LDS.32", links}},
        .hot_loops = 2,  // linking, and following
        .operations = links,
        .fixed_block_size = 32,
        .reference =
-           [](const float*, int passes) {
+           [](const float*, int iterations) {
              return of_each_lane([=](int thread) {
                unsigned row = static_cast<unsigned>(thread) % rows;
-               for (int step = 0; step < passes * links; ++step) row = next_row(row);
+               for (int step = 0; step < iterations * links; ++step) row = next_row(row);
                return row;
              });
            },
@@ -173,19 +175,19 @@ void add_hits() {
   Instructions instructions{{(shared ? "LDS." : "LDG.") + std::to_string(8 * width), hits}};
   if (shared) instructions.insert({{"LDG.32", 1}, {"STS.32", 1}});
   add({.name = std::string(shared ? "shared" : "l1") + "-hits-" + std::to_string(width) + "B",
-       .pass = {.latency_cycles = 50, .pipe_cycles_per_warp = hits * width / 4.0},
+       .iteration = {.latency_cycles = 50, .pipe_cycles_per_warp = hits * width / 4.0},
        .instructions = instructions,
        .hot_loops = shared ? 2 : 1,
        .ceiling = shared ? Ceiling::shared_memory : Ceiling::l1,
        .bytes = double(hits) * width,
        .operations = hits,
        .reference =
-           [](const float* input, int passes) {
+           [](const float* input, int iterations) {
              return of_each_lane([=](int thread) {
                unsigned sum = 0;
-               for (int pass = 0; pass < passes; ++pass)
+               for (int iteration = 0; iteration < iterations; ++iteration)
                  for (int i = 0; i < hits * Body::words; ++i) {
-                   const int set = shared ? 0 : pass % 2 * Body::set_words;
+                   const int set = shared ? 0 : iteration % 2 * Body::set_words;
                    unsigned word = 0;
                    std::memcpy(&word,
                                input + set + i / Body::words * 32 * Body::words + thread * Body::words +

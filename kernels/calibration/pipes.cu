@@ -9,7 +9,7 @@
 
 namespace occbench::calibration {
 
-/// `depth` dependent FMAs a pass in each of `ilp` chains.
+/// `depth` dependent FMAs an iteration in each of `ilp` chains.
 template <int ilp, int depth>
 struct Fma {
   using Parameters = calibration::Parameters;
@@ -20,7 +20,7 @@ struct Fma {
 #pragma unroll
     for (int j = 0; j < ilp; ++j) x[j] = chain_start(index, j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int step = 0; step < depth; ++step) {
 #pragma unroll
@@ -34,7 +34,7 @@ struct Fma {
   }
 };
 
-/// `count` logic instructions a pass, each on two registers.
+/// `count` logic instructions an iteration, each on two registers.
 template <int count>
 struct Logic {
   using Parameters = calibration::Parameters;
@@ -45,7 +45,7 @@ struct Logic {
 #pragma unroll
     for (int j = 0; j < ring; ++j) x[j] = word_start(index, j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < count; ++i) x[i % ring] = logic(x[i % ring], x[(i + 1) % ring]);
     }
@@ -65,7 +65,7 @@ __host__ __device__ inline float pair_start(const float* input, std::int64_t thr
   return input[32 + thread % 32 * 2 * pairs + value];
 }
 
-/// `count` FMAs a pass on three different registers each: x += c y and y -= c x turn each pair (x, y) for
+/// `count` FMAs an iteration on three different registers each: x += c y and y -= c x turn each pair (x, y) for
 /// ever. Those that follow each other share no register, so that none can be kept from one to the next.
 template <int count>
 struct Operands {
@@ -83,7 +83,7 @@ struct Operands {
       c[j] = coefficient(p.input, j);
     }
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int step = 0; step < count / (2 * pairs); ++step) {
 #pragma unroll
@@ -104,14 +104,14 @@ namespace {
 template <int ilp, int depth>
 void add_fma(const std::string& name) {
   add({.name = name,
-       .pass = {.flop = 2.0 * ilp * depth, .latency_cycles = 4.0 * depth + 10},
+       .iteration = {.flop = 2.0 * ilp * depth, .latency_cycles = 4.0 * depth + 10},
        .instructions = {{"FFMA", ilp * depth}},
        .operations = ilp * depth,
        .reference =
-           [](const float*, int passes) {
+           [](const float*, int iterations) {
              return of_each_lane([=](int thread) {
                float sum = 0;
-               for (int j = 0; j < ilp; ++j) sum += chain_after(thread, j, std::int64_t{passes} * depth);
+               for (int j = 0; j < ilp; ++j) sum += chain_after(thread, j, std::int64_t{iterations} * depth);
                return sum;
              });
            },
@@ -121,16 +121,16 @@ void add_fma(const std::string& name) {
 template <int count>
 void add_logic() {
   add({.name = "logic-" + std::to_string(count),
-       .pass = {.latency_cycles = 5.0 * count, .pipe_cycles_per_warp = count / 2.0},
+       .iteration = {.latency_cycles = 5.0 * count, .pipe_cycles_per_warp = count / 2.0},
        .instructions = {{"LOP3", count}},
        .ceiling = Ceiling::issue,
        .operations = count,
        .reference =
-           [](const float*, int passes) {
+           [](const float*, int iterations) {
              return of_each_lane([=](int thread) {
                std::array<unsigned, ring> x{};
                for (std::size_t j = 0; j < ring; ++j) x[j] = word_start(thread, static_cast<int>(j));
-               for (int pass = 0; pass < passes; ++pass)
+               for (int iteration = 0; iteration < iterations; ++iteration)
                  for (std::size_t i = 0; i < count; ++i) x[i % ring] = logic(x[i % ring], x[(i + 1) % ring]);
                unsigned sum = 0;
                for (const unsigned word : x) sum += word;
@@ -144,21 +144,21 @@ template <int count>
 void add_operands() {
   static_assert(count % (2 * pairs) == 0);
   add({.name = "operands-" + std::to_string(count),
-       .pass = {.flop = 2.0 * count,
-                .latency_cycles = 4.0 * count / pairs,
-                .pipe_cycles_per_warp = count / 2.0},
+       .iteration = {.flop = 2.0 * count,
+                     .latency_cycles = 4.0 * count / pairs,
+                     .pipe_cycles_per_warp = count / 2.0},
        .instructions = {{"FFMA", count}},
        .ceiling = Ceiling::fp32,
        .operations = count,
        .reference =
-           [](const float* input, int passes) {
+           [](const float* input, int iterations) {
              return of_each_lane([=](int thread) {
                float total = 0;
                for (int j = 0; j < pairs; ++j) {
                  float x = pair_start(input, thread, j);
                  float y = pair_start(input, thread, pairs + j);
                  const float c = coefficient(input, j);
-                 for (int step = 0; step < passes * count / (2 * pairs); ++step) {
+                 for (int step = 0; step < iterations * count / (2 * pairs); ++step) {
                    x = std::fma(c, y, x);
                    y = std::fma(-c, x, y);
                  }

@@ -17,9 +17,9 @@ __device__ __forceinline__ unsigned pack(unsigned at) {
   return __float_as_uint(coarse(at)) >> 16 | (__float_as_uint(coarse(at + 1)) & 0xFFFF0000U);
 }
 #endif
-/// B's sign changes with the passes at random: the sums wander as those of a long product do.
-__host__ __device__ constexpr bool flips(int pass) {
-  return (mix(static_cast<unsigned>(pass) + 77) & 1) != 0;
+/// B's sign changes with the iterations at random: the sums wander as those of a long product do.
+__host__ __device__ constexpr bool flips(int iteration) {
+  return (mix(static_cast<unsigned>(iteration) + 77) & 1) != 0;
 }
 
 __host__ __device__ constexpr unsigned a_at(int f, int row, int k) {
@@ -29,7 +29,7 @@ __host__ __device__ constexpr unsigned b_at(int f, int k, int column) {
   return static_cast<unsigned>(1024 + f * 128 + column * 16 + k);
 }
 
-/// A warp's tile of sums: every product of so many fragments of A and of B, `mma_steps` times a pass.
+/// A warp's tile of sums: every product of so many fragments of A and of B, `mma_steps` times an iteration.
 template <int a_fragments, int b_fragments, int mma_steps>
 struct Mma {
   using Parameters = calibration::Parameters;
@@ -55,8 +55,8 @@ struct Mma {
       for (int i = 0; i < 2; ++i) b[f][i] = pack(b_at(f, column + i * 8, row));
     }
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      const unsigned signs = flips(pass) ? 0x80008000U : 0;
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      const unsigned signs = flips(iteration) ? 0x80008000U : 0;
 #pragma unroll
       for (int f = 0; f < b_fragments; ++f) {
         b[f][0] ^= signs;
@@ -92,7 +92,7 @@ constexpr int warpgroups = 2;
 constexpr int slices = 2;
 constexpr int slice_k = 64;  // one row of the 128-byte swizzle
 constexpr int wgmma_columns = 256;
-constexpr int wgmma_per_pass = slices * slice_k / 16;
+constexpr int wgmma_per_iteration = slices * slice_k / 16;
 constexpr int a_tile_bytes = 64 * slice_k * 2;
 constexpr int b_tile_bytes = wgmma_columns * slice_k * 2;
 constexpr int a_tiles = warpgroups * slices;
@@ -132,8 +132,8 @@ struct Wgmma {
     const unsigned b_shared = device::shared_address(tiles) + a_bytes;
     float d[wgmma_columns / 2] = {};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      const unsigned b_pass = b_shared + (flips(pass) ? slices * b_tile_bytes : 0);
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      const unsigned b_iteration = b_shared + (flips(iteration) ? slices * b_tile_bytes : 0);
       device::wgmma_fence();
 #pragma unroll
       for (int slice = 0; slice < slices; ++slice) {
@@ -141,7 +141,7 @@ struct Wgmma {
         for (int k = 0; k < slice_k / 16; ++k)
           device::multiply<wgmma_columns>(
               d, device::descriptor(a_shared + slice * a_tile_bytes) + k * device::next_k16,
-              device::descriptor(b_pass + slice * b_tile_bytes) + k * device::next_k16);
+              device::descriptor(b_iteration + slice * b_tile_bytes) + k * device::next_k16);
       }
       device::wgmma_commit();
       device::wgmma_wait<1>();
@@ -162,12 +162,12 @@ namespace {
 
 /// How often B has been added with its own sign less how often with the other. `turns`: a flip stays until
 /// the next.
-double walk(int passes, bool turns) {
+double walk(int iterations, bool turns) {
   double walked = 0;
   double sign = 1;
-  for (int pass = 0; pass < passes; ++pass) {
+  for (int iteration = 0; iteration < iterations; ++iteration) {
     if (!turns) sign = 1;
-    if (flips(pass)) sign = -sign;
+    if (flips(iteration)) sign = -sign;
     walked += sign;
   }
   return walked;
@@ -175,17 +175,17 @@ double walk(int passes, bool turns) {
 
 template <int a_fragments, int b_fragments, int mma_steps>
 void add_mma(const std::string& name) {
-  constexpr int mma_per_pass = mma_steps * a_fragments * b_fragments;
+  constexpr int mma_per_iteration = mma_steps * a_fragments * b_fragments;
   add({.name = name,
-       .pass = {.flop = mma_per_pass * 2.0 * 16 * 8 * 16 / 32,
-                .latency_cycles = 33.0 * mma_steps,
-                .pipe_cycles_per_warp = 1.6 * mma_per_pass},
-       .instructions = {{"HMMA", mma_per_pass}},
+       .iteration = {.flop = mma_per_iteration * 2.0 * 16 * 8 * 16 / 32,
+                     .latency_cycles = 33.0 * mma_steps,
+                     .pipe_cycles_per_warp = 1.6 * mma_per_iteration},
+       .instructions = {{"HMMA", mma_per_iteration}},
        .ceiling = Ceiling::tensor_bf16,
        .least_cc = 80,
        .reference =
-           [](const float*, int passes) {
-             const double times = mma_steps * walk(passes, true);
+           [](const float*, int iterations) {
+             const double times = mma_steps * walk(iterations, true);
              return of_each_lane([=](int thread) {
                double sum = 0;
                for (int i = 0; i < 4 * a_fragments * b_fragments; ++i) {
@@ -198,12 +198,12 @@ void add_mma(const std::string& name) {
                return sum;
              });
            },
-       .tolerance = [](int passes) { return 4e-6 * 16 * 24 * mma_steps * passes; },
+       .tolerance = [](int iterations) { return 4e-6 * 16 * 24 * mma_steps * iterations; },
        .entry = reinterpret_cast<const void*>(free_entry<Mma<a_fragments, b_fragments, mma_steps>>)});
 }
 
-std::vector<double> wgmma_reference(int passes) {
-  const double times = walk(passes, false);
+std::vector<double> wgmma_reference(int iterations) {
+  const double times = walk(iterations, false);
   std::vector<double> outputs(128 * warpgroups);
   for (unsigned w = 0; w < warpgroups; ++w)
     for (unsigned row = 0; row < 64; ++row)
@@ -222,17 +222,17 @@ std::vector<double> wgmma_reference(int passes) {
 void add_wgmma() {
   constexpr int block = 128 * warpgroups;
   add({.name = "wgmma",
-       .pass = {.flop = 2.0 * warpgroups * 64 * wgmma_columns * slices * slice_k / block,
-                .latency_cycles = 2.0 * wgmma_columns},
-       .instructions = {{"FMUL", 2}, {"STS.32", 1}, {"HGMMA", wgmma_per_pass}},
+       .iteration = {.flop = 2.0 * warpgroups * 64 * wgmma_columns * slices * slice_k / block,
+                     .latency_cycles = 2.0 * wgmma_columns},
+       .instructions = {{"FMUL", 2}, {"STS.32", 1}, {"HGMMA", wgmma_per_iteration}},
        .hot_loops = 2,  // filling the tiles, and multiplying
        .ceiling = Ceiling::tensor_bf16,
        .fixed_block_size = block,
        .least_cc = 90,
        .only_this_cc = true,
        .dynamic_smem_bytes = wgmma_smem_bytes,
-       .reference = [](const float*, int passes) { return wgmma_reference(passes); },
-       .tolerance = [](int passes) { return 4e-6 * 128 * slices * slice_k * passes; },
+       .reference = [](const float*, int iterations) { return wgmma_reference(iterations); },
+       .tolerance = [](int iterations) { return 4e-6 * 128 * slices * slice_k * iterations; },
        .entry = reinterpret_cast<const void*>(free_entry<Wgmma>)});
 }
 

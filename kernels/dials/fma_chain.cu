@@ -14,15 +14,15 @@ namespace occbench::fma_chain {
 enum class Form { two_registers, three_registers };
 
 constexpr std::int64_t period = 4096;  // threads with the same index modulo this do the same sums
-constexpr int target_fma_per_pass =
+constexpr int target_fma_per_iteration =
     512;  // the loop's own three instructions then cost 0.6 % of the issue slots
 
-__host__ __device__ constexpr int depth(int ilp) { return (target_fma_per_pass + ilp - 1) / ilp; }
+__host__ __device__ constexpr int depth(int ilp) { return (target_fma_per_iteration + ilp - 1) / ilp; }
 
 struct Parameters {
   const float* input;  ///< at least 10 x period values
   float* output;       ///< one per thread
-  int passes;
+  int iterations;
 };
 
 /// Operands of thread `index`, for maps that never settle: constant operands would toggle no wires, and a
@@ -52,7 +52,7 @@ struct Body {
 #pragma unroll
     for (int j = 0; j < ilp; ++j) x[j] = start_of(p.input, index, j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int step = 0; step < depth(ilp); ++step) {
 #pragma unroll
@@ -72,7 +72,7 @@ namespace {
 /// Outputs of the threads of one period, in exact float32 arithmetic: a chaotic chain can be followed only
 /// bit by bit, and so one step too few, or one operand off, shows in every thread.
 template <Form form>
-std::vector<float> reference(const float* input, int ilp, std::int64_t passes) {
+std::vector<float> reference(const float* input, int ilp, std::int64_t iterations) {
   std::vector<float> outputs(static_cast<std::size_t>(period));
   for (std::int64_t t = 0; t < period; ++t) {
     const float a = a_of<form>(input, t);
@@ -80,7 +80,7 @@ std::vector<float> reference(const float* input, int ilp, std::int64_t passes) {
     float sum = 0;
     for (int j = 0; j < ilp; ++j) {
       float x = start_of(input, t, j);
-      for (std::int64_t step = 0; step < passes * depth(ilp); ++step)
+      for (std::int64_t step = 0; step < iterations * depth(ilp); ++step)
         x = form == Form::two_registers ? std::fma(x, x, a) : std::fma(x, a, b);
       sum += x;
     }
@@ -99,7 +99,7 @@ void add(int ilp, const void* entry) {
       .form = operands,
       .dials = {.ilp = ilp},
       .ceiling = Ceiling::fp32,
-      .pass = {.flop = 2.0 * fma, .latency_cycles = 4.0 * depth(ilp)},
+      .iteration = {.flop = 2.0 * fma, .latency_cycles = 4.0 * depth(ilp)},
       .instructions = {{"FFMA", fma}},
       .l2_before = L2::warm,
       .check_iterations = 1,

@@ -12,16 +12,16 @@ namespace occbench::register_pressure {
 
 /// What happens between taking the registers and giving them back.
 enum class Loop {
-  load,    ///< one 4-byte load a pass, nothing else: throughput is resident warps over DRAM latency
-  fma,     ///< one dependent FMA chain: 16 warps per SM fill the pipe
-  update,  ///< one 4-byte load a pass updates the hot ones of the live values: spilling those costs traffic
+  load,  ///< one 4-byte load an iteration, nothing else: throughput is resident warps over DRAM latency
+  fma,   ///< one dependent FMA chain: 16 warps per SM fill the pipe
+  update,  ///< one 4-byte load an iteration updates the hot ones of the live values: spilling those costs traffic
            ///< in the loop
 };
 constexpr const char* name_of(Loop loop) {
   return loop == Loop::load ? "load" : loop == Loop::fma ? "fma" : "update";
 }
 
-constexpr int fma_per_pass = 512;
+constexpr int fma_per_iteration = 512;
 // x * x + drift stays in [-2, 2] and is chaotic, so that its operands toggle and no step can be missed. An
 // immediate: two registers in one bank would halve the rate, whatever the occupancy.
 constexpr float drift = -1.8F;
@@ -33,7 +33,7 @@ constexpr std::int64_t period = 4096;
 struct Parameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
 };
 
 /// Holds `live` 4-byte values across the loop, which works on the first `hot` of them when it updates.
@@ -52,10 +52,10 @@ struct Body {
     float x = value[0];
     const float* next = p.input + index;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       if constexpr (loop == Loop::fma) {
 #pragma unroll
-        for (int step = 0; step < fma_per_pass; ++step) x = fmaf(x, x, drift);
+        for (int step = 0; step < fma_per_iteration; ++step) x = fmaf(x, x, drift);
       } else {
         const float loaded = *next;
         next += n;
@@ -80,22 +80,22 @@ struct Body {
 namespace {
 
 /// `x` of the fma loop for each start of a period, in exact float32 arithmetic.
-std::vector<float> chains(std::span<const float> input, std::size_t passes) {
+std::vector<float> chains(std::span<const float> input, std::size_t iterations) {
   std::vector<float> ends(input.begin(), input.begin() + period);
   for (float& x : ends)
-    for (std::size_t step = 0; step < passes * fma_per_pass; ++step) x = std::fma(x, x, drift);
+    for (std::size_t step = 0; step < iterations * fma_per_iteration; ++step) x = std::fma(x, x, drift);
   return ends;
 }
 
 /// What thread `t` of `n` must put out; `x` is where its fma chain ended.
-double reference(std::span<const float> input, std::size_t t, std::size_t n, std::size_t passes, Loop loop,
-                 int live, int hot, double x) {
+double reference(std::span<const float> input, std::size_t t, std::size_t n, std::size_t iterations,
+                 Loop loop, int live, int hot, double x) {
   const auto first = input.subspan(t % period);
   if (loop != Loop::fma) x = first[0];
   double scale = 1;   // of every hot value ...
-  double offset = 0;  // ... after the passes so far
-  for (std::size_t pass = 0; loop != Loop::fma && pass < passes; ++pass) {
-    const double loaded = input[pass * n + t];
+  double offset = 0;  // ... after the iterations so far
+  for (std::size_t iteration = 0; loop != Loop::fma && iteration < iterations; ++iteration) {
+    const double loaded = input[iteration * n + t];
     x += loaded;
     scale *= decay;
     offset = offset * decay + loaded;
@@ -111,16 +111,18 @@ double reference(std::span<const float> input, std::size_t t, std::size_t n, std
 void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, int cap,
          const std::string& dial, bool may_spill, int promised_threads = 0) {
   Instructions instructions;
-  if (loop == Loop::fma) instructions["FFMA"] = fma_per_pass;
+  if (loop == Loop::fma) instructions["FFMA"] = fma_per_iteration;
   if (loop != Loop::fma) instructions["LDG.32"] = 1;
   if (loop == Loop::load) instructions["FADD"] = 1;
   if (loop == Loop::update) instructions["FFMA"] = hot;
-  Pass pass;
-  pass.flop = loop == Loop::fma ? 2.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 0;
-  pass.latency_cycles = loop == Loop::fma ? 4.0 * fma_per_pass : loop == Loop::update ? 2.0 * hot : 4;
-  pass.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
-  pass.dram_waits = loop != Loop::fma ? 1 : 0;
-  pass.idle_values = loop == Loop::update ? live - hot : live;
+  LoopIteration iteration;
+  iteration.flop = loop == Loop::fma ? 2.0 * fma_per_iteration : loop == Loop::update ? 2.0 * hot : 0;
+  iteration.latency_cycles = loop == Loop::fma      ? 4.0 * fma_per_iteration
+                             : loop == Loop::update ? 2.0 * hot
+                                                    : 4;
+  iteration.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
+  iteration.dram_waits = loop != Loop::fma ? 1 : 0;
+  iteration.idle_values = loop == Loop::update ? live - hot : live;
   add_variant({
       .family = "register_pressure",
       .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
@@ -132,7 +134,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
                 .register_cap = cap,
                 .live_values = live},
       .ceiling = loop == Loop::load ? Ceiling::dram : Ceiling::fp32,
-      .pass = pass,
+      .iteration = iteration,
       .instructions = instructions,
       .may_spill = may_spill,
       .promised_threads = promised_threads,
@@ -149,18 +151,19 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
             problem.set_parameters(
                 Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
             const auto threads = static_cast<double>(shape.threads());
-            const auto passes = static_cast<double>(shape.iterations);
-            problem.work = {.bytes = threads * (passes * pass.dram_bytes + sizeof(float)),
-                            .flop = threads * passes * pass.flop};
+            const auto iterations = static_cast<double>(shape.iterations);
+            problem.work = {.bytes = threads * (iterations * iteration.dram_bytes + sizeof(float)),
+                            .flop = threads * iterations * iteration.flop};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] {
               const auto n = static_cast<std::size_t>(shape.threads());
-              const auto pass_count = static_cast<std::size_t>(shape.iterations);
+              const auto iteration_count = static_cast<std::size_t>(shape.iterations);
               const auto input = arena.reference_input<float>(
-                  std::max(static_cast<std::size_t>(period + live), n * pass_count));
-              const auto ends = loop == Loop::fma ? chains(input, pass_count) : std::vector<float>(period);
+                  std::max(static_cast<std::size_t>(period + live), n * iteration_count));
+              const auto ends =
+                  loop == Loop::fma ? chains(input, iteration_count) : std::vector<float>(period);
               return arena.first_mismatch<float>(n, 1e-4, [&](std::size_t t) {
-                return reference(input, t, n, pass_count, loop, live, hot, ends[t % period]);
+                return reference(input, t, n, iteration_count, loop, live, hot, ends[t % period]);
               });
             };
             return problem;

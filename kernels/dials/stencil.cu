@@ -13,13 +13,13 @@ struct Body {
   struct Parameters {
     const float* a;
     float* output;
-    std::int64_t passes;
+    std::int64_t iterations;
   };
   static __device__ void run(const Parameters& p) {
     const std::int64_t n = device::thread_count();
     std::int64_t at = device::thread_index();
 #pragma unroll 1
-    for (std::int64_t i = 0; i < p.passes; ++i, at += n)
+    for (std::int64_t i = 0; i < p.iterations; ++i, at += n)
       p.output[at] = third * (p.a[at] + p.a[at + 1] + p.a[at + 2]);
   }
 };
@@ -50,7 +50,7 @@ const Registration registered{[] {
   add_variant({.family = "stencil",
                .name = "f32-points3",
                .dials = {.bytes_per_access = 4},
-               .pass = {.dram_bytes = 8, .flop = 3, .latency_cycles = 12, .dram_waits = 1},
+               .iteration = {.dram_bytes = 8, .flop = 3, .latency_cycles = 12, .dram_waits = 1},
                .instructions = {{"LDG.32", 3}, {"FADD", 2}, {"FMUL", 1}, {"STG.32", 1}},
                .l2_before = L2::dirty,
                .max_iterations = max_iterations,

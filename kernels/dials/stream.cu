@@ -42,7 +42,7 @@ struct Arguments {
   const T* b;
   T* output;
   T scalar;
-  int passes;
+  int iterations;
 };
 
 /// Thread t of n touches packs t, t + n, t + 2n, ...: coalesced at every width, `ilp` of them independent.
@@ -62,7 +62,7 @@ struct Body {
     if constexpr (op == Op::init)
       for (int e = 0; e < lanes; ++e) constant.lane[e] = p.scalar;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += ilp * n) {
       P x[ilp];
       [[maybe_unused]] P y[ilp];
 #pragma unroll
@@ -152,9 +152,9 @@ void add(const Form& form, const void* entry) {
       .form = name_of(op),
       .dials = {.data_type = wide ? "f64" : "f32", .ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = double(streams) * width * ilp,
-               .latency_cycles = 4.0 * ilp * lanes,
-               .dram_waits = inputs(op) > 0 ? 1.0 : 0.0},
+      .iteration = {.dram_bytes = double(streams) * width * ilp,
+                    .latency_cycles = 4.0 * ilp * lanes,
+                    .dram_waits = inputs(op) > 0 ? 1.0 : 0.0},
       .instructions = instructions,
       .l2_before = writes(op) ? L2::dirty : L2::clean,
       .max_iterations =
@@ -175,7 +175,7 @@ void add(const Form& form, const void* entry) {
             problem.work.bytes = threads * (static_cast<double>(shape.iterations) * ilp * width * streams +
                                             (writes(op) ? 0 : sizeof(T)));
             problem.poison = [=, &arena] { arena.poison_output(output_bytes(shape)); };
-            problem.reference_reaches = writes(op);  // else a sum over all passes, in float32
+            problem.reference_reaches = writes(op);  // else a sum over all iterations, in float32
             problem.mismatch = [=, &arena] { return mismatch<T>(arena, shape, form, scalar); };
             return problem;
           },

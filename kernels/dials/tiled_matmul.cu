@@ -18,7 +18,7 @@ struct Parameters {
   int tiles_across;
   int tile_width;         ///< elements; the compiled variants know it already
   unsigned a_tile_bytes;  ///< where the one shared array is cut in two (PMPP 5.6)
-  int passes;             ///< k over the depth of one tile
+  int iterations;         ///< k over the depth of one tile
 };
 
 extern __shared__ __align__(16) unsigned char shared_array[];
@@ -41,7 +41,7 @@ struct Textbook {
     const float* b = p.b + std::int64_t{ty} * p.n + column;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       a_tile[ty * width + tx] = *a;
       b_tile[ty * width + tx] = *b;
       a += width;
@@ -84,7 +84,7 @@ struct RegisterTiled {
     const float* b = p.b + std::int64_t{t / (tile / 4)} * p.n + column + t % (tile / 4) * 4;
     float sum[span][span] = {};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int l = 0; l < loads; ++l) {
         const int m = t / 4 + l * (threads / 4);
@@ -136,11 +136,11 @@ namespace {
 struct Sizes {
   int m, n, k, tiles_across;
 };
-Sizes sizes_of(int blocks, int tile, int depth, std::int64_t passes) {
+Sizes sizes_of(int blocks, int tile, int depth, std::int64_t iterations) {
   int across = 1;
   for (int d = 1; d * d <= blocks; ++d)
     if (blocks % d == 0) across = d;
-  return {blocks / across * tile, across * tile, static_cast<int>(passes) * depth, across};
+  return {blocks / across * tile, across * tile, static_cast<int>(iterations) * depth, across};
 }
 
 std::vector<double> reference(Arena& arena, const Sizes& s) {
@@ -167,8 +167,8 @@ struct Form {
   int elements;  ///< of C per thread
   Instructions instructions;
   double pipe_cycles_per_warp;
-  double bytes_per_pass;  ///< that a thread loads
-  double lines;           ///< that a warp's load lies in: its rows of the tile
+  double bytes_per_iteration;  ///< that a thread loads
+  double lines;                ///< that a warp's load lies in: its rows of the tile
   double bank_conflict = 1;
   double store_conflict = 1;
   std::vector<double> loop_trips = {};
@@ -177,9 +177,9 @@ struct Form {
 
 void add(const Form& f) {
   const std::size_t tile_bytes = std::size_t{4} * f.tile * f.depth;  // of A's tile, and of B's
-  const double flop_per_pass = 2.0 * f.depth * f.elements;
+  const double flop_per_iteration = 2.0 * f.depth * f.elements;
   // Half of the loads are A's, whose rows of the tile are a part of a line: the rest of it, which DRAM has
-  // brought with it, is what the next passes ask for. Of B every pass reads other rows.
+  // brought with it, is what the next iterations ask for. Of B every iteration reads other rows.
   const double new_lines = (1 + std::min(1.0, 4.0 * f.depth / 128)) / 2;
   add_variant({
       .family = "tiled_matmul",
@@ -188,11 +188,11 @@ void add(const Form& f) {
       .dials = {.bytes_per_access = f.elements > 1 ? 16 : 4, .tile_width = f.tile},
       .ceiling = Ceiling::fp32,
       // L2 latency, two barriers and the dependent sum: sizes the work, no more
-      .pass = {.flop = flop_per_pass,
-               .latency_cycles = 800.0 + 8 * f.depth,
-               .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
-      .flow = {.l2_bytes = (1 - new_lines) * f.bytes_per_pass,
-               .shared_bytes = new_lines * f.bytes_per_pass,
+      .iteration = {.flop = flop_per_iteration,
+                    .latency_cycles = 800.0 + 8 * f.depth,
+                    .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
+      .flow = {.l2_bytes = (1 - new_lines) * f.bytes_per_iteration,
+               .shared_bytes = new_lines * f.bytes_per_iteration,
                .layout = {.lines = f.lines,
                           .bank_conflict = f.bank_conflict,
                           .store_conflict = f.store_conflict}},
@@ -208,7 +208,7 @@ void add(const Form& f) {
             return half / (std::int64_t{std::max(s.m, s.n)} * f.depth);
           },
       .prepare =
-          [f, tile_bytes, flop_per_pass](Arena& arena, const Shape& shape) {
+          [f, tile_bytes, flop_per_iteration](Arena& arena, const Shape& shape) {
             const Sizes s = sizes_of(shape.grid_size, f.tile, f.depth, shape.iterations);
             const float* input = arena.input<float>();
             Problem problem;
@@ -220,11 +220,11 @@ void add(const Form& f) {
                                               .tiles_across = s.tiles_across,
                                               .tile_width = f.tile,
                                               .a_tile_bytes = static_cast<unsigned>(tile_bytes),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const double elements = double(s.m) * s.n;
             problem.work = {.bytes = 4 * (elements + double(s.m) * s.k + double(s.k) * s.n),
                             .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_pass};
+                                    static_cast<double>(shape.iterations) * flop_per_iteration};
             problem.poison = [&arena, s] { arena.poison_output(std::size_t{4} * s.m * s.n); };
             problem.mismatch = [&arena, s] {
               const auto c = reference(arena, s);
@@ -251,7 +251,7 @@ void add_textbook() {
                         {"FFMA", tile},
                         {"BAR", 2}},
        .pipe_cycles_per_warp = 1.5 * tile,
-       .bytes_per_pass = 8,
+       .bytes_per_iteration = 8,
        .lines = 32.0 / tile,
        // A 16-byte load whose lanes ask for at most 256 different bytes takes two cycles instead of four.
        .bank_conflict = 0.75,
@@ -270,7 +270,7 @@ const Registration registered{[] {
          .elements = 1,
          .instructions = {{"LDS.32", 2}, {"FFMA", 1}},
          .pipe_cycles_per_warp = 2.0 * tile,
-         .bytes_per_pass = 8,
+         .bytes_per_iteration = 8,
          .lines = 32.0 / tile,
          .loop_trips = {1, tile},
          .entry = reinterpret_cast<const void*>(free_entry<Textbook<0>>)});
@@ -290,7 +290,7 @@ const Registration registered{[] {
                           {"FFMA", Body::depth * span * span},
                           {"BAR", 2}},
          .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
-         .bytes_per_pass = 32.0 * Body::loads,
+         .bytes_per_iteration = 32.0 * Body::loads,
          .lines = 1.5,  // B's lanes fill theirs, A's half of theirs
          // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to
          // four rows at once, in one bank all four.

@@ -38,7 +38,7 @@ struct Parameters {
   float* new_second;
   float rate;               ///< learning rate over the first moment's bias correction
   float second_correction;  ///< 1 over the second moment's
-  int passes;
+  int iterations;
 };
 
 // Roots and reciprocals as -use_fast_math has them: the hardware's own.
@@ -72,7 +72,7 @@ struct Body {
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += ilp * n) {
       Pack parameter[ilp], gradient[ilp], first[ilp], second[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) {
@@ -117,7 +117,7 @@ double reference(std::size_t i, std::size_t n, std::size_t array) {
 template <int lanes, int ilp>
 void add(const void* entry, int register_cap = 0) {
   constexpr int width = lanes * static_cast<int>(sizeof(float));
-  constexpr int elements = lanes * ilp;  // of a thread, in a pass
+  constexpr int elements = lanes * ilp;  // of a thread, in an iteration
   const std::string bits = std::to_string(8 * width);
   const std::string series = std::to_string(width) + "B-ilp" + std::to_string(ilp);
   // each array lies behind the one before
@@ -135,11 +135,11 @@ void add(const void* entry, int register_cap = 0) {
       .ceiling = Ceiling::dram,
       // the chain of one element, and what the warp itself issues for the others; a root and a reciprocal for
       // each
-      .pass = {.dram_bytes = double{inputs + outputs} * width * ilp,
-               .flop = double{flop_per_element} * elements,
-               .latency_cycles = 110.0 + 16.0 * elements,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = 4.0 * elements},
+      .iteration = {.dram_bytes = double{inputs + outputs} * width * ilp,
+                    .flop = double{flop_per_element} * elements,
+                    .latency_cycles = 110.0 + 16.0 * elements,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = 4.0 * elements},
       .instructions = {{"LDG." + bits, inputs * ilp},
                        {"STG." + bits, outputs * ilp},
                        {"FADD", elements},
@@ -169,7 +169,7 @@ void add(const void* entry, int register_cap = 0) {
                            .new_second = output + 2 * n,
                            .rate = static_cast<float>(learning_rate / bias_correction(beta1)),
                            .second_correction = static_cast<float>(1 / bias_correction(beta2)),
-                           .passes = static_cast<int>(shape.iterations)});
+                           .iterations = static_cast<int>(shape.iterations)});
             problem.work = {.bytes = double{inputs + outputs} * sizeof(float) * static_cast<double>(n),
                             .flop = double{flop_per_element} * static_cast<double>(n)};
             problem.poison = [=, &arena] { arena.poison_output(outputs * n * sizeof(float)); };

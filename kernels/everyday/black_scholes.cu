@@ -37,7 +37,7 @@ struct Parameters {
   const float* years;
   float* call;
   float* put;
-  int passes;
+  int iterations;
 };
 
 /// The normal distribution's integral up to d, to 7.5e-8 (Abramowitz and Stegun 26.2.17).
@@ -61,7 +61,7 @@ struct Body {
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += options * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += options * n) {
       float price[options], strike[options], years[options];
 #pragma unroll
       for (int j = 0; j < options; ++j) {
@@ -103,7 +103,7 @@ double reference(float price_input, float strike_input, float years_input, bool 
 
 template <int options>
 void add(const void* entry, int register_cap = 0) {
-  constexpr double issue_cycles = 100.0 * options;  // of a pass
+  constexpr double issue_cycles = 100.0 * options;  // of an iteration
   const std::string series = "options" + std::to_string(options);
   // each stream lies behind the one before
   const auto options_of = [](const Shape& shape) {
@@ -119,11 +119,11 @@ void add(const void* entry, int register_cap = 0) {
                 .register_cap = register_cap},
       .ceiling = Ceiling::dram,
       // the chain of dependent arithmetic of one option, and what the warp itself issues
-      .pass = {.dram_bytes = 5.0 * sizeof(float) * options,
-               .flop = double(flop_per_option) * options,
-               .latency_cycles = 350.0 + issue_cycles,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = issue_cycles / 4},
+      .iteration = {.dram_bytes = 5.0 * sizeof(float) * options,
+                    .flop = double(flop_per_option) * options,
+                    .latency_cycles = 350.0 + issue_cycles,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = issue_cycles / 4},
       // more multiplications than are written: the fast functions scale denormal numbers and large exponents
       .instructions = {{"LDG.32", 3 * options},
                        {"FADD", 5 * options},
@@ -149,7 +149,7 @@ void add(const void* entry, int register_cap = 0) {
                                               .years = input + 2 * n,
                                               .call = output,
                                               .put = output + n,
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             problem.work = {.bytes = 5.0 * sizeof(float) * static_cast<double>(n),
                             .flop = double(flop_per_option) * static_cast<double>(n)};
             problem.poison = [=, &arena] { arena.poison_output(2 * n * sizeof(float)); };

@@ -12,7 +12,7 @@ namespace occbench::convolution {
 constexpr int columns = 32;  // of a block's outputs: a warp stores a line
 constexpr int largest_side = 7;
 
-/// The blocks lie as a band over the image, `tiles_across` wide; a pass moves the band down by its own
+/// The blocks lie as a band over the image, `tiles_across` wide; an iteration moves the band down by its own
 /// height.
 struct Parameters {
   const float*
@@ -22,11 +22,11 @@ struct Parameters {
   int width;
   int tiles_across;
   int tiles_down;  ///< of the band
-  int passes;
+  int iterations;
   float filter[largest_side * largest_side];  ///< rows of 2 radius + 1; parameters lie in constant memory
 };
 
-/// A block of 32 x `rows` threads makes one tile of outputs a pass, each thread `points` of them below each
+/// A block of 32 x `rows` threads makes one tile of outputs an iteration, each thread `points` of them below each
 /// other.
 template <int radius, int points, int rows>
 struct Body {
@@ -58,7 +58,7 @@ struct Body {
       from[l] = at / tile_width * p.pitch + at % tile_width;
     }
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float value[loads];
 #pragma unroll
       for (int l = 0; l < loads; ++l) value[l] = input[from[l]];
@@ -84,7 +84,7 @@ struct Body {
     }
   }
 
-  /// Lines of 128 bytes that the warps' loads of a pass lie in, per load.
+  /// Lines of 128 bytes that the warps' loads of an iteration lie in, per load.
   static constexpr double lines_per_load() {
     int lines = 0;
     for (int first = 0; first < loads * threads; first += columns) {
@@ -112,7 +112,7 @@ Parameters sizes_of(const Shape& shape) {
   p.tiles_down = shape.grid_size / p.tiles_across;
   p.width = columns * p.tiles_across;
   p.pitch = p.width + columns;
-  p.passes = static_cast<int>(shape.iterations);
+  p.iterations = static_cast<int>(shape.iterations);
   for (int i = 0; i < Kernel::side * Kernel::side; ++i) p.filter[i] = random_value<float>(i);
   return p;
 }
@@ -121,7 +121,7 @@ template <class Kernel>
 std::optional<std::string> mismatch(Arena& arena, const Parameters& p) {
   const auto width = static_cast<std::size_t>(p.width);
   const auto pitch = static_cast<std::size_t>(p.pitch);
-  const std::size_t height = std::size_t{Kernel::output_rows} * p.tiles_down * p.passes;
+  const std::size_t height = std::size_t{Kernel::output_rows} * p.tiles_down * p.iterations;
   constexpr RandomInput<float> input;
   return arena.first_mismatch<float>(width * height, 1e-4, [&](std::size_t i) {
     const std::size_t corner = i / width * pitch + i % width;
@@ -154,11 +154,11 @@ void add(const void* entry, int register_cap = 0) {
       // of all three filters: 7 x 7 have 12 FLOP per byte, fewer than FP32 lanes do in a byte's time
       .ceiling = Ceiling::dram,
       // the tile is waited for, twice a barrier, and a sum's FMAs come one after the other
-      .pass = {.dram_bytes = 2.0 * sizeof(float) * points,
-               .flop = 2.0 * fma,
-               .latency_cycles = 120.0 + fma + reads,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = double(reads + loads)},
+      .iteration = {.dram_bytes = 2.0 * sizeof(float) * points,
+                    .flop = 2.0 * fma,
+                    .latency_cycles = 120.0 + fma + reads,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = double(reads + loads)},
       // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same
       // time
       .flow = {.shared_bytes = double{sizeof(float)} * (loads - points),

@@ -27,7 +27,7 @@ struct Parameters {
   const std::uint32_t* weights;  ///< signed bytes, by fours
   const Group* groups;
   float* output;
-  int passes;
+  int iterations;
 };
 
 /// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words` groups,
@@ -62,7 +62,7 @@ struct Body {
     const auto n = static_cast<int>(device::thread_count() / warp_size);
     auto at = static_cast<int>(device::thread_index() / warp_size);  // in packs of a whole warp
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += ilp * n) {
       Pack q[ilp];
       Groups g[ilp];
 #pragma unroll
@@ -112,7 +112,7 @@ double reference(std::size_t i, std::size_t words) {
 template <int words, int ilp>
 void add(const void* entry, int register_cap = 0) {
   constexpr int width = words * static_cast<int>(sizeof(std::uint32_t));
-  constexpr int weights = words * word_weights * ilp;  // of a thread, in a pass
+  constexpr int weights = words * word_weights * ilp;  // of a thread, in an iteration
   const std::string series = std::to_string(width) + "B-ilp" + std::to_string(ilp);
   const auto weights_in = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * weights;
@@ -139,11 +139,11 @@ void add(const void* entry, int register_cap = 0) {
                 .register_cap = register_cap},
       .ceiling = Ceiling::dram,
       // one weight's conversion, difference and product, and what the warp issues for the others
-      .pass = {.dram_bytes = dram_bytes_per_weight * weights,
-               .flop = double{flop_per_weight} * weights,
-               .latency_cycles = 30.0 + 8.0 * weights,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
+      .iteration = {.dram_bytes = dram_bytes_per_weight * weights,
+                    .flop = double{flop_per_weight} * weights,
+                    .latency_cycles = 30.0 + 8.0 * weights,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
       // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM
       // once, and all of them wait for it.
       .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp,
@@ -164,7 +164,7 @@ void add(const void* entry, int register_cap = 0) {
             problem.set_parameters(Parameters{.weights = weights_of(arena),
                                               .groups = reinterpret_cast<const Group*>(arena.input<float>()),
                                               .output = arena.output<float>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             problem.work = {.bytes = dram_bytes_per_weight * static_cast<double>(n),
                             .flop = double{flop_per_weight} * static_cast<double>(n)};
             problem.poison = [=, &arena] { arena.poison_output(n * sizeof(float)); };

@@ -11,7 +11,7 @@
 namespace occbench::electrostatic {
 
 constexpr int atoms = 128;   // that shared memory holds, as the original's constant memory held its chunk
-constexpr int unrolled = 4;  // atoms per turn of the inner loop
+constexpr int unrolled = 4;  // atoms per trip of the inner loop
 
 // Positions of atoms are random in [-1, 1) along each axis, and the planes of the grid lie above all of them:
 // no point is at an atom, nor so near that float32 could not tell.
@@ -119,8 +119,8 @@ void add(const void* entry, int register_cap = 0) {
   // Throughput is in pairs of an atom and a point: what coarsening saves counts as speed, not as work left
   // out. No peak in FLOP/s bounds it: by the count of a point that is its thread's only one, eight points per
   // thread pass the peak of an SM with 64 lanes.
-  constexpr double pairs_per_pass = double{atoms} * points;
-  constexpr double flop_per_pass = (flop_per_atom + flop_per_pair) * pairs_per_pass;
+  constexpr double pairs_per_iteration = double{atoms} * points;
+  constexpr double flop_per_iteration = (flop_per_atom + flop_per_pair) * pairs_per_iteration;
   // a scheduler issues an instruction a cycle and a square root every eight
   constexpr double issue_cycles = atoms * std::max(6.0 + 4.0 * points, 8.0 * points);
   const std::string series = "block" + std::to_string(block) + "-points" + std::to_string(points);
@@ -137,11 +137,11 @@ void add(const void* entry, int register_cap = 0) {
                 .register_cap = register_cap,
                 .tile_width = atoms},
       .ceiling = Ceiling::none,
-      // a turn's dependent chain behind the warp's own instructions
-      .pass = {.dram_bytes = double{sizeof(float)} * points,
-               .flop = flop_per_pass,
-               .latency_cycles = atoms / unrolled * 90.0 + issue_cycles,
-               .pipe_cycles_per_warp = issue_cycles / 4},
+      // a trip's dependent chain behind the warp's own instructions
+      .iteration = {.dram_bytes = double{sizeof(float)} * points,
+                    .flop = flop_per_iteration,
+                    .latency_cycles = atoms / unrolled * 90.0 + issue_cycles,
+                    .pipe_cycles_per_warp = issue_cycles / 4},
       .flow = {.layout = {.bank_conflict = 0.5, .store_conflict = 0.5}},
       .instructions = {{"LDS.128", unrolled},
                        {"FADD", (2 + points) * unrolled},
@@ -163,10 +163,10 @@ void add(const void* entry, int register_cap = 0) {
                                               .potential = arena.output<float>(),
                                               .planes = static_cast<int>(shape.iterations)});
             const std::size_t bytes = output_bytes(shape);
-            const auto passes = static_cast<double>(shape.threads() * shape.iterations);
+            const auto iterations = static_cast<double>(shape.threads() * shape.iterations);
             problem.work = {.bytes = static_cast<double>(bytes),
-                            .flop = passes * flop_per_pass,
-                            .operations = passes * pairs_per_pass};
+                            .flop = iterations * flop_per_iteration,
+                            .operations = iterations * pairs_per_iteration};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
             problem.mismatch = [=, &arena] { return mismatch(arena, shape, std::size_t{block} * points); };
             return problem;

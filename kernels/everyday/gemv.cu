@@ -18,17 +18,17 @@ struct Parameters {
   const float* vector;
   const float* matrix;  ///< row after row
   float* output;        ///< one per row
-  int passes;
+  int iterations;
 };
 
-/// Warp w of n takes rows w, w + n, w + 2n, ..., one a pass, each turn `ilp` accesses of `lanes` elements per
+/// Warp w of n takes rows w, w + n, w + 2n, ..., one an iteration, each trip `ilp` accesses of `lanes` elements per
 /// thread.
 template <int lanes, int ilp>
 struct Body {
   using Parameters = gemv::Parameters;
   using Pack = std::conditional_t<lanes == 4, float4, float>;
   static_assert(sizeof(Pack) == sizeof(float) * lanes);
-  static constexpr int turns = columns / (32 * lanes * ilp);
+  static constexpr int trips = columns / (32 * lanes * ilp);
 
   static __device__ float dot(float a, float x, float sum) { return fmaf(a, x, sum); }
   static __device__ float dot(float4 a, float4 x, float sum) {
@@ -41,19 +41,19 @@ struct Body {
     std::int64_t row = device::thread_index() / 32;
     const auto* const vector = reinterpret_cast<const Pack*>(p.vector) + lane;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, row += warps) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, row += warps) {
       const auto* const of_row = reinterpret_cast<const Pack*>(p.matrix + row * columns) + lane;
       float partial[ilp] = {};
 #pragma unroll 1
-      for (int turn = 0; turn < turns; ++turn) {
+      for (int trip = 0; trip < trips; ++trip) {
         Pack a[ilp], x[ilp];
 #pragma unroll
-        for (int j = 0; j < ilp; ++j) a[j] = of_row[(turn * ilp + j) * 32];
+        for (int j = 0; j < ilp; ++j) a[j] = of_row[(trip * ilp + j) * 32];
         // costs nothing, but no load passes it: left to itself nvcc 13 puts products between the loads, to do
         // with 32 registers, and so has one load under way where `ilp` are meant
         __syncwarp();
 #pragma unroll
-        for (int j = 0; j < ilp; ++j) x[j] = vector[(turn * ilp + j) * 32];
+        for (int j = 0; j < ilp; ++j) x[j] = vector[(trip * ilp + j) * 32];
 #pragma unroll
         for (int j = 0; j < ilp; ++j) partial[j] = dot(a[j], x[j], partial[j]);
       }
@@ -88,23 +88,23 @@ std::optional<std::string> mismatch(Arena& arena, const Shape& shape) {
 template <int block, int lanes, int ilp>
 void add() {
   constexpr int width = lanes * static_cast<int>(sizeof(float));
-  constexpr double turns = Body<lanes, ilp>::turns;
-  constexpr double bytes_per_pass = double{row_bytes} / 32;  // of the matrix, and as many of the vector
+  constexpr double trips = Body<lanes, ilp>::trips;
+  constexpr double bytes_per_iteration = double{row_bytes} / 32;  // of the matrix, and as many of the vector
   add_variant({
       .family = "gemv",
       .name = "block" + std::to_string(block) + "-" + std::to_string(width) + "B-ilp" + std::to_string(ilp),
       .dials = {.ilp = ilp, .bytes_per_access = width, .working_set_bytes = row_bytes},
       .ceiling = Ceiling::dram,
-      // products behind each turn's loads, and the sum over the warp behind them all
-      .pass = {.dram_bytes = bytes_per_pass,
-               .flop = 2.0 * columns / 32,
-               .latency_cycles = turns * (20.0 + 4.0 * lanes * ilp) + 5 * 28.0,
-               .dram_waits = turns,
-               .pipe_cycles_per_warp = turns * 2.0 * lanes * ilp},
+      // products behind each trip's loads, and the sum over the warp behind them all
+      .iteration = {.dram_bytes = bytes_per_iteration,
+                    .flop = 2.0 * columns / 32,
+                    .latency_cycles = trips * (20.0 + 4.0 * lanes * ilp) + 5 * 28.0,
+                    .dram_waits = trips,
+                    .pipe_cycles_per_warp = trips * 2.0 * lanes * ilp},
       // the vector is everybody's, and the L1's from the second row on
-      .flow = {.reused_bytes = bytes_per_pass, .layout = {.apart = true}},
+      .flow = {.reused_bytes = bytes_per_iteration, .layout = {.apart = true}},
       .instructions = {{"LDG." + std::to_string(8 * width), 2 * ilp}, {"FFMA", lanes * ilp}},
-      .loop_trips = {1, turns},
+      .loop_trips = {1, trips},
       .fixed_block_size = block,
       .l2_before = L2::clean,
       .max_iterations =
@@ -118,7 +118,7 @@ void add() {
             problem.set_parameters(Parameters{.vector = input,
                                               .matrix = input + columns,
                                               .output = arena.output<float>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const auto rows = static_cast<double>(rows_of(shape));
             problem.work = {.bytes = row_bytes + rows * (row_bytes + sizeof(float)),
                             .flop = rows * 2 * columns};

@@ -104,7 +104,7 @@ struct Body {
   struct Parameters {
     const float* from[velocities];  ///< where site 0 finds each population: on the site that it leaves
     float* to[velocities];
-    int passes;
+    int iterations;
   };
 
   /// Bhatnagar, Gross and Krook's collision: f + relaxation (equilibrium - f), the latter being
@@ -156,7 +156,7 @@ struct Body {
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += sites * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += sites * n) {
       float f[sites][velocities];
 #pragma unroll
       for (int j = 0; j < sites; ++j)
@@ -245,11 +245,11 @@ void add(const void* entry, bool spills, int register_cap = 0) {
       .ceiling = Ceiling::dram,
       // the sums of one site, its reciprocal and what the warp issues for all of them; the busiest pipe is
       // the L1's
-      .pass = {.dram_bytes = bytes_per_site * sites,
-               .flop = flop_per_site * sites,
-               .latency_cycles = 100.0 + 12.0 * velocities * sites,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = double(2 * velocities + shifted) * sites},
+      .iteration = {.dram_bytes = bytes_per_site * sites,
+                    .flop = flop_per_site * sites,
+                    .latency_cycles = 100.0 + 12.0 * velocities * sites,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = double(2 * velocities + shifted) * sites},
       // Each value is read once. Warps side by side share a sector where a population is shifted: the later
       // one has it from a cache.
       .flow = {.layout = {.lines = static_cast<double>(velocities + shifted) / velocities}},
@@ -279,7 +279,7 @@ void add(const void* entry, bool spills, int register_cap = 0) {
               p.from[k] = arena.input<float>() + k * (n + 2 * pad) + pad - stride<Lattice>(k);
               p.to[k] = arena.output<float>() + k * n;
             }
-            p.passes = static_cast<int>(shape.iterations);
+            p.iterations = static_cast<int>(shape.iterations);
             Problem problem;
             problem.set_parameters(p);
             problem.work = {.bytes = bytes_per_site * static_cast<double>(n),

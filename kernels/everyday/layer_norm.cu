@@ -18,7 +18,7 @@ struct Parameters {
   const float* bias;   ///< likewise: beta
   const float* input;  ///< rows, one after the other
   float* output;       ///< likewise
-  int passes;
+  int iterations;
 };
 
 /// 1 / sqrt(x). Not rsqrtf, which is made ready for denormal numbers: `epsilon` keeps x from them.
@@ -49,7 +49,7 @@ struct Body : rows::Share<team, row, lanes> {
     const auto* input = reinterpret_cast<const Pack*>(p.input) + at;
     auto* output = reinterpret_cast<Pack*>(p.output) + at;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, input += step, output += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, input += step, output += step) {
       Pack x[loads];
 #pragma unroll
       for (int j = 0; j < loads; ++j) x[j] = input[j * team];
@@ -66,7 +66,7 @@ struct Body : rows::Share<team, row, lanes> {
       }
       const float squares_total = Share::over_team(square, squares, add);
       const float scale = inverse_root(fmaf(squares_total, 1.0F / row, static_cast<float>(epsilon)));
-      // all before the first store, which no load may pass: it could be to the same place
+      // all before the first store, which no load may iteration: it could be to the same place
 #pragma unroll
       for (int j = 0; j < loads; ++j) {
         const Pack g = gain[j * team];
@@ -122,12 +122,12 @@ void add(const rows::Form& form, const void* entry) {
       .ceiling = Ceiling::dram,
       // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier,
       // twice
-      .pass = {.dram_bytes = 2.0 * sizeof(float) * elements,
-               .flop = double(flop_per_element) * elements,
-               .latency_cycles =
-                   12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (form.warps() > 1 ? 120.0 : 0.0),
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = 4.0 * elements},  // of the L1: three loads and a store
+      .iteration = {.dram_bytes = 2.0 * sizeof(float) * elements,
+                    .flop = double(flop_per_element) * elements,
+                    .latency_cycles =
+                        12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (form.warps() > 1 ? 120.0 : 0.0),
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = 4.0 * elements},  // of the L1: three loads and a store
       // gains and biases are everybody's. Rows of a block's warps are not apart: the block loads each of them
       // whole, and so what lies side by side
       .flow = {.reused_bytes = 2.0 * sizeof(float) * elements},
@@ -148,7 +148,7 @@ void add(const rows::Form& form, const void* entry) {
                                               .bias = input + row,
                                               .input = input + 2 * row,
                                               .output = arena.output<float>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const std::size_t rows = form.rows(shape);
             const std::size_t bytes = rows * form.row_bytes();
             problem.work = {.bytes = 2.0 * static_cast<double>(bytes + form.row_bytes()),

@@ -19,7 +19,8 @@ constexpr double riskless = 0.02;    // rate of interest, per year
 constexpr double volatility = 0.30;  // per root of a year
 constexpr double strike = 1;
 
-constexpr int draws = 4;  // of a generator per pass: as many as its state has words, which saves moving them
+constexpr int draws =
+    4;  // of a generator per iteration: as many as its state has words, which saves moving them
 constexpr int flop_per_pair = 20;  // of two prices from two draws, a special function being one
 
 // The price is 2^(drift + radius cos(angle)): Box and Muller's radius, scaled from the start.
@@ -29,7 +30,7 @@ constexpr double radius_squared_per_bit =
 
 struct Parameters {
   float* sums;  ///< of the payoffs of each thread
-  int passes;
+  int iterations;
 };
 
 /// Marsaglia's xorshift128.
@@ -91,7 +92,7 @@ struct Body {
     for (int j = 0; j < paths; ++j)
       generator[j] = Generator::numbered(static_cast<std::uint32_t>(index) * paths + j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int pair = 0; pair < draws / 2; ++pair) {
 #pragma unroll
@@ -116,15 +117,15 @@ struct Body {
 
 namespace {
 
-/// What thread `thread` sums in so many passes: the same integers, and Box and Muller's normals as they are
+/// What thread `thread` sums in so many iterations: the same integers, and Box and Muller's normals as they are
 /// written.
-double reference(std::size_t thread, int paths, std::int64_t passes) {
+double reference(std::size_t thread, int paths, std::int64_t iterations) {
   double sum = 0;
   for (int j = 0; j < paths; ++j) {
     Generator generator =
         Generator::numbered(static_cast<std::uint32_t>(thread) * static_cast<std::uint32_t>(paths) +
                             static_cast<std::uint32_t>(j));
-    for (std::int64_t pair = 0; pair < passes * draws / 2; ++pair) {
+    for (std::int64_t pair = 0; pair < iterations * draws / 2; ++pair) {
       const double u = 1 - (generator.draw() >> 9) * 0x1p-23;
       const double angle = 2 * std::numbers::pi * ((generator.draw() >> 9) * 0x1p-23) - std::numbers::pi;
       const double radius = std::sqrt(-2 * std::log(u));
@@ -140,7 +141,7 @@ double reference(std::size_t thread, int paths, std::int64_t passes) {
 template <int paths>
 void add(const void* entry, int register_cap = 0) {
   constexpr int pairs = draws / 2 * paths;
-  constexpr double flop_per_pass = double{flop_per_pair} * pairs;
+  constexpr double flop_per_iteration = double{flop_per_pair} * pairs;
   // a scheduler issues an instruction a cycle, a special function every eight, of which a pair takes six
   constexpr double issue_cycles = 6.0 * 8 * pairs;
   const std::string series = "paths" + std::to_string(paths);
@@ -154,9 +155,9 @@ void add(const void* entry, int register_cap = 0) {
       .ceiling = Ceiling::fp32,
       // four draws, each from the one before, and what becomes of the last, behind the warp's own
       // instructions
-      .pass = {.flop = flop_per_pass,
-               .latency_cycles = 200.0 + issue_cycles,
-               .pipe_cycles_per_warp = issue_cycles / 4},
+      .iteration = {.flop = flop_per_iteration,
+                    .latency_cycles = 200.0 + issue_cycles,
+                    .pipe_cycles_per_warp = issue_cycles / 4},
       .instructions = {{"FADD", 5 * pairs}, {"FFMA", 3 * pairs}, {"FMUL", 2 * pairs}, {"MUFU", 6 * pairs}},
       .may_spill = paths == 4 && register_cap == 24,
       .l2_before = L2::warm,
@@ -170,10 +171,10 @@ void add(const void* entry, int register_cap = 0) {
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
             problem.set_parameters(
-                Parameters{.sums = arena.output<float>(), .passes = static_cast<int>(shape.iterations)});
+                Parameters{.sums = arena.output<float>(), .iterations = static_cast<int>(shape.iterations)});
             const auto threads = static_cast<double>(shape.threads());
             problem.work = {.bytes = threads * sizeof(float),
-                            .flop = threads * static_cast<double>(shape.iterations) * flop_per_pass};
+                            .flop = threads * static_cast<double>(shape.iterations) * flop_per_iteration};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             // a logarithm is exact to 2^-22, its root near 0 to 1e-3; a draw that goes wrong is 0.1 off
             problem.mismatch = [=, &arena] {

@@ -15,8 +15,8 @@
 namespace occbench::mri {
 
 constexpr int chunk = 1024;      // samples that constant memory holds: a launch that needs more begins again
-constexpr int chunk_tile = 128;  // of them per pass
-constexpr int unrolled = 4;      // samples per turn of the inner loop
+constexpr int chunk_tile = 128;  // of them per iteration
+constexpr int unrolled = 4;      // samples per trip of the inner loop
 
 // Coordinates of samples are random in [-1, 1), of image points so many times that: phases of up to 48 turns.
 constexpr float half_width = 16;
@@ -27,7 +27,7 @@ constexpr std::int64_t period = 1024;
 constexpr int flop_per_pair = 19;  // phase 5, its reduction 4, sine and cosine, 8 to add two products twice
 
 /// A sample is its place in k-space and the real part of what was measured there, and apart from these the
-/// imaginary part. A launch sums over the first passes x tile of them: as much of all as it has time for.
+/// imaginary part. A launch sums over the first iterations x tile of them: as much of all as it has time for.
 struct Parameters {
   const float* x;  ///< of the points of one period; y and z likewise
   const float* y;
@@ -35,7 +35,7 @@ struct Parameters {
   const float4* sample;
   const float* imaginary;
   float2* sums;  ///< real and imaginary part of each point
-  int passes;
+  int iterations;
   unsigned lane_bits;  ///< of a lane, that its samples' place depends on: none, but the compiler cannot know
 };
 
@@ -45,7 +45,7 @@ struct Chunk {
 };
 __constant__ Chunk constant_chunk;
 
-/// The whole number nearest to x, which is less than 2^22: rintf would take its turn of the special
+/// The whole number nearest to x, which is less than 2^22: rintf would take its trip of the special
 /// functions' pipe.
 __device__ __forceinline__ float nearest(float x) {
   constexpr float no_fraction = 0x1.8p23F;  // near it floats are whole
@@ -94,7 +94,7 @@ struct Points {
   }
 };
 
-/// Each block copies as many samples as it has threads into shared memory, pass after pass.
+/// Each block copies as many samples as it has threads into shared memory, iteration after iteration.
 template <int tile, int points>
 struct SharedBody {
   using Parameters = mri::Parameters;
@@ -106,7 +106,7 @@ struct SharedBody {
     const float4* next = p.sample + threadIdx.x;
     const float* next_imaginary = p.imaginary + threadIdx.x;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, next += tile, next_imaginary += tile) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, next += tile, next_imaginary += tile) {
       sample[threadIdx.x] = *next;
       reinterpret_cast<float*>(imaginary)[threadIdx.x] = *next_imaginary;
       __syncthreads();
@@ -118,7 +118,7 @@ struct SharedBody {
   }
 };
 
-/// Each pass takes the next samples of constant memory; `indexed`, as if each lane had its own.
+/// Each iteration takes the next samples of constant memory; `indexed`, as if each lane had its own.
 template <int points, bool indexed>
 struct ConstantBody {
   using Parameters = mri::Parameters;
@@ -126,8 +126,8 @@ struct ConstantBody {
   static __device__ void run(const Parameters& p) {
     Points<points> own(p);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      int begin = pass % (chunk / chunk_tile) * chunk_tile;
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      int begin = iteration % (chunk / chunk_tile) * chunk_tile;
       if constexpr (indexed) begin += static_cast<int>(threadIdx.x & p.lane_bits);
 #pragma unroll 1
       for (int first = begin; first < begin + chunk_tile; first += unrolled)
@@ -176,10 +176,10 @@ std::vector<double> reference(std::span<const float> input, std::size_t stored, 
 /// over constant memory (tile 0) with blocks of any size; `indexed` by lanes.
 void add(int tile, int points, const void* entry, int register_cap = 0, bool indexed = false) {
   const bool shared = tile > 0;
-  const int samples = shared ? tile : chunk_tile;  // of a pass
-  const int turns = samples / unrolled;
-  const int pairs = points * unrolled;  // of a turn
-  const double flop_per_pass = double{flop_per_pair} * points * samples;
+  const int samples = shared ? tile : chunk_tile;  // of an iteration
+  const int trips = samples / unrolled;
+  const int pairs = points * unrolled;  // of a trip
+  const double flop_per_iteration = double{flop_per_pair} * points * samples;
   // a scheduler has a special function every eight cycles, of which a pair takes two
   const double pipe_cycles = 16.0 * pairs;
   const std::string memory = shared ? "shared" : indexed ? "indexed" : "constant";
@@ -205,15 +205,15 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
                 .register_cap = register_cap,
                 .tile_width = samples},
       .ceiling = Ceiling::fp32,
-      // the L2 and two barriers; a turn's dependent chain behind the warp's own instructions
-      .pass = {.flop = flop_per_pass,
-               .latency_cycles = (shared ? 350.0 : 50.0) + turns * (100 + pipe_cycles),
-               .pipe_cycles_per_warp = turns * pipe_cycles / 4},
+      // the L2 and two barriers; a trip's dependent chain behind the warp's own instructions
+      .iteration = {.flop = flop_per_iteration,
+                    .latency_cycles = (shared ? 350.0 : 50.0) + trips * (100 + pipe_cycles),
+                    .pipe_cycles_per_warp = trips * pipe_cycles / 4},
       // the few hundred KB of the tiles are in the L2 since the launch before
       .flow = {.l2_bytes = shared ? words_per_sample * sizeof(float) : 0.0,
                .layout = {.bank_conflict = shared ? 0.5 : 1}},
       .instructions = std::move(instructions),
-      .loop_trips = {1, double(turns)},
+      .loop_trips = {1, double(trips)},
       .may_spill = shared && register_cap == 32,
       .fixed_block_size = tile,
       .l2_before = L2::warm,
@@ -237,12 +237,12 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
                                               .sample = reinterpret_cast<const float4*>(input + first_sample),
                                               .imaginary = input + first_sample + 4 * stored(shape),
                                               .sums = reinterpret_cast<float2*>(arena.output<float>()),
-                                              .passes = static_cast<int>(shape.iterations),
+                                              .iterations = static_cast<int>(shape.iterations),
                                               .lane_bits = 0});
             const std::size_t bytes = output_bytes(shape);
             problem.work = {.bytes = static_cast<double>(bytes),
                             .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_pass};
+                                    static_cast<double>(shape.iterations) * flop_per_iteration};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
             // a phase of 48 turns is exact to 3e-5 rad, a sine to 1e-6; a sample that goes wrong is 0.1 off
             problem.mismatch = [=, &arena] {

@@ -16,15 +16,15 @@ constexpr float softening = 0.0625F;  // squared: no pair is too close for float
 // Threads with the same index modulo this sum for the same bodies, so that the reference takes moments.
 constexpr std::int64_t period = 4096;
 
-constexpr int unrolled = 4;        // bodies of the tile per turn of the inner loop
+constexpr int unrolled = 4;        // bodies of the tile per trip of the inner loop
 constexpr int flop_per_pair = 19;  // 6 FFMA, 3 FADD, 3 FMUL and the square root
 
-/// Bodies are (x, y, z, mass). A launch sums over the first passes x tile of them: as much of all pairs as it
+/// Bodies are (x, y, z, mass). A launch sums over the first iterations x tile of them: as much of all pairs as it
 /// has time for.
 struct Parameters {
   const float4* bodies;
   float* accelerations;  ///< x, y, z of each body that is summed for
-  int passes;
+  int iterations;
 };
 
 /// 1 / sqrt(x). Not rsqrtf, which is made ready for denormal numbers: `softening` keeps x from them.
@@ -55,7 +55,7 @@ struct Body {
     }
     const float4* next = p.bodies + threadIdx.x;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, next += tile) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, next += tile) {
       other[threadIdx.x] = *next;
       __syncthreads();
 #pragma unroll 1
@@ -109,8 +109,8 @@ std::vector<double> reference(std::span<const float> input, std::size_t others) 
 
 template <int tile, int own>
 void add(const void* entry, int register_cap = 0) {
-  constexpr double flop_per_pass = double(flop_per_pair) * tile * own;
-  constexpr double issue_cycles = 13.0 * own * unrolled;  // of a turn
+  constexpr double flop_per_iteration = double(flop_per_pair) * tile * own;
+  constexpr double issue_cycles = 13.0 * own * unrolled;  // of a trip
   const std::string series = "tile" + std::to_string(tile) + "-bodies" + std::to_string(own);
   const auto output_bytes = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads()) * own * 3 * sizeof(float);
@@ -125,10 +125,10 @@ void add(const void* entry, int register_cap = 0) {
                 .register_cap = register_cap,
                 .tile_width = tile},
       .ceiling = Ceiling::fp32,
-      // the L2 and two barriers; a turn's dependent chain behind the warp's own instructions
-      .pass = {.flop = flop_per_pass,
-               .latency_cycles = 350.0 + tile / unrolled * (100 + issue_cycles),
-               .pipe_cycles_per_warp = tile / unrolled * issue_cycles / 4},
+      // the L2 and two barriers; a trip's dependent chain behind the warp's own instructions
+      .iteration = {.flop = flop_per_iteration,
+                    .latency_cycles = 350.0 + tile / unrolled * (100 + issue_cycles),
+                    .pipe_cycles_per_warp = tile / unrolled * issue_cycles / 4},
       // the few hundred KB of the tiles are in the L2 since the launch before
       .flow = {.l2_bytes = sizeof(float4), .layout = {.bank_conflict = 0.5, .store_conflict = 0.5}},
       .instructions = {{"LDS.128", unrolled},
@@ -150,11 +150,11 @@ void add(const void* entry, int register_cap = 0) {
             Problem problem;
             problem.set_parameters(Parameters{.bodies = reinterpret_cast<const float4*>(arena.input<float>()),
                                               .accelerations = arena.output<float>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const std::size_t bytes = output_bytes(shape);
             problem.work = {.bytes = static_cast<double>(bytes),
                             .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_pass};
+                                    static_cast<double>(shape.iterations) * flop_per_iteration};
             problem.poison = [=, &arena] { arena.poison_output(bytes); };
             problem.mismatch = [=, &arena] {
               const std::size_t others = static_cast<std::size_t>(shape.iterations) * tile;

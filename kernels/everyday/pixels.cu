@@ -23,7 +23,7 @@ struct Parameters {
   const float* front;  ///< any bits: a float's lowest byte is an alpha
   const float* back;
   void* output;
-  int passes;
+  int iterations;
 };
 
 // 8-bit pixels have alpha in their lowest byte. Two channels are computed at once, 16 bits each.
@@ -69,7 +69,7 @@ struct Body {
     const std::int64_t n = device::thread_count();
     std::int64_t at = device::thread_index();
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += n) {
       if constexpr (op == Op::tone) {
         static_cast<float*>(p.output)[at] = tone(reinterpret_cast<const float4*>(p.front)[at]);
       } else if constexpr (op == Op::luma) {
@@ -134,10 +134,10 @@ void add(const std::string& name, double latency_cycles, const Instructions& ins
       .form = name,
       .dials = {.data_type = op == Op::tone ? "f32" : "u8", .bytes_per_access = input_bytes(op) * count},
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = bytes * count,
-               .flop = 1.0 * flop(op) * count,
-               .latency_cycles = latency_cycles,
-               .dram_waits = 1},
+      .iteration = {.dram_bytes = bytes * count,
+                    .flop = 1.0 * flop(op) * count,
+                    .latency_cycles = latency_cycles,
+                    .dram_waits = 1},
       .instructions = instructions,
       .l2_before = L2::dirty,
       .max_iterations =
@@ -154,7 +154,7 @@ void add(const std::string& name, double latency_cycles, const Instructions& ins
             problem.set_parameters(Parameters{.front = input,
                                               .back = input + n,
                                               .output = arena.output<float>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             problem.work = {.bytes = bytes * static_cast<double>(n),
                             .flop = 1.0 * flop(op) * static_cast<double>(n)};
             problem.poison = [=, &arena] { arena.poison_output(n * output_bytes(op)); };

@@ -14,7 +14,7 @@ namespace occbench::reduction {
 struct Parameters {
   const float* input;  ///< rows, one after the other
   float* output;       ///< one per block
-  int passes;
+  int iterations;
 };
 
 /// The sum of `value` over groups of `lanes` neighbours, in each of them.
@@ -47,7 +47,7 @@ struct Body {
         reinterpret_cast<const Pack*>(p.input) + std::int64_t{blockIdx.x} * threads * ilp + threadIdx.x;
     float squares = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, row += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, row += step) {
       Pack x[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) x[j] = row[j * threads];
@@ -69,13 +69,13 @@ namespace {
 
 std::optional<std::string> mismatch(Arena& arena, const Shape& shape, std::size_t row_elements) {
   const auto blocks = static_cast<std::size_t>(shape.grid_size);
-  const auto passes = static_cast<std::size_t>(shape.iterations);
-  const auto input = arena.reference_input<float>(passes * blocks * row_elements);
+  const auto iterations = static_cast<std::size_t>(shape.iterations);
+  const auto input = arena.reference_input<float>(iterations * blocks * row_elements);
   return arena.first_mismatch<float>(blocks, 1e-4, [&](std::size_t block) {
     double squares = 0;
-    for (std::size_t pass = 0; pass < passes; ++pass) {
+    for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
       double sum = 0;
-      for (const float x : input.subspan((pass * blocks + block) * row_elements, row_elements)) sum += x;
+      for (const float x : input.subspan((iteration * blocks + block) * row_elements, row_elements)) sum += x;
       squares += sum * sum;
     }
     return squares;
@@ -95,10 +95,10 @@ void add() {
       .dials = {.ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
       // additions, shuffles, shared memory there and back, two barriers
-      .pass = {.dram_bytes = double(width) * ilp,
-               .latency_cycles = 4.0 * lanes * ilp + 28.0 * shuffles + 100.0,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = shuffles + 2.0},
+      .iteration = {.dram_bytes = double(width) * ilp,
+                    .latency_cycles = 4.0 * lanes * ilp + 28.0 * shuffles + 100.0,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = shuffles + 2.0},
       .instructions = {{"LDG." + std::to_string(8 * width), ilp},
                        {"FADD", lanes * ilp - 1 + shuffles},
                        {"STS.32", 1},

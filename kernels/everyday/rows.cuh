@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a matrix that teams of threads hold in registers, a row a pass: a warp to a row, or a block to a
+// Rows of a matrix that teams of threads hold in registers, a row an iteration: a warp to a row, or a block to a
 // row.
 #pragma once
 
@@ -19,7 +19,7 @@ __device__ __forceinline__ float over_lanes(float value, Combine combine) {
 }
 
 /// A thread's share of a row of `row` elements, which a team of `team` threads, a warp or a whole block,
-/// holds in accesses of `lanes` elements: team t of n takes rows t, t + n, t + 2n, ..., one a pass.
+/// holds in accesses of `lanes` elements: team t of n takes rows t, t + n, t + 2n, ..., one an iteration.
 template <int team, int row, int lanes>
 struct Share {
   static constexpr int loads = row / (team * lanes);  // all under way at once

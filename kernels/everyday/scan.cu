@@ -14,7 +14,7 @@ namespace occbench::scan {
 struct Parameters {
   const float* input;  ///< segments, one after the other
   float* output;       ///< likewise
-  int passes;
+  int iterations;
 };
 
 constexpr int log2_of(int power_of_2) { return std::countr_zero(static_cast<unsigned>(power_of_2)); }
@@ -36,7 +36,7 @@ struct KoggeStone {
     const float* input = p.input + device::thread_index();
     float* output = p.output + device::thread_index();
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, input += step, output += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, input += step, output += step) {
       float x = *input;
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
@@ -87,7 +87,7 @@ struct Shuffles {
     const auto* input = reinterpret_cast<const Pack*>(p.input) + device::thread_index() * loads;
     auto* output = reinterpret_cast<Pack*>(p.output) + device::thread_index() * loads;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, input += step, output += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, input += step, output += step) {
       Pack x[loads];
 #pragma unroll
       for (int j = 0; j < loads; ++j) x[j] = input[j];
@@ -125,7 +125,7 @@ struct Form {
   int block;
   int elements = 1;  ///< of a thread
   int register_cap = 0;
-  double latency_cycles;        ///< of a pass
+  double latency_cycles;        ///< of an iteration
   double pipe_cycles_per_warp;  ///< of shared memory, shuffles and barriers
   Instructions instructions;
   const void* entry;
@@ -165,10 +165,10 @@ void add(const Form& form) {
                 .register_cap = form.register_cap,
                 .tile_width = static_cast<int>(segment)},
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = 2.0 * sizeof(float) * form.elements,
-               .latency_cycles = form.latency_cycles,
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = form.pipe_cycles_per_warp},
+      .iteration = {.dram_bytes = 2.0 * sizeof(float) * form.elements,
+                    .latency_cycles = form.latency_cycles,
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = form.pipe_cycles_per_warp},
       // of eight elements each load takes every other 16 bytes
       .flow = {.layout = {.lines = static_cast<double>(loads)}},
       .instructions = instructions,

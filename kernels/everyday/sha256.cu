@@ -47,7 +47,7 @@ __constant__ constexpr Digest device_initial = initial;
 
 struct Parameters {
   std::uint32_t* folded;  ///< of the digests of each thread
-  int passes;
+  int iterations;
 };
 
 OCCBENCH_HOST_DEVICE constexpr std::uint32_t rotate(std::uint32_t x, int bits) {
@@ -62,10 +62,10 @@ OCCBENCH_HOST_DEVICE constexpr Digest start(std::uint32_t chain) {
   return digest;
 }
 
-/// What a pass hashes, 36 bytes: the last digest and the pass's number, padded as FIPS 180-4, 5.1.1, says.
-OCCBENCH_HOST_DEVICE constexpr Block padded(const Digest& d, std::uint32_t pass) {
+/// What an iteration hashes, 36 bytes: the last digest and the iteration's number, padded as FIPS 180-4, 5.1.1, says.
+OCCBENCH_HOST_DEVICE constexpr Block padded(const Digest& d, std::uint32_t iteration) {
   constexpr std::uint32_t bits = 32 * (digest_words + 1);
-  return {{d.word[0], d.word[1], d.word[2], d.word[3], d.word[4], d.word[5], d.word[6], d.word[7], pass,
+  return {{d.word[0], d.word[1], d.word[2], d.word[3], d.word[4], d.word[5], d.word[6], d.word[7], iteration,
            0x80000000U, 0, 0, 0, 0, 0, bits}};
 }
 
@@ -99,8 +99,8 @@ struct Working {
   }
 };
 
-/// Each thread has `chains` under way, round by round. `unrolled` rounds are one turn of a loop: all 64 of a
-/// pass, or 16, and then the first 16, which extend no schedule, stand before the loop of the others.
+/// Each thread has `chains` under way, round by round. `unrolled` rounds are one trip of a loop: all 64 of a
+/// iteration, or 16, and then the first 16, which extend no schedule, stand before the loop of the others.
 template <int chains, int unrolled>
 struct Body {
   using Parameters = sha256::Parameters;
@@ -124,11 +124,11 @@ struct Body {
     for (int c = 0; c < chains; ++c)
       digest[c] = start(static_cast<std::uint32_t>(index % period) * chains + static_cast<std::uint32_t>(c));
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       Working w[chains];
 #pragma unroll
       for (int c = 0; c < chains; ++c)
-        w[c] = {padded(digest[c], static_cast<std::uint32_t>(pass)), device_initial};
+        w[c] = {padded(digest[c], static_cast<std::uint32_t>(iteration)), device_initial};
       sixteen<false>(w, 0);
       if constexpr (unrolled == rounds) {
 #pragma unroll
@@ -197,15 +197,15 @@ static_assert(same(compress(initial, {{0x61626380, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                    {{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61,
                      0xf20015ad}}));
 
-/// What the threads of one period put out after so many passes.
-std::vector<double> reference(int chains, std::int64_t passes) {
+/// What the threads of one period put out after so many iterations.
+std::vector<double> reference(int chains, std::int64_t iterations) {
   std::vector<double> words;
   for (std::uint32_t thread = 0; thread < period; ++thread) {
     std::uint32_t sum = 0;
     for (int c = 0; c < chains; ++c) {
       Digest digest = start(thread * static_cast<std::uint32_t>(chains) + static_cast<std::uint32_t>(c));
-      for (std::int64_t pass = 0; pass < passes; ++pass)
-        digest = compress(initial, padded(digest, static_cast<std::uint32_t>(pass)));
+      for (std::int64_t iteration = 0; iteration < iterations; ++iteration)
+        digest = compress(initial, padded(digest, static_cast<std::uint32_t>(iteration)));
       sum = fold(sum, digest);
     }
     words.push_back(sum);
@@ -240,7 +240,7 @@ void add(const Form& f, const void* entry) {
                 .register_cap = f.register_cap},
       .ceiling = Ceiling::none,  // what counts is hashes: no rate of the hardware is one of these
       // a round's chain of about five instructions is no longer than what the warp itself issues meanwhile
-      .pass = {.latency_cycles = pipe_cycles, .pipe_cycles_per_warp = pipe_cycles / 4},
+      .iteration = {.latency_cycles = pipe_cycles, .pipe_cycles_per_warp = pipe_cycles / 4},
       .instructions = f.instructions,
       .loop_trips = f.unrolled == rounds ? std::vector<double>{}
                                          : std::vector<double>{1, double{rounds} / f.unrolled - 1},
@@ -256,7 +256,7 @@ void add(const Form& f, const void* entry) {
           [=](Arena& arena, const Shape& shape) {
             Problem problem;
             problem.set_parameters(Parameters{.folded = arena.output<std::uint32_t>(),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const auto threads = static_cast<double>(shape.threads());
             problem.work = {.bytes = threads * sizeof(std::uint32_t),
                             .operations = threads * static_cast<double>(shape.iterations) * chains};
@@ -273,28 +273,28 @@ void add(const Form& f, const void* entry) {
   });
 }
 
-/// Of a turn of sixteen rounds that extend the schedule.
-Instructions of_turn(int chains) {
+/// Of a trip of sixteen rounds that extend the schedule.
+Instructions of_trip(int chains) {
   return {{"LOP3", chains * block_words * (4 + 2)}, {"SHF", chains * block_words * (6 + 6)}};
 }
 
 template <int chains>
 void add_rolled() {
-  add({.chains = chains, .unrolled = 16, .instructions = of_turn(chains)},
+  add({.chains = chains, .unrolled = 16, .instructions = of_trip(chains)},
       reinterpret_cast<const void*>(free_entry<Body<chains, 16>>));
 }
 template <int chains, int cap>
 void add_capped(bool may_spill) {
   add({.chains = chains,
        .unrolled = 16,
-       .instructions = of_turn(chains),
+       .instructions = of_trip(chains),
        .register_cap = cap,
        .may_spill = may_spill},
       reinterpret_cast<const void*>(capped_entry<Body<chains, 16>, cap>));
 }
 template <int chains>
 void add_unrolled() {
-  // less what constants save: the digest to begin with, the padding, and a pass's number, the same for the
+  // less what constants save: the digest to begin with, the padding, and an iteration's number, the same for the
   // whole warp
   add({.chains = chains, .unrolled = rounds, .instructions = {{"LOP3", chains * 346}, {"SHF", chains * 636}}},
       reinterpret_cast<const void*>(free_entry<Body<chains, rounds>>));

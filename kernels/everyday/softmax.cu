@@ -20,7 +20,7 @@ constexpr int flop_per_element = 5;  // difference, product, power, sum, quotien
 struct Parameters {
   const float* input;  ///< rows, one after the other
   float* output;       ///< likewise
-  int passes;
+  int iterations;
 };
 
 /// 2^x. Not exp2f, which is made ready for denormal numbers.
@@ -54,7 +54,7 @@ struct Body : rows::Share<team, row, lanes> {
     const auto* input = reinterpret_cast<const Pack*>(p.input) + at;
     auto* output = reinterpret_cast<Pack*>(p.output) + at;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, input += step, output += step) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, input += step, output += step) {
       Pack x[loads];
 #pragma unroll
       for (int j = 0; j < loads; ++j) x[j] = input[j * team];
@@ -114,11 +114,12 @@ void add(const rows::Form& form, const void* entry) {
       .dials = form.dials(),
       .ceiling = Ceiling::dram,
       // maxima and sums one after the other, shuffles, and in a block shared memory and a barrier, twice
-      .pass = {.dram_bytes = 2.0 * sizeof(float) * elements,
-               .flop = double(flop_per_element) * elements,
-               .latency_cycles = 12.0 * elements + 2 * 28.0 * shuffles + (form.warps() > 1 ? 120.0 : 0.0),
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = 2.0 * (elements + 1)},
+      .iteration = {.dram_bytes = 2.0 * sizeof(float) * elements,
+                    .flop = double(flop_per_element) * elements,
+                    .latency_cycles =
+                        12.0 * elements + 2 * 28.0 * shuffles + (form.warps() > 1 ? 120.0 : 0.0),
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = 2.0 * (elements + 1)},
       .instructions = instructions,
       .may_spill = form.register_cap > 0,
       .fixed_block_size = form.fixed_block_size(),

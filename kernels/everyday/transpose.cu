@@ -9,7 +9,7 @@ namespace occbench::transpose {
 
 constexpr int side = 32;  // of a tile, elements: a warp's row of it is one line
 
-/// The blocks lie as a band over the matrix, `tiles_across` wide; a pass moves the band down by its own
+/// The blocks lie as a band over the matrix, `tiles_across` wide; an iteration moves the band down by its own
 /// height.
 struct Parameters {
   const float* input;  ///< height x width, row-major
@@ -18,10 +18,10 @@ struct Parameters {
   int height;
   int tiles_across;
   int tiles_down;  ///< of the band
-  int passes;
+  int iterations;
 };
 
-/// A block transposes one tile a pass, each thread `rows` elements of it. `stride` is the distance of the
+/// A block transposes one tile an iteration, each thread `rows` elements of it. `stride` is the distance of the
 /// tile's rows in shared memory, words: written by rows, the tile is read by columns, and so by lanes
 /// `stride` words apart.
 template <int stride, int rows>
@@ -39,7 +39,7 @@ struct Body {
     const float* input = p.input + std::int64_t{row + y} * p.width + column + x;
     float* output = p.output + std::int64_t{column + y} * p.height + row + x;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float value[rows];
 #pragma unroll
       for (int r = 0; r < rows; ++r) value[r] = input[std::int64_t{r} * step * p.width];
@@ -64,14 +64,14 @@ Parameters sizes_of(const Shape& shape) {
   for (int d = 1; d * d <= shape.grid_size; ++d)
     if (shape.grid_size % d == 0) across = d;
   const int down = shape.grid_size / across;
-  const auto passes = static_cast<int>(shape.iterations);
+  const auto iterations = static_cast<int>(shape.iterations);
   return {.input = nullptr,
           .output = nullptr,
           .width = side * across,
-          .height = side * down * passes,
+          .height = side * down * iterations,
           .tiles_across = across,
           .tiles_down = down,
-          .passes = passes};
+          .iterations = iterations};
 }
 
 /// Lanes of a warp that ask one bank when they are `stride` words apart: 32 banks, a word wide.
@@ -85,17 +85,17 @@ template <int stride, int rows>
 void add() {
   using Kernel = Body<stride, rows>;
   constexpr int conflict = conflict_of(stride);
-  constexpr std::size_t bytes_each_way = std::size_t{4} * rows;  // of a thread in a pass
+  constexpr std::size_t bytes_each_way = std::size_t{4} * rows;  // of a thread in an iteration
   add_variant({
       .family = "transpose",
       .name = "conflict" + std::to_string(conflict) + "-rows" + std::to_string(rows),
       .dials = {.ilp = rows, .bytes_per_access = 4, .tile_width = side, .bank_conflict = conflict},
       .ceiling = Ceiling::dram,
       // the barriers, and the way through shared memory; the tile's last loads are waited for
-      .pass = {.dram_bytes = 2.0 * bytes_each_way,
-               .latency_cycles = 120.0 + rows * (1 + conflict),
-               .dram_waits = 1,
-               .pipe_cycles_per_warp = double(rows) * (1 + conflict)},
+      .iteration = {.dram_bytes = 2.0 * bytes_each_way,
+                    .latency_cycles = 120.0 + rows * (1 + conflict),
+                    .dram_waits = 1,
+                    .pipe_cycles_per_warp = double(rows) * (1 + conflict)},
       .flow = {.layout = {.apart = true, .bank_conflict = double{conflict}}},
       .instructions = {{"LDG.32", rows}, {"STS.32", rows}, {"LDS.32", rows}, {"STG.32", rows}, {"BAR", 2}},
       .fixed_block_size = Kernel::threads,

@@ -17,27 +17,27 @@ namespace occbench::barriers {
 // A round is one meeting of a block's warps, or the same work without it. What is counted is rounds x warps:
 // fair between block sizes at equal resident warps, where (resident warps) / (rounds x warps per cycle) is a
 // round's cycles.
-constexpr int rounds = 8;             // of an exchange's pass: the loop's own instructions then weigh little
+constexpr int rounds = 8;  // of an exchange's iteration: the loop's own instructions then weigh little
 constexpr std::int64_t period = 256;  // threads with the same index modulo this start from the same value
 constexpr float drift = -1.8F;  // x * x + drift stays in [-2, 2] and never settles: no step can be missed
 
 __host__ __device__ inline float step(float x) { return fmaf(x, x, drift); }
 
-/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round a pass: in a longer stretch of code
+/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round an iteration: in a longer stretch of code
 /// the compiler would move the barriers together, since no register goes through them.
 template <int fma, bool meets>
 struct Sync {
   struct Parameters {
     const float* input;
     float* output;  ///< one per thread
-    int passes;
+    int iterations;
   };
 
   static __device__ void run(const Parameters& p) {
     const std::int64_t index = device::thread_index();
     float x = p.input[index % period];
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < fma; ++i) x = step(x);
       if constexpr (meets) __syncthreads();
@@ -51,14 +51,14 @@ struct Sync {
 enum class Wait { never, block, constant_ids, runtime_id };
 
 constexpr int unit = 32;                          // uneven work comes in so many FMAs
-constexpr int units = rounds * (rounds - 1) / 2;  // per pass, of every warp alike
+constexpr int units = rounds * (rounds - 1) / 2;  // per iteration, of every warp alike
 constexpr int bank_free_stride = 33;              // the next lane of the next warp
 
 /// Units of work that warp `warp` of the grid does before its meeting: a random permutation of 0 ... 7 per
-/// warp and pass. So in any one round the warps' shares are independent and uniform, and over a pass they are
+/// warp and iteration. So in any one round the warps' shares are independent and uniform, and over an iteration they are
 /// equal: a block of n warps waits for the largest of n, and no warp has more to do in the end.
-__host__ __device__ inline int units_of(std::uint32_t warp, int pass, int round) {
-  const std::uint32_t draw = mix(warp + 0x9e3779b9U * static_cast<std::uint32_t>(pass));
+__host__ __device__ inline int units_of(std::uint32_t warp, int iteration, int round) {
+  const std::uint32_t draw = mix(warp + 0x9e3779b9U * static_cast<std::uint32_t>(iteration));
   return static_cast<int>(((draw | 1) * static_cast<std::uint32_t>(round) + (draw >> 8)) % rounds);
 }
 
@@ -87,7 +87,7 @@ __device__ __forceinline__ void meet_all(int id) { asm volatile("bar.sync %0;" :
 struct ExchangeParameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
   int stride;  ///< every round the values of a group move on by so many threads
   int id;      ///< of the barrier, for Wait::runtime_id
 };
@@ -106,12 +106,12 @@ struct Exchange {
     float* const mine = slots + thread;
     const float* const partners = slots + group.first + (thread - group.first + p.stride) % group.size;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll(uneven ? 1 : rounds)
       for (int round = 0; round < rounds; ++round) {
         if constexpr (uneven) {
 #pragma unroll 1
-          for (int left = units_of(warp, pass, round); left > 0; --left) {
+          for (int left = units_of(warp, iteration, round); left > 0; --left) {
 #pragma unroll
             for (int i = 0; i < unit; ++i) x = step(x);
           }
@@ -170,8 +170,8 @@ std::optional<std::string> sync_mismatch(Arena& arena, const Shape& shape, int f
 /// Follows each value back, from the thread that ends with it to the one that started it.
 std::optional<std::string> exchange_mismatch(Arena& arena, const Shape& shape, int groups, int stride,
                                              bool uneven) {
-  const auto passes = static_cast<int>(shape.iterations);
-  const auto total_rounds = static_cast<std::size_t>(passes) * rounds;
+  const auto iterations = static_cast<int>(shape.iterations);
+  const auto total_rounds = static_cast<std::size_t>(iterations) * rounds;
   const auto values = trajectories(arena, total_rounds * (1 + (uneven ? unit * (rounds - 1) : 0)));
   const auto block_size = static_cast<std::size_t>(shape.block_size);
   const auto threads = static_cast<std::size_t>(shape.threads());
@@ -203,17 +203,17 @@ struct Form {
   std::string form;
   std::string baseline = {};  ///< the same work without meeting
   int barriers = 1;           ///< that the machine code reserves; 1 when it uses none
-  int rounds_per_pass = 1;
-  double fma = 0;             ///< of a thread in a pass
-  double meetings = 0;        ///< barriers that a thread passes in a pass
-  double exchanges = 0;       ///< through shared memory, of a thread in a pass
-  double latency_cycles = 0;  ///< of a pass
+  int rounds_per_iteration = 1;
+  double fma = 0;             ///< of a thread in an iteration
+  double meetings = 0;        ///< barriers that a thread iterations in an iteration
+  double exchanges = 0;       ///< through shared memory, of a thread in an iteration
+  double latency_cycles = 0;  ///< of an iteration
   Instructions instructions;
   int hot_loops = 1;
   std::vector<double> loop_trips = {};
   int groups = 1;
   bool uneven = false;
-  std::function<void(Problem&, const float* input, float* output, int passes)> set_parameters;
+  std::function<void(Problem&, const float* input, float* output, int iterations)> set_parameters;
   std::function<std::optional<std::string>(Arena&, const Shape&)> mismatch;
   const void* entry = nullptr;
 };
@@ -229,9 +229,9 @@ void add(const Form& f) {
       .baseline = f.baseline,
       .dials = dials,
       .ceiling = Ceiling::none,
-      .pass = {.flop = 2 * f.fma,
-               .latency_cycles = f.latency_cycles,
-               .pipe_cycles_per_warp = 2 * f.meetings + 2 * f.exchanges},
+      .iteration = {.flop = 2 * f.fma,
+                    .latency_cycles = f.latency_cycles,
+                    .pipe_cycles_per_warp = 2 * f.meetings + 2 * f.exchanges},
       .flow = {.barrier_groups = f.groups},
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
@@ -245,10 +245,10 @@ void add(const Form& f) {
             f.set_parameters(problem, arena.input<float>(), arena.output<float>(),
                              static_cast<int>(shape.iterations));
             const auto threads = static_cast<double>(shape.threads());
-            const auto passes = static_cast<double>(shape.iterations);
+            const auto iterations = static_cast<double>(shape.iterations);
             problem.work = {.bytes = threads * sizeof(float),
-                            .flop = threads * passes * 2 * f.fma,
-                            .operations = threads / 32 * passes * f.rounds_per_pass};
+                            .flop = threads * iterations * 2 * f.fma,
+                            .operations = threads / 32 * iterations * f.rounds_per_iteration};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [mismatch = f.mismatch, &arena, shape] { return mismatch(arena, shape); };
             return problem;
@@ -271,8 +271,8 @@ void add_sync() {
        .latency_cycles = 4.0 * fma + (meets ? 40 : 15),
        .instructions = instructions,
        .set_parameters =
-           [](Problem& problem, const float* input, float* output, int passes) {
-             problem.set_parameters(typename Body::Parameters{input, output, passes});
+           [](Problem& problem, const float* input, float* output, int iterations) {
+             problem.set_parameters(typename Body::Parameters{input, output, iterations});
            },
        .mismatch = [](Arena& arena, const Shape& shape) { return sync_mismatch(arena, shape, fma); },
        .entry = reinterpret_cast<const void*>(free_entry<Body>)});
@@ -294,7 +294,7 @@ void add_exchange(const std::string& name, int barriers, const std::string& form
        .form = form,
        .baseline = meets && uneven ? "uneven-free" : "",
        .barriers = barriers,
-       .rounds_per_pass = rounds,
+       .rounds_per_iteration = rounds,
        .fma = rounds + (uneven ? units * unit : 0),
        .meetings = meets ? 2 * rounds : 0,
        .exchanges = rounds,
@@ -305,8 +305,8 @@ void add_exchange(const std::string& name, int barriers, const std::string& form
        .groups = groups,
        .uneven = uneven,
        .set_parameters =
-           [](Problem& problem, const float* input, float* output, int passes) {
-             problem.set_parameters(ExchangeParameters{input, output, passes, stride, 0});
+           [](Problem& problem, const float* input, float* output, int iterations) {
+             problem.set_parameters(ExchangeParameters{input, output, iterations, stride, 0});
            },
        .mismatch = [](Arena& arena,
                       const Shape& shape) { return exchange_mismatch(arena, shape, groups, stride, uneven); },

@@ -20,7 +20,7 @@ struct Parameters {
   float* output;         ///< one sum per thread
   unsigned stages;       ///< of each warp
   unsigned stage_bytes;  ///< a multiple of what the body reads in one step
-  int passes;            ///< copies that each warp waits for and reads
+  int iterations;        ///< copies that each warp waits for and reads
 };
 
 // Few warps are the subject. Said to the compiler as well, which then takes the registers to have a whole
@@ -75,7 +75,7 @@ struct Bulk {
     float4 sum{};
     const int stages = static_cast<int>(p.stages);
 #pragma unroll 1
-    for (int copy = 0; copy < p.passes + stages; ++copy) {
+    for (int copy = 0; copy < p.iterations + stages; ++copy) {
       if (copy >= stages) {
         device::barrier_wait(barrier, parity);
         const unsigned char* at = stage + threadIdx.x % 32 * 16;
@@ -85,7 +85,7 @@ struct Bulk {
           at += rows_per_step * warp_row_bytes;
         }
       }
-      if (copy < p.passes) {
+      if (copy < p.iterations) {
         __syncwarp();  // all lanes have read what the next copy overwrites ...
         if (device::elected()) {
           device::fence_async_proxy();  // ... and its engine must not overtake their reads
@@ -125,12 +125,12 @@ struct Async {
     const unsigned char* stage = first_stage;
     float4 sum{};
 #pragma unroll 1
-    for (int copy = 0; copy < p.passes + stages; ++copy) {
+    for (int copy = 0; copy < p.iterations + stages; ++copy) {
       if (copy >= stages) {
         asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
         add_rows<rows>(stage, sum);
       }
-      if (copy < p.passes) {
+      if (copy < p.iterations) {
 #pragma unroll
         for (int i = 0; i < rows; ++i)
           asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -150,12 +150,13 @@ struct Async {
 
 namespace {
 
-/// Sums of the lanes of `warps` warps after `passes` copies each.
-std::vector<double> reference(Arena& arena, std::size_t warps, std::size_t passes, std::size_t stage_bytes) {
+/// Sums of the lanes of `warps` warps after `iterations` copies each.
+std::vector<double> reference(Arena& arena, std::size_t warps, std::size_t iterations,
+                              std::size_t stage_bytes) {
   const std::size_t rows = stage_bytes / warp_row_bytes;
-  const float* a = arena.reference_input<float>(passes * warps * stage_bytes / sizeof(float)).data();
+  const float* a = arena.reference_input<float>(iterations * warps * stage_bytes / sizeof(float)).data();
   std::vector<double> sums(warps * 32);
-  for (std::size_t pass = 0; pass < passes; ++pass)
+  for (std::size_t iteration = 0; iteration < iterations; ++iteration)
     for (std::size_t warp = 0; warp < warps; ++warp)
       for (std::size_t row = 0; row < rows; ++row)
         for (std::size_t lane = 0; lane < 32; ++lane, a += 4)
@@ -189,10 +190,10 @@ void add(const Form& f) {
       .form = f.route,
       .dials = dials,
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = f.stage_bytes / 32.0,
-               .latency_cycles = 100.0 + f.stage_bytes / 512 * 12.0,
-               .dram_waits = 1.0 / f.stages,
-               .pipe_cycles_per_warp = f.stage_bytes / 128.0},
+      .iteration = {.dram_bytes = f.stage_bytes / 32.0,
+                    .latency_cycles = 100.0 + f.stage_bytes / 512 * 12.0,
+                    .dram_waits = 1.0 / f.stages,
+                    .pipe_cycles_per_warp = f.stage_bytes / 128.0},
       .instructions = f.instructions,
       .loop_trips = f.loop_trips,
       .promised_threads = largest_block,
@@ -217,7 +218,7 @@ void add(const Form& f) {
                            .output = arena.output<float>(),
                            .stages = static_cast<unsigned>(f.stages),
                            .stage_bytes = static_cast<unsigned>(f.stage_bytes),
-                           .passes = static_cast<int>(shape.iterations)});
+                           .iterations = static_cast<int>(shape.iterations)});
             problem.work.bytes = static_cast<double>(shape.threads() / 32 * shape.iterations * f.stage_bytes);
             const auto threads = static_cast<std::size_t>(shape.threads());
             problem.poison = poison_one_per_thread<float>(arena, shape);
@@ -242,7 +243,7 @@ void add_bulk(int stage_bytes, std::initializer_list<int> stages) {
          .barrier_bytes = 8,
          .least_cc = 90,
          .instructions = {{"LDS.128", rows_per_step}, {"FADD", 4 * rows_per_step}},
-         // setting up; the passes; in them, reading a stage; and asking again for one that is not there
+         // setting up; the iterations; in them, reading a stage; and asking again for one that is not there
          .loop_trips = {0, 1, double(stage_bytes) / (rows_per_step * warp_row_bytes), 0},
          .entry = reinterpret_cast<const void*>(bounded_entry<Bulk<rows_per_step>, largest_block, 1>)});
 }

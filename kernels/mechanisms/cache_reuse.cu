@@ -16,7 +16,7 @@ struct Parameters {
   float* output;               ///< one per thread
   unsigned working_set_bytes;  ///< of a block: a multiple of the 512 bytes that a warp reads at once
   unsigned sets;               ///< working sets, side by side from the input's start
-  int passes;
+  int iterations;
 };
 
 /// A block sweeps its working set again and again: load l of thread t of T is at byte 16 (t + l T), modulo
@@ -44,7 +44,7 @@ struct Body {
       value[i] = static_cast<const volatile float*>(p.input)[threadIdx.x + static_cast<unsigned>(i)];
     float4 sum{};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float4 x[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) {
@@ -129,7 +129,7 @@ struct Form {
 };
 
 void add(const Form& f, const void* entry) {
-  const double bytes_per_pass = double(sizeof(float4)) * f.ilp;
+  const double bytes_per_iteration = double(sizeof(float4)) * f.ilp;
   // Larger sets are hits at few blocks and misses at many: in between, neither is wrong by much more than 2.
   const bool always_hits = f.working_set_bytes <= 4 * kibibyte;
   const std::string series =
@@ -146,10 +146,10 @@ void add(const Form& f, const void* entry) {
       .series = series,
       .dials = dials,
       .ceiling = Ceiling::l1,
-      .pass = {.latency_cycles = always_hits ? 60.0 : 130.0,
-               .idle_values = f.held,
-               .pipe_cycles_per_warp = (always_hits ? 4.0 : 8.0) * f.ilp},
-      .flow = {.reused_bytes = bytes_per_pass, .set_of = Sharer::block},
+      .iteration = {.latency_cycles = always_hits ? 60.0 : 130.0,
+                    .idle_values = f.held,
+                    .pipe_cycles_per_warp = (always_hits ? 4.0 : 8.0) * f.ilp},
+      .flow = {.reused_bytes = bytes_per_iteration, .set_of = Sharer::block},
       .instructions = {{"LDG.128", f.ilp}, {"FADD", 4 * f.ilp}},
       .l2_before = L2::warm,
       // from 128 threads on more than one sweep, so that the way back to the set's start is checked
@@ -161,7 +161,7 @@ void add(const Form& f, const void* entry) {
             problem.set_parameters(Parameters{arena.input<float>(), arena.output<float>(),
                                               f.working_set_bytes, sets, static_cast<int>(shape.iterations)});
             const double loads = static_cast<double>(shape.threads()) * static_cast<double>(shape.iterations);
-            problem.work = {.bytes = loads * bytes_per_pass, .flop = loads * 4 * f.ilp};
+            problem.work = {.bytes = loads * bytes_per_iteration, .flop = loads * 4 * f.ilp};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] {
               const auto blocks = std::min<std::size_t>(sets, static_cast<std::size_t>(shape.grid_size));

@@ -22,11 +22,11 @@ constexpr const char* name_of(Pattern pattern) {
 }
 
 constexpr int ilp = 4;  // 16-byte loads of a thread in flight
-constexpr int pass_bytes = 16 * ilp;
+constexpr int iteration_bytes = 16 * ilp;
 // Block b holds the input from element `shift` x b on: no two of a cluster the same, and all of it in the L2.
 constexpr int shift = 64;
 constexpr int column_step =
-    512;  // bytes by which each pass reads further on in a row, wrapping: what the next warp read
+    512;  // bytes by which each iteration reads further on in a row, wrapping: what the next warp read
 
 extern __shared__ __align__(16) unsigned char shared_array[];
 
@@ -61,7 +61,7 @@ __device__ __forceinline__ void cluster_sync() {
 struct ReadParameters {
   const float* input;
   float* output;  ///< one sum per thread
-  int passes;
+  int iterations;
 };
 
 template <Pattern pattern>
@@ -83,7 +83,7 @@ struct Read {
     unsigned base = pattern == Pattern::own ? device::shared_address(shared_array) : address_in(rank);
     float4 sum{};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float4 x[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) x[j] = load(base + column + j * row_bytes);
@@ -94,7 +94,7 @@ struct Read {
         sum.z += x[j].z;
         sum.w += x[j].w;
       }
-      column += column_step;  // the same addresses in every pass would be read once, before the loop
+      column += column_step;  // the same addresses in every iteration would be read once, before the loop
       if (column >= row_bytes) column -= row_bytes;
       if constexpr (pattern == Pattern::spread) {
         rank = rank_after(rank);
@@ -125,7 +125,7 @@ struct Read {
 };
 
 constexpr unsigned chain_length = 1024;  // elements: a power of two, for the map below to visit them all
-constexpr int loads_per_pass = 32;
+constexpr int loads_per_iteration = 32;
 
 /// From each element of a block to the next, modulo the length; in each block another way.
 __host__ __device__ constexpr AffineMap<unsigned> chain_of(unsigned block) { return {5, 2 * block + 1}; }
@@ -133,7 +133,7 @@ __host__ __device__ constexpr AffineMap<unsigned> chain_of(unsigned block) { ret
 struct ChaseParameters {
   unsigned* last;     ///< element at which each block's chain ended
   long long* cycles;  ///< that its loop took
-  int passes;
+  int iterations;
 };
 
 /// One thread of each block follows a chain of pointers through the next rank's shared memory. They are
@@ -155,9 +155,9 @@ struct Chase {
       std::uint64_t at = there;
       const long long begin = clock64();
 #pragma unroll 1
-      for (int pass = 0; pass < p.passes; ++pass) {
+      for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
-        for (int i = 0; i < loads_per_pass; ++i) asm volatile("ld.u64 %0, [%0];" : "+l"(at)::"memory");
+        for (int i = 0; i < loads_per_iteration; ++i) asm volatile("ld.u64 %0, [%0];" : "+l"(at)::"memory");
       }
       const long long end = clock64();
       p.last[blockIdx.x] = static_cast<unsigned>(at - there) / sizeof at;
@@ -193,11 +193,11 @@ std::optional<std::string> read_mismatch(Arena& arena, const Shape& shape, Patte
     const auto block = static_cast<std::int64_t>(i) / shape.block_size;
     std::int64_t column = static_cast<std::int64_t>(i) % shape.block_size * 4;
     double sum = 0;
-    for (std::int64_t pass = 0; pass < shape.iterations; ++pass) {
+    for (std::int64_t iteration = 0; iteration < shape.iterations; ++iteration) {
       const std::int64_t others = std::max(1, shape.cluster_size - 1);
       const std::int64_t ranks = pattern == Pattern::own    ? 0
                                  : pattern == Pattern::next ? 1
-                                                            : 1 + pass % others;
+                                                            : 1 + iteration % others;
       const float* const first =
           input.data() + block_after(block, ranks, shape.cluster_size) * shift + column;
       for (int j = 0; j < ilp; ++j)
@@ -219,20 +219,21 @@ void add_read() {
       .dials = dials,
       .ceiling = Ceiling::shared_memory,
       // a neighbour's bytes come at some 14 a cycle; in a cluster of one at up to 128, by the same kernel
-      .pass = {.latency_cycles = own ? 60.0 : 250.0,
-               .pipe_cycles_per_warp = (own ? 1 : 5) * pass_bytes / 4.0},
+      .iteration = {.latency_cycles = own ? 60.0 : 250.0,
+                    .pipe_cycles_per_warp = (own ? 1 : 5) * iteration_bytes / 4.0},
       .instructions = {{own ? "LDS.128" : "LD.128", ilp}, {"FADD", 4 * ilp}},
       .least_cc = 90,
       .in_clusters = true,
       .l2_before = L2::warm,
       .check_iterations = 3,
-      .dynamic_smem_bytes = [](int block_size) { return static_cast<std::size_t>(block_size) * pass_bytes; },
+      .dynamic_smem_bytes =
+          [](int block_size) { return static_cast<std::size_t>(block_size) * iteration_bytes; },
       .prepare =
           [](Arena& arena, const Shape& shape) {
             Problem problem;
             problem.set_parameters(ReadParameters{arena.input<float>(), arena.output<float>(),
                                                   static_cast<int>(shape.iterations)});
-            problem.work.bytes = static_cast<double>(shape.threads() * shape.iterations * pass_bytes);
+            problem.work.bytes = static_cast<double>(shape.threads() * shape.iterations * iteration_bytes);
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [&arena, shape] { return read_mismatch(arena, shape, pattern); };
             return problem;
@@ -249,9 +250,9 @@ void add_chase() {
       .form = "dsmem-latency",
       .dials = dials,
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = 200.0 * loads_per_pass},
+      .iteration = {.latency_cycles = 200.0 * loads_per_iteration},
       .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
-      .instructions = {{"LD.64", loads_per_pass}, {"STS.64", 1}},
+      .instructions = {{"LD.64", loads_per_iteration}, {"STS.64", 1}},
       .hot_loops = 2,  // the chase, and what lays the chain
       .loop_trips = {0, 1},
       .least_cc = 90,
@@ -267,7 +268,7 @@ void add_chase() {
                                                    arena.output<long long>() + first_cycles,
                                                    static_cast<int>(shape.iterations)});
             problem.work.operations =
-                static_cast<double>(shape.grid_size * shape.iterations * loads_per_pass);
+                static_cast<double>(shape.grid_size * shape.iterations * loads_per_iteration);
             problem.poison = [=, &arena] {
               arena.poison_output((first_cycles + blocks) * sizeof(long long));
             };
@@ -276,7 +277,7 @@ void add_chase() {
               return arena.first_mismatch<unsigned>(blocks, 0, [&](std::size_t block) {
                 const auto holder = static_cast<unsigned>(
                     block_after(static_cast<std::int64_t>(block), 1, shape.cluster_size));
-                const auto loads = static_cast<std::uint64_t>(shape.iterations * loads_per_pass);
+                const auto loads = static_cast<std::uint64_t>(shape.iterations * loads_per_iteration);
                 return static_cast<double>(chain_of(holder).advance(0, loads) % chain_length);
               });
             };

@@ -14,8 +14,9 @@
 namespace occbench::divergence {
 
 constexpr std::int64_t period = 128;  // threads with the same index modulo this start from the same value
-constexpr int fma_per_path = 2048;    // of a thread in a pass, so that the branches themselves weigh little
-constexpr int fma_in_code = 64;       // of them are one loop's body: 32 paths fit the instruction caches
+constexpr int fma_per_path =
+    2048;                        // of a thread in an iteration, so that the branches themselves weigh little
+constexpr int fma_in_code = 64;  // of them are one loop's body: 32 paths fit the instruction caches
 
 /// x * x + drift stays in [-2, 2] and never settles, so that no step can be missed. Each path has a drift of
 /// its own: the compiler cannot make one of them, and a lane on the wrong one shows.
@@ -37,7 +38,7 @@ enum class By { lane, warp, block };
 struct BranchParameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
   By by;
   unsigned mask;  ///< By::lane with two paths: bit l is lane l's path
 };
@@ -74,7 +75,7 @@ struct Branch {
     unsigned wanted = path_of(p.by, p.mask, depth, index, blockIdx.x);
     float x[1] = {p.input[index % period]};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       // As if it had changed: otherwise one branch might stand around the whole loop.
       asm volatile("" : "+r"(wanted));
       descend<depth, 0>(wanted, x);
@@ -103,8 +104,8 @@ constexpr int chains = 4;  // enough to fill a scheduler from one warp: warps th
 
 struct BoundaryParameters {
   const float* input;
-  float* output;  ///< one per thread, then one per warp: the passes in which its lanes parted ways
-  int passes;
+  float* output;  ///< one per thread, then one per warp: the iterations in which its lanes parted ways
+  int iterations;
   Tiling tiling;
 };
 
@@ -123,7 +124,7 @@ struct Boundary {
     for (int j = 0; j < chains; ++j) x[j] = p.input[index % period + j * period];
     int diverged = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       asm volatile("" : "+r"(column), "+r"(row));  // as above
       const bool inside = !tested || (column < p.tiling.columns && row < p.tiling.rows);
       const unsigned lanes = __ballot_sync(0xFFFFFFFFU, inside);
@@ -178,7 +179,7 @@ void add_branch(BranchForm f) {
   dials.lanes_apart = f.lanes_apart;
   dials.divergent_warps = f.lanes_apart == 0 ? 0.0 : 1.0;
   std::vector<double> loop_trips(1 + (std::size_t{1} << depth), fma_per_path / fma_in_code);
-  loop_trips.front() = 1;  // the pass; then a loop for each path
+  loop_trips.front() = 1;  // the iteration; then a loop for each path
   if (f.lanes_apart == 0) std::fill(loop_trips.begin() + 2, loop_trips.end(), 0);
   add_variant({
       .family = "divergence",
@@ -188,9 +189,9 @@ void add_branch(BranchForm f) {
       .baseline = "uniform",
       .dials = dials,
       .ceiling = Ceiling::fp32,
-      .pass = {.flop = 2.0 * fma_per_path,
-               .latency_cycles = 4.0 * fma_per_path * serial,
-               .pipe_cycles_per_warp = fma_per_path / 4.0 * serial},
+      .iteration = {.flop = 2.0 * fma_per_path,
+                    .latency_cycles = 4.0 * fma_per_path * serial,
+                    .pipe_cycles_per_warp = fma_per_path / 4.0 * serial},
       .instructions = {{"FFMA", fma_in_code << depth}},
       .hot_loops = 1 << depth,
       .loop_trips = loop_trips,
@@ -285,7 +286,7 @@ void add_boundary(const BoundaryForm& f) {
       .baseline = "full-untested",
       .dials = dials,
       .ceiling = Ceiling::fp32,
-      .pass = {.flop = 2.0 * fma_per_path, .latency_cycles = 4.0 * fma_per_path / chains},
+      .iteration = {.flop = 2.0 * fma_per_path, .latency_cycles = 4.0 * fma_per_path / chains},
       .flow = {.working_share = static_cast<double>(working) / static_cast<double>(one_copy.lanes.size())},
       .instructions = {{"FFMA", fma_in_code}},
       .loop_trips = {1, fma_per_path / fma_in_code},

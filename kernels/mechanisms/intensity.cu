@@ -24,7 +24,7 @@ constexpr int fp32_from = 32;
 struct Parameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
 };
 
 /// Thread t of n reads elements t, t + n, t + 2n ..., `ilp` of them at once, with a chain of FMAs on each.
@@ -37,7 +37,7 @@ struct Body {
     std::int64_t at = device::thread_index();
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, at += ilp * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, at += ilp * n) {
       float x[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) x[j] = p.input[at + j * n];
@@ -68,8 +68,8 @@ std::optional<std::string> mismatch(Arena& arena, const Shape& shape, int fma_pe
 }
 
 void add(int fma_per_load, int ilp, const void* entry) {
-  const double bytes_per_pass = double(sizeof(float)) * ilp;
-  const double flop_per_pass = (2.0 * fma_per_load + 1) * ilp;
+  const double bytes_per_iteration = double(sizeof(float)) * ilp;
+  const double flop_per_iteration = (2.0 * fma_per_load + 1) * ilp;
   const Dials dials{.ilp = ilp, .bytes_per_access = sizeof(float), .fma_per_load = fma_per_load};
   Instructions instructions{{"LDG.32", ilp}, {"FADD", ilp}};
   if (fma_per_load > 0) instructions["FFMA"] = fma_per_load * ilp;
@@ -78,10 +78,10 @@ void add(int fma_per_load, int ilp, const void* entry) {
       .name = "ilp" + std::to_string(ilp) + "-fma" + std::to_string(fma_per_load),
       .dials = dials,
       .ceiling = fma_per_load < fp32_from ? Ceiling::dram : Ceiling::fp32,
-      .pass = {.dram_bytes = bytes_per_pass,
-               .flop = flop_per_pass,
-               .latency_cycles = 4.0 * (fma_per_load + ilp),
-               .dram_waits = 1},
+      .iteration = {.dram_bytes = bytes_per_iteration,
+                    .flop = flop_per_iteration,
+                    .latency_cycles = 4.0 * (fma_per_load + ilp),
+                    .dram_waits = 1},
       .instructions = instructions,
       .l2_before = L2::clean,
       .max_iterations =
@@ -94,9 +94,9 @@ void add(int fma_per_load, int ilp, const void* entry) {
             problem.set_parameters(
                 Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
             const auto threads = static_cast<double>(shape.threads());
-            const auto passes = static_cast<double>(shape.iterations);
-            problem.work = {.bytes = threads * (passes * bytes_per_pass + sizeof(float)),
-                            .flop = threads * passes * flop_per_pass};
+            const auto iterations = static_cast<double>(shape.iterations);
+            problem.work = {.bytes = threads * (iterations * bytes_per_iteration + sizeof(float)),
+                            .flop = threads * iterations * flop_per_iteration};
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.mismatch = [=, &arena] { return mismatch(arena, shape, fma_per_load, ilp); };
             return problem;

@@ -15,7 +15,7 @@ namespace occbench::shared_latency {
 // needs no arithmetic before it is loaded from.
 constexpr unsigned words = 2048;
 constexpr unsigned word_bytes = 4;
-constexpr int loads_per_pass =
+constexpr int loads_per_iteration =
     16;  // of a reading thread: the loop's own three instructions need issue slots, not banks
 
 struct Parameters {
@@ -23,7 +23,7 @@ struct Parameters {
   AffineMap<unsigned> map;
   unsigned
       lanes_apart;  ///< of neighbouring lanes, in words (or units of 16 bytes): as many lanes share a bank
-  int passes;
+  int iterations;
 };
 
 /// Links the block's words; returns the address of the first.
@@ -48,8 +48,8 @@ __device__ __forceinline__ void follow(unsigned& at) {
   }
 }
 
-/// One lane of the block follows the words: a pass is one load. Puts out where it ended, and the cycles of
-/// all passes.
+/// One lane of the block follows the words: an iteration is one load. Puts out where it ended, and the cycles of
+/// all iterations.
 struct Chain {
   using Parameters = shared_latency::Parameters;
 
@@ -57,7 +57,7 @@ struct Chain {
     const unsigned first = linked_words(p);
     if (threadIdx.x != 0) return;
     unsigned at = first + word_bytes * (blockIdx.x % words);
-    const long long cycles = device::chase(at, p.passes, [](unsigned& word) { follow(word); });
+    const long long cycles = device::chase(at, p.iterations, [](unsigned& word) { follow(word); });
     p.output[blockIdx.x] = static_cast<float>((at - first) / word_bytes);
     p.output[gridDim.x + blockIdx.x] = static_cast<float>(cycles);
   }
@@ -74,7 +74,7 @@ struct TimedChain {
     constexpr unsigned never = 1;  // addresses are even
     long long cycles;
     const auto step = [](unsigned& word) { follow(word); };
-    if (!device::timed_chase(at, p.passes, never, step, cycles)) return;
+    if (!device::timed_chase(at, p.iterations, never, step, cycles)) return;
     p.output[blockIdx.x] = static_cast<float>((at - first) / word_bytes);
     p.output[gridDim.x + blockIdx.x] = static_cast<float>(cycles);
   }
@@ -98,9 +98,9 @@ struct Read {
     for (int j = 0; j < ilp; ++j)
       at[j] = first + width * start_of(threadIdx.x, j, p.lanes_apart) % (words * word_bytes);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
-      for (int step = 0; step < loads_per_pass / ilp; ++step) {
+      for (int step = 0; step < loads_per_iteration / ilp; ++step) {
 #pragma unroll
         for (int j = 0; j < ilp; ++j) follow<width>(at[j]);
       }
@@ -119,8 +119,8 @@ constexpr double latency_cycles = 24;  // about; sizes the work
 constexpr unsigned stride = 611;  // odd, so that a chain visits every word
 
 void add_chain(bool timed, const void* entry) {
-  const int loads = timed ? device::timed_chase_loads : 1;  // of a pass
-  constexpr double reading_the_clock = 60;                  // cycles of a pass, about
+  const int loads = timed ? device::timed_chase_loads : 1;  // of an iteration
+  constexpr double reading_the_clock = 60;                  // cycles of an iteration, about
   add_variant({
       .family = "shared_latency",
       .name = timed ? "chain-timed" : "chain",
@@ -128,7 +128,7 @@ void add_chain(bool timed, const void* entry) {
       .baseline = timed ? "chain" : "",
       .dials = {.data_type = "u32", .working_set_bytes = words * word_bytes, .bank_conflict = 1},
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
+      .iteration = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
       .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
       // linking; and the chain: when it is not timed, by eights and by ones
       .instructions = {{"STS.32", 1}, {"LDS.32", timed ? loads : device::chase_unrolled + 1}},
@@ -145,7 +145,7 @@ void add_chain(bool timed, const void* entry) {
             problem.set_parameters(Parameters{.output = arena.output<float>(),
                                               .map = scattered<unsigned>(),
                                               .lanes_apart = 1,
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [=, &arena] { arena.poison_output(2 * blocks * sizeof(float)); };
             problem.reference_reaches = true;
@@ -165,7 +165,7 @@ void add_chain(bool timed, const void* entry) {
 
 template <int ilp, int width>
 void add_read(int conflict) {
-  constexpr int depth = loads_per_pass / ilp;
+  constexpr int depth = loads_per_iteration / ilp;
   const double pipe_cycles = double(conflict) * width / word_bytes;  // of one load of a warp
   add_variant({
       .family = "shared_latency",
@@ -177,10 +177,10 @@ void add_read(int conflict) {
                 .working_set_bytes = words * word_bytes,
                 .bank_conflict = conflict},
       .ceiling = Ceiling::shared_memory,
-      .pass = {.latency_cycles = depth * (latency_cycles + ilp * pipe_cycles - 1),
-               .pipe_cycles_per_warp = loads_per_pass * pipe_cycles},
+      .iteration = {.latency_cycles = depth * (latency_cycles + ilp * pipe_cycles - 1),
+                    .pipe_cycles_per_warp = loads_per_iteration * pipe_cycles},
       .flow = {.layout = {.bank_conflict = double(conflict), .store_conflict = double(conflict)}},
-      .instructions = {{"STS.32", 1}, {"LDS." + std::to_string(8 * width), loads_per_pass}},
+      .instructions = {{"STS.32", 1}, {"LDS." + std::to_string(8 * width), loads_per_iteration}},
       .hot_loops = 2,  // linking, and reading
       .loop_trips = {0, 1},
       .l2_before = L2::warm,
@@ -192,10 +192,10 @@ void add_read(int conflict) {
             problem.set_parameters(Parameters{.output = arena.output<float>(),
                                               .map = map,
                                               .lanes_apart = static_cast<unsigned>(conflict),
-                                              .passes = static_cast<int>(shape.iterations)});
+                                              .iterations = static_cast<int>(shape.iterations)});
             const auto threads = static_cast<std::size_t>(shape.threads());
-            problem.work.bytes =
-                static_cast<double>(threads) * static_cast<double>(shape.iterations) * loads_per_pass * width;
+            problem.work.bytes = static_cast<double>(threads) * static_cast<double>(shape.iterations) *
+                                 loads_per_iteration * width;
             problem.poison = poison_one_per_thread<float>(arena, shape);
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {

@@ -21,21 +21,23 @@ enum class Form { escape, collatz, rare };
 constexpr int items = 4096;      // there are no more: the reference knows how long each takes
 constexpr int most_steps = 128;  // of an escape
 constexpr int rare_steps = 64;   // of an item that is chosen
-constexpr int warps_apart = 31;  // of a thread's items from pass to pass: it comes by all of them
+constexpr int warps_apart = 31;  // of a thread's items from iteration to iteration: it comes by all of them
 
 constexpr int flop_per_step(Form form) { return form == Form::escape ? 10 : form == Form::rare ? 5 : 0; }
 
 struct Parameters {
   std::uint32_t* output;  ///< one per thread
-  int passes;
+  int iterations;
   int shared_by;       ///< log2 of how many lanes side by side have the same item
   unsigned rare_mask;  ///< Form::rare: chosen are items with none of these bits
 };
 
-/// What a thread has in a pass; items are in random order.
-OCCBENCH_HOST_DEVICE constexpr std::uint32_t item_of(std::int64_t thread, std::int64_t pass, int shared_by) {
+/// What a thread has in an iteration; items are in random order.
+OCCBENCH_HOST_DEVICE constexpr std::uint32_t item_of(std::int64_t thread, std::int64_t iteration,
+                                                     int shared_by) {
   const std::uint32_t apart = warps_apart * (32U >> shared_by);
-  return (static_cast<std::uint32_t>(thread >> shared_by) + static_cast<std::uint32_t>(pass) * apart) % items;
+  return (static_cast<std::uint32_t>(thread >> shared_by) + static_cast<std::uint32_t>(iteration) * apart) %
+         items;
 }
 
 // Each step in the same operations on both sides, to the last bit.
@@ -106,8 +108,8 @@ struct Body {
     const std::int64_t index = device::thread_index();
     std::uint32_t sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass)
-      sum += result_of<form>(mix(item_of(index, pass, p.shared_by) + 1), p.rare_mask);
+    for (int iteration = 0; iteration < p.iterations; ++iteration)
+      sum += result_of<form>(mix(item_of(index, iteration, p.shared_by) + 1), p.rare_mask);
     p.output[index] = sum;
   }
 };
@@ -140,7 +142,7 @@ Reference reference_of(unsigned rare_mask) {
   return reference;
 }
 
-/// Over all warps and passes: mean of all lanes, mean of the longest lane of a warp, and the share of warps
+/// Over all warps and iterations: mean of all lanes, mean of the longest lane of a warp, and the share of warps
 /// with any.
 struct Lengths {
   double mean = 0;
@@ -164,7 +166,7 @@ Lengths lengths_of(const Reference& reference, int shared_by) {
   return lengths;
 }
 
-/// Of all threads in all passes: they have the items in turn, from another one in each pass.
+/// Of all threads in all iterations: they have the items in turn, from another one in each iteration.
 double all_steps(const Reference& reference, const Shape& shape, int shared_by) {
   std::array<double, items + 1> before{};
   for (std::size_t i = 0; i < items; ++i) before[i + 1] = before[i] + reference.steps[i];
@@ -173,8 +175,8 @@ double all_steps(const Reference& reference, const Shape& shape, int shared_by) 
     return static_cast<double>(end / items) * before[items] + before[static_cast<std::size_t>(end % items)];
   };
   double sum = 0;
-  for (std::int64_t pass = 0; pass < shape.iterations; ++pass) {
-    const std::int64_t first = item_of(0, pass, shared_by);
+  for (std::int64_t iteration = 0; iteration < shape.iterations; ++iteration) {
+    const std::int64_t first = item_of(0, iteration, shared_by);
     sum += up_to(first + groups) - up_to(first);
   }
   return sum * (1 << shared_by);
@@ -205,11 +207,11 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
       .baseline = kind.series + (rare ? "-1in1" : "-items1"),
       .dials = dials,
       .ceiling = form == Form::collatz ? Ceiling::none : Ceiling::fp32,
-      .pass = {.flop = lengths.mean * flop_per_step(form),
-               .latency_cycles = 60 + step_cycles * warp_steps,
-               .pipe_cycles_per_warp = step_instructions / schedulers * warp_steps},
+      .iteration = {.flop = lengths.mean * flop_per_step(form),
+                    .latency_cycles = 60 + step_cycles * warp_steps,
+                    .pipe_cycles_per_warp = step_instructions / schedulers * warp_steps},
       .instructions = instructions,
-      // The longest lane's steps, of the mean warp in the mean pass: each warp has passes with no rare item.
+      // The longest lane's steps, of the mean warp in the mean iteration: each warp has iterations with no rare item.
       .loop_trips = {1, std::round(warp_steps)},
       .l2_before = L2::warm,
       .max_iterations =
@@ -223,7 +225,7 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
             const double done = all_steps(reference, shape, kind.shared_by);
             Problem problem;
             problem.set_parameters(Parameters{.output = arena.output<std::uint32_t>(),
-                                              .passes = static_cast<int>(shape.iterations),
+                                              .iterations = static_cast<int>(shape.iterations),
                                               .shared_by = kind.shared_by,
                                               .rare_mask = kind.rare_mask});
             problem.work = {.bytes = static_cast<double>(shape.threads()) * sizeof(std::uint32_t),
@@ -234,9 +236,10 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
               return arena.first_mismatch<std::uint32_t>(
                   static_cast<std::size_t>(shape.threads()), 0, [=](std::size_t thread) {
                     std::uint32_t sum = 0;
-                    for (std::int64_t pass = 0; pass < shape.iterations; ++pass)
+                    for (std::int64_t iteration = 0; iteration < shape.iterations; ++iteration)
                       sum +=
-                          reference.result[item_of(static_cast<std::int64_t>(thread), pass, kind.shared_by)];
+                          reference
+                              .result[item_of(static_cast<std::int64_t>(thread), iteration, kind.shared_by)];
                     return double{1} * sum;
                   });
             };

@@ -25,7 +25,7 @@ struct Code {
 #pragma unroll
     for (int j = 0; j < chains; ++j) x[j] = calibration::chain_start(index, j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < lines; ++i) {
 #pragma unroll
@@ -46,15 +46,15 @@ void add_code() {
   static_assert(chains == line_instructions);
   calibration::add({.name = "code-" + std::to_string(lines),
                     .family = "probes",
-                    .pass = {.flop = 2.0 * chains * lines, .latency_cycles = 16.0 * lines},
+                    .iteration = {.flop = 2.0 * chains * lines, .latency_cycles = 16.0 * lines},
                     .instructions = {{"FFMA", chains * lines}},
                     .operations = chains * lines,
                     .reference =
-                        [](const float*, int passes) {
+                        [](const float*, int iterations) {
                           return calibration::of_each_lane([=](int thread) {
                             float sum = 0;
                             for (int j = 0; j < chains; ++j)
-                              sum += calibration::chain_after(thread, j, std::int64_t{passes} * lines);
+                              sum += calibration::chain_after(thread, j, std::int64_t{iterations} * lines);
                             return sum;
                           });
                         },

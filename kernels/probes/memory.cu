@@ -19,7 +19,7 @@ using calibration::Parameters;
 
 constexpr unsigned rows = 16;
 constexpr unsigned row_bytes = 512;  // 16 bytes of each lane
-constexpr int links = 12;            // loads of a pass
+constexpr int links = 12;            // loads of an iteration
 
 __host__ __device__ constexpr unsigned next_row(unsigned row) { return (5 * row + 3) % rows; }
 
@@ -36,7 +36,7 @@ struct WideChain {
     __syncthreads();
     unsigned at = first + (threadIdx.x / 32 + threadIdx.x) % rows * row_bytes + threadIdx.x % 32 * 16;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < links; ++i) {
         [[maybe_unused]] unsigned rest[3];
@@ -52,7 +52,7 @@ struct WideChain {
 
 struct BeginParameters {
   float* output;  ///< one per thread, then per block the cycles from first to last of its warps but warp 0
-  int passes;
+  int iterations;
 };
 
 /// Each warp reads the clock as the first thing it does.
@@ -67,7 +67,7 @@ struct Begin {
     const std::int64_t index = device::thread_index();
     float x = calibration::chain_start(index, 0);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) x = fmaf(-x, x, calibration::drift);
+    for (int iteration = 0; iteration < p.iterations; ++iteration) x = fmaf(-x, x, calibration::drift);
     p.output[index] = x;
     __syncthreads();
     // Warp 0 is left out: it may have had a census to begin with.
@@ -99,16 +99,16 @@ constexpr int unrolled = 16;
 struct SetParameters {
   const Line* const* first;  ///< of each group's chain
   std::uint64_t* walks;      ///< per block: where it ended, and its cycles
-  int passes;
+  int iterations;
 };
 
 /// One warp a block goes round the lines of a group, a second time and more by the clock.
 struct SetChain {
   using Parameters = SetParameters;
 
-  static __device__ __forceinline__ void steps(const Line*& at, int passes) {
+  static __device__ __forceinline__ void steps(const Line*& at, int iterations) {
 #pragma unroll 1
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < unrolled; ++i) asm volatile("ld.global.u64 %0, [%0];" : "+l"(at));
     }
@@ -118,7 +118,7 @@ struct SetChain {
     const Line* at = p.first[blockIdx.x % groups];
     steps(at, 4);
     const long long start = clock64();
-    steps(at, p.passes);
+    steps(at, p.iterations);
     const long long end = clock64();
     if (threadIdx.x == 0) {
       p.walks[2 * blockIdx.x] = reinterpret_cast<std::uint64_t>(at);
@@ -129,14 +129,14 @@ struct SetChain {
 
 // ---- The L2's requests ----
 
-constexpr int gathers = 4;                // loads of a pass, under way together
+constexpr int gathers = 4;                // loads of an iteration, under way together
 constexpr unsigned set_lines = 1U << 15;  // 4 MiB
 constexpr unsigned apart = 257;           // lines between the parts of a gather
 
 struct GatherParameters {
   const float* input;
   float* output;  ///< one per thread
-  int passes;
+  int iterations;
 };
 
 /// A warp loads 128 bytes at a time: a line whole, or 32 bytes from each of four.
@@ -144,10 +144,10 @@ template <bool whole>
 struct Gather {
   using Parameters = GatherParameters;
 
-  /// Of the set, in elements, for load j of a warp in a pass.
-  static __host__ __device__ constexpr unsigned element(unsigned warp, unsigned pass, unsigned j,
+  /// Of the set, in elements, for load j of a warp in an iteration.
+  static __host__ __device__ constexpr unsigned element(unsigned warp, unsigned iteration, unsigned j,
                                                         unsigned lane) {
-    const unsigned load = (warp * 40503U + pass * 12289U + j * 8191U) % set_lines;
+    const unsigned load = (warp * 40503U + iteration * 12289U + j * 8191U) % set_lines;
     if (whole) return load * 32 + lane;
     return (load + lane / 8 * apart) % set_lines * 32 + load % 4 * 8 + lane % 8;
   }
@@ -158,11 +158,12 @@ struct Gather {
     const unsigned lane = threadIdx.x % 32;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       float x[gathers];
 #pragma unroll
       for (int j = 0; j < gathers; ++j)
-        x[j] = __ldcg(p.input + element(warp, static_cast<unsigned>(pass), static_cast<unsigned>(j), lane));
+        x[j] =
+            __ldcg(p.input + element(warp, static_cast<unsigned>(iteration), static_cast<unsigned>(j), lane));
 #pragma unroll
       for (int j = 0; j < gathers; ++j) sum += x[j];
     }
@@ -175,16 +176,16 @@ namespace {
 void add_wide_chain() {
   calibration::add({.name = "shared-chain-16B",
                     .family = "probes",
-                    .pass = {.latency_cycles = 27.0 * links},
+                    .iteration = {.latency_cycles = 27.0 * links},
                     .instructions = {{"STS.32", 1}, {"LDS.128", links}},
                     .hot_loops = 2,  // linking, and following
                     .operations = links,
                     .fixed_block_size = 32,
                     .reference =
-                        [](const float*, int passes) {
+                        [](const float*, int iterations) {
                           return calibration::of_each_lane([=](int thread) {
                             unsigned row = static_cast<unsigned>(thread) % rows;
-                            for (int step = 0; step < passes * links; ++step) row = next_row(row);
+                            for (int step = 0; step < iterations * links; ++step) row = next_row(row);
                             return row;
                           });
                         },
@@ -196,7 +197,7 @@ void add_begin() {
       .family = "probes",
       .name = "begin",
       .ceiling = Ceiling::none,
-      .pass = {.flop = 2, .latency_cycles = 14},
+      .iteration = {.flop = 2, .latency_cycles = 14},
       .instructions = {{"FFMA", 1}, {"LDS.64", 1}},
       .hot_loops = 2,  // passing the time, and looking for the first and the last
       .fixed_block_size = 1024,
@@ -288,7 +289,7 @@ void add_set(int lines) {
       .name = "l1-set-" + std::to_string(lines),
       .dials = {.data_type = "u64", .bytes_per_access = sizeof(const Line*)},
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = 32.0 * unrolled},
+      .iteration = {.latency_cycles = 32.0 * unrolled},
       .instructions = {{"LDG.64", 2 * unrolled}},  // the laps', and the timed ones
       .hot_loops = 2,
       .fixed_block_size = 32,
@@ -302,7 +303,7 @@ void add_set(int lines) {
             Problem problem;
             problem.set_parameters(SetParameters{.first = first,
                                                  .walks = arena.output<std::uint64_t>(),
-                                                 .passes = static_cast<int>(shape.iterations)});
+                                                 .iterations = static_cast<int>(shape.iterations)});
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Pair));
@@ -340,7 +341,7 @@ void add_gather() {
       .name = whole ? "gather-whole" : "gather-parts",
       .dials = {.ilp = gathers, .bytes_per_access = 4},
       .ceiling = Ceiling::none,
-      .pass = {.latency_cycles = 300, .pipe_cycles_per_warp = 8.0 * gathers},
+      .iteration = {.latency_cycles = 300, .pipe_cycles_per_warp = 8.0 * gathers},
       .instructions = {{"LDG.32", gathers}, {"FADD", gathers}},
       .l2_before = L2::warm,
       .check_iterations = 5,
@@ -357,9 +358,10 @@ void add_gather() {
               return arena.first_mismatch<float>(
                   static_cast<std::size_t>(shape.threads()), 1e-4, [&](std::size_t thread) {
                     double sum = 0;
-                    for (unsigned pass = 0; pass < static_cast<unsigned>(shape.iterations); ++pass)
+                    for (unsigned iteration = 0; iteration < static_cast<unsigned>(shape.iterations);
+                         ++iteration)
                       for (unsigned j = 0; j < gathers; ++j)
-                        sum += input[Gather<whole>::element(static_cast<unsigned>(thread / 32), pass, j,
+                        sum += input[Gather<whole>::element(static_cast<unsigned>(thread / 32), iteration, j,
                                                             thread % 32)];
                     return sum;
                   });

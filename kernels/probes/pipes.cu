@@ -59,7 +59,7 @@ struct WideProduct {
   static constexpr double tolerance = 0;
 };
 
-/// `count` steps a pass in each of `chains` chains.
+/// `count` steps an iteration in each of `chains` chains.
 template <class Op, int chains, int count>
 struct Chains {
   using Parameters = calibration::Parameters;
@@ -71,7 +71,7 @@ struct Chains {
 #pragma unroll
     for (int j = 0; j < chains; ++j) x[j] = Op::start(lane, j);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
 #pragma unroll
@@ -89,7 +89,7 @@ constexpr unsigned places = 16;
 /// Byte offsets into itself: from place to place, all of them in turn.
 __constant__ const unsigned ring[places] = {12, 32, 52, 8, 28, 48, 4, 24, 44, 0, 20, 40, 60, 16, 36, 56};
 
-/// `count` loads a pass, each at the place that the one before it found.
+/// `count` loads an iteration, each at the place that the one before it found.
 template <int count>
 struct ConstantChain {
   using Parameters = calibration::Parameters;
@@ -98,7 +98,7 @@ struct ConstantChain {
     const std::int64_t index = device::thread_index();
     unsigned at = threadIdx.x / 32 % places * 4;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < count; ++i)
         at = *reinterpret_cast<const volatile unsigned*>(reinterpret_cast<const char*>(ring) + at);
@@ -114,16 +114,16 @@ void add_chains() {
   calibration::add(
       {.name = std::string(Op::name) + "-" + std::to_string(chains) + "x" + std::to_string(count),
        .family = "probes",
-       .pass = {.latency_cycles = 20.0 * count, .pipe_cycles_per_warp = 2.0 * chains * count},
+       .iteration = {.latency_cycles = 20.0 * count, .pipe_cycles_per_warp = 2.0 * chains * count},
        .instructions = {{Op::opcode, chains * count}},
        .operations = double(chains) * count,
        .reference =
-           [](const float*, int passes) {
+           [](const float*, int iterations) {
              return calibration::of_each_lane([=](int lane) {
                float sum = 0;
                for (int j = 0; j < chains; ++j) {
                  auto x = Op::start(lane, j);
-                 for (int step = 0; step < passes * count; ++step) x = Op::step_on_cpu(x);
+                 for (int step = 0; step < iterations * count; ++step) x = Op::step_on_cpu(x);
                  sum += Op::out(x);
                }
                return sum;
@@ -137,17 +137,17 @@ template <int count>
 void add_constants() {
   calibration::add({.name = "constant-" + std::to_string(count),
                     .family = "probes",
-                    .pass = {.latency_cycles = 24.0 * count},
+                    .iteration = {.latency_cycles = 24.0 * count},
                     .instructions = {},  // LDC, which the audit does not count
                     .operations = count,
                     .fixed_block_size = 32,
                     .reference =
-                        [](const float*, int passes) {
+                        [](const float*, int iterations) {
                           constexpr unsigned next[places] = {3,  8, 13, 2,  7,  12, 1, 6,
                                                              11, 0, 5,  10, 15, 4,  9, 14};
                           return calibration::of_each_lane([&](int) {
                             unsigned at = 0;
-                            for (int step = 0; step < passes * count; ++step) at = next[at];
+                            for (int step = 0; step < iterations * count; ++step) at = next[at];
                             return at * 4;
                           });
                         },

@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-#include "harness/attach/cupti.hpp"
+#include "harness/attach/preload/cupti.hpp"
 
 #define FAKE(name, parameters) extern "C" __attribute__((visibility("default"))) int name parameters
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "benchmarks/commands/calc.hpp"
+#include "benchmarks/commands/calc/calc.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/lines.hpp"

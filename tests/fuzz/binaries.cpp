@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/commands/inspect_print.hpp"
-#include "benchmarks/commands/inspect_query.hpp"
+#include "benchmarks/commands/inspect/print.hpp"
+#include "benchmarks/commands/inspect/query.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 #include "tests/fuzz/target.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "benchmarks/benchmark_flags.hpp"
+#include "benchmarks/framework/benchmark_flags.hpp"
 #include "harness/io/check.hpp"
 #include "tests/fuzz/target.hpp"
 

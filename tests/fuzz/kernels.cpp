@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "benchmarks/commands/calc.hpp"
+#include "benchmarks/commands/calc/calc.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "tests/fuzz/target.hpp"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/theory/program.hpp"
+#include "harness/theory/simulator/program.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;
@@ -23,7 +23,7 @@ void check(const theory::Instruction& i) {
 void check(const theory::Program& program) {
   fuzz::expect(program.registers_per_thread >= 0 && program.registers_per_thread <= 255, "registers exist");
   fuzz::expect(program.block_limit >= 0 && program.block_limit <= 1024, "a block exists");
-  fuzz::expect(std::isfinite(program.passes) && program.passes > 0, "a turn makes passes");
+  fuzz::expect(std::isfinite(program.iterations) && program.iterations > 0, "a trip makes iterations");
   std::ranges::for_each(program.loop, [](const theory::Instruction& i) { check(i); });
   fuzz::expect(program.code_lines() <= program.loop.size(), "a line of code holds an instruction");
   fuzz::expect(program.places() <= static_cast<int>(program.loop.size()), "a place is stored to");

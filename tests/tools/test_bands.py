@@ -17,7 +17,7 @@ from occbench_docs.committed import committed_runs
 from occbench_tools import predictions, validate
 
 ROOT = Path(__file__).resolve().parents[2]
-BANDS = (ROOT / "harness/theory/bands.cpp").read_text(encoding="utf-8")
+BANDS = (ROOT / "harness/theory/prediction/bands.cpp").read_text(encoding="utf-8")
 BOUNDS = next(
     column["allowed"]
     for column in validate.schema()["files"]["cases.csv"]["columns"]

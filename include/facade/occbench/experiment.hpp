@@ -2,4 +2,4 @@
 // An experiment of one's own, on kernels of either form: docs/extending.md.
 #pragma once
 
-#include "benchmarks/sweep.hpp"
+#include "benchmarks/framework/sweep.hpp"

@@ -7,7 +7,7 @@
 namespace occbench::launch_bounds_roulette {
 
 /// The inner loop of a matrix product: `side` x `side` sums a thread, operands in shared memory. A block's
-/// tile is threads / 2 x 128; each pass adds the product of its two panels, `depth` deep, once more.
+/// tile is threads / 2 x 128; each iteration adds the product of its two panels, `depth` deep, once more.
 template <int threads>
 struct Gemm {
   using Parameters = Arguments<float>;
@@ -41,7 +41,7 @@ struct Gemm {
     __syncthreads();
     float sum[side][side] = {};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       asm volatile("" ::: "memory");  // the next panels, as far as the compiler can know
 #pragma unroll
       for (int k = 0; k < depth; ++k) {
@@ -79,7 +79,7 @@ struct GemmKernel {
   using Body = Gemm<threads>;
   static constexpr int touches = 11;
 
-  /// One pass's sums, in the order of the output, of the blocks of one period.
+  /// One iteration's sums, in the order of the output, of the blocks of one period.
   template <int threads>
   static std::vector<double> reference(Arena& arena) {
     using B = Gemm<threads>;
@@ -106,9 +106,9 @@ struct GemmKernel {
         .series = "gemm",
         .dials = {.ilp = B::sums, .live_values = B::sums + 2 * B::side},
         .ceiling = Ceiling::fp32,
-        .pass = {.flop = 2.0 * B::depth * B::sums,
-                 .latency_cycles = 1.1 * B::depth * B::sums,
-                 .pipe_cycles_per_warp = B::depth * 4 * 4.0},
+        .iteration = {.flop = 2.0 * B::depth * B::sums,
+                      .latency_cycles = 1.1 * B::depth * B::sums,
+                      .pipe_cycles_per_warp = B::depth * 4 * 4.0},
 
         .instructions = {{"FFMA", B::depth * B::sums}, {"LDS.128", B::depth * 2 * B::side / 4}},
         .fixed_block_size = threads,
@@ -127,10 +127,10 @@ struct GemmKernel {
                               .flop = 2.0 * B::depth * static_cast<double>(elements) *
                                       static_cast<double>(shape.iterations)};
               problem.poison = [&arena, elements] { arena.poison_output(elements * sizeof(float)); };
-              problem.mismatch = [&arena, elements, passes = static_cast<double>(shape.iterations)] {
+              problem.mismatch = [&arena, elements, iterations = static_cast<double>(shape.iterations)] {
                 const auto sums = reference<threads>(arena);
                 return arena.first_mismatch<float>(
-                    elements, 1e-5, [&](std::size_t i) { return passes * sums[i % sums.size()]; });
+                    elements, 1e-5, [&](std::size_t i) { return iterations * sums[i % sums.size()]; });
               };
               return problem;
             },

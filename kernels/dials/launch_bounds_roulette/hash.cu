@@ -93,12 +93,12 @@ struct Hash {
       for (int i = 0; i < 16; ++i) m[c].word[i] = input[place(index, c, i)];
     }
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       Block v[chains];
       Block words[chains];
 #pragma unroll
       for (int c = 0; c < chains; ++c) {
-        v[c] = state(h[c], static_cast<std::uint32_t>(pass), sizeof(Block));
+        v[c] = state(h[c], static_cast<std::uint32_t>(iteration), sizeof(Block));
         words[c] = m[c];
       }
 #pragma unroll
@@ -130,12 +130,12 @@ struct HashKernel {
     // two of two, four exclusive ors and four rotations, and at its end eight exclusive ors. Each is one
     // thread instruction. Most of them go to the integer pipe, which until Hopper is half as wide as the
     // issue.
-    constexpr int per_pass = Hash::chains * (Hash::rounds * 8 * (2 + 2 + 4 + 4) + 8);
+    constexpr int per_iteration = Hash::chains * (Hash::rounds * 8 * (2 + 2 + 4 + 4) + 8);
     return {
         .series = "hash",
         .dials = {.data_type = "u32", .ilp = 4 * Hash::chains, .live_values = Hash::chains * (16 + 16)},
         .ceiling = Ceiling::issue,
-        .pass = {.latency_cycles = 900, .pipe_cycles_per_warp = 570},
+        .iteration = {.latency_cycles = 900, .pipe_cycles_per_warp = 570},
         // 56 mixings by 8 and a digest's 8, less what the constants of the first round save
         .instructions = {{"LOP3", 462}, {"SHF", 444}},
         .l2_before = L2::warm,
@@ -146,7 +146,7 @@ struct HashKernel {
               const auto threads_in_all = static_cast<std::size_t>(shape.threads());
               problem.work = {.bytes = static_cast<double>(threads_in_all) * sizeof(std::uint32_t),
                               .operations = static_cast<double>(threads_in_all) *
-                                            static_cast<double>(shape.iterations) * per_pass};
+                                            static_cast<double>(shape.iterations) * per_iteration};
               problem.poison = poison_one_per_thread<std::uint32_t>(arena, shape);
               problem.mismatch = [=, &arena] {
                 const auto input = arena.reference_input<float>(Hash::chains * 16 * Hash::period);
@@ -159,8 +159,8 @@ struct HashKernel {
                       m.word[i] = std::bit_cast<std::uint32_t>(
                           input[static_cast<std::size_t>(Hash::place(index, c, i))]);
                     h[c] = Hash::start;
-                    for (std::int64_t pass = 0; pass < shape.iterations; ++pass)
-                      h[c] = Hash::compress(h[c], m, static_cast<std::uint32_t>(pass), sizeof m);
+                    for (std::int64_t iteration = 0; iteration < shape.iterations; ++iteration)
+                      h[c] = Hash::compress(h[c], m, static_cast<std::uint32_t>(iteration), sizeof m);
                   }
                   words.push_back(Hash::fold(h));
                 }

@@ -2,7 +2,7 @@
 // Family `launch_bounds_roulette`: three kernels of everyday shape under every register dial that CUDA has;
 // most caps make them spill. A kernel is one file; this one has the dials.
 // Expected: a cap just below need may pay where loads are left to hide; each step further drags more spills
-//   through every pass: most through the gemm's, whose sums are all in use at every step, least through the
+//   through every iteration: most through the gemm's, whose sums are all in use at every step, least through the
 //   hash's, which leaves the memory pipe idle.
 // Published: CUDA C++ Programming Guide, 'Launch Bounds'; PTX ISA 9.0, .pragma "enable_smem_spilling".
 #pragma once
@@ -18,13 +18,13 @@ template <class T>
 struct Arguments {
   const T* input;
   T* output;
-  int passes;
+  int iterations;
 };
 
-/// The input, read as T, and the output of a launch of so many passes.
+/// The input, read as T, and the output of a launch of so many iterations.
 template <class T>
-Arguments<T> arguments(Arena& arena, std::int64_t passes) {
-  return {reinterpret_cast<const T*>(arena.input<float>()), arena.output<T>(), static_cast<int>(passes)};
+Arguments<T> arguments(Arena& arena, std::int64_t iterations) {
+  return {reinterpret_cast<const T*>(arena.input<float>()), arena.output<T>(), static_cast<int>(iterations)};
 }
 
 /// The same with spills to shared memory first, local memory second: CUDA 13's, which needs launch bounds to
@@ -38,7 +38,7 @@ struct SpillToShared {
   }
 };
 
-// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often a pass loads
+// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often an iteration loads
 // and stores a value that it has no register for; sizes the work, and nothing else.
 
 constexpr int usual_block = 256;
@@ -53,7 +53,7 @@ Variant variant(const std::string& dial, RegisterRoute route, int cap, const voi
   v.dials.register_cap = cap;
   v.may_spill = cap != 0;
   if (cap != 0)
-    v.pass.pipe_cycles_per_warp += 4.0 * (Kernel::touches - 1) * std::max(0, v.dials.live_values - cap);
+    v.iteration.pipe_cycles_per_warp += 4.0 * (Kernel::touches - 1) * std::max(0, v.dials.live_values - cap);
   v.entry = entry;
   return v;
 }

@@ -12,11 +12,11 @@ namespace occbench::launch_bounds_roulette {
 /// `pitch` wide and have `reach` rows more at each edge, so that no point needs a branch. A plane has a row
 /// for each warp of the grid, so that its extent follows the occupancy: no warp's own work does, and of the
 /// plane the edges are 8 rows in thousands. Planes of one size, with warps shared out over z as well, cost
-/// the pass loop registers: at a cap of 64 the spills of each thread grow from 24 bytes to 48.
+/// the iteration loop registers: at a cap of 64 the spills of each thread grow from 24 bytes to 48.
 struct Stencil {
   using Parameters = Arguments<float>;
   static constexpr int reach = 4;
-  static constexpr int points = 4;  // per thread and pass
+  static constexpr int points = 4;  // per thread and iteration
   static constexpr int row = 32 * points;
   static constexpr int pitch = row + 2 * reach;
 
@@ -55,7 +55,7 @@ struct Stencil {
 #pragma unroll
     for (int z = 0; z < 2 * reach; ++z, front += step) queue[z] = load(front);
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
       queue[2 * reach] = load(front);
       const Points left = load(center - points);
       const Points right = load(center + points);
@@ -101,18 +101,19 @@ struct StencilKernel {
 
   template <int threads>
   static Variant describe() {
-    constexpr std::size_t written = Stencil::points * sizeof(float);  // by one thread in one pass
+    constexpr std::size_t written = Stencil::points * sizeof(float);  // by one thread in one iteration
     constexpr int neighbours = 6 * Stencil::reach;
     return {
         .series = "stencil",
         .dials = {.ilp = Stencil::points, .bytes_per_access = written, .live_values = 80},
         .ceiling = Ceiling::dram,
-        .pass = {.dram_bytes = 2.0 * written,
-                 .flop = Stencil::points * (1.0 + 2 * neighbours),
-                 .latency_cycles = 300,
-                 .dram_waits = 1,
-                 .pipe_cycles_per_warp = 4.0 * (3 + 2 * Stencil::reach + 1)},  // the L1's, 128 bytes a cycle
-        // the plane in the middle was loaded `reach` passes before
+        .iteration = {.dram_bytes = 2.0 * written,
+                      .flop = Stencil::points * (1.0 + 2 * neighbours),
+                      .latency_cycles = 300,
+                      .dram_waits = 1,
+                      .pipe_cycles_per_warp =
+                          4.0 * (3 + 2 * Stencil::reach + 1)},  // the L1's, 128 bytes a cycle
+        // the plane in the middle was loaded `reach` iterations before
         .flow = {.reused_bytes = (2.0 + 2 * Stencil::reach) * written,
                  .neighbour_bytes = 2.0 * Stencil::reach * written,
                  .set_of = Sharer::warp,

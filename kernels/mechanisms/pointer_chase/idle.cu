@@ -20,7 +20,7 @@ struct Parameters {
   std::uint64_t lines;    ///< a power of two
   std::uint64_t touched;  ///< lines to fetch before the chase: all or none
   Walk* walks;            ///< one per block
-  int passes;
+  int iterations;
 };
 
 template <Cache cache>
@@ -45,7 +45,7 @@ __device__ __forceinline__ void touch(const Parameters& p) {
     p.walks[blockIdx.x] = {};  // never, for lines are aligned; but it makes the loads count as used
 }
 
-/// One lane of the block follows the chain: a pass is one load. Its cycles are those of the whole chase.
+/// One lane of the block follows the chain: an iteration is one load. Its cycles are those of the whole chase.
 template <Cache cache>
 struct Chase {
   using Parameters = pointer_chase::Parameters;
@@ -55,13 +55,13 @@ struct Chase {
     if (threadIdx.x != 0) return;
     const std::uint64_t start = somewhere(p.lines);
     const Line* at = p.chain + start;
-    const long long cycles = device::chase(at, p.passes, [](const Line*& line) { follow<cache>(line); });
+    const long long cycles = device::chase(at, p.iterations, [](const Line*& line) { follow<cache>(line); });
     p.walks[blockIdx.x] = {start, static_cast<std::uint64_t>(at - p.chain),
-                           static_cast<std::uint64_t>(p.passes), static_cast<std::uint64_t>(cycles)};
+                           static_cast<std::uint64_t>(p.iterations), static_cast<std::uint64_t>(cycles)};
   }
 };
 
-/// The second method. Its cycles are the sum of one load's over the passes.
+/// The second method. Its cycles are the sum of one load's over the iterations.
 template <Cache cache>
 struct TimedChase {
   using Parameters = pointer_chase::Parameters;
@@ -74,10 +74,11 @@ struct TimedChase {
     const Line* const never = nullptr;
     long long cycles;
     const auto step = [](const Line*& line) { follow<cache>(line); };
-    if (!device::timed_chase(at, p.passes, never, step, cycles)) return;
-    p.walks[blockIdx.x] = {start, static_cast<std::uint64_t>(at - p.chain),
-                           std::uint64_t{device::timed_chase_loads} * static_cast<std::uint64_t>(p.passes),
-                           static_cast<std::uint64_t>(cycles)};
+    if (!device::timed_chase(at, p.iterations, never, step, cycles)) return;
+    p.walks[blockIdx.x] = {
+        start, static_cast<std::uint64_t>(at - p.chain),
+        std::uint64_t{device::timed_chase_loads} * static_cast<std::uint64_t>(p.iterations),
+        static_cast<std::uint64_t>(cycles)};
   }
 };
 
@@ -119,8 +120,8 @@ const void* entry_of(const Form& f) {
 
 void add(const Form& f) {
   const std::uint64_t lines = f.bytes / sizeof(Line);
-  const int loads = f.timed ? device::timed_chase_loads : 1;  // of a pass
-  constexpr double reading_the_clock = 60;                    // cycles of a pass, about
+  const int loads = f.timed ? device::timed_chase_loads : 1;  // of an iteration
+  constexpr double reading_the_clock = 60;                    // cycles of an iteration, about
   constexpr std::int64_t check_iterations = 100;
   add_variant({
       .family = "pointer_chase",
@@ -130,8 +131,8 @@ void add(const Form& f) {
       .baseline = f.timed ? f.form : "",
       .dials = {.data_type = "u64", .bytes_per_access = sizeof(Line*), .working_set_bytes = f.bytes},
       .ceiling = Ceiling::none,
-      .pass = {.dram_bytes = f.cold ? double(loads * sizeof(Line*)) : 0.0,
-               .latency_cycles = loads * f.latency_cycles + (f.timed ? reading_the_clock : 0)},
+      .iteration = {.dram_bytes = f.cold ? double(loads * sizeof(Line*)) : 0.0,
+                    .latency_cycles = loads * f.latency_cycles + (f.timed ? reading_the_clock : 0)},
       .flow = {.working_warps = [](int) { return 1; },
                .l2_bytes = f.cold || f.cache == Cache::l1 ? 0.0 : double(loads * sizeof(Line*)),
                .reused_bytes = f.cold || f.cache == Cache::l2 ? 0.0 : double(loads * sizeof(Line*)),
@@ -160,7 +161,7 @@ void add(const Form& f) {
                            .lines = lines,
                            .touched = touched ? lines : 0,
                            .walks = arena.output<Walk>(),
-                           .passes = static_cast<int>(shape.iterations)});
+                           .iterations = static_cast<int>(shape.iterations)});
             const auto steps = static_cast<std::uint64_t>(shape.iterations * loads);
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [&arena, shape] {

@@ -12,14 +12,14 @@ struct LoadedParameters {
   std::uint64_t lines;
   Walk* walks;  ///< one per block
   const float4* input;
-  float* sums;  ///< one per streaming thread
-  int passes;   ///< of the streaming threads
+  float* sums;     ///< one per streaming thread
+  int iterations;  ///< of the streaming threads
 };
 
 constexpr int warp_size = 32;
 
 /// Warp 0 chases through DRAM for as long as the block's other warps read from it, `ilp` loads of 16 bytes in
-/// flight per thread and pass. The walk's cycles are those of its whole chase.
+/// flight per thread and iteration. The walk's cycles are those of its whole chase.
 template <int ilp>
 struct Loaded {
   using Parameters = LoadedParameters;
@@ -58,7 +58,7 @@ struct Loaded {
     const float4* next = p.input + index;
     float sum = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass, next += ilp * n) {
+    for (int iteration = 0; iteration < p.iterations; ++iteration, next += ilp * n) {
       float4 x[ilp];
 #pragma unroll
       for (int j = 0; j < ilp; ++j) x[j] = next[j * n];
@@ -74,7 +74,7 @@ namespace {
 
 template <int ilp>
 void add_loaded() {
-  constexpr std::size_t bytes_per_pass = ilp * sizeof(float4);
+  constexpr std::size_t bytes_per_iteration = ilp * sizeof(float4);
   const auto streaming = [](const Shape& shape) {  // threads
     return std::int64_t{shape.grid_size} * (shape.block_size - warp_size);
   };
@@ -87,7 +87,7 @@ void add_loaded() {
       .form = "loaded",
       .dials = {.ilp = ilp, .bytes_per_access = sizeof(float4), .working_set_bytes = dram_bytes},
       .ceiling = Ceiling::dram,
-      .pass = {.dram_bytes = bytes_per_pass, .latency_cycles = 16.0 * ilp, .dram_waits = 1},
+      .iteration = {.dram_bytes = bytes_per_iteration, .latency_cycles = 16.0 * ilp, .dram_waits = 1},
       .flow = {.working_warps = [](int warps) { return warps - 1; }},
       .instructions = {{"LDG.128", ilp}, {"FADD", 4 * ilp}, {"LDG.64", 1}, {"LDS.32", 1}},
       .hot_loops = 2,  // streaming, and chasing
@@ -95,7 +95,7 @@ void add_loaded() {
       .max_iterations =
           [=](const Arena& arena, const Shape& shape) {
             if (shape.block_size <= warp_size || dram_bytes > arena.input_bytes() / 2) return std::int64_t{0};
-            return static_cast<std::int64_t>(arena.input_bytes() / bytes_per_pass) / streaming(shape);
+            return static_cast<std::int64_t>(arena.input_bytes() / bytes_per_iteration) / streaming(shape);
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
@@ -107,10 +107,10 @@ void add_loaded() {
                                  .walks = arena.output<Walk>() + first_page(shape) * walks_per_page,
                                  .input = reinterpret_cast<const float4*>(arena.input<float>()),
                                  .sums = arena.output<float>(),
-                                 .passes = static_cast<int>(shape.iterations)});
+                                 .iterations = static_cast<int>(shape.iterations)});
             // The chasers' bytes, a thousandth of these, are not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
-                                 static_cast<double>(shape.iterations) * bytes_per_pass;
+                                 static_cast<double>(shape.iterations) * bytes_per_iteration;
             problem.repeatable_bytes =
                 static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // behind are clocks
             problem.poison = [=, &arena] {

@@ -9,13 +9,13 @@
 
 namespace occbench::tensor_core {
 
-constexpr int mma_per_pass = 64;
+constexpr int mma_per_iteration = 64;
 constexpr int fragments = 2;  // of A, and of B, in registers
 
 struct Registers {
   const float* input;
   float* output;  ///< [warp][accumulator tile][16][8]
-  int passes;
+  int iterations;
 };
 
 /// Where element (row, k) of A's fragment, (k, column) of B's, and (row, column) of a sum's start are in the
@@ -29,12 +29,12 @@ __host__ __device__ constexpr int b_at(int c, int fragment, int k, int column) {
 __host__ __device__ constexpr int start_at(int c, int tile, int row, int column) {
   return classes * 1024 + (c * 16 + tile) * 128 + row * 8 + column;
 }
-/// The signs that a pass changes in B: of its even k in bit 15, of the odd ones in bit 31.
-__host__ __device__ constexpr std::uint32_t sign_flips(int pass) {
-  return mix(static_cast<std::uint32_t>(pass)) & 0x80008000U;
+/// The signs that an iteration changes in B: of its even k in bit 15, of the odd ones in bit 31.
+__host__ __device__ constexpr std::uint32_t sign_flips(int iteration) {
+  return mix(static_cast<std::uint32_t>(iteration)) & 0x80008000U;
 }
 
-/// Each warp `tiles` independent 16 x 8 sums, to which every pass adds each product of a fragment of A and
+/// Each warp `tiles` independent 16 x 8 sums, to which every iteration adds each product of a fragment of A and
 /// one of B equally often.
 template <int tiles>
 struct Mma {
@@ -65,15 +65,15 @@ struct Mma {
       for (int i = 0; i < 4; ++i) d[j][i] = p.input[start_at(c, j, row + i / 2 * 8, column + i % 2)];
     }
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      const std::uint32_t flips = sign_flips(pass);
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      const std::uint32_t flips = sign_flips(iteration);
 #pragma unroll
       for (int f = 0; f < fragments; ++f) {
         b[f][0] ^= flips;
         b[f][1] ^= flips;
       }
 #pragma unroll
-      for (int step = 0; step < mma_per_pass / tiles; ++step) {
+      for (int step = 0; step < mma_per_iteration / tiles; ++step) {
 #pragma unroll
         for (int j = 0; j < tiles; ++j) {
           const auto& x = a[(step + j) % 2];
@@ -98,16 +98,16 @@ struct Mma {
 
 namespace {
 
-std::vector<double> mma_reference(std::span<const float> input, int accumulators, int passes) {
+std::vector<double> mma_reference(std::span<const float> input, int accumulators, int iterations) {
   double even = 0;  // how often each half of k has been added, signs counted
   double odd = 0;
   std::uint32_t signs = 0;
-  for (int pass = 0; pass < passes; ++pass) {
-    signs ^= sign_flips(pass);
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    signs ^= sign_flips(iteration);
     even += (signs & 0x8000U) != 0 ? -1 : 1;
     odd += (signs & 0x80000000U) != 0 ? -1 : 1;
   }
-  const double times = double(mma_per_pass) / accumulators / (fragments * fragments);
+  const double times = double(mma_per_iteration) / accumulators / (fragments * fragments);
   const auto value = [&](int at) { return rounded(input[static_cast<std::size_t>(at)]); };
   std::vector<double> sums;
   for (int c = 0; c < classes; ++c)
@@ -125,7 +125,7 @@ std::vector<double> mma_reference(std::span<const float> input, int accumulators
 }
 
 void add_mma(int accumulators, const void* entry) {
-  constexpr double flop_per_warp = mma_per_pass * 2.0 * 16 * 8 * 16;
+  constexpr double flop_per_warp = mma_per_iteration * 2.0 * 16 * 8 * 16;
   Dials dials;
   dials.data_type = "bf16";
   dials.ilp = accumulators;
@@ -135,24 +135,25 @@ void add_mma(int accumulators, const void* entry) {
       .form = "mma",
       .dials = dials,
       .ceiling = Ceiling::tensor_bf16,
-      .pass = {.flop = flop_per_warp / 32,
-               .latency_cycles = 33.0 * mma_per_pass / accumulators,
-               .pipe_cycles_per_warp = 1.6 * mma_per_pass},
-      .instructions = {{"HMMA", mma_per_pass}},
+      .iteration = {.flop = flop_per_warp / 32,
+                    .latency_cycles = 33.0 * mma_per_iteration / accumulators,
+                    .pipe_cycles_per_warp = 1.6 * mma_per_iteration},
+      .instructions = {{"HMMA", mma_per_iteration}},
       .least_cc = 80,
       .l2_before = L2::warm,
       .check_iterations = 3,  // odd, so that the signs cannot cancel
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            const int passes = static_cast<int>(shape.iterations);
+            const int iterations = static_cast<int>(shape.iterations);
             const int warps = shape.block_size / 32;
             Problem problem = problem_of(
                 arena, shape, static_cast<std::size_t>(shape.grid_size) * warps * accumulators * 128,
-                warps * flop_per_warp, double(mma_per_pass) / accumulators * 16 * passes, [=, &arena] {
+                warps * flop_per_warp, double(mma_per_iteration) / accumulators * 16 * iterations,
+                [=, &arena] {
                   return mma_reference(arena.reference_input<float>(start_at(classes, 0, 0, 0)), accumulators,
-                                       passes);
+                                       iterations);
                 });
-            problem.set_parameters(Registers{arena.input<float>(), arena.output<float>(), passes});
+            problem.set_parameters(Registers{arena.input<float>(), arena.output<float>(), iterations});
             return problem;
           },
       .entry = entry,

@@ -31,7 +31,7 @@ inline double rounded(float x) {
 inline double tolerance(double products) { return 4e-6 * products; }
 
 /// What all variants share: outputs that repeat with the reference, and flop that are counted per block and
-/// pass.
+/// iteration.
 inline Problem problem_of(Arena& arena, const Shape& shape, std::size_t outputs, double flop_per_block,
                           double products, std::function<std::vector<double>()> reference) {
   Problem problem;

@@ -43,11 +43,11 @@ struct Resident {
         device::copy_async(b_shared + b_tile_bytes, b + b_tiles * b_elements, b_tile_bytes, arrived);
       }
     }
-    [[maybe_unused]] std::uint32_t fragment[wgmma_per_pass][4];
+    [[maybe_unused]] std::uint32_t fragment[wgmma_per_iteration][4];
     if constexpr (a_in_registers) {
       const int row = static_cast<int>(threadIdx.x) % 128 / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4;
 #pragma unroll
-      for (int k = 0; k < wgmma_per_pass; ++k) {
+      for (int k = 0; k < wgmma_per_iteration; ++k) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int chunk = (2 * k + i / 2) ^ row % 8;
@@ -59,12 +59,12 @@ struct Resident {
     device::barrier_wait(arrived, 0);
     float d[columns / 2] = {};
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      const std::uint64_t b_tile = device::descriptor(b_shared + sign_of(pass) * b_tile_bytes);
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      const std::uint64_t b_tile = device::descriptor(b_shared + sign_of(iteration) * b_tile_bytes);
       if constexpr (a_in_registers) {
         device::wgmma_fence();
 #pragma unroll
-        for (int k = 0; k < wgmma_per_pass; ++k)
+        for (int k = 0; k < wgmma_per_iteration; ++k)
           device::multiply<columns>(d, fragment[k], b_tile + k * device::next_k16);
         device::wgmma_commit();
         device::wgmma_wait<1>();
@@ -80,9 +80,9 @@ struct Resident {
 
 namespace {
 
-std::vector<double> resident_reference(int warpgroups, int columns, int passes) {
+std::vector<double> resident_reference(int warpgroups, int columns, int iterations) {
   double walk = 0;
-  for (int pass = 0; pass < passes; ++pass) walk += 1 - 2 * sign_of(pass);
+  for (int iteration = 0; iteration < iterations; ++iteration) walk += 1 - 2 * sign_of(iteration);
   return wgmma_reference(warpgroups, columns, [=](int c, int w, int a, int b) {
     return a == (c + w) % a_tiles && b == c % b_tiles ? walk : 0;
   });
@@ -94,17 +94,18 @@ void add_resident() {
   const std::string form = "wgmma-n" + std::to_string(columns) + (a_in_registers ? "-rs" : "-ss");
   constexpr int most = columns == 256 ? 3 : 4;  // 128 accumulators: no 512 threads have the registers
   for (int warpgroups = 1; warpgroups <= (a_in_registers ? 1 : most); ++warpgroups)
-    add_wgmma({.name = form + std::to_string(warpgroups),
-               .series = form,
-               .form = a_in_registers ? "wgmma-registers" : "wgmma",
-               .block_size = 128 * warpgroups,
-               .warpgroups = warpgroups,
-               .columns = columns,
-               .instructions = {{"HGMMA", wgmma_per_pass}},
-               .check_iterations = 5,
-               .smem_bytes = Body::smem_bytes(warpgroups),
-               .reference = [=](int passes) { return resident_reference(warpgroups, columns, passes); },
-               .entry = reinterpret_cast<const void*>(free_entry<Body>)});
+    add_wgmma(
+        {.name = form + std::to_string(warpgroups),
+         .series = form,
+         .form = a_in_registers ? "wgmma-registers" : "wgmma",
+         .block_size = 128 * warpgroups,
+         .warpgroups = warpgroups,
+         .columns = columns,
+         .instructions = {{"HGMMA", wgmma_per_iteration}},
+         .check_iterations = 5,
+         .smem_bytes = Body::smem_bytes(warpgroups),
+         .reference = [=](int iterations) { return resident_reference(warpgroups, columns, iterations); },
+         .entry = reinterpret_cast<const void*>(free_entry<Body>)});
 }
 
 const Registration registered{[] {

@@ -11,10 +11,12 @@ namespace occbench::tensor_core {
 
 /// The ring's tiles of a block of class c, for its multiplying warpgroup w: where B stays, only its sign
 /// changes.
-__host__ __device__ constexpr int a_tile(int c, int w, int pass) { return (c + 2 * w + pass % 2) % a_tiles; }
-__host__ __device__ constexpr int b_tile(int c, int pass, bool streamed) {
-  if (!streamed) return c % b_tiles + sign_of(pass) * b_tiles;
-  return static_cast<int>(mix(static_cast<std::uint32_t>(pass * classes + c)) % (2 * b_tiles));
+__host__ __device__ constexpr int a_tile(int c, int w, int iteration) {
+  return (c + 2 * w + iteration % 2) % a_tiles;
+}
+__host__ __device__ constexpr int b_tile(int c, int iteration, bool streamed) {
+  if (!streamed) return c % b_tiles + sign_of(iteration) * b_tiles;
+  return static_cast<int>(mix(static_cast<std::uint32_t>(iteration * classes + c)) % (2 * b_tiles));
 }
 
 constexpr int consumers = 2;  // warpgroups that multiply: 128 x 256 sums, half of the SM's registers
@@ -38,13 +40,13 @@ struct Ring {
   static __device__ __forceinline__ std::uint32_t full(int stage) { return base() + barriers_at + stage * 8; }
   static __device__ __forceinline__ std::uint32_t empty(int stage) { return full(stages + stage); }
   static __device__ __forceinline__ std::uint32_t resident() { return full(2 * stages); }
-  static __device__ __forceinline__ std::uint32_t a_shared(int w, int pass) {
-    if constexpr (!streams_a) return base() + resident_at + (2 * w + pass % 2) * a_bytes;
-    return base() + pass % stages * stage_bytes + w * a_bytes;
+  static __device__ __forceinline__ std::uint32_t a_shared(int w, int iteration) {
+    if constexpr (!streams_a) return base() + resident_at + (2 * w + iteration % 2) * a_bytes;
+    return base() + iteration % stages * stage_bytes + w * a_bytes;
   }
-  static __device__ __forceinline__ std::uint32_t b_shared(int pass) {
-    if constexpr (!streams_b) return base() + resident_at + sign_of(pass) * b_bytes;
-    return base() + pass % stages * stage_bytes + (streams_a ? consumers * a_bytes : 0);
+  static __device__ __forceinline__ std::uint32_t b_shared(int iteration) {
+    if constexpr (!streams_b) return base() + resident_at + sign_of(iteration) * b_bytes;
+    return base() + iteration % stages * stage_bytes + (streams_a ? consumers * a_bytes : 0);
   }
 
   /// Readies the barriers, and starts the copies of what stays.
@@ -77,23 +79,26 @@ struct Ring {
   static __device__ __forceinline__ void wait_resident() {
     if constexpr (resident_bytes > 0) device::barrier_wait(resident(), 0);
   }
-  /// Starts the copies of one pass, into a stage that is empty.
-  static __device__ __forceinline__ void fill(const Tiles& p, int c, int pass) {
-    const std::uint32_t barrier = full(pass % stages);
+  /// Starts the copies of one iteration, into a stage that is empty.
+  static __device__ __forceinline__ void fill(const Tiles& p, int c, int iteration) {
+    const std::uint32_t barrier = full(iteration % stages);
     device::barrier_expect(barrier, stage_bytes);
     if constexpr (streams_b)
-      device::copy_async(b_shared(pass), p.b + b_tile(c, pass, true) * b_elements, b_bytes, barrier);
+      device::copy_async(b_shared(iteration), p.b + b_tile(c, iteration, true) * b_elements, b_bytes,
+                         barrier);
     if constexpr (streams_a) {
 #pragma unroll
       for (int w = 0; w < consumers; ++w)
-        device::copy_async(a_shared(w, pass), p.a + a_tile(c, w, pass) * a_elements, a_bytes, barrier);
+        device::copy_async(a_shared(w, iteration), p.a + a_tile(c, w, iteration) * a_elements, a_bytes,
+                           barrier);
     }
   }
-  static __device__ __forceinline__ void wait_full(int pass) {
-    device::barrier_wait(full(pass % stages), pass / stages % 2);
+  static __device__ __forceinline__ void wait_full(int iteration) {
+    device::barrier_wait(full(iteration % stages), iteration / stages % 2);
   }
-  static __device__ __forceinline__ void wait_empty(int pass) {
-    device::barrier_wait(empty(pass % stages), pass / stages % 2 ^ 1);  // at once in the first round
+  static __device__ __forceinline__ void wait_empty(int iteration) {
+    device::barrier_wait(empty(iteration % stages),
+                         iteration / stages % 2 ^ 1);  // at once in the first round
   }
 #endif
 };
@@ -117,9 +122,9 @@ struct Specialised {
       asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
       if (warp() == 0 && device::elected()) {
 #pragma unroll 1
-        for (int pass = 0; pass < p.passes; ++pass) {
-          Stream::wait_empty(pass);
-          Stream::fill(p, c, pass);
+        for (int iteration = 0; iteration < p.iterations; ++iteration) {
+          Stream::wait_empty(iteration);
+          Stream::fill(p, c, iteration);
         }
       }
     } else {
@@ -128,12 +133,12 @@ struct Specialised {
       float d[b_columns / 2] = {};
       Stream::wait_resident();
 #pragma unroll 1
-      for (int pass = 0; pass < p.passes; ++pass) {
-        Stream::wait_full(pass);
-        multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, pass)),
-                                  device::descriptor(Stream::b_shared(pass)));
-        if (pass > 0 && threadIdx.x % 32 == 0)
-          device::barrier_arrive(Stream::empty((pass - 1) % Stream::stages));
+      for (int iteration = 0; iteration < p.iterations; ++iteration) {
+        Stream::wait_full(iteration);
+        multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, iteration)),
+                                  device::descriptor(Stream::b_shared(iteration)));
+        if (iteration > 0 && threadIdx.x % 32 == 0)
+          device::barrier_arrive(Stream::empty((iteration - 1) % Stream::stages));
       }
       device::wgmma_wait<0>();
       store<b_columns>(p.output + (std::int64_t{blockIdx.x} * consumers + w) * a_rows * b_columns, d);
@@ -156,19 +161,19 @@ struct Pipelined {
     Stream::init(p, c);
     if (warp() == 0 && device::elected()) {
 #pragma unroll
-      for (int pass = 0; pass < Stream::stages; ++pass)
-        if (pass < p.passes) Stream::fill(p, c, pass);
+      for (int iteration = 0; iteration < Stream::stages; ++iteration)
+        if (iteration < p.iterations) Stream::fill(p, c, iteration);
     }
     float d[b_columns / 2] = {};
     Stream::wait_resident();
 #pragma unroll 1
-    for (int pass = 0; pass < p.passes; ++pass) {
-      Stream::wait_full(pass);
-      multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, pass)),
-                                device::descriptor(Stream::b_shared(pass)));
-      __syncthreads();  // nobody reads the last pass's stage any more
-      const int next = pass - 1 + Stream::stages;
-      if (warp() == 0 && pass > 0 && next < p.passes && device::elected()) Stream::fill(p, c, next);
+    for (int iteration = 0; iteration < p.iterations; ++iteration) {
+      Stream::wait_full(iteration);
+      multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, iteration)),
+                                device::descriptor(Stream::b_shared(iteration)));
+      __syncthreads();  // nobody reads the last iteration's stage any more
+      const int next = iteration - 1 + Stream::stages;
+      if (warp() == 0 && iteration > 0 && next < p.iterations && device::elected()) Stream::fill(p, c, next);
     }
     device::wgmma_wait<0>();
     store<b_columns>(p.output + (std::int64_t{blockIdx.x} * consumers + w) * a_rows * b_columns, d);
@@ -178,12 +183,12 @@ struct Pipelined {
 
 namespace {
 
-std::vector<double> ring_reference(bool streams_b, int passes) {
+std::vector<double> ring_reference(bool streams_b, int iterations) {
   return wgmma_reference(consumers, b_columns, [=](int c, int w, int a, int b) {
     double n = 0;
-    for (int pass = 0; pass < passes; ++pass) {
-      const int of_b = b_tile(c, pass, streams_b);
-      if (a == a_tile(c, w, pass) && b == of_b % b_tiles) n += of_b < b_tiles ? 1 : -1;
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      const int of_b = b_tile(c, iteration, streams_b);
+      if (a == a_tile(c, w, iteration) && b == of_b % b_tiles) n += of_b < b_tiles ? 1 : -1;
     }
     return n;
   });
@@ -201,14 +206,14 @@ void add_streamed() {
     f.columns = b_columns;
     f.check_iterations = 2 * Stream::stages + 3;  // every stage more than twice
     f.smem_bytes = Stream::smem_bytes;
-    f.reference = [](int passes) { return ring_reference(streams_b, passes); };
+    f.reference = [](int iterations) { return ring_reference(streams_b, iterations); };
     add_wgmma(f);
   };
   using Producer = Specialised<Stream>;
   add({.name = "wgmma-specialised",
        .form = "wgmma-specialised",
        .block_size = Producer::threads,
-       .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}},
+       .instructions = {{"HGMMA", wgmma_per_iteration}, {"UBLKCP", Stream::copies}},
        .hot_loops = 2,
        .loop_trips = streams_a && streams_b ? std::vector<double>{0, 1, 0, 0, 0}
                                             : std::vector<double>{0, 1, 0, 0, 0, 0},  // the consumers'
@@ -219,7 +224,7 @@ void add_streamed() {
   add({.name = "wgmma-pipelined",
        .form = "wgmma-pipelined",
        .block_size = Everyone::threads,
-       .instructions = {{"HGMMA", wgmma_per_pass}, {"UBLKCP", Stream::copies}, {"BAR", 1}},
+       .instructions = {{"HGMMA", wgmma_per_iteration}, {"UBLKCP", Stream::copies}, {"BAR", 1}},
        .entry = reinterpret_cast<const void*>(free_entry<Everyone>)});
 }
 

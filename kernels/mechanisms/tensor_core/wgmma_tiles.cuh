@@ -20,17 +20,17 @@ constexpr int b_elements = b_columns * depth;
 constexpr int a_bytes = 2 * a_elements;
 constexpr int b_bytes = 2 * b_elements;
 // B's table holds as many tiles again, negated: the sums then wander as those of a long product of random
-// matrices do, where one tile added in every pass would leave the products far below the sum, in adders that
+// matrices do, where one tile added in every iteration would leave the products far below the sum, in adders that
 // hardly toggle.
 constexpr int a_tiles = 8;
 constexpr int b_tiles = 4;
-constexpr int wgmma_per_pass = depth / 16;
+constexpr int wgmma_per_iteration = depth / 16;
 
 struct Tiles {
   const std::uint16_t* a;  ///< [a_tiles][64 rows][64 k], each tile in the swizzled layout
   const std::uint16_t* b;  ///< [2 b_tiles][256 columns][64 k], the second half negated
   float* output;           ///< [block][warpgroup that multiplies][64][columns]
-  int passes;
+  int iterations;
 };
 
 /// Which (row, k) of a tile lies at its element `at`: rows of 128 bytes whose eight 16-byte chunks are
@@ -50,20 +50,20 @@ __host__ __device__ constexpr std::uint64_t a_index(int tile, int row, int k) {
 __host__ __device__ constexpr std::uint64_t b_index(int tile, int column, int k) {
   return static_cast<std::uint64_t>(a_tiles * a_elements + tile * b_elements + column * depth + k);
 }
-/// Resident tiles: which of B's two signs a pass uses.
-__host__ __device__ constexpr int sign_of(int pass) {
-  return static_cast<int>(mix(static_cast<std::uint32_t>(pass)) & 1);
+/// Resident tiles: which of B's two signs an iteration uses.
+__host__ __device__ constexpr int sign_of(int iteration) {
+  return static_cast<int>(mix(static_cast<std::uint32_t>(iteration)) & 1);
 }
 extern __shared__ __align__(1024) unsigned char swizzled_tiles[];  // the swizzle repeats every 1,024 bytes
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/// One pass over tiles in shared memory, left under way; the one before has ended when this returns.
+/// One iteration over tiles in shared memory, left under way; the one before has ended when this returns.
 template <int columns>
 __device__ __forceinline__ void multiply_tiles(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b) {
   device::wgmma_fence();
 #pragma unroll
-  for (int k = 0; k < wgmma_per_pass; ++k)
+  for (int k = 0; k < wgmma_per_iteration; ++k)
     device::multiply<columns>(d, a + k * device::next_k16, b + k * device::next_k16);
   device::wgmma_commit();
   device::wgmma_wait<1>();
@@ -172,7 +172,7 @@ struct Form {
   int promised_threads = 0;
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
-  std::function<std::vector<double>(int passes)> reference = nullptr;
+  std::function<std::vector<double>(int iterations)> reference = nullptr;
   const void* entry = nullptr;
 };
 
@@ -194,7 +194,7 @@ inline void add_wgmma(const Form& f) {
       .form = f.form,
       .dials = dials,
       .ceiling = Ceiling::tensor_bf16,
-      .pass = {.flop = flop_per_block / f.block_size, .latency_cycles = 2.0 * f.columns},
+      .iteration = {.flop = flop_per_block / f.block_size, .latency_cycles = 2.0 * f.columns},
       .flow = {.working_warps = f.working_warps},
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
@@ -208,12 +208,13 @@ inline void add_wgmma(const Form& f) {
       .dynamic_smem_bytes = [bytes = f.smem_bytes](int) { return bytes; },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            const int passes = static_cast<int>(shape.iterations);
+            const int iterations = static_cast<int>(shape.iterations);
             const std::uint16_t* const table = tiles(arena);
             Problem problem = problem_of(
                 arena, shape, static_cast<std::size_t>(shape.grid_size) * f.warpgroups * a_rows * f.columns,
-                flop_per_block, double(depth) * passes, [=] { return f.reference(passes); });
-            problem.set_parameters(Tiles{table, table + a_tiles * a_elements, arena.output<float>(), passes});
+                flop_per_block, double(depth) * iterations, [=] { return f.reference(iterations); });
+            problem.set_parameters(
+                Tiles{table, table + a_tiles * a_elements, arena.output<float>(), iterations});
             return problem;
           },
       .entry = f.entry,

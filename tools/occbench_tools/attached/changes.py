@@ -22,7 +22,7 @@ from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 # What 95 % of kernels of over 20 launches kept to in two runs of one transformer layer on one H100: 2.2 %.
 MARGIN = 0.022
 THRESHOLD = 0.03  # least change that counts: clear of it
-# As harness/attach/verdict.hpp has them: beyond these the launches of a kernel are of several kinds.
+# As harness/attach/analysis/verdict.hpp has them: beyond these the launches of a kernel are of several kinds.
 MOST_SPREAD, MOST_ELSEWHERE = 0.10, 0.15
 NAMED = ["kernel", *SHAPE]
 KEY = [*NAMED, "signature"]

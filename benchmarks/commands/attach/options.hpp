@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user says to `occbench attach`, and what the library is told of it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace occbench::commands {
+
+struct AttachOptions {
+  bool observe = false, all = false, by_range = false, profiler_api = false, check_output = false;
+  std::string output, kernel, levels = "3/4,1/2,1/4", budget = "20%", precision = "0.5%", duration = "0",
+                              children = "all", limit = "32M", timing = "events";
+  std::vector<std::string> apply;
+  std::string from, pairs = "6", registers;
+  std::string skip = "3", after = "0", seed = "1";
+};
+
+/// "0.05", "5%", "3/4". This and the next two throw std::invalid_argument, naming the option.
+[[nodiscard]] double share_of(const std::string& words, const std::string& option);
+[[nodiscard]] std::vector<double> levels_of(const std::string& words);
+void check_pattern(const std::string& pattern, const std::string& option);
+
+/// For the library, as harness/attach/preload/options.hpp reads it. Throws std::invalid_argument.
+[[nodiscard]] std::string for_library(const AttachOptions& options, const std::vector<double>& levels);
+
+/// "results/attach/train.py": by the script, where there is one.
+[[nodiscard]] std::filesystem::path default_folder(const std::vector<std::string>& program);
+
+}  // namespace occbench::commands

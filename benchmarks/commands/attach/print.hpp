@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `occbench attach` says at the end.
+#pragma once
+
+#include <ostream>
+#include <vector>
+
+#include "harness/attach/analysis/verdict.hpp"
+
+namespace occbench::commands {
+
+/// The table of the kernels with most GPU time, what was left alone, and the sentence for the whole program.
+void print_attached(std::ostream& out, const attach::Collected& all,
+                    const std::vector<attach::Verdict>& verdicts, const std::vector<double>& levels,
+                    bool is_observed);
+
+}  // namespace occbench::commands

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/inspect/query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "benchmarks/commands/calc/rank.hpp"
+#include "benchmarks/framework/numbers.hpp"
+#include "harness/theory/hardware.hpp"
+
+namespace occbench::commands {
+namespace {
+
+constexpr int usual_block = 256;
+constexpr int largest_possible_block = 1024;
+constexpr std::size_t static_smem_limit = 48 << 10;
+
+/// The SM's instruction cache, of 16-byte instructions; as an H200 has it.
+constexpr auto icache_bytes =
+    static_cast<std::uint64_t>(16 * theory::fact("code_near_lines") * theory::fact("code_line"));
+
+/// cudaFuncAttributes::maxThreadsPerBlock: what registers and `__launch_bounds__` allow.
+int largest_block(const theory::SmLimits& sm, const binary::CompiledKernel& kernel) {
+  const int bound =
+      std::min(kernel.launch_bound.value_or(sm.max_threads_per_block), sm.max_threads_per_block);
+  theory::Footprint f{.registers_per_thread = kernel.use.registers_per_thread.value_or(0)};
+  for (f.block_size = bound; f.block_size > 0;
+       f.block_size = (f.block_size - 1) / sm.warp_size * sm.warp_size)
+    if (theory::occupancy(sm, f).launchable()) return f.block_size;
+  return 0;
+}
+
+std::string change(std::int64_t delta, const std::string& what) {
+  return grouped(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
+         (delta < 0 ? " fewer" : " more");
+}
+
+/// The step that asks for the smallest part of what there is of its resource. Static and dynamic shared
+/// memory are one resource here.
+std::optional<UsefulStep> nearest(const Inspected& row, std::optional<theory::Cliff> theory::Cliffs::*side,
+                                  bool may_change_block) {
+  theory::Footprint f = row.query.footprint;
+  f.dynamic_smem_bytes += std::exchange(f.static_smem_bytes, 0);
+  const theory::SmLimits& sm = row.device->facts.sm;
+  std::optional<UsefulStep> best;
+  double least = 0;
+  for (const Dial& dial : dials(sm, f)) {
+    const auto& cliff = dial.cliffs.*side;
+    const std::string_view name = dial.name;
+    if (!cliff || (name == "block_size" && !may_change_block)) continue;
+    const double part = std::abs(static_cast<double>(cliff->delta)) /
+                        static_cast<double>(std::max<std::int64_t>(dial.own, 1));
+    if (best && part >= least) continue;
+    least = part;
+    const std::string unit = name == "dynamic_smem_bytes" ? "B" : dial.unit;
+    best = {change(cliff->delta, unit), cliff->occupancy, cliff->blocks_per_sm};
+  }
+  if (best || side != &theory::Cliffs::gains) return best;
+  if (const auto both = theory::gains_together(sm, f))
+    best = {grouped(-both->registers.delta) + " registers and " + change(both->dynamic_smem.delta, "B"),
+            both->registers.occupancy, both->registers.blocks_per_sm};
+  return best;
+}
+
+unsigned findings_of(const Inspected& row) {
+  const binary::CompiledKernel& kernel = *row.kernel;
+  unsigned findings = 0;
+  const auto add = [&](bool holds, Finding finding) {
+    if (holds) findings |= static_cast<unsigned>(finding);
+  };
+  if (row.device != nullptr && row.answer.launches()) {
+    const auto gains = theory::cliffs(row.device->facts.sm, row.query.footprint).registers.gains;
+    add(gains && gains->delta == -1, Finding::register_cliff);
+  }
+  add(kernel.barrier_id_at_run_time, Finding::runtime_barrier);
+  add(kernel.use.spill_bytes.value_or(0) > 0, Finding::spills);
+  add(kernel.use.static_smem_bytes > static_smem_limit, Finding::static_smem_over_48k);
+  add(kernel.code_bytes > icache_bytes, Finding::code_over_icache);
+  return findings;
+}
+
+}  // namespace
+
+std::string findings_text(unsigned findings) {
+  constexpr std::pair<Finding, const char*> names[] = {
+      {Finding::register_cliff, "register_cliff"},
+      {Finding::runtime_barrier, "runtime_barrier"},
+      {Finding::spills, "spills"},
+      {Finding::static_smem_over_48k, "static_smem_over_48k"},
+      {Finding::code_over_icache, "code_over_icache"}};
+  std::string text;
+  for (const auto& [finding, name] : names)
+    if ((findings & static_cast<unsigned>(finding)) != 0)
+      text += (text.empty() ? "" : "+") + std::string(name);
+  return text;
+}
+
+BlockSizes parse_block_sizes(const std::string& text) {
+  if (text.empty()) return {};
+  if (text == all_block_sizes) return {.least = 1, .most = largest_possible_block, .is_range = true};
+  const auto size = [](const std::string& number) {
+    return static_cast<int>(parse_size(number, "--block-size", 1, largest_possible_block));
+  };
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) return {.least = size(text), .most = size(text)};
+  const BlockSizes range{
+      .least = size(text.substr(0, dots)), .most = size(text.substr(dots + 2)), .is_range = true};
+  if (range.least > range.most) throw std::invalid_argument("--block-size '" + text + "' is an empty range");
+  return range;
+}
+
+Inspector::Inspector(const std::string& device, const DeviceResolver& resolve, const BlockSizes& sizes,
+                     std::optional<std::size_t> dynamic_smem_bytes)
+    : sizes_(sizes), dynamic_smem_bytes_(dynamic_smem_bytes) {
+  if (!device.empty()) device_ = resolve(device);
+}
+
+bool Inspector::runs(const binary::CompiledKernel& kernel) const {
+  if (!device_) return true;
+  const theory::SmLimits& sm = device_->facts.sm;
+  const std::string& cc = kernel.use.cc;
+  const std::size_t point = cc.find('.');
+  if (point == std::string::npos) return false;
+  const int major = std::stoi(cc.substr(0, point)), minor = std::stoi(cc.substr(point + 1));
+  const bool is_exact = kernel.architecture.ends_with('a');  // sm_90a runs on 9.0 alone
+  return major == sm.cc_major && (is_exact ? minor == sm.cc_minor : minor <= sm.cc_minor);
+}
+
+const CalcDevice* Inspector::device_of(const std::string& cc) {
+  if (device_) return &*device_;
+  const auto [place, is_new] = by_cc_.try_emplace(cc);
+  if (is_new) try {
+      place->second = resolve_offline("cc" + cc);
+    } catch (const std::invalid_argument&) {  // the row's status says so
+    }
+  return place->second ? &*place->second : nullptr;
+}
+
+std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) {
+  Inspected row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
+  if (row.device == nullptr) {
+    row.answer.status = "no occupancy: nothing is known of " + kernel.architecture;
+    row.findings = findings_of(row);
+    return {row};
+  }
+  const theory::SmLimits& sm = row.device->facts.sm;
+  row.largest_block = largest_block(sm, kernel);
+  row.query.cluster_size = kernel.use.cluster_size.value_or(1);
+  row.query.has_run = true;  // whether it opts in to much shared memory is its host's business
+  theory::Footprint& f = row.query.footprint;
+  f.registers_per_thread = kernel.use.registers_per_thread.value_or(0);
+  f.static_smem_bytes = kernel.use.static_smem_bytes;
+  f.dynamic_smem_bytes = dynamic_smem_bytes_.value_or(kernel.use.dynamic_smem_bytes.value_or(0));
+  f.barriers = kernel.use.barriers.value_or(0);
+  f.max_block_size = kernel.launch_bound.value_or(largest_possible_block);
+
+  const auto finished = [&](const Query& query, const Answer& a, bool is_chosen) {
+    Inspected one = row;
+    one.query = query;
+    one.answer = a;
+    one.is_chosen = is_chosen;
+    if (a.launches()) {
+      const bool may_change = !kernel.use.block_size && !is_chosen && !sizes_.is_range;
+      one.gains = nearest(one, &theory::Cliffs::gains, may_change);
+      one.loses = nearest(one, &theory::Cliffs::loses, false);
+    }
+    one.findings = findings_of(one);
+    return one;
+  };
+  const std::optional<int> own = kernel.use.block_size;
+  if (own || (sizes_.is_given() && !sizes_.is_range)) {
+    f.block_size = own.value_or(sizes_.least);
+    return {finished(row.query, theory::answer(sm, row.query), false)};
+  }
+  std::vector<Ranked> ranked = rank_block_sizes(*row.device, row.query);
+  if (!ranked.front().answer.launches() && *row.largest_block > 0) {  // bound to less than a warp
+    f.block_size = *row.largest_block;
+    return {finished(row.query, theory::answer(sm, row.query), true)};
+  }
+  if (sizes_.is_range) {
+    std::vector<Inspected> rows;
+    for (const Ranked& r : ranked)
+      if (const int size = r.query.footprint.block_size; size >= sizes_.least && size <= sizes_.most)
+        rows.push_back(finished(r.query, r.answer, false));
+    return rows;
+  }
+  const double most = ranked.front().answer.occupancy.fraction;
+  const auto distance = [&](const Ranked& r) {
+    const bool is_best = r.answer.launches() && r.answer.occupancy.fraction == most;
+    return std::pair(!is_best, std::abs(r.query.footprint.block_size - usual_block));
+  };
+  const Ranked& best = *std::ranges::min_element(ranked, {}, distance);
+  return {finished(best.query, best.answer, true)};
+}
+
+}  // namespace occbench::commands

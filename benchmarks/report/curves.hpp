@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment's cases as curves over its dial, and what may be read off them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "benchmarks/framework/sweep.hpp"
+#include "harness/record/record.hpp"
+
+namespace occbench {
+
+/// A peak, a knee, a cliff or a law is told of a curve of at least so many different values of its dial. With
+/// fewer the points around a change lie too far apart to say where it is, and the best of them is hardly the
+/// curve's best. A figure of one case alone (its residency, its prediction) needs no curve. The Python tools'
+/// number is the same (CURVE_POINTS in tools/occbench_tools/analysis.py), which tests/layering_test.py holds.
+constexpr std::size_t least_points = 4;
+
+/// A case at its value of the dial.
+struct Point {
+  double dial = 0;
+  const CaseResult* result = nullptr;
+};
+
+/// Cases that differ in an experiment's dial alone, by the dial; with the same value, in the order of their
+/// ids.
+struct Curve {
+  std::string kernel;  ///< "read-f32-4B-ilp1"
+  Ceiling ceiling = Ceiling::none;
+  std::vector<Point> points;
+  std::size_t values = 0;  ///< of the dial, that differ
+  [[nodiscard]] bool tells() const { return values >= least_points; }
+};
+
+/// The curves of those of `results` that have a time and belong to this experiment, in the order of their
+/// names.
+std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results);
+
+/// The most values of its dial that any curve of the experiment would have, were all these cases run.
+std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases);
+
+/// True of a dial that is residency itself.
+bool is_residency(const std::string& dial);
+
+/// What is known of a case's throughput: the ends of its median's 95 % interval; of a model a point.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+Interval throughput_of(const CaseResult& result);
+
+}  // namespace occbench

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/report/listing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "benchmarks/report/findings.hpp"
+#include "benchmarks/report/words.hpp"
+#include "harness/statistics/fit.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// "90, 95 and 99 % of it from 12.5 % occupancy on", or each by itself where they differ.
+std::string least_occupancy(const Curve& curve, const CaseResult& peak) {
+  constexpr std::array shares{90, 95, 99};
+  std::vector<std::pair<double, std::string>> steps;  // occupancy, and what it reaches
+  for (const int percent : shares) {
+    double least = peak.planned.occupancy.fraction;
+    for (const Point& p : curve.points)
+      if (p.result->throughput >= percent / 100.0 * peak.throughput)
+        least = std::min(least, p.result->planned.occupancy.fraction);
+    if (!steps.empty() && steps.back().first == least)
+      steps.back().second += text(", %d", percent);
+    else
+      steps.emplace_back(least, std::to_string(percent));
+  }
+  std::string words;
+  for (const auto& [least, reached] : steps)
+    words += (words.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * least);
+  return words;
+}
+
+/// The best of what is held against one ceiling. Latencies and costs have none, and no best.
+void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling ceiling) {
+  const Curve* best = nullptr;
+  const CaseResult* peak = nullptr;
+  for (const Curve& curve : curves)
+    for (const Point& p : curve.points)
+      if (curve.ceiling == ceiling && (peak == nullptr || p.result->throughput > peak->throughput)) {
+        best = &curve;
+        peak = p.result;
+      }
+  if (peak == nullptr) return;
+  out << "  peak " << rate_under(ceiling) << ' ' << format_throughput(peak->throughput, ceiling);
+  if (peak->ceiling > 0) out << text(" (%.1f %% of the ceiling)", 100 * peak->throughput / peak->ceiling);
+  out << text(" at %.3g %% occupancy: ", 100 * peak->planned.occupancy.fraction) << peak->planned.id << '\n';
+  if (best->tells()) out << "    " << least_occupancy(*best, *peak) << '\n';
+}
+
+/// Work that one warp has under way, in the unit of its throughput: an FMA per chain, or the bytes of the
+/// loads before a wait (and of the stores that follow them). 0 where nothing waits: a kernel that only writes
+/// has no latency.
+double in_flight_per_warp(const Variant& v) {
+  if (v.ceiling == Ceiling::fp32) return 32.0 * 2 * v.dials.ilp;
+  return v.ceiling == Ceiling::dram && v.iteration.dram_waits > 0
+             ? 32 * v.iteration.dram_bytes / v.iteration.dram_waits
+             : 0;
+}
+
+/// "14.4 (12-16)"; "<= 4" or "> 48" where one end is known; "-" when none is.
+std::string cell(const std::optional<fit::Estimate>& e, int digits, int interval_digits,
+                 const char* at_least = ">=") {
+  if (!e) return "-";
+  if (e->known == fit::Known::at_most) return text("<= %.*f", interval_digits, e->high);
+  if (e->known == fit::Known::at_least) return text("%s %.*f", at_least, interval_digits, e->low);
+  return text("%.*f (%.*f-%.*f)", digits, e->value, interval_digits, e->low, interval_digits, e->high);
+}
+
+struct FittedCurve {
+  const Variant* variant = nullptr;
+  std::map<int, fit::Point> points;  ///< by warps
+};
+
+/// The curves of experiment latency_hiding of least_points or more: by ILP, those of one kernel together.
+auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
+  using Kernel = std::tuple<std::string, std::string, int, std::string>;
+  std::map<Kernel, std::map<int, FittedCurve>> kernels;
+  for (const CaseResult* r : results) {
+    if (!(r->throughput > 0 && r->per_cycle_per_sm > 0 && r->time_s.low > 0)) continue;
+    const Variant& v = *r->planned.spec.variant;
+    const auto name = v.name.substr(0, v.name.rfind("-ilp"));
+    FittedCurve& curve = kernels[{v.family, v.dials.data_type, v.dials.bytes_per_access, name}][v.dials.ilp];
+    curve.variant = &v;
+    const int warps = r->planned.occupancy.warps_per_sm;
+    curve.points[warps] = {.warps = static_cast<double>(warps),
+                           .throughput = r->throughput,
+                           .low = r->throughput * r->time_s.median / r->time_s.high,
+                           .high = r->throughput * r->time_s.median / r->time_s.low,
+                           .per_cycle = r->per_cycle_per_sm};
+  }
+  for (auto& [_, curves] : kernels)
+    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < least_points; });
+  std::erase_if(kernels, [](const auto& kernel) { return kernel.second.empty(); });
+  return kernels;
+}
+
+/// One line per curve: the warps that hide the latency, what that is, and what a warp with more ILP is worth.
+void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results) {
+  const auto kernels = curves_by_ilp(results);
+  if (kernels.empty()) return;
+  constexpr const char* line = "  %-18s %2s %13s  %-12s %-12s %-12s %6s  %-16s %s\n";
+  out << "  n points, the best of them; warps per SM that first come to a share of it (the points around);\n"
+         "  the lowest share past 90 %; cycles from an operation to the next that waits for it; warps\n"
+         "  of the least ILP that one warp is worth, of the ideal. <=, >, >=: the points show one end alone\n"
+      << text(line, "", "n", "best", "90 %", "95 %", "99 %", "lowest", "latency", "worth");
+  for (const auto& [_, curves] : kernels) {
+    std::vector<fit::Point> least_ilp;
+    for (const auto& [ilp, curve] : curves) {
+      std::vector<fit::Point> points;
+      for (const auto& [warps, point] : curve.points) points.push_back(point);
+      std::string worth = "1";
+      if (least_ilp.empty())
+        least_ilp = points;
+      else if (const auto warps = fit::worth_in_warps(least_ilp, points))
+        worth = cell(warps, 2, 2) + text(" of %g", double(ilp) / curves.begin()->first);
+      else
+        worth = "-";
+      const auto lowest = fit::lowest_after(points, 0.9);
+      const auto latency = fit::latency_cycles(points, in_flight_per_warp(*curve.variant));
+      const int digits = latency && latency->value < 100 ? 2 : 0;
+      const double best = std::ranges::max(points, {}, &fit::Point::throughput).throughput;
+      const auto warps = [&](double share) { return cell(fit::warps_for(points, share), 1, 0, ">"); };
+      out << text(line, curve.variant->name.c_str(), std::to_string(points.size()).c_str(),
+                  format_throughput(best, curve.variant->ceiling).c_str(), warps(0.90).c_str(),
+                  warps(0.95).c_str(), warps(0.99).c_str(),
+                  lowest ? text("%.0f %%", 100 * *lowest).c_str() : "-",
+                  cell(latency, digits, digits).c_str(), worth.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next) {
+  for (const Experiment& e : experiments()) {
+    const std::vector<Curve> curves = curves_of(e, results);
+    if (curves.empty()) continue;
+    std::vector<const CaseResult*> valid;
+    std::size_t values = 0;
+    for (const Curve& curve : curves) {
+      values = std::max(values, curve.values);
+      for (const Point& p : curve.points) valid.push_back(p.result);
+    }
+    out << e.name << ": " << count_of(valid.size(), "case") << ". " << e.question << '\n';
+    for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
+                                  Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
+      print_peak(out, curves, ceiling);
+    for (const Finding& finding : findings_of(e, results)) {
+      out << "  " << finding.words;
+      for (const std::string& more : finding.more) out << more;
+      out << '\n';
+    }
+    if (values < least_points) {
+      out << "  at most " << count_of(values, "point") << " on a curve: too few for its shape";
+      if (const auto more = next.values.find(e.name); more != next.values.end() && more->second > values)
+        out << "; --preset " << next.preset << " has " << more->second;
+      out << '\n';
+    }
+    if (e.name == "latency_hiding") print_fits(out, valid);
+  }
+}
+
+}  // namespace occbench

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/analysis/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "harness/attach/protocol/kinds.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/theory/occupancy/cliffs.hpp"
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::size_t least = 6;  // samples of an interval of 95 %
+// Of the time: what the law's two ends miss by at most, for nine of ten of the suite's kernels whose highest
+// level was hidden (attach_law_test).
+constexpr double law_error = 0.07;
+
+struct Median {
+  double value = 0, error = 0;  ///< the error relative: half the interval
+};
+
+std::optional<Median> median_of(const Kernel& k, int arm) {
+  const auto found = k.arms.find(arm);
+  if (found == k.arms.end() || found->second.times_us.size() < least) return std::nullopt;
+  const auto m = statistics::median_interval(found->second.times_us);
+  if (m.median <= 0) return std::nullopt;
+  return Median{.value = m.median, .error = m.relative_half_width()};
+}
+
+Change change_of(const Median& now, const Median& before) {
+  const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
+  return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
+}
+
+/// What whole waves alone would make of the time, were the rate that of the device at any residency.
+double wave_change(const Kernel& k, int blocks) {
+  if (k.is_graph() || k.sms < 1 || k.blocks_per_sm < 1 || blocks < 1 ||
+      k.waves(k.blocks_per_sm) >= many_waves)
+    return 0;
+  const double natural = std::ceil(k.waves(k.blocks_per_sm)) * k.blocks_per_sm;
+  return std::ceil(k.waves(blocks)) * blocks / natural - 1;
+}
+
+std::string grouped_text(std::int64_t number, const char* what, bool has_plural) {
+  const std::int64_t size = std::abs(number);
+  return std::to_string(size) + " " + what + (has_plural && size != 1 ? "s" : "") +
+         (number < 0 ? " fewer" : " more");
+}
+
+/// The cheapest change that lets one block more be resident, as part of what there is of its resource.
+NextStep next_step(const Kernel& k, const theory::SmLimits& sm) {
+  theory::Footprint f = k.footprint;
+  f.dynamic_smem_bytes += f.static_smem_bytes;  // one resource here
+  f.static_smem_bytes = 0;
+  const theory::AllCliffs cliffs = theory::cliffs(sm, f);
+  NextStep best;
+  double part = 2;
+  const auto offer = [&](const theory::Cliffs& dial, std::int64_t own, const char* what, bool has_plural) {
+    if (!dial.gains || own <= 0) return;
+    const double asked = std::abs(static_cast<double>(dial.gains->delta)) / static_cast<double>(own);
+    if (asked >= part) return;
+    part = asked;
+    best = {grouped_text(dial.gains->delta, what, has_plural), dial.gains->blocks_per_sm};
+  };
+  offer(cliffs.registers, f.registers_per_thread, "register", true);
+  offer(cliffs.dynamic_smem, static_cast<std::int64_t>(f.dynamic_smem_bytes), "B shared memory", false);
+  if (!best.needs.empty()) return best;
+  if (const auto both = theory::gains_together(sm, f))
+    return {std::to_string(-both->registers.delta) + " registers and " +
+                grouped_text(both->dynamic_smem.delta, "B shared memory", false),
+            both->registers.blocks_per_sm};
+  return {};
+}
+
+std::string more_launches(double count) {
+  char text[64];
+  std::snprintf(text, sizeof text, "about %.0f launches more", std::max(1.0, std::ceil(count)));
+  return text;
+}
+
+}  // namespace
+
+// With fewer warps a share of the time goes as 1 / warps. To go on with it is the most that more warps can
+// bring, but it shrinks as they come: the suite's kernels lie between that share and its square. Times that
+// dip from one level to the next hide it: where the first level may be no slower, the largest share of all
+// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end stays the first's.
+Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks) {
+  constexpr double fewest_warps = 0.25;
+  const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
+  const auto share = [](double longer, double warps) {
+    return std::clamp(longer / (1 / warps - 1), 0.0, 1.0);
+  };
+  const auto& [warps, change] = levels.front();
+  double likely = share(change.value, warps), most = share(change.high, warps);
+  if (change.low <= 0)
+    for (const Slowdown& level : levels.subspan(1))
+      if (level.warps >= fewest_warps) likely = std::max(likely, share(level.change.value, level.warps));
+  most = std::max(most, likely);
+  return {.value = std::pow(likely, 1.5) * step,
+          .low = std::pow(share(change.low, warps), 2) * step - law_error,
+          .high = std::min(step, most * step + law_error)};
+}
+
+const char* words_of(Finding finding) {
+  switch (finding) {
+    case Finding::skipped:
+      return "left alone";
+    case Finding::observed:
+      return "";
+    case Finding::unknown:
+      return "unknown";
+    case Finding::needs_l1:
+      return "needs L1";
+    case Finding::faster_lower:
+      return "faster lower";
+    case Finding::needs_occupancy:
+      return "needs occupancy";
+    case Finding::waves:
+      return "waves";
+    case Finding::saturated:
+      return "saturated";
+    case Finding::little:
+      return "helps little";
+  }
+  return "";
+}
+
+Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+  Verdict v;
+  const theory::Occupancy o = theory::occupancy(sm, k.footprint);
+  const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
+  const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
+  // A kernel in a graph is judged by the graph's time.
+  const double scale = k.is_in_graph() ? in_graph_scale : 1, worth = scale * worth_it,
+               none = scale * no_change;
+  v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
+  const bool theory_agrees = o.launchable() && o.blocks_per_sm == k.blocks_per_sm;
+  if (theory_agrees) {
+    v.limiters = o.limiters;
+    v.next = next_step(k, sm);
+  }
+  if (k.skip_reason != SkipReason::no) {
+    v.finding = Finding::skipped;
+    v.why = skip_reason_text[static_cast<int>(k.skip_reason)];
+    return v;
+  }
+  if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) {
+    v.finding = Finding::observed;
+    return v;
+  }
+
+  const auto untouched_time = median_of(k, untouched), pinned_time = median_of(k, pinned);
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [arm, times] : k.arms) fewest = std::min(fewest, times.times_us.size());
+  if (!k.arms.contains(untouched) || !k.arms.contains(pinned)) fewest = 0;
+  if (untouched_time && pinned_time) {
+    v.l1 = change_of(*pinned_time, *untouched_time);
+    for (const auto& [arm, times] : k.arms) {
+      if (arm < first_level) continue;
+      const auto time = median_of(k, arm);
+      if (!time) continue;
+      v.levels.push_back({.blocks_per_sm = times.blocks_per_sm,
+                          .warps = static_cast<double>(times.blocks_per_sm) / k.blocks_per_sm,
+                          .samples = times.times_us.size(),
+                          .change = change_of(*time, *pinned_time),
+                          .from_untouched = change_of(*time, *untouched_time),
+                          .wave_change = wave_change(k, times.blocks_per_sm)});
+    }
+    std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  }
+  const auto unknown = [&](const std::string& why) {
+    v.finding = Finding::unknown;
+    v.why = why;
+    return v;
+  };
+  const double launches_per_sample =
+      static_cast<double>(k.launches) / static_cast<double>(std::max<std::size_t>(fewest, 1));
+  if (k.launches == k.captured) return unknown("captured into CUDA graphs");
+  if (untouched_time) {
+    const std::vector<double>& times = k.arms.at(untouched).times_us;
+    char text[100] = "";
+    if (const double part = spread(times); part > most_spread)
+      std::snprintf(text, sizeof text, "several kinds, whose times vary by %.0f %%", 100 * part);
+    else if (const double elsewhere = part_elsewhere(times); elsewhere > most_elsewhere)
+      std::snprintf(text, sizeof text, "several kinds: %.0f %% take another time", 100 * elsewhere);
+    if (text[0] != '\0') {
+      v.levels.clear();  // a median of several kinds is of none
+      return unknown(text);
+    }
+  }
+  int highest = 0;
+  for (const auto& [arm, times] : k.arms)
+    if (arm >= first_level) highest = std::max(highest, times.blocks_per_sm);
+  if (!untouched_time || !pinned_time || v.levels.empty() || v.levels.front().blocks_per_sm < highest)
+    return unknown(k.overlapping * 2 > k.timed
+                       ? "other streams run beside it"
+                       : more_launches(fewest == 0
+                                           ? std::max(6.0 * static_cast<double>(k.launches), 60.0)
+                                           : static_cast<double>(least - fewest) * launches_per_sample));
+  const LevelFound& first = v.levels.front();
+  if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
+    return unknown("few waves, whose part in the graph's time is not known");
+
+  // Whole waves are taken out of a slowdown before the slope is judged; they never add to it.
+  const auto corrected = [&k](const LevelFound& level) {
+    const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
+    const auto without = [&](double change) {
+      return change <= 0 ? change : std::max(0.0, (1 + change) / waves - 1);
+    };
+    return Change{.value = without(level.change.value),
+                  .low = without(level.change.low),
+                  .high = without(level.change.high)};
+  };
+  std::vector<Slowdown> slowdowns;
+  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, corrected(level)});
+  const Change slope = slowdowns.front().change;
+  // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
+  const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
+    return level.from_untouched.high < -none && level.change.high < 0;
+  });
+  // A wide interval that lies all on one side of what counts has answered.
+  const double error = (first.change.high - first.change.low) / 2;
+  if (error > worth && slope.low < worth && !lower_is_faster)
+    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
+  if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
+    v.gain = gain_of(slowdowns, k.blocks_per_sm, v.next.blocks_per_sm);
+  for (const LevelFound& level : v.levels) {
+    if (corrected(level).value >= none) break;
+    v.saturated_to = level.warps;
+  }
+
+  if (lower_is_faster) {
+    v.finding = Finding::faster_lower;
+  } else if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth)) {
+    v.finding = Finding::needs_occupancy;
+  } else if (v.l1->low > worth) {
+    v.finding = Finding::needs_l1;
+  } else if (first.change.value >= worth && slope.value < none) {
+    v.finding = Finding::waves;
+  } else if (slope.value < none) {
+    v.finding = Finding::saturated;
+  } else {
+    v.finding = Finding::little;
+  }
+  return v;
+}
+
+namespace {
+
+double tenths(double value) { return std::round(10 * value) / 10 + 0.0; }  // never "-0.0"
+
+}  // namespace
+
+std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, outside = 0, changed = 0, gain = 0, below = 0, above = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (all.kernels[i].is_graph()) continue;  // it has a sentence of its own
+    const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
+    outside += share;
+    const Finding finding = verdicts[i].finding;
+    if (finding != Finding::skipped && finding != Finding::observed && finding != Finding::unknown)
+      changed += share;
+    if (finding != Finding::needs_occupancy) continue;
+    held += share;
+    if (!verdicts[i].gain) continue;
+    const Change& one = *verdicts[i].gain;  // what the law misses by is each kernel's own
+    gain += share * one.value;
+    below = std::hypot(below, share * (one.value - one.low));
+    above = std::hypot(above, share * (one.high - one.value));
+  }
+  const bool has_graphs = std::ranges::any_of(all.kernels, &Kernel::is_graph);
+  if (changed == 0 && has_graphs && outside < worth_saying) return "";
+  if (changed == 0)
+    return std::string("No kernel") + (has_graphs ? " outside CUDA graphs" : "") +
+           " is known well enough to judge.";
+  char text[300];
+  if (held == 0) {
+    std::snprintf(text, sizeof text,
+                  "No kernel needs more occupancy, of those judged, which hold %.0f %% of GPU time.",
+                  100 * changed);
+    return text;
+  }
+  char what[80] = ", and none has a next step";
+  if (gain != 0 && gain + above < worth_saying)
+    std::snprintf(what, sizeof what, "; their next steps would gain less than %.1f %%",
+                  std::floor(1000 * (gain + above) + 1) / 10);
+  else if (gain != 0)
+    std::snprintf(what, sizeof what, "; the next step in each would gain about %.1f %% (%.1f to %.1f)",
+                  100 * gain, tenths(100 * (gain - below)), 100 * (gain + above));
+  std::snprintf(
+      text, sizeof text,
+      "Kernels that need occupancy hold %.0f %% of GPU time%s. Judged: kernels with %.0f %% of GPU time.",
+      100 * held, what, 100 * changed);
+  return text;
+}
+
+std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, gain = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (verdicts[i].finding != Finding::faster_lower || total <= 0) continue;
+    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply leaves the last kind alone
+    double best = 0;
+    for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);
+    held += k.total_us() / total;
+    gain -= best * k.total_us() / total;
+  }
+  if (held == 0) return "";
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "Kernels that run faster with fewer warps hold %.1f %% of GPU time; the best level of each "
+                "would gain %.1f %%:",
+                100 * held, 100 * gain);
+  return text;
+}
+
+std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>& verdicts) {
+  const double total = all.total_us();
+  double held = 0, known = 0, warps = 0, longer = 0, error = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (!k.is_graph() || total <= 0) continue;
+    const double share = k.total_us() / total;
+    held += share;
+    if (verdicts[i].finding == Finding::unknown || verdicts[i].levels.empty()) continue;
+    const LevelFound& first = verdicts[i].levels.front();
+    known += share;
+    warps = first.warps;
+    longer += share * first.change.value;
+    error = std::hypot(error, share * (first.change.high - first.change.low) / 2);
+  }
+  char text[200] = "";
+  if (held > 0 && known > 0)
+    std::snprintf(
+        text, sizeof text,
+        "CUDA graphs hold %.0f %% of GPU time. With %.0f %% of the warps in all of a graph's kernels "
+        "it takes %+.1f %% (%+.1f to %+.1f); judged: graphs with %.0f %%.",
+        100 * held, 100 * warps, 100 * longer / known, 100 * (longer - error) / known,
+        100 * (longer + error) / known, 100 * known);
+  else if (held > 0)
+    std::snprintf(text, sizeof text,
+                  "CUDA graphs hold %.0f %% of GPU time; none is known well enough to judge.", 100 * held);
+  return text;
+}
+
+}  // namespace occbench::attach

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/activity.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "harness/attach/preload/cupti.hpp"
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/signal_handler.hpp"
+
+namespace occbench::attach {
+namespace {
+
+// CUPTI gives a buffer back when all kernels in it have ended: small ones come soon. Where many are on their
+// way, as with graphs, they are larger.
+constexpr std::size_t small_buffer = std::size_t{16} << 10, large_buffer = std::size_t{256} << 10;
+constexpr std::size_t most_small = 32, most_buffers = 256;  // that CUPTI may have at a time
+constexpr std::size_t most_records = 1 << 17;               // that wait to be taken
+
+constexpr int most_wait_ms = 100;
+
+enum class State : int { never, on, ended };
+
+/// CUPTI may call until the process is gone: never destroyed.
+struct Session {
+  std::atomic<State> state{State::never};
+  std::recursive_mutex calls;  ///< one thread at a time begins, flushes or ends
+  cupti::Library library;
+  void* subscriber = nullptr;
+  pid_t process = 0;
+  std::atomic<const char*> taken_by{nullptr};  ///< a function that somebody else has called
+
+  std::mutex records;  ///< nothing is called while it is held: CUPTI's threads wait for it
+  std::vector<Ran> ran;
+  std::vector<std::uint8_t*> buffers;  ///< with CUPTI
+  std::string why;
+  cupti::Requested programs_requested = nullptr;
+  cupti::Completed programs_completed = nullptr;
+  int (*register_original)(cupti::Requested, cupti::Completed) = nullptr;
+  std::atomic<std::uint64_t> dropped{0};
+};
+
+Session& session() {
+  static auto* const one = new Session;
+  return *one;
+}
+
+/// The launching call of this thread.
+thread_local std::uint32_t launched = 0;
+thread_local bool is_calling = false;
+class Calling {
+ public:
+  Calling() : before_(std::exchange(is_calling, true)) {}
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+  ~Calling() { is_calling = before_; }
+
+ private:
+  bool before_;
+};
+
+void on_call(void*, int, std::uint32_t, const cupti::CallbackData* data) {
+  if (data->site == cupti::on_enter) launched = data->correlation;
+}
+
+/// By malloc: whoever is given such a buffer by mistake may free it.
+void on_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+  Session& s = session();
+  const std::lock_guard lock(s.records);
+  *records = 0;  // as many as there is room for
+  *bytes = 0;
+  *buffer = nullptr;
+  if (s.buffers.size() >= most_buffers) return;  // CUPTI drops records then
+  const std::size_t size = s.buffers.size() < most_small ? small_buffer : large_buffer;
+  *buffer = static_cast<std::uint8_t*>(std::malloc(size));
+  if (*buffer == nullptr) return;
+  *bytes = size;
+  s.buffers.push_back(*buffer);
+}
+
+void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  Session& s = session();
+  bool is_whole = true;
+  {
+    const std::lock_guard lock(s.records);
+    std::erase(s.buffers, buffer);
+    void* at = nullptr;
+    while (valid > 0 && s.library.functions.next_record(buffer, valid, &at) == cupti::success) {
+      const auto* const r = static_cast<const cupti::KernelRecord*>(at);
+      if (r->kind != cupti::kernels) continue;
+      if (r->end == 0 || r->end < r->start) {
+        is_whole = false;
+        continue;
+      }
+      if (s.ran.size() >= most_records) {
+        ++s.dropped;
+        continue;
+      }
+      s.ran.push_back({.correlation = r->correlation,
+                       .device = r->device,
+                       .graph = r->graph,
+                       .graph_node = r->graph_node,
+                       .start_ns = r->start,
+                       .end_ns = r->end});
+    }
+  }
+  // By a forced flush alone: nobody says that CUPTI does not look at it again when the kernel has ended.
+  if (is_whole) std::free(buffer);
+}
+
+/// Where the last whole record of a buffer ends that lies within `room` bytes.
+std::size_t whole_records(std::uint8_t* buffer, std::size_t valid, std::size_t room) {
+  if (valid <= room) return valid;
+  std::size_t end = 0;
+  void* at = nullptr;
+  while (session().library.functions.next_record(buffer, valid, &at) == cupti::success) {
+    const auto start = static_cast<std::size_t>(static_cast<std::uint8_t*>(at) - buffer);
+    if (start > room) break;
+    end = start;
+  }
+  return end;
+}
+
+void on_programs_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+  session().programs_requested(buffer, bytes, records);
+}
+
+void on_programs_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,
+                           std::size_t valid) {
+  Session& s = session();
+  bool is_ours = false;
+  {
+    const std::lock_guard lock(s.records);
+    is_ours = std::erase(s.buffers, buffer) > 0;
+  }
+  if (!is_ours) return s.programs_completed(context, stream, buffer, bytes, valid);
+  for (std::size_t from = 0, part = 0; from < valid; from += part) {
+    std::uint8_t* its = nullptr;
+    std::size_t room = 0, records = 0;
+    s.programs_requested(&its, &room, &records);
+    part = its == nullptr ? 0 : whole_records(buffer + from, valid - from, room);
+    std::copy_n(buffer + from, part, its);
+    if (its != nullptr) s.programs_completed(context, stream, its, room, part);
+    if (part == 0) break;
+  }
+  std::free(buffer);
+}
+
+int register_through(cupti::Requested requested, cupti::Completed completed) {
+  Session& s = session();
+  if (requested == nullptr || completed == nullptr) return s.register_original(requested, completed);
+  s.programs_requested = requested;
+  s.programs_completed = completed;
+  return s.register_original(on_programs_requested, on_programs_completed);
+}
+
+/// Takes everything back that begin() did; waits so long for launched kernels to end. `calls` is held.
+void stop(Session& s, std::string why, int wait_ms) {
+  if (s.state.exchange(State::ended) != State::on) return;
+  {
+    const std::lock_guard lock(s.records);
+    s.why = std::move(why);
+  }
+  const cupti::Functions& f = s.library.functions;
+  for (const std::uint32_t call : cupti::launch_calls)
+    f.enable_callback(0, s.subscriber, cupti::driver_domain, call);
+  f.disable(cupti::kernels);
+  // No buffer of ours, nor a place in one, may be left for the program's records.
+  const auto has_buffers = [&] {
+    const std::lock_guard lock(s.records);
+    return !s.buffers.empty();
+  };
+  for (int ms = 0; ms < wait_ms && has_buffers(); ++ms) {
+    f.flush_all(0);
+    if (has_buffers()) usleep(1000);
+  }
+  f.flush_all(cupti::forced);
+  f.unsubscribe(s.subscriber);
+}
+
+void at_exit() {
+  Session& s = session();
+  if (s.state != State::on || s.process != getpid() || is_calling || may_be_in_handler(Ending::exit)) return;
+  activity::flush();
+  const Calling calling;
+  const std::lock_guard lock(s.calls);
+  stop(s, "", 0);
+}
+
+}  // namespace
+
+namespace activity {
+
+std::string begin(Timing asked, int driver_version) {
+  Session& s = session();
+  if (s.state != State::never)
+    return s.process != getpid() ? "it was forked from a process that uses CUPTI" : "CUPTI was used before";
+  const Calling calling;
+  const std::unique_lock lock(s.calls, std::try_to_lock);
+  if (!lock) return "CUPTI was in use when this process was forked";
+  if (std::getenv("CUDA_INJECTION64_PATH") != nullptr)
+    return "CUPTI is taken by an injected tool (CUDA_INJECTION64_PATH)";
+  const auto taken = [&] { return "the program uses CUPTI itself (" + std::string(s.taken_by.load()) + ")"; };
+  if (s.taken_by != nullptr) return taken();
+  if (asked == Timing::automatic && cupti::is_loaded())
+    return "the program has loaded CUPTI and may use it (--timing activity takes it until then)";
+  // A second libcupti in place of the one that a Python package brings could lack what that needs.
+  if (!cupti::is_loaded() && original_dlsym()(RTLD_DEFAULT, "Py_IsInitialized") != nullptr)
+    return "this Python process has not loaded CUPTI, and may load its own later";
+  s.library = cupti::find(driver_version);
+  if (!s.library.why.empty()) return s.library.why;
+  const cupti::Functions& f = s.library.functions;
+  if (const int error = f.subscribe(&s.subscriber, on_call, nullptr); error != cupti::success)
+    return (error == cupti::multiple_subscribers ? "CUPTI is taken by another tool (error "
+                                                 : "CUPTI cannot be used (error ") +
+           std::to_string(error) + ')';
+  s.process = getpid();
+  s.state = State::on;
+  int error = f.register_callbacks(on_requested, on_completed);
+  if (error == cupti::success) error = f.enable(cupti::kernels);
+  int callbacks = 0;
+  for (const std::uint32_t call : cupti::launch_calls)
+    if (f.enable_callback(1, s.subscriber, cupti::driver_domain, call) == cupti::success) ++callbacks;
+  if (error != cupti::success || callbacks == 0) {
+    stop(s, "", 0);
+    return "CUPTI does not record kernels (error " + std::to_string(error) + ')';
+  }
+  if (s.taken_by != nullptr) {  // by another thread, meanwhile
+    stop(s, "", most_wait_ms);
+    return taken();
+  }
+  std::atexit(at_exit);  // registered after CUPTI's own handlers, so that it runs before them
+  return "";
+}
+
+bool is_within() noexcept { return is_calling; }
+
+bool is_on() noexcept { return session().state.load(std::memory_order_acquire) == State::on; }
+
+std::string why_ended() {
+  Session& s = session();
+  const std::lock_guard lock(s.records);
+  return s.why;
+}
+
+void forget_correlation() noexcept { launched = 0; }
+std::uint32_t correlation() noexcept { return launched; }
+
+void flush() noexcept {
+  Session& s = session();
+  const Calling calling;
+  const std::unique_lock lock(s.calls, std::try_to_lock);
+  if (!lock || s.state != State::on || s.process != getpid()) return;
+  s.library.functions.flush_all(0);
+}
+
+void end(const char* why) noexcept try {
+  Session& s = session();
+  if (s.process != getpid()) return;
+  const Calling calling;
+  const std::lock_guard lock(s.calls);
+  stop(s, why, most_wait_ms);
+} catch (...) {
+}
+
+std::vector<Ran> take() {
+  Session& s = session();
+  const std::lock_guard lock(s.records);
+  return std::exchange(s.ran, {});
+}
+
+std::uint64_t dropped() noexcept { return session().dropped; }
+
+void give_way(const char* function) noexcept try {
+  Session& s = session();
+  if (is_calling) return;
+  const char* none = nullptr;
+  s.taken_by.compare_exchange_strong(none, function);
+  if (s.state == State::never || s.process != getpid()) return;
+  const Calling calling;
+  const std::lock_guard lock(s.calls);  // also where another thread is about to stop
+  stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")", most_wait_ms);
+} catch (...) {
+}
+
+void* library() noexcept { return session().library.handle; }
+
+void* registering(void* original) noexcept {
+  Session& s = session();
+  if (s.state != State::ended || s.process != getpid()) return original;
+  const std::lock_guard lock(s.records);
+  if (s.buffers.empty() || original != reinterpret_cast<void*>(s.library.functions.register_callbacks))
+    return original;
+  std::memcpy(&s.register_original, &original, sizeof original);
+  return reinterpret_cast<void*>(&register_through);
+}
+
+}  // namespace activity
+
+}  // namespace occbench::attach

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI's names at the preloaded library's border: a program that begins to use CUPTI comes by here, and
+// finds it free. Whatever the arguments are, they go on to the original untouched.
+#include "harness/attach/preload/activity.hpp"
+#include "harness/attach/preload/cupti.hpp"
+
+using namespace occbench::attach;
+
+namespace {
+
+int no_library() { return cupti::not_initialized; }
+
+/// The original of the function with this name, for whoever calls from here; it may now be called.
+void* original(const char* name, void* caller) {
+  activity::give_way(name);
+  void* const found = cupti::programs_symbol(name, caller, activity::library());
+  return found != nullptr ? found : reinterpret_cast<void*>(&no_library);
+}
+
+}  // namespace
+
+extern "C" {
+
+#define OCCBENCH_FIND(symbol)                                                                \
+  __attribute__((visibility("hidden"), used)) void* occbench_attach_##symbol(void* caller) { \
+    return original(#symbol, caller);                                                        \
+  }
+OCCBENCH_CUPTI_BEGINS(OCCBENCH_FIND)
+
+__attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityRegisterCallbacks(
+    void* caller) {
+  return activity::registering(original("cuptiActivityRegisterCallbacks", caller));
+}
+}
+
+#if defined(__x86_64__)
+#define OCCBENCH_PASS(symbol, find)                                                                      \
+  __asm__(".text\n.globl " symbol "\n.type " symbol ",@function\n" symbol                                \
+          ":\n"                                                                                          \
+          "  push %rdi\n  push %rsi\n  push %rdx\n  push %rcx\n  push %r8\n  push %r9\n  sub $8, %rsp\n" \
+          "  mov 56(%rsp), %rdi\n"                                                                       \
+          "  call " find                                                                                 \
+          "\n"                                                                                           \
+          "  add $8, %rsp\n  pop %r9\n  pop %r8\n  pop %rcx\n  pop %rdx\n  pop %rsi\n  pop %rdi\n"       \
+          "  jmp *%rax\n"                                                                                \
+          ".size " symbol ", .-" symbol "\n");
+#elif defined(__aarch64__)
+#define OCCBENCH_PASS(symbol, find)                                                                          \
+  __asm__(                                                                                                   \
+      ".text\n.globl " symbol "\n.type " symbol ",%function\n" symbol                                        \
+      ":\n"                                                                                                  \
+      "  stp x29, x30, [sp, #-80]!\n  mov x29, sp\n"                                                         \
+      "  stp x0, x1, [sp, #16]\n  stp x2, x3, [sp, #32]\n  stp x4, x5, [sp, #48]\n  stp x6, x7, [sp, #64]\n" \
+      "  mov x0, x30\n"                                                                                      \
+      "  bl " find                                                                                           \
+      "\n  mov x16, x0\n"                                                                                    \
+      "  ldp x0, x1, [sp, #16]\n  ldp x2, x3, [sp, #32]\n  ldp x4, x5, [sp, #48]\n  ldp x6, x7, [sp, #64]\n" \
+      "  ldp x29, x30, [sp], #80\n  br x16\n"                                                                \
+      ".size " symbol ", .-" symbol "\n");
+#else
+#error "no way past for this architecture"
+#endif
+
+#define OCCBENCH_BORDER(symbol) OCCBENCH_PASS(#symbol, "occbench_attach_" #symbol)
+OCCBENCH_BORDER(cuptiActivityRegisterCallbacks)
+OCCBENCH_CUPTI_BEGINS(OCCBENCH_BORDER)

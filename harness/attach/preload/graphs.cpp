@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/graphs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <tuple>
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::size_t most_nodes = 200'000;  // kept at a time, of all graphs
+constexpr int blocks_in_turn = 8;            // of draws, before the next kernel has its turn
+
+std::uint64_t threads_of(const GraphPart& part) {
+  const CUlaunchConfig& c = part.request.config;
+  return part.nodes.size() * c.gridDimX * c.gridDimY * c.gridDimZ * c.blockDimX * c.blockDimY * c.blockDimZ;
+}
+
+CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS& params) {
+  return params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
+}
+
+void next_turn(Signature& whole) {
+  whole.turn = (whole.turn + 1) % whole.turns.size();
+  const Signature& next = *whole.turns[whole.turn].first;
+  whole.draws_left = blocks_in_turn * static_cast<int>(first_level + next.blocks.size());
+}
+
+}  // namespace
+
+Graphs::Graphs(const Options& options, const Driver& driver, Signatures& signatures)
+    : options_(options), driver_(driver), signatures_(signatures) {}
+
+void Graphs::made(CUgraphExec executable, CUgraph graph, Context& context) {
+  ended(executable);  // of one whose end was not seen
+  auto made =
+      std::make_shared<Graph>(Graph{.executable = executable, .made_from = graph, .context = context.handle});
+  made->kernels = kernels_of(driver_, graph).value_or(0);
+  made->hash = mix(made->kernels, 1);
+  std::size_t count = 0;
+  const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < most_nodes &&
+                          driver_.graph_exec_set != nullptr && driver_.func_get_param_info != nullptr &&
+                          driver_.graph_destroy != nullptr && driver_.graph_node_attribute != nullptr;
+  if (!may_be_set || made->kernels == 0) made->skip_reason = SkipReason::graph;
+  cuuint64_t flags = 0;
+  if (driver_.graph_exec_flags != nullptr && driver_.graph_exec_flags(executable, &flags) == CUDA_SUCCESS &&
+      (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
+    made->skip_reason = SkipReason::device_graph;
+  if (driver_.graph_node_get != nullptr && driver_.graph_nodes != nullptr &&
+      driver_.graph_nodes(graph, nullptr, &count) == CUDA_SUCCESS) {
+    std::vector<CUgraphNode> nodes(count);
+    if (count > 0 && driver_.graph_nodes(graph, nodes.data(), &count) == CUDA_SUCCESS)
+      read(*made, nodes, context);
+  } else if (made->skip_reason == SkipReason::no) {
+    made->skip_reason = SkipReason::graph;
+  }
+  if (made->skip_reason == SkipReason::no) {
+    ++kept_[graph].executables;
+    for (const GraphPart& part : made->parts) nodes_ += part.nodes.size();
+  } else {
+    made->parts.clear();
+  }
+  graphs_[executable] = std::move(made);
+}
+
+/// Its kernels, by function and shape, in an order that is the same wherever the graph is made.
+void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& context) {
+  std::map<std::uint64_t, GraphPart> parts;
+  for (CUgraphNode node : nodes) {
+    CUgraphNodeType type{};
+    CUDA_KERNEL_NODE_PARAMS p{};
+    if (driver_.graph_node_type(node, &type) != CUDA_SUCCESS) return;
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+    if (driver_.graph_node_get(node, &p) != CUDA_SUCCESS) {
+      graph.skip_reason = SkipReason::graph;
+      return;
+    }
+    Request request{.function = function_of(p),
+                    .config = {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
+                               p.sharedMemBytes, nullptr, nullptr, 0}};
+    const Handle& handle = signatures_.handle_of(request, context);
+    std::uint64_t key = handle.content;
+    for (const unsigned value :
+         {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes})
+      key = mix(key, value);
+    const auto [place, is_new] = parts.try_emplace(key);
+    GraphPart& part = place->second;
+    if (is_new) part.request = request;
+    ++part.request.nodes;
+    if (graph.skip_reason != SkipReason::no) continue;
+    if (is_new) add_attributes(part, node, handle);
+    CUlaunchAttributeValue updatable{};
+    if (driver_.graph_node_attribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
+            CUDA_SUCCESS &&
+        updatable.deviceUpdatableKernelNode.deviceUpdatable != 0)
+      graph.skip_reason = SkipReason::device_graph;
+    if (auto copy = copy_of(node, p, handle))
+      part.nodes.push_back(std::move(*copy));
+    else
+      part.request.kind = SkipReason::no_answer;
+  }
+  for (auto& [key, part] : parts) {
+    graph.hash = mix(mix(graph.hash, key), part.request.nodes);
+    part.request.config.attrs = part.attributes.data();
+    part.request.config.numAttrs = static_cast<unsigned>(part.attributes.size());
+    if (part.request.kind != SkipReason::no) part.nodes.clear();
+    graph.parts.push_back(std::move(part));
+  }
+  for (GraphPart& part : graph.parts) part.request.part_of = graph.hash;
+}
+
+std::optional<GraphNode> Graphs::copy_of(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params,
+                                         const Handle& handle) const {
+  GraphNode copy{.node = node, .params = params};
+  if (params.kernelParams != nullptr) {
+    std::size_t size = 0;
+    for (const Parameter& p : handle.parameters) size = std::max(size, p.offset + p.size);
+    copy.values.resize(size);
+    for (std::size_t i = 0; i < handle.parameters.size(); ++i) {
+      const Parameter& p = handle.parameters[i];
+      if (params.kernelParams[i] == nullptr) return std::nullopt;
+      std::memcpy(copy.values.data() + p.offset, params.kernelParams[i], p.size);
+      copy.pointers.push_back(copy.values.data() + p.offset);
+    }
+  } else if (params.extra != nullptr) {
+    const void* packed = nullptr;
+    std::size_t size = 0;
+    for (void** at = params.extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
+      if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = at[1];
+      if (*at == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<const std::size_t*>(at[1]);
+    }
+    if (packed == nullptr) return std::nullopt;
+    copy.values.resize(size);
+    std::memcpy(copy.values.data(), packed, size);
+  } else if (!handle.parameters.empty()) {
+    return std::nullopt;
+  }
+  return copy;
+}
+
+/// What may speak against changing it. Nothing pins the carve-out in a graph: with a preference for less than
+/// a level needs, fewer blocks than counted would be resident.
+void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const {
+  constexpr int whole = 100;
+  CUlaunchAttribute a{};
+  a.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  if (driver_.graph_node_attribute(node, a.id, &a.value) == CUDA_SUCCESS) part.attributes.push_back(a);
+  a = {};
+  a.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  if (driver_.graph_node_attribute(node, a.id, &a.value) == CUDA_SUCCESS) part.attributes.push_back(a);
+  a = {};
+  a.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  const bool prefers_less = driver_.graph_node_attribute(node, a.id, &a.value) == CUDA_SUCCESS &&
+                            a.value.sharedMemCarveout > 0 && a.value.sharedMemCarveout < whole;
+  int of_function = -1;
+  static_cast<void>(driver_.func_get_attribute(
+      &of_function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, handle.function));
+  if (prefers_less || (of_function >= 0 && of_function < whole)) part.attributes.push_back(a);
+}
+
+void Graphs::updated(CUgraphExec executable) {
+  const auto found = graphs_.find(executable);
+  if (found == graphs_.end() || found->second->skip_reason == SkipReason::updated_graph) return;
+  const auto before = found->second;
+  ended(executable);
+  graphs_[executable] = std::make_shared<Graph>(Graph{.executable = executable,
+                                                      .context = before->context,
+                                                      .kernels = before->kernels,
+                                                      .hash = mix(before->hash, 0),
+                                                      .skip_reason = SkipReason::updated_graph});
+}
+
+void Graphs::ended(CUgraphExec executable) {
+  const auto found = graphs_.find(executable);
+  if (found == graphs_.end()) return;
+  for (const GraphPart& part : found->second->parts) nodes_ -= part.nodes.size();
+  let_go(found->second->made_from);
+  graphs_.erase(found);
+}
+
+void Graphs::let_go(CUgraph graph) {
+  const auto found = kept_.find(graph);
+  if (found == kept_.end() || --found->second.executables > 0) return;
+  if (found->second.is_destroyed) driver_.graph_destroy(graph);
+  kept_.erase(found);
+}
+
+void Graphs::forget_context(CUcontext context) {
+  std::vector<CUgraphExec> all;
+  for (const auto& [executable, graph] : graphs_)
+    if (graph->context == context) all.push_back(executable);
+  for (CUgraphExec executable : all) ended(executable);
+}
+
+bool Graphs::keeps(CUgraph graph) {
+  const auto found = kept_.find(graph);
+  if (found == kept_.end()) return false;
+  found->second.is_destroyed = true;
+  return true;
+}
+
+void Graphs::find_levels(Graph& graph, Context& context) {
+  graph.has_levels = true;
+  bool any = false;
+  for (GraphPart& part : graph.parts) {
+    Handle& handle = signatures_.handle_of(part.request, context);
+    const Signature& s = *(part.signature = &signatures_.signature_of(part.request, handle, context));
+    if (s.blocks.empty()) part.nodes.clear();
+    const auto at = [&](int arm, unsigned added) {
+      part.dynamic_smem[static_cast<std::size_t>(arm)] = s.dynamic_smem + added;
+    };
+    part.dynamic_smem.resize(first_level + s.blocks.size());
+    at(untouched, 0);
+    if (Signatures::is_filled(s, handle)) at(pinned, s.smem_padding);
+    for (std::size_t i = 0; i < s.blocks.size(); ++i)
+      if (Signatures::is_verified(s, handle, i)) at(first_level + static_cast<int>(i), s.added[i]);
+    any = any || !part.nodes.empty();
+  }
+  if (!any && graph.skip_reason == SkipReason::no) graph.skip_reason = SkipReason::graph_of_such;
+}
+
+Signature& Graphs::signature_of(const Request& request, Context& context) {
+  const auto found = graphs_.find(request.graph);
+  if (found == graphs_.end())  // made before anybody looked
+    return signatures_.signature_of(request, signatures_.graph_handle(0, 0, SkipReason::graph, context),
+                                    context);
+  Graph& graph = *found->second;
+  if (!graph.has_levels) find_levels(graph, context);
+  Handle& handle = signatures_.graph_handle(graph.kernels, graph.hash, graph.skip_reason, context);
+  Signature& whole = signatures_.signature_of(request, handle, context);
+  if (whole.schedule && whole.turns.empty()) {
+    std::vector<std::tuple<std::uint64_t, std::size_t, Signature*>> parts;
+    for (std::size_t i = 0; i < graph.parts.size(); ++i) {
+      const GraphPart& part = graph.parts[i];
+      Signature& s =
+          signatures_.signature_of(part.request, signatures_.handle_of(part.request, context), context);
+      if (!s.schedule) continue;
+      s.schedule->take_part(static_cast<double>(part.request.nodes) / static_cast<double>(graph.kernels));
+      parts.emplace_back(threads_of(part), i, &s);
+    }
+    whole.schedule->take_part(1);
+    std::ranges::sort(parts, std::greater<>());  // those that may matter most come first
+    whole.turns.emplace_back(&whole, graph.parts.size());
+    for (const auto& [threads, i, signature] : parts) whole.turns.emplace_back(signature, i);
+    whole.turn = whole.turns.size() - 1;
+    next_turn(whole);
+  }
+  return whole;
+}
+
+Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget, Schedule::Draw& draw,
+                        GraphChange& change) {
+  const std::shared_ptr<const Graph>& graph = graphs_.at(request.graph);
+  for (std::size_t tried = 0; tried <= whole.turns.size(); ++tried) {
+    const auto& [signature, number] = whole.turns[whole.turn];
+    if (whole.draws_left <= 0 || signature->schedule->is_known()) {
+      next_turn(whole);
+      continue;
+    }
+    draw = signature->schedule->next(budget);
+    if (!draw.of_block && !draw.is_warm_up) {
+      // What is too dear as yet stays next, here as in the budget; what waits for its first time does not.
+      if (signature->schedule->natural_us() == 0) next_turn(whole);
+      return whole;
+    }
+    --whole.draws_left;
+    if (draw.is_warm_up) return *signature;
+    for (std::size_t i = 0; i < graph->parts.size(); ++i) {
+      const GraphPart& part = graph->parts[i];
+      if (part.nodes.empty() || (signature != &whole && i != number)) continue;
+      const int arm = signature == &whole ? arm_of(*part.signature, draw.arm) : draw.arm;
+      if (const auto& smem = part.dynamic_smem[static_cast<std::size_t>(arm)])
+        change.dynamic_smem.emplace_back(&part, *smem);
+    }
+    if (change.dynamic_smem.empty()) {
+      signature->schedule->refuse(draw, budget, true);
+      draw = {};
+      return whole;
+    }
+    change.graph = graph;
+    return *signature;
+  }
+  budget.ran(whole.schedule->natural_us());
+  return whole;
+}
+
+/// Of a kernel, where the graph as a whole has `arm`.
+int Graphs::arm_of(const Signature& part, int arm) const {
+  if (arm < first_level) return arm;
+  const double share = options_.levels[static_cast<std::size_t>(arm - first_level)];
+  const auto found = std::ranges::find(part.blocks, blocks_at(share, part.blocks_per_sm));
+  return found == part.blocks.end() ? untouched : first_level + static_cast<int>(found - part.blocks.begin());
+}
+
+std::vector<Signature*> Graphs::apply(const Request& request) {
+  std::vector<Signature*> applied;
+  const auto found = graphs_.find(request.graph);
+  if (found == graphs_.end()) return applied;
+  Graph& graph = *found->second;
+  for (const GraphPart& part : graph.parts) {
+    if (part.nodes.empty() || !part.signature->is_applied || !part.dynamic_smem[first_level]) continue;
+    if (!graph.is_applied &&
+        set({.graph = found->second, .dynamic_smem = {{&part, *part.dynamic_smem[first_level]}}}) !=
+            CUDA_SUCCESS) {
+      part.signature->is_applied = false;
+      continue;
+    }
+    applied.push_back(part.signature);
+  }
+  graph.is_applied = true;
+  return applied;
+}
+
+CUresult Graphs::set_node(const Graph& graph, const GraphNode& node, unsigned dynamic_smem) const {
+  CUDA_KERNEL_NODE_PARAMS params = node.params;
+  std::size_t size = node.values.size();
+  auto* const values = const_cast<unsigned char*>(node.values.data());
+  void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                    CU_LAUNCH_PARAM_END};
+  params.sharedMemBytes = dynamic_smem;
+  if (params.kernelParams != nullptr)
+    params.kernelParams = const_cast<void**>(node.pointers.data());
+  else if (params.extra != nullptr)
+    params.extra = packed;
+  return driver_.graph_exec_set(graph.executable, node.node, &params);
+}
+
+CUresult Graphs::set(const GraphChange& change) const {
+  for (const auto& [part, dynamic_smem] : change.dynamic_smem)
+    for (const GraphNode& node : part->nodes)
+      if (const CUresult result = set_node(*change.graph, node, dynamic_smem); result != CUDA_SUCCESS) {
+        static_cast<void>(set_back(change));
+        return result;
+      }
+  return CUDA_SUCCESS;
+}
+
+CUresult Graphs::set_back(const GraphChange& change) const {
+  CUresult first = CUDA_SUCCESS;
+  for (const auto& [part, dynamic_smem] : change.dynamic_smem)
+    for (const GraphNode& node : part->nodes)
+      if (const CUresult result = set_node(*change.graph, node, part->request.config.sharedMemBytes);
+          first == CUDA_SUCCESS)
+        first = result;
+  return first;
+}
+
+}  // namespace occbench::attach

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch as the program asks for it: what tells it from others, and what speaks against changing it.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/attach/protocol/protocol.hpp"
+
+namespace occbench::attach {
+
+/// A launch as the program asked for it. `stream` is never 0.
+struct Request {
+  CUfunction function = nullptr;
+  CUlaunchConfig config{};
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  bool is_per_thread = false;  ///< stream 0 is the thread's own
+  CUgraphExec graph = nullptr;
+  std::uint64_t part_of = 0;         ///< of a kernel in a CUDA graph: the hash of that
+  unsigned nodes = 0;                ///< and in how many of its nodes it is
+  SkipReason kind = SkipReason::no;  ///< what the call itself says
+};
+
+/// One of a kernel.
+struct Parameter {
+  std::size_t offset = 0, size = 0;
+};
+
+[[nodiscard]] inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  return hash ^ (hash >> 27);
+}
+
+/// Of the arguments that are no addresses.
+[[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);
+
+/// What the attributes of a launch say against changing it.
+[[nodiscard]] SkipReason against(const CUlaunchConfig& config);
+
+}  // namespace occbench::attach

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/attach/protocol/kinds.hpp"
+#include "harness/statistics/statistics.hpp"
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::size_t least_samples = 6;  // of a median that has an interval of 95 %
+constexpr std::size_t kinds_after = 16;   // untouched launches: no more arms where they are of several kinds
+constexpr double looks_apart = 1.3;       // each look at a growing sample after so many times more
+constexpr double weight_of_the_last = 1 / 16.0;
+
+}  // namespace
+
+Schedule::Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps)
+    : plan_(plan), state_(plan.seed * 0x9e3779b97f4a7c15 ^ signature_hash) {
+  for (const double share : warps) arms_.push_back({.warps = share});
+}
+
+void Schedule::take_versions() {
+  learns_cost_ = true;
+  arms_[pinned].is_open = false;
+}
+
+void Schedule::take_part(double share) {
+  learns_cost_ = true;
+  share_ = share;
+}
+
+std::uint64_t Schedule::random() {  // SplitMix64
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+bool Schedule::is_known() const { return std::ranges::none_of(arms_, &Arm::is_open); }
+
+void Schedule::refill() {
+  // As long as any arm is open the natural ones go on beside it: they are what it is compared with.
+  for (std::size_t a = 0; a < arms_.size(); ++a)
+    if (arms_[a].is_open || a == untouched || (a == pinned && !arms_[a].times.empty()))
+      due_.push_back(static_cast<int>(a));
+  for (std::size_t left = due_.size(); left > 1; --left) std::swap(due_[left - 1], due_[random() % left]);
+}
+
+Schedule::Draw Schedule::next(Budget& budget) {
+  budget.ran(natural_us_);
+  if (seen_ < plan_.warm_up) {
+    ++seen_;
+    return {.is_warm_up = true};
+  }
+  if (is_known()) return {};
+  if (due_.empty()) refill();
+  if (due_.empty()) return {};
+  const int arm = due_.back();
+  const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
+  const double slower = learns_cost_ && arm != untouched && !times.empty()
+                            ? std::max(0.0, times.back() - natural_us_)
+                        : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
+                                    : 0;
+  const double reserved = slower + budget.timing_us();
+  if (natural_us_ == 0 || !budget.reserve(reserved, this)) return {};
+  due_.pop_back();
+  return {.arm = arm, .of_block = true, .reserved_us = reserved};
+}
+
+void Schedule::refuse(const Draw& draw, Budget& budget, bool never) {
+  if (!draw.of_block) return;
+  budget.spend(draw.reserved_us, 0);
+  if (never) {
+    arms_[static_cast<std::size_t>(draw.arm)].is_open = false;
+    refused_.push_back(draw.arm);
+    std::erase(due_, draw.arm);
+  } else {
+    due_.push_back(draw.arm);
+  }
+}
+
+void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
+  if (draw.arm == untouched)
+    natural_us_ = natural_us_ == 0 || draw.is_warm_up
+                      ? time_us
+                      : natural_us_ + weight_of_the_last * (time_us - natural_us_);
+  budget.spend(draw.reserved_us, budget.timing_us() + (draw.arm == untouched ? 0 : time_us - natural_us_));
+  if (!draw.of_block) return;
+  Arm& arm = arms_[static_cast<std::size_t>(draw.arm)];
+  if (arm.times.size() < plan_.most_samples) arm.times.push_back(time_us);
+  const std::size_t n = arm.times.size();
+  if (n >= plan_.most_samples) arm.is_open = false;
+  if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times)) {
+    has_kinds_ = true;
+    for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
+  }
+  if (!arm.is_open || n < least_samples ||
+      static_cast<double>(n) < looks_apart * static_cast<double>(arm.looked_at))
+    return;
+  arm.looked_at = n;
+  arm.is_open = statistics::median_interval(arm.times).relative_half_width() > plan_.precision;
+}
+
+void Schedule::restart() {
+  for (Arm& arm : arms_) arm = {.warps = arm.warps};
+  for (const int arm : refused_) arms_[static_cast<std::size_t>(arm)].is_open = false;
+  due_.clear();
+  has_kinds_ = false;
+  seen_ = 0;
+  natural_us_ = 0;
+}
+
+}  // namespace occbench::attach

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the preloaded library and the command that reads its files agree on.
+//
+// Each process has three files in the folder: NAME.txt, lines of fields between tabs; NAME.counts, of Counts;
+// and NAME.launches, a Launch for each that was timed. The last two are mapped, so that they are whole
+// however the process ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace occbench::attach {
+
+constexpr int protocol_version = 10;
+
+// The environment of the program.
+constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
+constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
+
+/// In the folder: "0.ptx" and on, modules that the program's file holds.
+constexpr const char* ptx_ending = ".ptx";
+
+/// In the folder: a sentence on a launch that does not end, while the program still waits for it.
+constexpr const char* stuck_file = "stuck";
+
+constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
+
+/// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
+/// resident blocks, levels from the third on. Where register caps were asked for, they stand for the levels.
+constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
+
+/// What a kernel in a CUDA graph does to the graph's time counts from so much of what counts of its own time.
+constexpr double in_graph_scale = 0.2;
+
+constexpr std::size_t most_signatures = 65'536;
+
+/// What ended a process's notes before the process.
+enum class Full : std::uint64_t { no, limit, disk, closed };
+
+struct Count {
+  std::uint64_t launches = 0;
+  std::uint64_t captured = 0;  ///< of them, into a graph: no launch that could be timed
+  std::uint64_t changed = 0;   ///< of them, as another arm than untouched
+};
+
+struct Counts {
+  Full full = Full::no;
+  Count of[most_signatures];
+};
+
+/// Of one timed launch. Written last to first: `signature` is 0 until all else stands.
+struct Launch {
+  std::uint32_t signature = 0;  ///< its number plus 1
+  std::uint8_t arm = untouched;
+  std::uint8_t flags = 0;
+  std::uint16_t thread = 0;
+  float time_us = 0;
+  std::uint32_t sequence = 0;  ///< of the process's launches
+};
+static_assert(sizeof(Launch) == 16);
+
+enum Flag : std::uint8_t {
+  warm_up = 1,     ///< among the first of its signature
+  overlapped = 2,  ///< another stream had work that was not known to be done; by records: another kernel ran
+  drawn = 4,       ///< of a permuted block; others are only counted with the time
+  by_record = 8,   ///< its time is that of CUPTI's record of the kernel, and not from event to event
+};
+
+/// Why the launches of a signature are never changed; the words are those of kernels.csv.
+enum class SkipReason : int {
+  no = 0,
+  cooperative,
+  cluster,
+  one_residency,
+  one_block,
+  nccl,
+  graph,
+  dependent,
+  own_carveout,
+  attribute,
+  not_asked,
+  no_answer,
+  too_many,
+  no_level,
+  no_version,
+  graph_of_such,
+  updated_graph,
+  device_graph,
+  smem_reader,
+  small_grid,
+  end,
+};
+constexpr const char* skip_reason_text[] = {
+    "",
+    "cooperative launch",
+    "cluster launch",
+    "grid within one residency",
+    "one block per SM",
+    "NCCL",
+    "CUDA graph",
+    "programmatic dependent launch",
+    "sets its own carve-out",
+    "launch attribute that is not known",
+    "not asked for",
+    "no answer from the driver",
+    "too many signatures",
+    "no level within the shared memory limit",
+    "no PTX that a cap changes",
+    "CUDA graph of kernels that are left alone",
+    "CUDA graph that the program updates",
+    "CUDA graph that the device launches or updates",
+    "reads its shared memory's size",
+    "no more blocks than SMs",
+};
+static_assert(sizeof skip_reason_text / sizeof *skip_reason_text == static_cast<int>(SkipReason::end));
+
+}  // namespace occbench::attach

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/theory/occupancy/answer.hpp"
+
+namespace occbench::theory {
+namespace {
+
+/// How many clusters fit, as a status; asks the device.
+std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
+                           Answer& a) {
+  const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
+  if (active_clusters) a.active_clusters = active_clusters(query.footprint, query.cluster_size);
+  if (!a.active_clusters)
+    return "ok per SM; how many " + clusters + " fit, only a device that is here can say" +
+           (active_clusters ? ", and it refuses" : ": name it by its index");
+  if (*a.active_clusters == 0) return "cannot launch: not one of the " + clusters + " fits the device";
+  return "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
+         " at once: " + std::to_string(*a.active_clusters * query.cluster_size) + " blocks, of " +
+         std::to_string(a.occupancy.blocks_per_sm * sm.sm_count) + " without clusters";
+}
+
+}  // namespace
+
+Answer answer(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters) {
+  Answer a{occupancy(sm, query.footprint), "ok"};
+  if (a.occupancy.launchable() && query.cluster_size > 1 && sm.cc_major < 9) {
+    a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
+    a.occupancy.fraction = 0;
+    a.occupancy.limiters = Limiter::none;
+    a.occupancy.unlaunchable = "clusters need compute capability 9.0 or newer";
+  }
+  if (!a.occupancy.launchable()) {
+    a.status = "cannot launch: " + a.occupancy.unlaunchable;
+    return a;
+  }
+  if (query.cluster_size > 1) a.status = cluster_status(sm, query, active_clusters, a);
+  if (a.launches() && !query.has_run && needs_opt_in(sm, query.footprint))
+    a.status += "; first cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, " +
+                std::to_string(query.footprint.dynamic_smem_bytes) + "), or the launch fails";
+  return a;
+}
+
+}  // namespace occbench::theory

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/theory/prediction/classes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "harness/theory/hardware.hpp"
+#include "harness/theory/prediction/needs.hpp"
+
+namespace occbench::theory {
+
+namespace {
+
+constexpr std::string_view names[] = {"streaming", "compute", "shared_memory", "mixed"};
+constexpr auto fma_cycles = static_cast<int>(fact("fma_latency"));
+constexpr auto predicate_cycles = static_cast<int>(fact("predicate_latency"));
+constexpr int fmas_per_trip = 512;  // of compute, as fma_chain unrolls it
+constexpr int loads_per_trip = 16;  // of shared_memory, as shared_latency does
+// A launch that the model extends from a few trips; its first microseconds then weigh nothing.
+constexpr std::int64_t iterations = 1'000'000'000;
+// Instructions of all warps in one trip as it is put to the model, which extends a launch from the pace of
+// single trips: chance then makes 1 % of it.
+constexpr double instructions_per_trip = 120000;
+
+bool loads_from_dram(Kind kind) { return kind == Kind::streaming || kind == Kind::mixed; }
+
+Instruction arithmetic(Pipe pipe, int stall) {
+  return {.pipe = pipe, .stall = static_cast<std::uint8_t>(stall)};
+}
+
+/// Scoreboards 2 to 5, as nvcc deals them out: from the fifth load on they share the last.
+int scoreboard(int load) { return 2 + std::min(load, 3); }
+
+Instruction load(Pipe pipe, int bytes, int number) {
+  return {.pipe = pipe,
+          .write = static_cast<std::int8_t>(scoreboard(number)),
+          .bytes = static_cast<std::uint16_t>(bytes)};
+}
+
+void append(std::vector<Instruction>& loop, Instruction i, int waits_for_load = -1) {
+  if (waits_for_load >= 0) i.wait = static_cast<std::uint8_t>(1 << scoreboard(waits_for_load));
+  loop.push_back(i);
+}
+
+/// The counter's addition and comparison, `body`, and the branch once the comparison is there.
+void append_trip(std::vector<Instruction>& loop, const std::vector<Instruction>& body) {
+  append(loop, arithmetic(Pipe::uniform, 6));
+  append(loop, arithmetic(Pipe::alu, 1));
+  int since = 1;
+  for (const Instruction& i : body) since += i.stall;
+  loop.insert(loop.end(), body.begin(), body.end());
+  const int missing = std::clamp(predicate_cycles - since, 0, 255 - loop.back().stall);
+  loop.back().stall = static_cast<std::uint8_t>(loop.back().stall + missing);
+  append(loop, {.pipe = Pipe::branch, .taken = true, .stall = 5});
+}
+
+/// One iteration: loads, each behind the arithmetic of its address; `fmas` dealt out over the words; each word to
+/// the sum.
+void append_iteration(std::vector<Instruction>& loop, const KernelClass& k, int fmas) {
+  for (int j = 0; j < k.ilp; ++j) {
+    append(loop, arithmetic(Pipe::alu, 2));
+    append(loop, arithmetic(Pipe::alu, 5));
+    append(loop, load(Pipe::global_load, k.bytes_per_access, j));
+  }
+  const int words = k.bytes_per_access / 4;
+  const int chains = words * k.ilp;
+  std::vector<Instruction> body;
+  for (int n = 0; n < fmas; ++n) {
+    const int chain = n % chains;
+    // The chains take turns, and a round of them is not shorter than an FMA.
+    const bool last_of_round = chain == chains - 1 || n == fmas - 1;
+    const int stall = last_of_round ? std::max(1, fma_cycles - chain) : 1;
+    append(body, arithmetic(Pipe::fma, stall), n < chains && chain % words == 0 ? chain / words : -1);
+  }
+  for (int chain = 0; chain < chains; ++chain)
+    append(body, arithmetic(Pipe::fma, fma_cycles), chain % words == 0 ? chain / words : -1);
+  append_trip(loop, body);
+}
+
+/// FLOPs per thread of one trip.
+double flop(const Program& p) {
+  double sum = 0;
+  for (const Instruction& i : p.loop) sum += i.pipe == Pipe::fma ? 2 : 0;
+  return sum;
+}
+
+/// How many FMAs `iterations_per_trip` iterations must have for the intensity: the additions are FLOPs as well.
+int fmas_of(const KernelClass& k, int iterations_per_trip) {
+  const double bytes = double(k.bytes_per_access) * k.ilp * iterations_per_trip;
+  return static_cast<int>(std::lround((k.intensity * bytes - bytes / 4) / 2));
+}
+
+Program streaming(const KernelClass& k) {
+  Program p;
+  append_iteration(p.loop, k, 0);
+  return p;
+}
+
+Program mixed(const KernelClass& k) {
+  // FMAs are whole: where one iteration cannot have the intensity, some in turn have one more than the others.
+  int trip = 1;
+  const auto error = [&] {
+    const double bytes = double(k.bytes_per_access) * k.ilp * trip;
+    return std::abs((2 * fmas_of(k, trip) + bytes / 4) / (k.intensity * bytes) - 1);
+  };
+  while (trip < 16 && error() > 0.005) trip *= 2;
+  Program p;
+  p.iterations = trip;
+  const int fmas = fmas_of(k, trip);
+  for (int i = 0; i < trip; ++i) append_iteration(p.loop, k, fmas * (i + 1) / trip - fmas * i / trip);
+  return p;
+}
+
+Program compute(const KernelClass& k) {
+  Program p;
+  std::vector<Instruction> body;
+  for (int n = 0; n < fmas_per_trip / k.ilp * k.ilp; ++n) {
+    const int chain = n % k.ilp;
+    Instruction fma = arithmetic(Pipe::fma, chain == k.ilp - 1 ? std::max(1, fma_cycles - chain) : 1);
+    if (k.operands == 3) {
+      // The operand cache spares a third register, but not across a stall of three cycles, nor another warp.
+      const int before = body.empty() ? fma_cycles : body.back().stall;
+      fma.reads[0] = before >= 3 ? 2 : 1;
+      fma.reads[1] = before >= 3 ? 1 : 0;
+      fma.reads_alone[0] = 2;
+      fma.reads_alone[1] = 1;
+    }
+    append(body, fma);
+  }
+  append_trip(p.loop, body);
+  return p;
+}
+
+Program shared_memory(const KernelClass& k) {
+  Program p;
+  std::vector<Instruction> body;
+  const int words = k.bytes_per_access / 4;
+  for (int loads = 0; loads < loads_per_trip; loads += k.ilp) {
+    for (int j = 0; j < k.ilp; ++j) append(body, load(Pipe::shared_load, k.bytes_per_access, j));
+    for (int n = 0; n < k.ilp * words; ++n)  // each into a sum of its own
+      append(body, arithmetic(Pipe::fma, 1), n % words == 0 ? n / words : -1);
+  }
+  append_trip(p.loop, body);
+  return p;
+}
+
+/// The loop unrolled without a change, so that one trip of `warps` warps is long enough to tell their pace;
+/// of what loads from DRAM the model simulates several trips anyway.
+Program unrolled(const Program& p, int warps) {
+  const double size = static_cast<double>(p.loop.size()) * warps;
+  const double enough = p.count(Pipe::global_load) > 0 ? instructions_per_trip / 16 : instructions_per_trip;
+  const int copies = static_cast<int>(std::ceil(enough / size));
+  Program longer = p;
+  longer.iterations *= copies;
+  for (int n = 1; n < copies; ++n) longer.loop.insert(longer.loop.end(), p.loop.begin(), p.loop.end());
+  return longer;
+}
+
+std::string number(double value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// What DRAM can feed at best, in the unit of the peak: byte/s, or FLOP/s at the intensity.
+double fed_rate(const KernelClass& k, const Parameters& p) {
+  return p.dram_read_bytes_per_s * (k.kind == Kind::mixed ? k.intensity : 1);
+}
+
+Peak peak_of(const KernelClass& k, const Chip& chip, const Parameters& p) {
+  const double fp32 = 2.0 * chip.fp32_lanes_per_sm * chip.sm_count * p.sm_clock_hz;
+  constexpr std::string_view fp32_basis = "2 FLOP x FP32 lanes (data sheet) x parameter sm_clock";
+  switch (k.kind) {
+    case Kind::streaming:
+      return {p.dram_read_bytes_per_s, "byte/s", "parameter dram_read_bandwidth"};
+    case Kind::compute:
+      return {fp32, "FLOP/s", fp32_basis};
+    case Kind::shared_memory:
+      return {p.shared_bytes_per_cycle * chip.sm_count * p.sm_clock_hz, "byte/s",
+              "parameters shared_bandwidth x sm_clock, all SMs"};
+    case Kind::mixed:
+      break;
+  }
+  const double fed = fed_rate(k, p);
+  if (fed < fp32) return {fed, "FLOP/s", "intensity x parameter dram_read_bandwidth: the roof's slope"};
+  return {fp32, "FLOP/s", fp32_basis};
+}
+
+}  // namespace
+
+std::span<const std::string_view> kind_names() { return names; }
+std::string_view to_string(Kind kind) { return names[static_cast<std::size_t>(kind)]; }
+
+std::string describe(const KernelClass& k) {
+  const std::string ilp = std::to_string(k.ilp);
+  std::string text(to_string(k.kind));
+  std::ranges::replace(text, '_', ' ');
+  if (k.kind == Kind::compute)
+    return text + ", " + ilp + (k.ilp == 1 ? " chain" : " chains") + " of " +
+           (k.operands == 2 ? "two" : "three") + "-operand FMAs per thread";
+  text += ", " + std::to_string(k.bytes_per_access) + " B x " + ilp + " in flight per thread";
+  return k.kind == Kind::mixed ? text + ", " + number(k.intensity) + " FLOP/B" : text;
+}
+
+void check(const KernelClass& k) {
+  if (k.ilp < 1 || k.ilp > most_ilp)
+    throw std::invalid_argument("ilp " + std::to_string(k.ilp) + " is out of range: 1 to " +
+                                std::to_string(most_ilp));
+  if (k.bytes_per_access != 4 && k.bytes_per_access != 8 && k.bytes_per_access != 16)
+    throw std::invalid_argument("bytes per access " + std::to_string(k.bytes_per_access) +
+                                " is none of 4, 8 and 16");
+  if (k.operands != 2 && k.operands != 3)
+    throw std::invalid_argument("operands " + std::to_string(k.operands) + " is neither 2 nor 3");
+  if (k.kind == Kind::mixed && !(k.intensity >= least_intensity && k.intensity <= most_intensity))
+    throw std::invalid_argument("mixed wants an intensity of " + number(least_intensity) + " to " +
+                                number(most_intensity) + " FLOP per byte, not " + number(k.intensity));
+}
+
+Program program_of(const KernelClass& k) {
+  check(k);
+  constexpr std::array programs = {streaming, compute, shared_memory, mixed};
+  return programs[static_cast<std::size_t>(k.kind)](k);
+}
+
+ClassModel::ClassModel(const KernelClass& kernel, const Chip& chip, const Parameters& p)
+    : kernel_(kernel), chip_(chip), parameters_(p), program_(program_of(kernel)) {
+  if (const auto name = lacking(p, program_); !name.empty())
+    throw std::invalid_argument("the device's parameters lack '" + std::string(name) + "', which the class " +
+                                std::string(to_string(kernel.kind)) + " needs");
+  peak_ = peak_of(kernel, chip, p);
+}
+
+ClassModel::Outcome ClassModel::at(int block_size, int blocks_per_sm) const {
+  const int warps = (block_size + 31) / 32;
+  const bool from_dram = loads_from_dram(kernel_.kind);
+  // A last warp in part takes as long to issue as a whole one. DRAM is asked for less: as by fewer warps.
+  const bool dram_is_roof = from_dram && peak_.rate >= fed_rate(kernel_, parameters_);
+  const double per_iteration =
+      program_.bytes(from_dram ? Pipe::global_load : Pipe::shared_load) / program_.iterations;
+  const Shape shape{.grid_size = blocks_per_sm * chip_.sm_count,
+                    .warps_per_block = warps,
+                    .blocks_per_sm = blocks_per_sm,
+                    .working_share = dram_is_roof ? block_size / (32.0 * warps) : 1,
+                    .iterations = iterations};
+  const Prediction prediction =
+      predict(unrolled(program_, warps * blocks_per_sm), {.dram_bytes = from_dram ? per_iteration : 0}, shape,
+              chip_, parameters_);
+  double work = kernel_.kind == Kind::compute ? flop(program_) / program_.iterations : per_iteration;
+  if (kernel_.kind == Kind::mixed) work *= kernel_.intensity;
+  const double rate =
+      work * static_cast<double>(iterations) * block_size * shape.grid_size / prediction.time_s;
+  // The rate goes on at the pace of some trips, and chance may have these a little faster than the peak.
+  return {std::min(1.0, rate / peak_.rate), prediction.bound};
+}
+
+std::optional<int> fewest_warps(const ClassModel& model, double share, int most_warps) {
+  for (int warps = 4; warps <= most_warps; warps += 4)
+    if (model.at(128, warps / 4).share_of_peak >= share) return warps;
+  return {};
+}
+
+}  // namespace occbench::theory
