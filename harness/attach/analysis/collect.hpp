@@ -65,7 +65,7 @@ struct Kernel {
   std::vector<double> as_it_is_us;  ///< drawn in turn with the versions
   std::uint64_t by_record = 0;      ///< of `timed`
 
-  [[nodiscard]] bool is_graph() const { return block[0] == 0 && alone != SkipReason::too_many; }
+  [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);
