@@ -104,8 +104,8 @@ class SelfExtension(unittest.TestCase):
         done = subprocess.run(command, text=True, capture_output=True, env=environment, cwd=tree)
         self.assertIn(done.returncode, (0, 77), done.stdout + done.stderr)
         if done.returncode == 0:
-            files = [path.relative_to(tree) for path in tree.glob(f"kernels/machine_code/*/{family}.txt")]
-            self.assertEqual(files, [Path(f"kernels/machine_code/sm_90/{family}.txt")])
+            files = [path.relative_to(tree) for path in tree.glob(f"kernels/machine_code/*/{family}.txt.gz")]
+            self.assertEqual(files, [Path(f"kernels/machine_code/sm_90/{family}.txt.gz")])
         return done.returncode == 0
 
     def predictions(self, occbench: Path, experiment: str, tree: Path) -> list[str]:

@@ -7,12 +7,14 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/io/gzip.hpp"
+
 namespace occbench {
 
 namespace {
 
 struct Description {
-  std::string_view text;
+  std::string_view text;                          // plain, or packed with gzip
   std::optional<theory::Programs> programs = {};  // read on first use
 };
 /// By family and compute capability.
@@ -20,6 +22,11 @@ using Descriptions = std::map<std::string, std::map<int, Description>, std::less
 Descriptions& descriptions() {
   static Descriptions all;
   return all;
+}
+
+theory::Programs read(std::string_view text) {
+  constexpr std::string_view gzip_magic = "\x1f\x8b";
+  return theory::parse_programs(text.starts_with(gzip_magic) ? unpack(text) : std::string(text));
 }
 
 struct Found {
@@ -40,7 +47,7 @@ Found find(const Variant& variant, int cc) {
   for (const int candidate : order) {
     Description& d = of_family.at(candidate);
     try {
-      if (!d.programs) d.programs = theory::parse_programs(d.text);
+      if (!d.programs) d.programs = read(d.text);
     } catch (const std::invalid_argument& e) {
       throw std::invalid_argument("machine code of " + variant.family + " for " + architecture(candidate) +
                                   ": " + e.what());
@@ -53,8 +60,8 @@ Found find(const Variant& variant, int cc) {
 
 }  // namespace
 
-void add_machine_code(int cc, const char* family, const char* text) {
-  descriptions()[family][cc] = {.text = text};
+void add_machine_code(int cc, const char* family, std::string_view description) {
+  descriptions()[family][cc] = {.text = description};
 }
 
 bool runs_on(const Variant& variant, int cc) {

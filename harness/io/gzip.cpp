@@ -6,8 +6,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
-#include <string>
+#include <stdexcept>
 
 #include "harness/io/files.hpp"
 #include "harness/io/unpacked.hpp"
@@ -78,6 +79,24 @@ void unpack_file(const fs::path& path, std::size_t limit) {
   }
   replace_file(path, out);
   static_cast<void>(unlink(from.c_str()));
+}
+
+std::string unpack(std::string_view packed) {
+  constexpr std::size_t trailer = 8;  // CRC-32 and size
+  std::uint32_t size = 0;
+  if (packed.size() > trailer) std::memcpy(&size, packed.end() - sizeof size, sizeof size);
+  std::string in(packed);
+  std::string out(size, '\0');
+  z_stream stream{};
+  std::size_t given = 0;
+  feed(stream, in, given);
+  stream.next_out = bytes_of(out, 0);
+  stream.avail_out = size;
+  if (inflateInit2(&stream, gzip_window) != Z_OK) throw std::bad_alloc();
+  const int state = inflate(&stream, Z_FINISH);
+  inflateEnd(&stream);
+  if (state != Z_STREAM_END) throw std::invalid_argument("damaged gzip data");
+  return out;
 }
 
 }  // namespace occbench

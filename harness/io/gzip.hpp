@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace occbench {
 
@@ -13,5 +15,8 @@ void pack_file(const std::filesystem::path& path);
 /// The reverse of pack_file(): PATH.gz becomes PATH, of at most `limit` bytes. Throws UserError(Exit::file),
 /// also where PATH.gz is cut off or no gzip file.
 void unpack_file(const std::filesystem::path& path, std::size_t limit);
+
+/// What a gzip file of one member holds, in memory. Throws std::invalid_argument where it is damaged or cut off.
+std::string unpack(std::string_view packed);
 
 }  // namespace occbench

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -29,8 +30,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     other = {"a/e": ["a e 24 0 0 0 1", "2*{", *LOOP, "}"]}
     written = DESCRIPTIONS | other
     descriptions.write(tmp_path / "new", "sm_90", written, "13.0.88")
-    file = tmp_path / "new/sm_90/a.txt"
-    assert file.read_text().splitlines() == [
+    file = tmp_path / "new/sm_90/a.txt.gz"
+    assert descriptions.content(file).decode().splitlines() == [
         "# sm_90 machine code of CUDA 13.0.88",
         "# written by occbench audit --describe; occbench_tools/describe.py says how to read it",
         *(f"a {v} 24 0 0 0 1" for v in "bcd"),
@@ -39,7 +40,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ]
     a = {name: lines for name, lines in written.items() if name.startswith("a")}
     assert descriptions.read(file) == ("13.0.88", a)
-    assert sorted(each.name for each in file.parent.iterdir()) == ["a.txt", "b.txt"]
+    assert sorted(each.name for each in file.parent.iterdir()) == ["a.txt.gz", "b.txt.gz"]
     descriptions.compare(tmp_path / "new", "sm_90", written, "13.0.88")
     descriptions.compare(tmp_path / "new", "sm_90", dict(reversed(written.items())), "13.0.88")
     descriptions.compare(tmp_path / "new", "sm_90", a, "13.0.88", ["a"])
@@ -70,14 +71,28 @@ def test_stale(tmp_path: Path, known: dict[str, list[str]], now: dict[str, list[
 
 def test_another_toolkits_code_is_not_compared(tmp_path: Path) -> None:
     descriptions.write(tmp_path, "sm_90", DESCRIPTIONS, "13.0.88")
-    with pytest.raises(sass.Skip, match=r"a\.txt is of CUDA 13\.0\.88, this build of CUDA 3\.0\.88"):
+    with pytest.raises(sass.Skip, match=r"a\.txt\.gz is of CUDA 13\.0\.88, this build of CUDA 3\.0\.88"):
         descriptions.compare(tmp_path, "sm_90", {}, "3.0.88")
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"stream f32 24 0 0 0 1\n"])
-def test_unreadable(tmp_path: Path, content: bytes) -> None:
+WHOLE = gzip.compress(b"# sm_90 machine code of CUDA 13.0.88\n")
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("a.txt", b""),
+        ("a.txt", b"\xff\xfe"),
+        ("a.txt", b"stream f32 24 0 0 0 1\n"),
+        ("a.txt.gz", b""),
+        ("a.txt.gz", b"# sm_90 machine code of CUDA 13.0.88\n"),
+        ("a.txt.gz", WHOLE[:-9]),
+        ("a.txt.gz", WHOLE[:12] + b"\xff" + WHOLE[13:]),
+    ],
+)
+def test_unreadable(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "sm_90").mkdir()
-    (tmp_path / "sm_90/a.txt").write_bytes(content)
+    (tmp_path / "sm_90" / name).write_bytes(content)
     with pytest.raises(sass.Failure, match="cannot be read: "):
         descriptions.compare(tmp_path, "sm_90", DESCRIPTIONS, "13.0.88")
 
@@ -89,9 +104,9 @@ def test_what_ci_does_not_build_is_old_when_what_it_builds_has_changed(tmp_path:
     descriptions.write(tmp_path, "sm_80", DESCRIPTIONS, "13.0.99")  # the same code of another toolkit
     assert descriptions.old(tmp_path) == []
     descriptions.write(tmp_path, "sm_80", DESCRIPTIONS | {"a/d": ["a d 25 0 0 0 1", *LOOP]}, "13.0.88")
-    assert descriptions.old(tmp_path) == [tmp_path / "sm_100/a.txt"]
-    (tmp_path / "sm_100/b.txt").write_text("# sm_100 machine code of CUDA 13.0.88\n")  # it does not say
-    assert descriptions.old(tmp_path) == [tmp_path / "sm_100/a.txt", tmp_path / "sm_100/b.txt"]
+    assert descriptions.old(tmp_path) == [tmp_path / "sm_100/a.txt.gz"]
+    (tmp_path / "sm_100/b.txt.gz").write_bytes(gzip.compress(b"# sm_100 machine code of CUDA 13.0.88\n"))
+    assert descriptions.old(tmp_path) == [tmp_path / "sm_100/a.txt.gz", tmp_path / "sm_100/b.txt.gz"]
 
 
 def test_the_same_work() -> None:
@@ -135,7 +150,7 @@ def test_command(
     assert audit.main([*words, "--describe", str(folder)]) == 0
     assert audit.main([*words, "--family", "stream"]) == 0
     assert capsys.readouterr().out == 2 * "audited 1 variants of 1 families: 0 failures\n"
-    assert descriptions.read(folder / "sm_90/stream.txt")[1].keys() == {"stream/right"}
+    assert descriptions.read(folder / "sm_90/stream.txt.gz")[1].keys() == {"stream/right"}
 
     right.append(right[0] | {"variant": "forgotten"})
     assert audit.main(words) == 1
@@ -155,9 +170,14 @@ def test_command(
     assert audit.main(words) == 0
     assert capsys.readouterr().out.startswith("not described: stream/forgotten: it declares the trips of 2")
 
-    (folder / "sm_90/stream.txt").write_text("# sm_90 machine code of CUDA 12.9.1\n")
+    (folder / "sm_90/stream.txt.gz").unlink()
+    plain = folder / "sm_90/stream.txt"
+    plain.write_text("# sm_90 machine code of CUDA 12.9.1\n")
     assert audit.main(words) == 0
     assert "not compared: " in capsys.readouterr().out
+    assert audit.main([*words, "--describe", str(folder)]) == 0  # which replaces plain text
+    assert not plain.exists()
+    assert audit.main(words) == 0
 
 
 def test_what_was_audited_so_is_not_disassembled_again(
@@ -193,8 +213,8 @@ def test_what_was_audited_so_is_not_disassembled_again(
         with monkeypatch.context() as patch:
             patch.setattr(describe, "attributes", lambda binary, arch, other=other: {kernel: other})
             assert disassembled(), changed
-    with (folder / "sm_90/stream.txt").open("a") as file:
-        file.write("NOP 1 - - 00 00 00\n")
+    file = folder / "sm_90/stream.txt.gz"
+    file.write_bytes(gzip.compress(descriptions.content(file) + b"NOP 1 - - 00 00 00\n"))
     assert disassembled()
 
 
@@ -225,12 +245,12 @@ def test_described_architectures() -> None:
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_committed(arch: str) -> None:
-    for file in sorted((MACHINE_CODE / arch).glob("*.txt")):
+    for file in descriptions.files(MACHINE_CODE / arch):
         _, described = descriptions.read(file)
         assert described
         for name, (head, *lines) in described.items():
             assert VARIANT.fullmatch(head), name
-            assert name.startswith(f"{file.stem}/")
+            assert name.startswith(f"{descriptions.family_of(file)}/")
             assert lines, f"{name} has no instructions"
             for line in set(lines) - {"}"}:
                 if line.endswith("*{"):
@@ -265,6 +285,6 @@ def test_committed_describe_every_family() -> None:
             if each["predicted"] and audit.is_for(each, arch)
         }
         described = set()
-        for file in (MACHINE_CODE / arch).glob("*.txt"):
+        for file in descriptions.files(MACHINE_CODE / arch):
             described |= descriptions.read(file)[1].keys()
         assert variants <= described, arch

@@ -123,8 +123,8 @@ def evidence(
     for variant, kernel in zip(variants, names_of, strict=True):
         declared = {name: value for name, value in variant.items() if name != "entry_offset"}
         digest.update(f"{json.dumps(declared, sort_keys=True)} {attributes[kernel]}\n".encode())
-    for file in sorted([*(folder / arch).glob("*.txt"), *(folder / DECLARED).glob("*.txt")]):
-        digest.update(file.name.encode() + file.read_bytes())
+    for file in (*descriptions.files(folder / arch), *descriptions.files(folder / DECLARED)):
+        digest.update(descriptions.family_of(file).encode() + descriptions.content(file))
     return digest.hexdigest()
 
 

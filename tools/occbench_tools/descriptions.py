@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that tell the model of machine code: FOLDER/ARCH/FAMILY.txt, in the form of describe.py.
+"""The files that tell the model of machine code: FOLDER/ARCH/FAMILY.txt.gz, in the form of
+describe.py. Plain FAMILY.txt is read as well, and replaced when it is written.
 
 Which of them a build can judge is known by what it has machine code for. CI builds BUILT; a file of any other
 architecture notes of which files of those it was written beside, so that it is known to be old when they
@@ -9,14 +10,16 @@ audit finds.
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from occbench_tools.lines import write_whole
+from occbench_tools.lines import whole_file
 from occbench_tools.sass import ARITHMETIC, TENSOR, Failure, Skip
 
 BUILT = ("sm_80", "sm_90")  # by the preset 'ci'
@@ -72,12 +75,27 @@ def same_work(lines: list[str], reference: list[str]) -> None:
         raise Failure(f"its loops stand in another order: {'; '.join(wrong)}")
 
 
+def files(folder: Path, family: str = "*") -> list[Path]:
+    """Descriptions in a folder of one architecture, of one family or of all."""
+    return sorted([*folder.glob(f"{family}.txt"), *folder.glob(f"{family}.txt.gz")])
+
+
+def family_of(file: Path) -> str:
+    return file.name.split(".")[0]
+
+
+def content(file: Path) -> bytes:
+    """Raises OSError, EOFError, or zlib.error."""
+    data = file.read_bytes()
+    return gzip.decompress(data) if file.suffix == ".gz" else data
+
+
 def beside(folder: Path, family: str) -> str:
     """A hash of what BUILT has of the family."""
     digest = sha256()
     for arch in BUILT:
-        if (file := folder / arch / f"{family}.txt").is_file():
-            lines = file.read_bytes().splitlines(keepends=True)
+        for file in files(folder / arch, family):
+            lines = content(file).splitlines(keepends=True)
             digest.update(b"".join(line for line in lines if not line.startswith(b"#")))
     return digest.hexdigest()[:16]
 
@@ -87,8 +105,9 @@ def write(folder: Path, arch: str, descriptions: Descriptions, toolkit: str) -> 
     (folder / arch).mkdir(parents=True, exist_ok=True)
     for family, described in by_family(descriptions).items():
         each = described
+        older = files(folder / arch, family)
         with suppress(Failure):
-            before = [*read(folder / arch / f"{family}.txt")[1], *described]
+            before = [*(name for file in older for name in read(file)[1]), *described]
             each = dict(sorted(described.items(), key=lambda one: before.index(one[0])))
         lines = [
             f"# {arch} machine code of CUDA {toolkit}",
@@ -96,14 +115,19 @@ def write(folder: Path, arch: str, descriptions: Descriptions, toolkit: str) -> 
             *([] if arch in BUILT else [f"# beside {' and '.join(BUILT)}: {beside(folder, family)}"]),
             *body(each.values()),
         ]
-        write_whole(folder / arch / f"{family}.txt", "\n".join(lines) + "\n")
+        text = "\n".join(lines) + "\n"
+        if [content(file).decode() for file in older] == [text]:
+            continue  # packed by another zlib it may be other bytes
+        with whole_file(folder / arch / f"{family}.txt.gz") as out:
+            out.write(gzip.compress(text.encode(), mtime=0))
+        (folder / arch / f"{family}.txt").unlink(missing_ok=True)
 
 
 def read(file: Path) -> tuple[str, Descriptions]:
     """What write() wrote: toolkit, and descriptions. Raises Failure when it cannot be read."""
     try:
-        head, *lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
+        head, *lines = content(file).decode().splitlines()
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise Failure(f"{file} cannot be read: {error}") from None
     if not (match := HEAD.match(head)):
         raise Failure(f"{file} cannot be read: it does not begin with '# ARCH machine code of CUDA VERSION'")
@@ -126,7 +150,7 @@ def read(file: Path) -> tuple[str, Descriptions]:
 def read_all(folder: Path) -> Descriptions:
     """Those of all families, without those that cannot be read."""
     found: Descriptions = {}
-    for file in sorted(folder.glob("*.txt")):
+    for file in files(folder):
         with suppress(Failure):
             found |= read(file)[1]
     return found
@@ -140,15 +164,15 @@ def compare(
     known: Descriptions = {}
     now = dict(descriptions)
     others = {}
-    for file in sorted((folder / arch).glob("*.txt")):
-        if families and file.stem not in families:
+    for file in files(folder / arch):
+        if families and family_of(file) not in families:
             continue
         known_toolkit, described = read(file)
         if known_toolkit == toolkit:
             known |= described
         else:
             others[file] = known_toolkit
-            now = {name: lines for name, lines in now.items() if name.split("/")[0] != file.stem}
+            now = {name: lines for name, lines in now.items() if name.split("/")[0] != family_of(file)}
     wrong = {
         "lacks": [name for name in now if name not in known],
         "is stale on": [name for name in known if known[name] != now.get(name, known[name])],
@@ -170,7 +194,7 @@ def old(folder: Path) -> list[Path]:
     """Files of architectures that CI does not build, and beside which something has changed."""
     return [
         file
-        for file in sorted(folder.glob("sm_*/*.txt"))
+        for file in files(folder, "sm_*/*")
         if file.parent.name not in BUILT
-        and not ((note := BESIDE.search(file.read_text())) and note[1] == beside(folder, file.stem))
+        and beside(folder, family_of(file)) not in BESIDE.findall(content(file).decode())
     ]
