@@ -20,21 +20,15 @@ using theory::ClassModel;
 using theory::KernelClass;
 using theory::Kind;
 
-const theory::CatalogueEntry& h200() {
-  static const theory::CatalogueEntry entry = theory::find_device("h200");
+const theory::DeviceSpec& h200() {
+  static const theory::DeviceSpec entry = theory::find_device("h200");
   return entry;
 }
 const theory::Parameters& parameters() {
   static const theory::Parameters values = model_parameters("h200").values;
   return values;
 }
-theory::Chip chip() {
-  return {.sm_count = h200().sm.sm_count,
-          .fp32_lanes_per_sm = h200().fp32_lanes_per_sm,
-          .fp64_lanes_per_sm = h200().fp64_lanes_per_sm,
-          .l2_bytes = h200().l2_bytes};
-}
-ClassModel model_of(const KernelClass& kernel) { return {kernel, chip(), parameters()}; }
+ClassModel model_of(const KernelClass& kernel) { return {kernel, h200(), parameters()}; }
 double share(const ClassModel& model, int warps) { return model.at(128, warps / 4).share_of_peak; }
 
 const std::array kinds = {KernelClass{.kind = Kind::streaming}, KernelClass{.kind = Kind::compute},
@@ -121,7 +115,7 @@ TEST(KernelClasses, AreWhatTheModelSaysOfTheSuitesOwnKernels) {
                                              .warps_per_block = 4,
                                              .blocks_per_sm = warps / 4,
                                              .iterations = iterations},
-                                            chip(), parameters());
+                                            h200(), parameters());
       const double rate = amount * iterations * 132 * warps * 32 / expected.time_s;
       EXPECT_NEAR(share(model, warps) / (rate / model.peak().rate), 1, 0.06)
           << name << ", " << warps << " warps";
@@ -168,12 +162,12 @@ TEST(KernelClasses, NameTheParameterThatTheyLack) {
   theory::Parameters p = parameters();
   p.dram_latency_s = 0;
   try {
-    const ClassModel model({.kind = Kind::streaming}, chip(), p);
+    const ClassModel model({.kind = Kind::streaming}, h200(), p);
     FAIL();
   } catch (const std::invalid_argument& e) {
     EXPECT_STREQ(e.what(), "the device's parameters lack 'dram_latency', which the class streaming needs");
   }
-  EXPECT_NO_THROW(ClassModel({.kind = Kind::compute}, chip(), p));
+  EXPECT_NO_THROW(ClassModel({.kind = Kind::compute}, h200(), p));
 }
 
 // --- Does it pay?

@@ -29,15 +29,7 @@ namespace {
 
 /// calc's device: a name of the catalogue, or one of this machine's.
 commands::CalcDevice entry_of(const Device& d) {
-  return {.facts = {.name = d.name,
-                    .sm = d.sm,
-                    .l2_bytes = d.l2_bytes,
-                    .memory_bytes = d.memory_bytes,
-                    .sm_clock_hz = d.sm_clock_max_hz,
-                    .dram_bytes_per_s = d.dram_bytes_per_s,
-                    .fp32_lanes_per_sm = d.fp32_lanes_per_sm,
-                    .fp64_lanes_per_sm = d.fp64_lanes_per_sm},
-          .active_clusters = [d](const theory::Footprint& footprint, int cluster_size) {
+  return {.facts = d, .active_clusters = [d](const theory::Footprint& footprint, int cluster_size) {
             return active_clusters(d, footprint, cluster_size);
           }};
 }

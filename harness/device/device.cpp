@@ -39,17 +39,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// What follows from the compute capability alone.
-void add_arch_facts(Device& d) {
-  d.max_blocks_per_cluster =
-      d.sm.cc_major >= 9 ? 8 : 0;  // CUDA C++ Programming Guide, 'Thread Block Clusters'
-  const auto arch = theory::arch_facts(d.sm.cc_major, d.sm.cc_minor);
-  d.fp32_lanes_per_sm = arch.fp32_lanes_per_sm;
-  d.fp64_lanes_per_sm = arch.fp64_lanes_per_sm;
-  d.tensor_bf16_fma_per_sm = arch.tensor_bf16_fma_per_sm;
-  d.l1_bytes_per_cycle = arch.l1_bytes_per_cycle;
-  d.smem_bytes_per_cycle = 128;
-}
+/// Portable size: CUDA C++ Programming Guide, 'Thread Block Clusters'.
+int max_blocks_per_cluster(const theory::SmLimits& sm) { return sm.cc_major >= 9 ? 8 : 0; }
 
 Device read_device(int index) {
   cudaDeviceProp prop{};
@@ -76,12 +67,13 @@ Device read_device(int index) {
   d.sm_clock_max_hz = attribute(cudaDevAttrClockRate, index) * 1e3;
   d.memory_clock_hz = attribute(cudaDevAttrMemoryClockRate, index) * 1e3;
   d.memory_bus_bits = prop.memoryBusWidth;
-  d.dram_bytes_per_s = 2.0 * d.memory_clock_hz * d.memory_bus_bits / 8;
+  d.dram_bytes_per_s = 2.0 * d.memory_clock_hz * d.memory_bus_bits / 8;  // two transfers a clock
   d.memory_bytes = prop.totalGlobalMem;
   d.l2_bytes = static_cast<std::size_t>(prop.l2CacheSize);
   d.ecc = prop.ECCEnabled != 0;
   d.integrated = prop.integrated != 0;
-  add_arch_facts(d);
+  d.max_blocks_per_cluster = max_blocks_per_cluster(d.sm);
+  theory::set_sm_rates(d);
   check(cudaDriverGetVersion(&d.driver_version), "reading the driver version");
   d.nvml = nvml::facts(d.uuid);
   return d;
@@ -113,19 +105,15 @@ std::vector<Device> enumerate_devices(std::string* why_none) {
   return devices;
 }
 
-Device model_device(const theory::CatalogueEntry& entry) {
-  std::string shown = entry.name;
+Device model_device(const theory::DeviceSpec& spec) {
+  std::string shown = spec.name;
   std::ranges::transform(shown, shown.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  Device d{.name = "model of " + shown,
-           .uuid = "model:" + entry.name,
-           .is_model = true,
-           .sm = entry.sm,
-           .sm_clock_max_hz = entry.sm_clock_hz,
-           .dram_bytes_per_s = entry.dram_bytes_per_s,
-           .memory_bytes = entry.memory_bytes,
-           .l2_bytes = entry.l2_bytes};
-  add_arch_facts(d);
+  Device d{spec};
+  d.name = "model of " + shown;
+  d.uuid = "model:" + spec.name;
+  d.is_model = true;
+  d.max_blocks_per_cluster = max_blocks_per_cluster(d.sm);
   return d;
 }
 

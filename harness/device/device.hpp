@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA devices of this machine, and those that only a model is there of: everything that governs
-// occupancy, and which one to use.
+// The CUDA devices of this machine, and models of others: their facts, and which one to use.
 #pragma once
 
 #include <array>
@@ -14,31 +13,19 @@
 
 namespace occbench {
 
-/// Facts of one device. Rates are theoretical unless measured is said.
-struct Device {
+/// One device of this machine, or a model of one: what a data sheet does not say is 0 or empty there.
+struct Device : theory::DeviceSpec {
   int index = -1;
-  std::string name;
-  std::string uuid;       ///< "GPU-...", "model:h200"
-  bool is_model = false;  ///< nothing can be launched on it: what a data sheet does not say is 0 or empty
-  theory::SmLimits sm;
+  std::string uuid;                           ///< "GPU-...", "model:h200"
+  bool is_model = false;                      ///< nothing can be launched on it
   std::array<int, 3> max_block_dimensions{};  ///< threads in x, y, z
   std::array<int, 3> max_grid_dimensions{};   ///< blocks in x, y, z
-  double sm_clock_max_hz = 0;
   double memory_clock_hz = 0;
   int memory_bus_bits = 0;
-  double dram_bytes_per_s = 0;  ///< 2 transfers a clock x bus width
-  std::size_t memory_bytes = 0;
-  std::size_t l2_bytes = 0;
   bool ecc = false;
   bool integrated = false;
   int max_blocks_per_cluster = 0;  ///< 0 where clusters do not exist; portable size
-  int fp32_lanes_per_sm = 0;       ///< FMAs per cycle
-  int fp64_lanes_per_sm = 0;
-  int tensor_bf16_fma_per_sm =
-      0;                         ///< dense, FP32 sums, per cycle; 0 where there are none or none is published
-  int l1_bytes_per_cycle = 0;    ///< of one SM
-  int smem_bytes_per_cycle = 0;  ///< of one SM: 32 banks of 4 bytes
-  int driver_version = 0;        ///< CUDA version the driver supports, 1000 x major + 10 x minor
+  int driver_version = 0;          ///< CUDA version the driver supports, 1000 x major + 10 x minor
   nvml::Facts nvml;
 
   /// "9.0"
@@ -51,7 +38,7 @@ struct Device {
 std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
 
 /// A device of the catalogue in the place of a real one: "model of H200".
-Device model_device(const theory::CatalogueEntry& entry);
+Device model_device(const theory::DeviceSpec& spec);
 
 /// The default: the most capable discrete device (most SMs x clock x lanes), and one line on why.
 struct Choice {

@@ -48,19 +48,13 @@ Forecast predict_one(const Case& c, double once, const Device& device, const the
                             .working_share = v.flow.working_share,
                             .iterations = c.iterations,
                             .l1_bytes = theory::l1_bytes(device.sm, c.footprint)};
-  const theory::Chip chip{.sm_count = device.sm.sm_count,
-                          .fp32_lanes_per_sm = device.fp32_lanes_per_sm,
-                          .fp64_lanes_per_sm = device.fp64_lanes_per_sm,
-                          .tensor_bf16_fma_per_sm = device.tensor_bf16_fma_per_sm,
-                          .l2_bytes = device.l2_bytes,
-                          .dram_bytes_per_s = device.dram_bytes_per_s};
   try {
     const theory::LoopFacts facts = facts_of(v, once);
-    Forecast forecast{.prediction = theory::predict(*program, facts, shape, chip, parameters),
+    Forecast forecast{.prediction = theory::predict(*program, facts, shape, device, parameters),
                       .code_cc = described_cc(v, device.cc())};
     std::vector<double> times;
     for (const theory::Parameters& p : drawn)
-      times.push_back(theory::predict(*program, facts, shape, chip, p).time_s);
+      times.push_back(theory::predict(*program, facts, shape, device, p).time_s);
     if (!times.empty()) forecast.band = theory::band(*forecast.prediction, times);
     return forecast;
   } catch (const std::invalid_argument& e) {

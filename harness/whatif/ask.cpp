@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "harness/theory/prediction/chip.hpp"
-
 namespace occbench::whatif {
 namespace {
 
@@ -70,7 +68,7 @@ Anchored::Times Anchored::times(const Launch& launch, const theory::Occupancy& o
                             .iterations = 1,
                             .l1_bytes = theory::l1_bytes(there.facts.sm, launch.footprint)};
   const auto predicted = [&](const theory::Parameters& p) {
-    theory::Prediction said = theory::predict(program, facts, shape, theory::chip_of(there.facts), p);
+    theory::Prediction said = theory::predict(program, facts, shape, there.facts, p);
     said.time_s -= p.launch_s;  // ncu times the kernel alone
     return said;
   };

@@ -14,7 +14,7 @@ namespace occbench::whatif {
 
 /// A GPU as the model knows it.
 struct Gpu {
-  theory::CatalogueEntry facts;
+  theory::DeviceSpec facts;
   theory::Parameters parameters;
   theory::Ranges ranges;
 };

@@ -16,7 +16,7 @@ namespace occbench::commands {
 
 /// A device to calculate for, and what only a device that is here can answer.
 struct CalcDevice {
-  theory::CatalogueEntry facts;
+  theory::DeviceSpec facts;
   theory::ActiveClusters active_clusters = {};  ///< empty offline
 };
 

@@ -9,7 +9,6 @@
 
 #include "benchmarks/framework/numbers.hpp"
 #include "harness/io/check.hpp"
-#include "harness/theory/prediction/chip.hpp"
 
 namespace occbench::commands {
 
@@ -69,7 +68,7 @@ std::string change(double gain) {
 
 /// What the step is worth to the other sort of kernel: one that computes where this one loads, and the
 /// reverse.
-std::string contrast(const Payoff::Step& step, int blocks_now, const theory::CatalogueEntry& device,
+std::string contrast(const Payoff::Step& step, int blocks_now, const theory::DeviceSpec& device,
                      const theory::Parameters& parameters, const theory::Footprint& f,
                      const theory::KernelClass& kernel) try {
   const bool computes = kernel.kind == theory::Kind::compute;
@@ -153,9 +152,9 @@ ParameterFile parameters_for(const std::string& device, const std::string& file)
                                    "; --parameters FILE reads what `occbench calibrate` writes on it");
 }
 
-Forecaster::Forecaster(const theory::KernelClass& kernel, const theory::CatalogueEntry& device,
+Forecaster::Forecaster(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
                        const theory::Parameters& parameters)
-    : kernel_(kernel), model_(kernel, theory::chip_of(device), parameters) {}
+    : kernel_(kernel), model_(kernel, device, parameters) {}
 
 const theory::ClassModel::Outcome& Forecaster::at(int block_size, int blocks_per_sm) {
   const auto [entry, is_new] = known_.try_emplace({block_size, blocks_per_sm});
@@ -163,8 +162,8 @@ const theory::ClassModel::Outcome& Forecaster::at(int block_size, int blocks_per
   return entry->second;
 }
 
-Payoff payoff(Forecaster& forecaster, const theory::CatalogueEntry& device,
-              const theory::Parameters& parameters, const theory::Footprint& footprint) {
+Payoff payoff(Forecaster& forecaster, const theory::DeviceSpec& device, const theory::Parameters& parameters,
+              const theory::Footprint& footprint) {
   const theory::SmLimits& sm = device.sm;
   const theory::Occupancy o = theory::occupancy(sm, footprint);
   Payoff p{.now = forecaster.at(footprint.block_size, o.blocks_per_sm),

@@ -46,7 +46,7 @@ struct ClassWords {
 class Forecaster {
  public:
   /// Throws as theory::ClassModel does.
-  Forecaster(const theory::KernelClass& kernel, const theory::CatalogueEntry& device,
+  Forecaster(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
              const theory::Parameters& parameters);
 
   [[nodiscard]] const theory::KernelClass& kernel() const { return kernel_; }
@@ -76,7 +76,7 @@ struct Payoff {
 };
 
 /// `footprint` can be launched on `device`.
-[[nodiscard]] Payoff payoff(Forecaster& forecaster, const theory::CatalogueEntry& device,
+[[nodiscard]] Payoff payoff(Forecaster& forecaster, const theory::DeviceSpec& device,
                             const theory::Parameters& parameters, const theory::Footprint& footprint);
 
 /// 0.915 -> "91.5 %"

@@ -63,8 +63,7 @@ Json prediction_json(const Predicted& p) {
 
 }  // namespace
 
-void print_table(std::ostream& out, const theory::CatalogueEntry& device, const Query& query,
-                 const Answer& a) {
+void print_table(std::ostream& out, const theory::DeviceSpec& device, const Query& query, const Answer& a) {
   const theory::SmLimits& sm = device.sm;
   const theory::Footprint& f = query.footprint;
   const theory::Occupancy& o = a.occupancy;
@@ -168,7 +167,7 @@ void print_prediction(std::ostream& out, const theory::SmLimits& sm, const Answe
       "  ");
 }
 
-Json answer_json(const theory::CatalogueEntry& device, const Query& query, const Answer& a) {
+Json answer_json(const theory::DeviceSpec& device, const Query& query, const Answer& a) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const theory::SmLimits& sm = device.sm;
   const theory::Occupancy& o = a.occupancy;
@@ -213,7 +212,7 @@ Json answer_json(const theory::CatalogueEntry& device, const Query& query, const
   return json;
 }
 
-void print_json(std::ostream& out, const theory::CatalogueEntry& device, const Query& query, const Answer& a,
+void print_json(std::ostream& out, const theory::DeviceSpec& device, const Query& query, const Answer& a,
                 const std::optional<Predicted>& p) {
   Json json = answer_json(device, query, a);
   if (p) json["prediction"] = prediction_json(*p);

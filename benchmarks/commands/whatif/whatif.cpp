@@ -69,7 +69,7 @@ constexpr std::size_t name_room = 44;
 constexpr std::size_t longest_code = std::size_t{64} << 20;
 
 whatif::Gpu gpu_of(const std::string& name, const std::string& file) {
-  const theory::CatalogueEntry facts = theory::find_device(name);
+  const theory::DeviceSpec facts = theory::find_device(name);
   const ParameterFile parameters = parameters_for(facts.name, file);
   return {.facts = facts, .parameters = parameters.values, .ranges = parameters.ranges};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
+#include <utility>
 
 namespace occbench::theory {
 namespace {
@@ -99,22 +100,22 @@ std::string cc_text(const Arch& arch) {
   return std::to_string(arch.cc_major) + "." + std::to_string(arch.cc_minor);
 }
 
-CatalogueEntry entry(std::string name, const Arch& arch) {
+DeviceSpec entry(std::string name, const Arch& arch) {
   constexpr std::size_t kib = 1024;
-  return {.name = std::move(name),
-          .sm = {.cc_major = arch.cc_major,
-                 .cc_minor = arch.cc_minor,
-                 .max_threads_per_block = 1024,
-                 .max_threads_per_sm = arch.threads_per_sm,
-                 .max_blocks_per_sm = max_blocks_per_sm(arch.cc_major, arch.cc_minor).value_or(0),
-                 .registers_per_block = arch.registers_per_block_ki * 1024,
-                 .registers_per_sm = arch.registers_per_sm_ki * 1024,
-                 .smem_per_block_bytes = 48 * kib,
-                 .smem_per_block_optin_bytes = arch.smem_optin_kib * kib,
-                 .smem_per_sm_bytes = arch.smem_per_sm_kib * kib,
-                 .smem_reserved_per_block_bytes = arch.cc_major >= 8 ? kib : 0},
-          .fp32_lanes_per_sm = arch.fp32_lanes,
-          .fp64_lanes_per_sm = arch.fp64_lanes};
+  DeviceSpec device{.name = std::move(name),
+                    .sm = {.cc_major = arch.cc_major,
+                           .cc_minor = arch.cc_minor,
+                           .max_threads_per_block = 1024,
+                           .max_threads_per_sm = arch.threads_per_sm,
+                           .max_blocks_per_sm = max_blocks_per_sm(arch.cc_major, arch.cc_minor).value_or(0),
+                           .registers_per_block = arch.registers_per_block_ki * 1024,
+                           .registers_per_sm = arch.registers_per_sm_ki * 1024,
+                           .smem_per_block_bytes = 48 * kib,
+                           .smem_per_block_optin_bytes = arch.smem_optin_kib * kib,
+                           .smem_per_sm_bytes = arch.smem_per_sm_kib * kib,
+                           .smem_reserved_per_block_bytes = arch.cc_major >= 8 ? kib : 0}};
+  set_sm_rates(device);
+  return device;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -125,26 +126,30 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-ArchFacts arch_facts(int cc_major, int cc_minor) {
-  const Arch* arch = find_arch(cc_major, cc_minor);
-  if (arch == nullptr) return {};
-  // Turing's L1 gives half of what Volta's and its successors' do (Jia et al. 2019, 3.2); before Volta it was
-  // another.
-  const int l1_bytes_per_cycle = cc_major < 7 ? 0 : cc_major == 7 && cc_minor == 5 ? 64 : 128;
-  return {arch->fp32_lanes, arch->fp64_lanes, arch->tensor_bf16_fma, l1_bytes_per_cycle};
+void set_sm_rates(DeviceSpec& device) {
+  const auto [major, minor] = std::pair(device.sm.cc_major, device.sm.cc_minor);
+  device.smem_bytes_per_cycle = 128;
+  const Arch* arch = find_arch(major, minor);
+  if (arch == nullptr) return;
+  device.fp32_lanes_per_sm = arch->fp32_lanes;
+  device.fp64_lanes_per_sm = arch->fp64_lanes;
+  device.tensor_bf16_fma_per_sm = arch->tensor_bf16_fma;
+  // Turing's L1 has half the bandwidth of Volta's and its successors' (Jia et al. 2019, 3.2); the L1s before
+  // Volta are not modelled.
+  device.l1_bytes_per_cycle = major < 7 ? 0 : major == 7 && minor == 5 ? 64 : 128;
 }
 
-CatalogueEntry find_device(std::string_view name) {
+DeviceSpec find_device(std::string_view name) {
   std::string key;
   for (const unsigned char c : name)
     if (c != ' ' && c != '-') key += static_cast<char>(std::tolower(c));
   for (const Chip& chip : chips) {
     if (key != chip.name) continue;
-    CatalogueEntry e = entry(chip.name, *find_arch(chip.cc_major, chip.cc_minor));
+    DeviceSpec e = entry(chip.name, *find_arch(chip.cc_major, chip.cc_minor));
     e.sm.sm_count = chip.sm_count;
     e.memory_bytes = chip.memory_gib << 30;
     e.l2_bytes = static_cast<std::size_t>(chip.l2_mib * 1024 * 1024);
-    e.sm_clock_hz = chip.sm_clock_mhz * 1e6;
+    e.sm_clock_max_hz = chip.sm_clock_mhz * 1e6;
     e.dram_bytes_per_s = chip.dram_gb_per_s * 1e9;
     return e;
   }

@@ -170,8 +170,8 @@ double fed_rate(const KernelClass& k, const Parameters& p) {
   return p.dram_read_bytes_per_s * (k.kind == Kind::mixed ? k.intensity : 1);
 }
 
-Peak peak_of(const KernelClass& k, const Chip& chip, const Parameters& p) {
-  const double fp32 = 2.0 * chip.fp32_lanes_per_sm * chip.sm_count * p.sm_clock_hz;
+Peak peak_of(const KernelClass& k, const DeviceSpec& device, const Parameters& p) {
+  const double fp32 = 2.0 * device.fp32_lanes_per_sm * device.sm.sm_count * p.sm_clock_hz;
   constexpr std::string_view fp32_basis = "2 FLOP x FP32 lanes (data sheet) x parameter sm_clock";
   switch (k.kind) {
     case Kind::streaming:
@@ -179,7 +179,7 @@ Peak peak_of(const KernelClass& k, const Chip& chip, const Parameters& p) {
     case Kind::compute:
       return {fp32, "FLOP/s", fp32_basis};
     case Kind::shared_memory:
-      return {p.shared_bytes_per_cycle * chip.sm_count * p.sm_clock_hz, "byte/s",
+      return {p.shared_bytes_per_cycle * device.sm.sm_count * p.sm_clock_hz, "byte/s",
               "parameters shared_bandwidth x sm_clock, all SMs"};
     case Kind::mixed:
       break;
@@ -225,12 +225,12 @@ Program program_of(const KernelClass& k) {
   return programs[static_cast<std::size_t>(k.kind)](k);
 }
 
-ClassModel::ClassModel(const KernelClass& kernel, const Chip& chip, const Parameters& p)
-    : kernel_(kernel), chip_(chip), parameters_(p), program_(program_of(kernel)) {
+ClassModel::ClassModel(const KernelClass& kernel, const DeviceSpec& device, const Parameters& p)
+    : kernel_(kernel), device_(device), parameters_(p), program_(program_of(kernel)) {
   if (const auto name = lacking(p, program_); !name.empty())
     throw std::invalid_argument("the device's parameters lack '" + std::string(name) + "', which the class " +
                                 std::string(to_string(kernel.kind)) + " needs");
-  peak_ = peak_of(kernel, chip, p);
+  peak_ = peak_of(kernel, device, p);
 }
 
 ClassModel::Outcome ClassModel::at(int block_size, int blocks_per_sm) const {
@@ -240,14 +240,14 @@ ClassModel::Outcome ClassModel::at(int block_size, int blocks_per_sm) const {
   const bool dram_is_roof = from_dram && peak_.rate >= fed_rate(kernel_, parameters_);
   const double per_iteration =
       program_.bytes(from_dram ? Pipe::global_load : Pipe::shared_load) / program_.iterations;
-  const Shape shape{.grid_size = blocks_per_sm * chip_.sm_count,
+  const Shape shape{.grid_size = blocks_per_sm * device_.sm.sm_count,
                     .warps_per_block = warps,
                     .blocks_per_sm = blocks_per_sm,
                     .working_share = dram_is_roof ? block_size / (32.0 * warps) : 1,
                     .iterations = iterations};
   const Prediction prediction =
       predict(unrolled(program_, warps * blocks_per_sm), {.dram_bytes = from_dram ? per_iteration : 0}, shape,
-              chip_, parameters_);
+              device_, parameters_);
   double work = kernel_.kind == Kind::compute ? flop(program_) / program_.iterations : per_iteration;
   if (kernel_.kind == Kind::mixed) work *= kernel_.intensity;
   const double rate =

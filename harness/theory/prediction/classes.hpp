@@ -55,7 +55,7 @@ struct Peak {
 /// that this class needs and the device lacks.
 class ClassModel {
  public:
-  ClassModel(const KernelClass& kernel, const Chip& chip, const Parameters& parameters);
+  ClassModel(const KernelClass& kernel, const DeviceSpec& device, const Parameters& parameters);
 
   [[nodiscard]] const Peak& peak() const { return peak_; }
 
@@ -68,7 +68,7 @@ class ClassModel {
 
  private:
   KernelClass kernel_;
-  Chip chip_;
+  DeviceSpec device_;
   Parameters parameters_;
   Program program_;
   Peak peak_;

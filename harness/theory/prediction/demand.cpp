@@ -35,7 +35,7 @@ double spill_store_bytes_per_s(const Parameters& p, double lines) {
 
 }  // namespace
 
-Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
+Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& shape, const DeviceSpec& device,
                  const Parameters& p) {
   const Flow& flow = facts.flow;
   Demand d;
@@ -63,18 +63,18 @@ Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& sh
   const double l1 = std::max(1.0, static_cast<double>(shape.l1_bytes) - p.l1_reserved_bytes);
   if (shape.l1_bytes > 0) d.traffic.l1_lines = std::max<std::size_t>(1, std::lround(l1 / line_bytes));
   d.traffic.l2_bytes =
-      fact("l2_share") * static_cast<double>(chip.l2_bytes) / std::min(chip.sm_count, shape.grid_size);
+      fact("l2_share") * static_cast<double>(device.l2_bytes) / std::min(device.sm.sm_count, shape.grid_size);
   const double sets = flow.set_of == Sharer::warp    ? warps
                       : flow.set_of == Sharer::block ? shape.blocks_per_sm
                                                      : 1;  // of an SM
   const double set = sets * static_cast<double>(facts.working_set_bytes);
   // Copies are of what many SMs read; spilled registers beside nothing of that kind have all of the L2.
   const double l2 =
-      (set > 0 || flow.reused_bytes > 0 ? fact("l2_share") : 1) * static_cast<double>(chip.l2_bytes);
+      (set > 0 || flow.reused_bytes > 0 ? fact("l2_share") : 1) * static_cast<double>(device.l2_bytes);
   // What all SMs together want the L2 to hold: blocks' own sets are sized to fit it.
   const double wanted = flow.set_of == Sharer::warp
-                            ? (set + spilled) * chip.sm_count
-                            : (flow.set_of == Sharer::block ? 0 : set) + spilled * chip.sm_count;
+                            ? (set + spilled) * device.sm.sm_count
+                            : (flow.set_of == Sharer::block ? 0 : set) + spilled * device.sm.sm_count;
   const double in_l2 = wanted > 0 ? std::min(1.0, l2 / wanted) : 1;
   if (flow.reused_bytes > 0 && program.same_bytes() > 0 && flow.set_of == Sharer::device) {
     const double parts =
@@ -94,7 +94,7 @@ Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& sh
   d.spill_lines = spilled / line_bytes;
   const double places = warps * program.places();
   if (stored > 0 && program.bytes(Pipe::global_store) <= 4.0 * program.places())
-    d.dram.narrow = share_of_closed_pages(places * chip.sm_count);
+    d.dram.narrow = share_of_closed_pages(places * device.sm.sm_count);
   // A reload is mostly the last use of its line, which makes room: beside no other data, what fits stays.
   // What streams through the L1 between a store and its reload, half a trip on average, pushes out as much.
   if (spilled > 0) {
@@ -115,17 +115,18 @@ Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& sh
   return d;
 }
 
-Machine machine_of(const Demand& demand, const Chip& chip, const Parameters& p, double clock,
+Machine machine_of(const Demand& demand, const DeviceSpec& device, const Parameters& p, double clock,
                    int active_sms) {
   const auto per_cycle = [&](double per_s) { return per_s / clock / active_sms; };
   Machine m;
-  m.fma_halves = std::max(1, chip.fp32_lanes_per_sm / static_cast<int>(lanes_of_all / fact("fma_interval")));
+  m.fma_halves =
+      std::max(1, device.fp32_lanes_per_sm / static_cast<int>(lanes_of_all / fact("fma_interval")));
   m.alu_cycles = std::round(p.alu_interval_cycles);
-  m.fp64_cycles = lanes_of_all / (chip.fp64_lanes_per_sm > 0 ? chip.fp64_lanes_per_sm : 2);
+  m.fp64_cycles = lanes_of_all / (device.fp64_lanes_per_sm > 0 ? device.fp64_lanes_per_sm : 2);
   m.mma_cycles = p.mma_interval_cycles;
   constexpr double column_fma = 64 * 16;  // of a wgmma m64nNk16
   m.warpgroup_cycles_per_column =
-      chip.tensor_bf16_fma_per_sm > 0 ? column_fma / chip.tensor_bf16_fma_per_sm : 1;
+      device.tensor_bf16_fma_per_sm > 0 ? column_fma / device.tensor_bf16_fma_per_sm : 1;
   // Three registers of two banks take one and a half times as long as one of one bank.
   m.bank_cycles = std::round(p.operand_interval_cycles / 1.5);
   m.branch_cycles = std::round(p.branch_cycles);

@@ -14,10 +14,11 @@ struct Demand {
   DramMix dram;
   double spill_lines = 0;  ///< of an SM
 };
-Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
+Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& shape, const DeviceSpec& device,
                  const Parameters& p);
 
 /// One of `active_sms` SMs, at this clock.
-Machine machine_of(const Demand& demand, const Chip& chip, const Parameters& p, double clock, int active_sms);
+Machine machine_of(const Demand& demand, const DeviceSpec& device, const Parameters& p, double clock,
+                   int active_sms);
 
 }  // namespace occbench::theory

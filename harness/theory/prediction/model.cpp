@@ -73,8 +73,8 @@ std::string_view to_string(Bound bound) {
   return names[static_cast<std::size_t>(bound)];
 }
 
-Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
-                   const Parameters& p) {
+Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape,
+                   const DeviceSpec& device, const Parameters& p) {
   const bool tensor = program.count(Pipe::tensor) + program.count(Pipe::warpgroup) > 0;
   if (const auto name = lacking(p, program); !name.empty())
     throw std::invalid_argument("the device's parameters lack '" + std::string(name) +
@@ -85,15 +85,15 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
     throw std::invalid_argument("the model does not know " + opcodes + ", " +
                                 std::to_string(std::lround(100 * share)) + " % of its loop");
   }
-  const Demand demand = demand_of(program, facts, shape, chip, p);
-  const int active_sms = std::min(chip.sm_count, shape.grid_size);
+  const Demand demand = demand_of(program, facts, shape, device, p);
+  const int active_sms = std::min(device.sm.sm_count, shape.grid_size);
   const int blocks_here = (shape.grid_size + active_sms - 1) / active_sms;  // of the SM that has most
   const double trips = static_cast<double>(shape.iterations) / program.iterations;
   SmWorkload workload{.blocks = std::min(blocks_here, shape.blocks_per_sm),
                       .warps_per_block = shape.warps_per_block,
                       .working_warps = shape.working_warps,
                       .working_share = shape.working_share,
-                      .sm_count = chip.sm_count};
+                      .sm_count = device.sm.sm_count};
   const int working = workload.working_warps > 0 ? workload.working_warps : workload.warps_per_block;
 
   const double run = facts.dram_bytes > 0 ? memory_run : short_run;
@@ -147,7 +147,7 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
     return slowest.cycles * trips / some;
   };
   const auto cycles_at = [&](double clock) {
-    const Machine machine = machine_of(demand, chip, p, clock, active_sms);
+    const Machine machine = machine_of(demand, device, p, clock, active_sms);
     if (demand.traffic.set_bytes > 0) return of_sweeps(machine);
     const double instructions = static_cast<double>(program.loop.size()) * working;
     double of_trips = 0;
@@ -174,7 +174,7 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
   prediction.time_error_s = unsure / prediction.sm_clock_hz;
 
   // The baseline: one warp alone, and every resource alone, each as if the other did not exist.
-  const Machine machine = machine_of(demand, chip, p, p.sm_clock_hz, active_sms);
+  const Machine machine = machine_of(demand, device, p, p.sm_clock_hz, active_sms);
   const SmWorkload lone{.blocks = 1, .warps_per_block = 1, .working_warps = 1};
   const double alone = simulate(program, machine, demand.traffic, lone, 8).cycles / 8;
   const double loads = std::ceil(static_cast<double>(blocks_here) / workload.blocks);
@@ -187,9 +187,9 @@ Prediction predict(const Program& program, const LoopFacts& facts, const Shape& 
 
   const double dram_bytes_per_s = machine.dram_bytes * p.sm_clock_hz * active_sms;
   const double dram_share =
-      chip.dram_bytes_per_s > 0 ? std::min(1.0, dram_bytes_per_s / chip.dram_bytes_per_s) : 1;
+      device.dram_bytes_per_s > 0 ? std::min(1.0, dram_bytes_per_s / device.dram_bytes_per_s) : 1;
   const double waves =
-      static_cast<double>(shape.grid_size) / (static_cast<double>(shape.blocks_per_sm) * chip.sm_count);
+      static_cast<double>(shape.grid_size) / (static_cast<double>(shape.blocks_per_sm) * device.sm.sm_count);
   if (p.launch_s > 0.3 * prediction.time_s)
     prediction.bound = Bound::launch;
   else if (const auto unit = most_used(usage, dram_share))

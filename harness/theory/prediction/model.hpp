@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/parameters.hpp"
 #include "harness/theory/simulator/flow.hpp"
 #include "harness/theory/simulator/program.hpp"
@@ -19,16 +20,6 @@ enum class Bound { latency, issue, pipe, register_port, l1, shared_memory, l2, d
 std::string_view to_string(Bound bound);
 /// A unit bounds a kernel that uses it for more than this share of what it can do.
 constexpr double least_use_of_bound = 0.6;
-
-/// What data sheets say of the device.
-struct Chip {
-  int sm_count = 0;
-  int fp32_lanes_per_sm = 0;
-  int fp64_lanes_per_sm = 0;
-  int tensor_bf16_fma_per_sm = 0;
-  std::size_t l2_bytes = 0;
-  double dram_bytes_per_s = 0;  ///< 0: not known
-};
 
 /// What the model is told of a loop beside its machine code.
 struct LoopFacts {
@@ -63,7 +54,7 @@ struct Prediction {
 
 /// Throws std::invalid_argument naming a parameter that this program needs and the device lacks, or opcodes
 /// of which it has too many that the model does not know.
-Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape, const Chip& chip,
-                   const Parameters& parameters);
+Prediction predict(const Program& program, const LoopFacts& facts, const Shape& shape,
+                   const DeviceSpec& device, const Parameters& parameters);
 
 }  // namespace occbench::theory
