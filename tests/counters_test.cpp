@@ -179,9 +179,9 @@ TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
     for (int i = 0; i < 3; ++i) count(c);
     EXPECT_EQ(std::ranges::count(device_.steps, "enable"), 1);
     EXPECT_EQ(device_.held, 1);
-    c.rest();
+    c.release();
     EXPECT_EQ(device_.held, 0);
-    c.rest();
+    c.release();
     EXPECT_EQ(device_.disabled, 1);
     EXPECT_EQ(count(c).status, "ok");
     EXPECT_EQ(device_.held, 1);
@@ -193,7 +193,7 @@ TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
 TEST_F(CountersOfADevice, NothingAskedForOpensNothing) {
   Counters c = counters({});
   EXPECT_FALSE(c.wanted());
-  c.rest();
+  c.release();
   EXPECT_EQ(device_.opened, 0);
   EXPECT_EQ(Counts{}.status, "off");
 }

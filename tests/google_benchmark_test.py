@@ -183,7 +183,7 @@ class Flags(unittest.TestCase):
         case = run(self.folder, "--benchmark_list_tests").out.split()[0]
         done = run(self.folder, "--case", case)
         self.assertEqual((done.code, done.out, done.rows), (2, "", []))
-        self.assertIn(f"{FEW} has no part in it", done.err)
+        self.assertIn(f"{FEW} has no effect on it", done.err)
 
     def test_a_filter_measures_what_it_names(self) -> None:
         named = run(self.folder, "--benchmark_list_tests", few="--benchmark_filter=b512$").out.split()

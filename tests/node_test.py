@@ -102,10 +102,10 @@ TASK = ("run", "--preset", "quick", "--experiment", "waves", "--task-device", "a
 RANK_0 = {"LOCAL_RANK": "0"}
 # Environment, further words, exit code, and a part of the one line.
 NO_TASK = (
-    ({}, (), 2, "--task-device: no launcher says which task this is"),
+    ({}, (), 2, "--task-device: no launcher set a local rank"),
     ({"LOCAL_RANK": "x"}, (), 2, "LOCAL_RANK='x' is no local rank"),
     (RANK_0, (), 3, "local rank 0 on k1 has no GPU: "),
-    (RANK_0, ("--device", "0"), 2, "--task-device takes the task's own GPU"),
+    (RANK_0, ("--device", "0"), 2, "--task-device uses the task's own GPU"),
     (RANK_0, ("--device", "model:h100,model:h200"), 2, "--task-device is of one run"),
     (RANK_0, ("--resume", "fleet"), 2, "excludes"),
 )

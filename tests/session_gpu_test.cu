@@ -400,14 +400,14 @@ TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
     ASSERT_EQ(results_.size(), 1u);
     EXPECT_EQ(results_[0].planned.status, Status::noisy) << results_[0].planned.reason;
   }
-  const std::size_t disturbed = session_->disturbance()->disturbed_looks;
+  const std::size_t disturbed = session_->disturbance()->disturbed_probes;
   EXPECT_GT(disturbed, 0u);
   std::this_thread::sleep_for(std::chrono::seconds(2));  // until the driver has cleared up behind it
   measure({planned("right", 64)});                       // its first launches lie beside the last such look
   results_.clear();
   measure({c});
   EXPECT_EQ(results_[0].planned.status, Status::valid) << results_[0].planned.reason;
-  EXPECT_EQ(session_->disturbance()->disturbed_looks, disturbed);
+  EXPECT_EQ(session_->disturbance()->disturbed_probes, disturbed);
 }
 
 TEST_F(SessionFaults, ARefusedLaunchIsInvalidAndTheOthersGoOn) {
@@ -433,7 +433,7 @@ TEST_F(SessionFaults, ATrapEndsTheRunAfterItsRow) {  // the last test of this pr
     FAIL() << "a trap went unnoticed";
   } catch (const UserError& e) {
     EXPECT_EQ(e.code(), Exit::some_case_failed);
-    EXPECT_NE(std::string(e.what()).find(faulty.id + " cost the CUDA context"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find(faulty.id + " corrupted the CUDA context"), std::string::npos)
         << e.what();
   }
   ASSERT_FALSE(results_.empty());

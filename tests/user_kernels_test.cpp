@@ -140,13 +140,13 @@ TEST(GoingOnDeathTest, AnotherProcessTakesOverWhileRowsAreAdded) {
       {
         setenv("OCCBENCH_ROWS_BEFORE", "5", 1);
         exec_resume({"--resume", "folder"}, 5);
-        _exit(goes_on_for_another() ? 7 : 8);
+        _exit(resumes_another() ? 7 : 8);
       },
       testing::ExitedWithCode(7), "");
   unsetenv("GTEST_FILTER");
 }
 
-TEST(Watchdog, TellsOfATurnWithoutEnd) {
+TEST(Watchdog, TimesOutACaseThatHangs) {
   std::atomic<int> expired = 0;
   std::string id;
   const auto note = [&](const Case& c) {
@@ -157,14 +157,14 @@ TEST(Watchdog, TellsOfATurnWithoutEnd) {
   {
     Watchdog watchdog(0.05, note);
     for (c.id = "short"; const int ms : {1, 2, 3}) {
-      watchdog.turn(&c);
+      watchdog.on_case(&c);
       std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-      watchdog.turn(nullptr);
+      watchdog.on_case(nullptr);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // between turns it may take for ever
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // no limit between cases
     EXPECT_EQ(expired, 0);
     c.id = "hung";
-    watchdog.turn(&c);
+    watchdog.on_case(&c);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   EXPECT_EQ(expired, 1);

@@ -11,7 +11,7 @@ namespace occbench {
 
 BackgroundPredictor::BackgroundPredictor(std::vector<Case> cases, Predictor predictor)
     : predictor_(std::move(predictor)), cases_(std::move(cases)) {
-  start_behind(workers_, 19, [this] { work(); });  // behind the references, too, for which a case waits
+  start_behind(workers_, 19, [this] { work(); });  // lower than the references, for which cases wait
 }
 
 void BackgroundPredictor::work() {
@@ -34,12 +34,12 @@ void BackgroundPredictor::add_to(Case& c) {
       return;
     }
   }
-  // As it was planned: it may have turned out wrong since, and is predicted all the same.
+  // As it was planned: a case that turned out invalid is predicted as well.
   const auto planned = std::ranges::find(cases_, c.id, &Case::id);
   if (planned == cases_.end() || planned->status != Status::valid) return;
   try {
     c.forecast = predictor_(std::span(&*planned, 1)).front();
-  } catch (const std::exception& e) {  // no memory, say: what was measured stands without it
+  } catch (const std::exception& e) {  // no memory, say: the measurement is recorded without it
     c.forecast = {.why_not = e.what()};
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model says of a run's cases, made beside their measurement and without knowledge of it.
+// The model's predictions of a run's cases, made while they are measured, without knowledge of the results.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ namespace occbench {
 
 class BackgroundPredictor {
  public:
-  /// Predicts those that can be launched, on threads behind all others.
+  /// Predicts the valid ones, on threads of lowest priority.
   BackgroundPredictor(std::vector<Case> cases, Predictor predictor);
-  /// Does not wait for what nobody asked for.
+  /// Drops predictions that are still missing.
   ~BackgroundPredictor() { ending_ = true; }
   BackgroundPredictor(const BackgroundPredictor&) = delete;
   BackgroundPredictor& operator=(const BackgroundPredictor&) = delete;
 
-  /// Adds what the model says of this case, or why it says nothing; at once, if that was not its turn yet.
+  /// Adds the prediction of this case, or why there is none; computes it now where it is missing.
   void add_to(Case& c);
 
  private:

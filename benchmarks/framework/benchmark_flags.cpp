@@ -16,12 +16,11 @@ namespace occbench {
 
 namespace {
 
-/// Google Benchmark ends the program itself on a bad value, in its own way, so that values are looked at
-/// here.
+/// Google Benchmark ends the program itself on a bad value, so that values are checked here.
 struct Flag {
   std::string_view name;
   const char* value;  ///< a regular expression
-  const char* says;   ///< what the value must be; of a refused flag what serves instead
+  const char* says;   ///< what the value must be; of a refused flag, what to use instead
   bool refused = false;
 };
 
@@ -82,7 +81,7 @@ void check_writable(const std::string& path) {
   const bool is_new = !std::filesystem::exists(path, error);
   if (!std::ofstream(path, std::ios::app))
     throw UserError(Exit::file, path + ": cannot be written (--benchmark_out)");
-  if (is_new) std::filesystem::remove(path, error);  // this was only a question
+  if (is_new) std::filesystem::remove(path, error);  // only tested
 }
 
 }  // namespace
@@ -131,7 +130,7 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
 
   if (asked.writes_file && asked.file_format.empty()) asked.file_format = "json";
 
-  // The library keeps argv[0], and reports of it at the end of the run.
+  // The library keeps argv[0], and prints it at the end of the run.
   static std::vector<std::string> words;
   words.assign(1, "occbench");
   words.insert(words.end(), flags.begin(), flags.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Google Benchmark's flags: each is honoured, or refused in one line with what serves instead.
+// Google Benchmark's flags: each is honoured, or refused with a line on what to use instead.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-/// What the flags ask of a run, beside what Google Benchmark keeps for itself.
+/// The flags that matter to a run; Google Benchmark keeps the others.
 struct BenchmarkFlags {
   std::string filter;             ///< --benchmark_filter as it was given
   bool list_tests = false;        ///< names alone, and no run
@@ -23,11 +23,11 @@ struct BenchmarkFlags {
 std::vector<std::string> with_environment(const std::vector<std::string>& flags);
 
 /// Hands the flags to Google Benchmark, once in a process. Throws UserError: Exit::usage on a flag that it or
-/// this program does not know, that is refused, or whose value is off; Exit::file when --benchmark_out cannot
-/// be written.
+/// this program does not know, that is refused, or whose value is invalid; Exit::file when --benchmark_out
+/// cannot be written.
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags);
 
-/// Google Benchmark's own reading of a filter: a leading '-' turns it round, empty and "all" match
+/// Matches as Google Benchmark does: a leading '-' inverts, empty and "all" match
 /// everything. RE2's syntax. Throws UserError (Exit::usage) when it is no regular expression, or has over
 /// 4,096 bytes.
 std::function<bool(const std::string&)> benchmark_filter(std::string filter);

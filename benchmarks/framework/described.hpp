@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What experiments say of themselves, for env.json.
+// What readers of a run need to know of its experiments, for env.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-/// The named experiments (all when empty) as env.json has them: by name, what Experiment says of each.
+/// The named experiments (all when empty) as in env.json: by name, the fields of Experiment.
 nlohmann::json described(std::span<const std::string> names);
 
 }  // namespace occbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that lost its CUDA context goes on in a new process, as --resume would.
+// A run that lost its CUDA context continues in a new process, as with --resume.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace occbench {
 
-/// Becomes `occbench run WORDS`, with `rows` in its folder. Returns where it cannot, or where the process
-/// before this one had as many.
-void exec_resume(const std::vector<std::string>& words, std::size_t rows);
+/// Replaces this process by `occbench run ARGUMENTS`; `rows` are in its folder. Returns where it cannot, or
+/// where the process before this one had as many rows: another would get no further.
+void exec_resume(const std::vector<std::string>& arguments, std::size_t rows);
 
-/// Whether this process goes on for one that a case ended.
-bool goes_on_for_another();
+/// Whether this process continues the run of another one.
+bool resumes_another();
 
 }  // namespace occbench

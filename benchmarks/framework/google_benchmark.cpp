@@ -13,11 +13,10 @@ namespace occbench {
 
 namespace {
 
-// What every case has beside its rate: a CSV of Google Benchmark has one header for all.
+// Counters of every case beside its rate: a CSV of Google Benchmark has one header for all.
 constexpr std::array counter_names{"occupancy", "blocks_per_sm", "samples", "ci95_half_width", "sm_clock_hz"};
 
-/// A case without a result has no counters, which Google Benchmark's CSV takes for others and ends the
-/// program.
+/// A case without a result has no counters: Google Benchmark's CSV reporter would end the program.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 class Csv : public benchmark::CSVReporter {
@@ -35,7 +34,7 @@ struct Console : benchmark::ConsoleReporter {
   Console() : ConsoleReporter(OO_None) {}
 };
 
-/// A reporter for --benchmark_out: the library does not look whether the file has room.
+/// A reporter for --benchmark_out: the library does not check that the file was written.
 template <class Reporter>
 class InFile : public Reporter {
  public:
@@ -49,17 +48,17 @@ class InFile : public Reporter {
   bool is_whole_ = true;
 };
 
-/// Says nothing: the terminal belongs to the progress line.
+/// Prints nothing: the terminal belongs to the progress line.
 class Silent : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-/// Cases on their way through Google Benchmark: measured a group at a time, when the first of the group is
-/// asked for.
-class Board {
+/// The cases that Google Benchmark asks for one by one: measured as a group when the first of it is asked
+/// for.
+class CaseGroups {
  public:
-  Board(Runner& runner, std::vector<Case> cases, const BenchmarkRun& run)
+  CaseGroups(Runner& runner, std::vector<Case> cases, const BenchmarkRun& run)
       : runner_(runner),
         cases_(std::move(cases)),
         run_(run),
@@ -110,7 +109,7 @@ class Board {
         group, repetition,
         [&](const CaseResult& result, std::span<const SampleRow> samples) {
           results_[index_of.at(result.planned.id)] = result;
-          run_.finished(result, samples);
+          run_.on_result(result, samples);
         },
         *run_.stop);
   }
@@ -127,7 +126,7 @@ class Board {
 
 bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run) {
   std::vector<Case> selected;
-  std::vector<const Case*> settled;  // nothing to launch: its row is known already
+  std::vector<const Case*> settled;  // nothing to launch
   for (const Case& c : cases) {
     if (c.status == Status::valid)
       selected.push_back(c);
@@ -135,15 +134,15 @@ bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
       settled.push_back(&c);
   }
   run.selected(selected.size() + settled.size());
-  for (const Case* c : settled) run.finished(CaseResult{.planned = *c}, {});
+  for (const Case* c : settled) run.on_result(CaseResult{.planned = *c}, {});
   if (selected.empty()) return true;
 
-  Board board(runner, selected, run);
+  CaseGroups groups(runner, selected, run);
   for (std::size_t i = 0; i < selected.size(); ++i)
     benchmark::RegisterBenchmark(selected[i].id.c_str(),
-                                 [&board, i](benchmark::State& state) { board(state, i); })
+                                 [&groups, i](benchmark::State& state) { groups(state, i); })
         ->UseManualTime()
-        ->Iterations(1);  // or the body would be called again and again until it had taken long enough
+        ->Iterations(1);  // or the body would be repeated until it had taken long enough
   benchmark::AddCustomContext("source", runner.device().is_model ? "model" : "measured");
   Silent silent;
   Csv on_stdout;
@@ -161,7 +160,7 @@ bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const Benchm
   // "case_id/iterations:1/..." again.
   benchmark::RunSpecifiedBenchmarks(display, in_file, ".");
   benchmark::ClearRegisteredBenchmarks();
-  board.rethrow_failure();
+  groups.rethrow_failure();
   return csv.is_whole() && console.is_whole() && json.is_whole();
 }
 

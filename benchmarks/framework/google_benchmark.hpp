@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case <-> one Google Benchmark. Google Benchmark selects, orders and reports as its users know it; a
-// benchmark's body asks the runner for its case, and the runner measures that case together with its next
-// neighbours, in rounds.
+// One benchmark of Google Benchmark per case. Google Benchmark selects, orders and reports as usual; a
+// benchmark's body asks the runner for its case, and the runner measures that case and the following ones as
+// a group, in rounds.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ namespace occbench {
 struct BenchmarkRun {
   bool report_on_stdout = false;     ///< Google Benchmark's own reporter instead of silence
   bool csv_on_stdout = false;        ///< as its CSV
-  std::string file_format;           ///< of --benchmark_out: json, csv or console; empty: none is asked for
-  std::size_t cases_per_group = 24;  ///< handed to the runner together
+  std::string file_format;           ///< of --benchmark_out: json, csv or console; empty: none
+  std::size_t cases_per_group = 24;  ///< measured together
   const std::atomic<bool>* stop = nullptr;
-  Runner::Finished finished;                  ///< every result, the impossible ones first
-  std::function<void(std::size_t)> selected;  ///< told once how many cases there are
+  Runner::OnResult on_result;                 ///< every result, those of impossible cases first
+  std::function<void(std::size_t)> selected;  ///< called once with the number of cases
 };
 
 /// Measures these cases, after parse_benchmark_flags(). Case i of `cases` is the benchmark named cases[i].id;

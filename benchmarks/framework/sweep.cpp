@@ -108,14 +108,14 @@ void Sweep::add_warps_or_bytes(std::string_view family, std::span<const int> nar
       if (end) add_resident_warps(*v, 128, quick_warps);
     } else {
       add_resident_warps(*v, 128, is_wide ? wide : narrow);
-      add({.variant = v, .block_size = 128});  // as many as their registers let reside
+      add({.variant = v, .block_size = 128});  // as many as their registers allow
       if (end) add_resident_warps(*v, 256, few);
     }
   }
 }
 
 std::span<const Experiment> experiments() {
-  std::ranges::sort(registry(), {}, &Experiment::name);  // not in the order in which the linker met them
+  std::ranges::sort(registry(), {}, &Experiment::name);  // the linker's order is arbitrary
   return registry();
 }
 

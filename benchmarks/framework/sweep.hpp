@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an experiment says which cases it wants: registry x dials -> specs. Knows no device but its limits.
+// How an experiment defines its cases: registry x dials -> specs. Knows no device but its limits.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace occbench {
 
-/// How much to run: the cases of standard that tell an odd card best (burn_in.csv), a picture in seconds, the
-/// figures of record, or everything.
+/// How much to run: the cases of standard that best show an outlier card (burn_in.csv), an overview in
+/// seconds, the figures of record, or everything.
 enum class Preset { burn_in, quick, standard, full };
 std::string_view to_string(Preset preset);
 /// Throws UserError(Exit::usage) on a name that is not a preset's.
@@ -26,32 +26,32 @@ class Sweep {
       : experiment_(std::move(experiment)), sm_(sm), preset_(preset) {}
 
   [[nodiscard]] const theory::SmLimits& sm() const { return sm_; }
-  /// True from `least` on: `if (at_least(Preset::full))` guards what only the full run does.
+  /// `if (at_least(Preset::full))` guards what only the full run has.
   [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
   [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
 
   /// The carve-out (percent) that leaves the L1 as large as it can be while every block slot of an SM still
-  /// gets the shared memory that the driver takes from each block. 0 % would be less: a preference, which the
-  /// driver overrules.
+  /// gets the shared memory that the driver reserves per block. 0 % would be less: a hint, which the driver
+  /// overrides.
   [[nodiscard]] int large_l1_carveout() const;
 
   /// The variants of a family, all of them or those whose name begins with `prefix`.
   [[nodiscard]] std::vector<const Variant*> variants(std::string_view family,
                                                      std::string_view prefix = "") const;
-  /// The one variant of this name. Throws std::logic_error when there is none: an experiment names what
-  /// exists.
+  /// The variant of this name. Throws std::logic_error when there is none: a mistake in the
+  /// experiment.
   [[nodiscard]] const Variant& variant(std::string_view family, std::string_view name) const;
 
   /// Adds a case; its experiment is filled in, and its curve unless the experiment has a name for it.
   void add(CaseSpec spec);
   /// Adds a case per number of resident warps that blocks of `block_size` can make up.
   void add_resident_warps(const Variant& variant, int block_size, std::span<const int> warps_per_sm);
-  /// Blocks of one iteration per thread, of each size at full occupancy; of 128 threads, and from full on of all,
-  /// at 16 and 32 warps, too. As many whole waves as it takes for an SM to have had 480 x 2,048 elements.
+  /// Blocks of one iteration per thread, of each size at full occupancy; blocks of 128 threads, and in preset
+  /// full all, also at 16 and 32 warps. Whole waves, until an SM has processed 480 x 2,048 elements.
   void add_short_blocks(const Variant& variant, int elements_per_thread = 1);
-  /// Warps against bytes of each: the variants of a family whose accesses are narrow or 16 bytes wide, at
-  /// these numbers of warps; the wide ones that keep 4 under way and the narrow ones that keep one, the ends
-  /// of what bytes a thread can have, in `quick`, too.
+  /// Warps against bytes per access: the variants of a family whose accesses are narrow or 16 bytes wide, at
+  /// these numbers of warps; also in `quick`, wide ones with 4 and narrow ones with one in flight: the
+  /// extremes of bytes per thread.
   void add_warps_or_bytes(std::string_view family, std::span<const int> narrow, std::span<const int> wide,
                           std::span<const int> quick);
 
@@ -64,21 +64,21 @@ class Sweep {
   std::vector<CaseSpec> cases_;
 };
 
-/// What a curve of an experiment is read in: throughput, its percent of the curve's own best or of the
-/// ceiling, or the cycles that the kernel's own clock counted.
+/// The y axis of an experiment's curves: throughput, its percent of the curve's own best or of the
+/// ceiling, or cycles by the kernel's own clock.
 enum class Scale { rate, best, ceiling, cycles };
 
-/// A question put to the device: its dials, and nothing of how they are measured. All that readers of a run
-/// need to know of it goes into env.json; no tool has a list of experiments.
+/// A question and its dials, without how they are measured. All that readers of a run need to know of it is
+/// in env.json; no tool has a list of experiments.
 struct Experiment {
   std::string name;
   std::string question;  ///< one line
   std::string dial;      ///< the column of cases.csv that the curve is drawn over
-  /// Columns that part the rows of one curve into several, unless one is the dial.
+  /// Columns that split the rows into further curves, unless one is the dial.
   std::vector<std::string> split_by = {};
   Scale scale = Scale::rate;
   bool compares_kernels = false;   ///< one case of each is a finding: no curve is needed
-  std::string outside_model = {};  ///< why no figure of the model is counted here; empty: it is
+  std::string outside_model = {};  ///< why the model's error is not counted here; empty: it is
   bool user_kernels = false;       ///< of their own grids, whose residents cannot always be counted
   std::function<void(Sweep& sweep)> define = nullptr;  ///< adds the cases
 };

@@ -6,39 +6,39 @@
 
 namespace occbench {
 
-Watchdog::Watchdog(double timeout_s, std::function<void(const Case&)> expired)
-    : timeout_s_(timeout_s), expired_(std::move(expired)) {
+Watchdog::Watchdog(double timeout_s, std::function<void(const Case&)> on_timeout)
+    : timeout_s_(timeout_s), on_timeout_(std::move(on_timeout)) {
   if (timeout_s_ > 0) thread_ = std::thread([this] { wait(); });
 }
 
 Watchdog::~Watchdog() {
   {
     const std::scoped_lock lock(mutex_);
-    ends_ = true;
+    is_ending_ = true;
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
-void Watchdog::turn(const Case* c) {
+void Watchdog::on_case(const Case* c) {
   if (timeout_s_ <= 0) return;
   {
     const std::scoped_lock lock(mutex_);
     case_ = c ? std::optional(*c) : std::nullopt;
-    ++turns_;
+    ++calls_;
   }
   changed_.notify_one();
 }
 
 void Watchdog::wait() {
   std::unique_lock lock(mutex_);
-  while (!ends_) {
-    const std::size_t turn = turns_;
-    const auto is_over = [&] { return ends_ || turns_ != turn; };
+  while (!is_ending_) {
+    const std::size_t calls = calls_;
+    const auto is_over = [&] { return is_ending_ || calls_ != calls; };
     if (!case_)
       changed_.wait(lock, is_over);
     else if (!changed_.wait_for(lock, std::chrono::duration<double>(timeout_s_), is_over))
-      return expired_(*case_);
+      return on_timeout_(*case_);
   }
 }
 

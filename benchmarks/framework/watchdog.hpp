@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that never ends cannot be ended, but its process can.
+// A kernel that hangs cannot be stopped, but its process can.
 #pragma once
 
 #include <condition_variable>
@@ -12,28 +12,27 @@
 
 namespace occbench {
 
-/// Calls `expired` from a thread of its own when a case's turn takes longer than `timeout_s` (0: it may take
-/// for ever).
+/// Calls `on_timeout` from a thread of its own when work on a case exceeds `timeout_s` (0: no limit).
 class Watchdog {
  public:
-  Watchdog(double timeout_s, std::function<void(const Case&)> expired);
+  Watchdog(double timeout_s, std::function<void(const Case&)> on_timeout);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// As Runner::Watch: a turn begins, or with null ends.
-  void turn(const Case* c);
+  /// As Runner::OnCase: work on a case begins, or with null ends.
+  void on_case(const Case* c);
 
  private:
   void wait();
 
   const double timeout_s_;
-  const std::function<void(const Case&)> expired_;
+  const std::function<void(const Case&)> on_timeout_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Case> case_;
-  std::size_t turns_ = 0;
-  bool ends_ = false;
+  std::size_t calls_ = 0;  ///< of on_case
+  bool is_ending_ = false;
   std::thread thread_;
 };
 

@@ -22,18 +22,18 @@ void Progress::clear() {
   std::fflush(stderr);
 }
 
-void Progress::turn(const std::string& case_id) {
-  ++turns_;
+void Progress::on_case(const std::string& case_id) {
+  ++started_;
   if (visits_ == 0) show(case_id);
 }
 
-void Progress::visited(const std::string& case_id, int round) {
+void Progress::on_visit(const std::string& case_id, int round) {
   ++visits_;
   round_ = std::max(round_, round);
   show(case_id);
 }
 
-void Progress::advance(const std::string& case_id, bool launched) {
+void Progress::on_result(const std::string& case_id, bool launched) {
   ++done_;
   if (launched) ++launched_;
   show(case_id);
@@ -46,17 +46,17 @@ void Progress::show(const std::string& case_id) {
   last_line_ = now;
   std::string line = text("%zu/%zu cases", done_, total_);
   if (visits_ > 0) {
-    line += text("  pass %d  %.0f visits/s  ", round_ + 1, static_cast<double>(visits_) / elapsed_s());
-  } else if (launched_ == 0 && turns_ > 0) {
-    line += text("  verifying %zu  ", turns_);
-  } else if (launched_ > 0) {  // what cannot run is settled in no time, and says nothing of the rest
+    line += text("  round %d  %.0f visits/s  ", round_ + 1, static_cast<double>(visits_) / elapsed_s());
+  } else if (launched_ == 0 && started_ > 0) {
+    line += text("  verifying %zu  ", started_);
+  } else if (launched_ > 0) {  // cases that cannot run take no time, and do not predict the rest
     const double rate = static_cast<double>(launched_) / elapsed_s();
     line += "  " + significant(rate) + "/s  " +
             duration(std::ceil(static_cast<double>(total_ - std::min(done_, total_)) / rate)) + " left  ";
   }
   line += case_id;
   if (const auto columns = terminal_columns(STDERR_FILENO))
-    line = clipped(line, *columns - 3);  // and the ^C of a user has room
+    line = clipped(line, *columns - 3);  // leaves room for ^C
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run has come: one line that is rewritten on a terminal, a plain line every ten seconds in a pipe.
-// On stderr.
+// Progress of a run on stderr: one line, rewritten on a terminal; a line every ten seconds in a pipe.
 #pragma once
 
 #include <chrono>
@@ -17,13 +16,13 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void expect(std::size_t cases) { total_ = cases; }
-  /// A case is done; `case_id` is what the line names. Those that were not launched count for no rate.
-  void advance(const std::string& case_id, bool launched);
-  /// A case has its turn: before any is timed, all are verified.
-  void turn(const std::string& case_id);
-  /// A case was visited, in this pass over all of them.
-  void visited(const std::string& case_id, int round);
-  /// Wipes the line, so that something else can be printed.
+  /// Work on a case begins: until the first visit, it is being verified.
+  void on_case(const std::string& case_id);
+  /// A case was visited in this round over all of them.
+  void on_visit(const std::string& case_id, int round);
+  /// A case is done. The rate counts only those that were launched.
+  void on_result(const std::string& case_id, bool launched);
+  /// Clears the line, so that something else can be printed.
   void clear();
 
   [[nodiscard]] double elapsed_s() const;
@@ -38,7 +37,7 @@ class Progress {
   std::size_t total_ = 0;
   std::size_t done_ = 0;
   std::size_t launched_ = 0;
-  std::size_t turns_ = 0;
+  std::size_t started_ = 0;
   std::size_t visits_ = 0;
   int round_ = 0;
   Clock::time_point start_ = Clock::now();

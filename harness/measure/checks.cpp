@@ -8,7 +8,7 @@
 namespace occbench {
 
 Checks::Checks(Arena& arena) : arena_(arena) {
-  start_behind(workers_, 5, [this] { work(); });  // what the launching thread queues must not come late
+  start_behind(workers_, 5, [this] { work(); });  // launches must not be delayed
   kept_.resize(workers_.size() + 1 + large);      // one is filled while the others are read
   for (Arena::Kept& each : kept_) (free_large_.size() < large ? free_large_ : free_).push_back(&each);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs held against their references on the host, while the device goes on.
+// Outputs compared with their references on host threads, while the device runs other cases.
 #pragma once
 
 #include <condition_variable>
@@ -19,27 +19,27 @@ namespace occbench {
 
 class Checks {
  public:
-  /// As Problem::mismatch: nullopt, or one line on what is wrong.
+  /// As Problem::mismatch: nullopt, or one line on what differs.
   using Check = std::function<std::optional<std::string>()>;
 
   explicit Checks(Arena& arena);
-  /// Drops what has not begun.
+  /// Drops checks that have not begun.
   ~Checks();
   Checks(const Checks&) = delete;
   Checks& operator=(const Checks&) = delete;
 
-  /// Whether an output is small enough to be kept. Of large ones some samples are sooner read where they lie.
-  [[nodiscard]] static bool takes(std::size_t bytes, bool is_sampled) {
-    return bytes <= (is_sampled ? usual_bytes : most_bytes);
+  /// Whether an output is small enough to be copied. A spot check of a large one is faster in place.
+  [[nodiscard]] static bool can_copy(std::size_t bytes, bool is_spot_check) {
+    return bytes <= (is_spot_check ? usual_bytes : most_bytes);
   }
-  /// Keeps the output of the last launch, which `check` reads on another thread. What it throws, the future
-  /// throws. Waits where one output more is kept than there are workers, or four large ones.
+  /// Copies the output of the last launch, which `check` reads on another thread. What it throws, the future
+  /// throws. Waits while one copy more is in use than there are workers, or four large ones.
   std::future<std::optional<std::string>> begin(Check check);
 
  private:
   static constexpr std::size_t usual_bytes = std::size_t{16} << 20, most_bytes = std::size_t{72} << 20;
-  static constexpr std::size_t large = 4;  ///< of more than usual_bytes, kept at a time: it is pinned memory
-  static constexpr std::size_t large_threads = 4;  ///< for each of these: one takes most of a second
+  static constexpr std::size_t large = 4;  ///< copies of more than usual_bytes: they are pinned memory
+  static constexpr std::size_t large_threads = 4;  ///< per large one, which takes most of a second
   using Free = std::vector<Arena::Kept*>;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;

@@ -36,7 +36,7 @@ constexpr std::array<Metric, 8> metrics{{
     {&CounterGroups::memory, "l1tex__t_bytes.sum", 1, &Counts::l1_bytes},
 }};
 
-/// Every reason of the generations so far but `selected`, which is no stall; a chip has most of them.
+/// Every reason so far but `selected`, which is no stall; a chip has most of them.
 constexpr std::string_view stall_begin = "smsp__average_warps_issue_stalled_";
 constexpr std::string_view stall_end = "_per_issue_active.ratio";
 constexpr const char* stall_reasons[] = {
@@ -50,7 +50,7 @@ std::string stall_metric(std::string_view reason) {
   return std::string(stall_begin).append(reason).append(stall_end);
 }
 
-/// What a failure means and how to mend it. CUPTI's own words follow in brackets.
+/// What a failure means and how to fix it. CUPTI's own message follows in brackets.
 struct Answer {
   int result;
   const char* words;
@@ -66,8 +66,8 @@ constexpr Answer answers[] = {
      "NVreg_RestrictProfilingToAdminUsers=0"},
     {cupti::virtualized_device_not_supported, "virtualised GPU: its counters cannot be read"},
     {cupti::virtualized_device_insufficient_privileges,
-     "virtualised GPU: the hypervisor does not let its counters be read"},
-    {cupti::mig_device_not_supported, "a slice of a GPU (MIG): its counters cannot be read"},
+     "virtualised GPU: the hypervisor denies access to its counters"},
+    {cupti::mig_device_not_supported, "a MIG instance: its counters cannot be read"},
     {cupti::disabled, "another profiler is attached: run without it"},
     {cupti::hardware_busy, "another profiler holds the counters: end it"},
     {cupti::old_profiler_api_initialized, "another profiler is attached: run without it"},
@@ -86,7 +86,7 @@ std::string why_not(const cupti::Error& error) {
   return words + " (" + error.what() + ")";
 }
 
-/// The three reasons that keep most warps waiting, in warps per instruction issued.
+/// The three reasons that stall most warps, in warps per instruction issued.
 std::string longest(std::vector<std::pair<double, std::string>> stalls) {
   std::ranges::stable_sort(stalls, std::ranges::greater{}, &std::pair<double, std::string>::first);
   std::string text;
@@ -120,7 +120,7 @@ Counters::Counters(const CounterGroups& groups, Open open) : groups_(groups), op
 
 Counters::~Counters() { rest(); }
 
-void Counters::rest() noexcept {
+void Counters::release() noexcept {
   if (std::exchange(attached_, false)) profiler_->disable();
 }
 
@@ -131,27 +131,27 @@ void Counters::open_profiler() {
     if (profiler_->knows(metric.name))
       metrics_.emplace_back(metric.name);
     else
-      lacking_ += (lacking_.empty() ? "" : ", ") + std::string(metric.name);
+      missing_ += (missing_.empty() ? "" : ", ") + std::string(metric.name);
   }
   if (!groups_.stalls) return;
   const std::size_t others = metrics_.size();
   for (const char* reason : stall_reasons)
     if (std::string name = stall_metric(reason); profiler_->knows(name)) metrics_.push_back(std::move(name));
-  if (metrics_.size() == others) lacking_ += (lacking_.empty() ? "" : ", ") + stall_metric("*");
+  if (metrics_.size() == others) missing_ += (missing_.empty() ? "" : ", ") + stall_metric("*");
 }
 
 void Counters::attach() {
   if (!profiler_) open_profiler();
   if (attached_ || metrics_.empty()) return;
-  attached_ = true;  // even half enabled it wants to be disabled
+  attached_ = true;  // must be disabled even when only half enabled
   profiler_->enable(metrics_);
 }
 
 Counts Counters::read(const std::vector<double>& values) const {
-  Counts counts{.status = lacking_.empty() ? "ok" : profiler_->chip() + " has no " + lacking_};
+  Counts counts{.status = missing_.empty() ? "ok" : profiler_->chip() + " has no " + missing_};
   std::vector<std::pair<double, std::string>> stalls;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;  // a rate of something that never happened
+    if (!std::isfinite(values[i])) continue;  // a ratio to something that never happened
     const std::string& name = metrics_[i];
     if (const auto* metric = std::ranges::find(metrics, name, &Metric::name); metric != metrics.end())
       counts.*metric->value = metric->unit * values[i];
@@ -183,7 +183,7 @@ Counts Counters::count(const std::function<void()>& prepare, const std::function
     }
     rest();
     return {.status = "CUPTI wanted more than " + std::to_string(most_passes) + " passes"};
-  } catch (const cupti::Error& error) {  // this case's alone, perhaps: the next begins afresh
+  } catch (const cupti::Error& error) {  // perhaps only this case's: the next starts anew
     rest();
     return {.status = why_not(error)};
   } catch (...) {

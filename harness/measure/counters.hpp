@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware counters of one launch, read within this process in launches of their own. Where there are none, a
-// line says why, and everything else goes on.
+// Hardware counters of one launch, read within this process in launches of their own. Where there are none,
+// a line says why, and the run continues without.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace occbench {
 
 /// What to count.
 struct CounterGroups {
-  bool occupancy = false;  ///< warps, issue slots and pipes at work
+  bool occupancy = false;  ///< active warps, issue slots and pipes
   bool memory = false;     ///< bytes at each level
   bool stalls = false;     ///< what warps wait for
 
@@ -23,15 +23,15 @@ struct CounterGroups {
 };
 
 /// {"occupancy", "memory", "stalls"}, some of them, or {"none"}. Throws UserError(Exit::usage) on other
-/// words.
+/// names.
 CounterGroups parse_counter_groups(const std::vector<std::string>& names);
 
-/// What was counted of one launch; empty where it was not asked for or not to be had.
+/// The counters of one launch; empty where they were not requested or not available.
 struct Counts {
-  std::string status = "off";           ///< "ok", or why something is lacking, one line
+  std::string status = "off";           ///< "ok", or why something is missing, one line
   std::optional<double> occupancy;      ///< mean active warps of active SMs over warp slots: Nsight Compute's
   std::optional<double> issue_active;   ///< share of an active SM's cycles that issued an instruction
-  std::optional<double> fma_active;     ///< share of an active SM's cycles in which the FMA pipe was at work
+  std::optional<double> fma_active;     ///< share of an active SM's cycles in which the FMA pipe was active
   std::optional<double> tensor_active;  ///< ... the tensor pipe
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
@@ -41,7 +41,7 @@ struct Counts {
 };
 
 /// Counts launches through a profiler, which is opened when first needed and holds the device's counters only
-/// from count() to rest().
+/// from count() to release().
 class Counters {
  public:
   using Open = std::function<std::unique_ptr<cupti::Profiler>()>;
@@ -50,12 +50,12 @@ class Counters {
 
   [[nodiscard]] bool wanted() const { return groups_.any(); }
 
-  /// `prepare` before and `launch` within each pass, each to return when the device has ended it. A profiler
-  /// that fails gives a status; what these two throw goes through.
+  /// Calls `prepare` before and `launch` within each pass; both must synchronise. A profiler that fails gives
+  /// a status; what these two throw is passed on.
   Counts count(const std::function<void()>& prepare, const std::function<void()>& launch);
 
-  /// Lets the device's counters go: nothing is timed while they are held.
-  void rest() noexcept;
+  /// Releases the device's counters: they slow launches that are timed.
+  void release() noexcept;
 
  private:
   void attach();
@@ -66,8 +66,8 @@ class Counters {
   Open open_;
   std::unique_ptr<cupti::Profiler> profiler_;
   std::vector<std::string> metrics_;
-  std::string lacking_;           ///< metrics that the chip does not have
-  std::optional<Counts> denied_;  ///< the answer to everything from now on
+  std::string missing_;           ///< metrics that the chip does not have
+  std::optional<Counts> denied_;  ///< the answer to every later call
   bool attached_ = false;
 };
 

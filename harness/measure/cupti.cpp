@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/measure/cupti.hpp"
 
-// CUDA 12.6 brought the range profiler's headers, and some toolkits leave them out: the one place that knows.
+// CUDA 12.6 brought the range profiler's headers, and some toolkits omit them: only this file depends on it.
 #if !__has_include(<cupti_range_profiler.h>)
 
 namespace occbench::cupti {
@@ -187,7 +187,7 @@ class Cupti : public Profiler {
                                                .pRangeProfilerObject = std::exchange(ranges_, nullptr)};
     try {
       library_.call("cuptiRangeProfilerDisable", disable);
-    } catch (const Error&) {  // nothing more can be done about it
+    } catch (const Error&) {  // nothing to be done about it
     }
   }
 
@@ -251,7 +251,7 @@ class Cupti : public Profiler {
         .counterDataImageSize = data_.size(),
         .pCounterDataImage = data_.data(),
         .range = CUPTI_UserRange,
-        .replayMode = CUPTI_UserReplay,  // CUPTI's own would save and restore gigabytes before each pass
+        .replayMode = CUPTI_UserReplay,  // CUPTI's replay would save and restore gigabytes before each pass
         .maxRangesPerPass = 1,
         .numNestingLevels = 1,
         .minNestingLevel = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUPTI's range profiler, loaded at run time: hardware counters of the launches between two calls of this
-// process. A machine without it lacks the counters and nothing else.
+// process. A machine without it lacks the counters only.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace occbench::cupti {
 
-/// Results that have an answer of their own: CUptiResult's numbers, and below 0 what comes before any call.
+/// Results with a message of their own: CUptiResult's numbers, and below 0 what fails before any call.
 enum Result : int {
   no_headers = -1,       ///< this program was built without CUPTI's headers
-  library_missing = -2,  ///< libcupti is not to be found
+  library_missing = -2,  ///< libcupti was not found
   library_too_old = -3,  ///< it lacks a function
   no_context = -4,       ///< nothing runs on a device yet
   not_initialized = 15,
@@ -56,12 +56,12 @@ class Profiler {
   [[nodiscard]] virtual std::string chip() const = 0;
   /// Whether this chip has a metric of that name, the same as Nsight Compute's.
   virtual bool knows(const std::string& metric) = 0;
-  /// Takes hold of the device's counters. They slow launches down until disable().
+  /// Acquires the device's counters. They slow launches down until disable().
   virtual void enable(const std::vector<std::string>& metrics) = 0;
-  /// What is launched, and over, between these two is counted; end_pass() is true when no pass is lacking.
+  /// Launches that run between these two are counted; end_pass() is true after the last pass.
   virtual void begin_pass() = 0;
   virtual bool end_pass() = 0;
-  /// Of the passes since enable() or the values before, in the order of the metrics; NaN where one has none.
+  /// Of the passes since enable() or the last call, in the order of the metrics; NaN where one has none.
   virtual std::vector<double> values() = 0;
   virtual void disable() noexcept = 0;
 };

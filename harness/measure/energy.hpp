@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch's energy from the board's counter, which moves in steps some ten times a second.
+// A launch's energy from the board's counter, which is updated some ten times a second.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,16 @@ struct Energy {
   double per_launch_j = 0;  ///< that over the launches of a second
 };
 
-/// From right behind one of the counter's steps to right behind another: in between it counted all that was
-/// drawn, and nothing from before.
+/// From right after one update of the counter to right after another: the difference is what was drawn
+/// between.
 class EnergySteps {
  public:
-  /// The first step that counts comes after `warm_up_s`, the last at least `window_s` later. A board takes
-  /// most of a second to bring a load under its limit: what passes `limit_w` is not what goes on, and the
-  /// window begins anew.
+  /// The window begins after `warm_up_s` and lasts at least `window_s`. A board takes most of a second to
+  /// bring a load under its limit: a window above `limit_w` is restarted.
   EnergySteps(double warm_up_s, double window_s, double limit_w)
       : warm_up_s_(warm_up_s), window_s_(window_s), most_w_((1 + sensor_error) * limit_w) {}
 
-  /// The counter (J) as it was read at `now_s`, when so many launches had ended. Returns what it comes to,
-  /// once it does.
+  /// The counter (J) read at `now_s`, when so many launches had ended. The energy, at the end of the window.
   std::optional<Energy> take(double energy_j, double now_s, std::uint64_t ended) {
     const bool stepped = last_j_ && energy_j != *last_j_;
     last_j_ = energy_j;

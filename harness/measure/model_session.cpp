@@ -8,7 +8,7 @@ namespace occbench {
 ModelSession::ModelSession(const Device& device, const Precision& precision, Predictor predictor)
     : Runner(device, precision), arena_(arena_sizes(device.memory_bytes)), predictor_(std::move(predictor)) {}
 
-void ModelSession::measure(std::span<const Case> group, int repetition, const Finished& finished,
+void ModelSession::measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                            const std::atomic<bool>& stop) {
   std::vector<Case> cases(group.begin(), group.end());
   add_forecasts(cases, predictor_);
@@ -27,7 +27,7 @@ void ModelSession::measure(std::span<const Case> group, int repetition, const Fi
       r.sm_clock_hz = prediction.sm_clock_hz;
       rate(r);
     }
-    finished(r, {});
+    on_result(r, {});
   }
 }
 

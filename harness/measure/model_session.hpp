@@ -16,7 +16,7 @@ class ModelSession : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return {}; }
 
   /// Asks the model about the whole group at once. What it cannot predict is `skipped`, with its reason.
-  void measure(std::span<const Case> group, int repetition, const Finished& finished,
+  void measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                const std::atomic<bool>& stop) override;
 
   /// Throws UserError(Exit::usage): nothing is launched here.

@@ -26,7 +26,7 @@ struct Payload {
   std::int32_t registers_per_thread;
 };
 
-/// 0 where the tool does not know schemas.
+/// 0 where the tool has no schemas.
 std::uint64_t register_payload(nvtxDomainHandle_t domain) {
 #ifdef NVTX_PAYLOAD_TYPE_EXT
   std::array<nvtxPayloadSchemaEntry_t, 3> entries{};
@@ -57,7 +57,7 @@ std::uint64_t register_payload(nvtxDomainHandle_t domain) {
 #endif
 }
 
-/// What a tool is told once. Without a tool the handle is null, and nothing else is ever asked for.
+/// Registered once with a tool. Without a tool the handle is null.
 struct Domain {
   nvtxDomainHandle_t handle = nvtxDomainCreateA("occbench");
   std::uint64_t payload_schema = handle ? register_payload(handle) : 0;
@@ -124,7 +124,7 @@ std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_c
 Residency residency_of(std::span<const CensusRecord> records, int sm_count) {
   Residency seen;
   std::vector<int> per_sm = first_residents(records, sm_count);
-  std::erase(per_sm, 0);  // idle, or a number past sm_count; the other SMs speak for it
+  std::erase(per_sm, 0);  // idle, or a number past sm_count: ignored
   if (per_sm.empty()) return seen;
   const auto middle = per_sm.begin() + std::ssize(per_sm) / 2;
   std::ranges::nth_element(per_sm, middle);

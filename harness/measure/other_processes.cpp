@@ -30,7 +30,7 @@ std::string processes(std::size_t count, const char* which) {
 
 }  // namespace
 
-std::string company(const nvml::Monitor& monitor) {
+std::string other_gpu_users(const nvml::Monitor& monitor) {
   if (const auto others = monitor.others(); !others.empty())
     return processes(others.size(), "other") + ": " + named(others);
   if (const auto busy = monitor.busy_percent(); busy.value_or(0) > busy_percent)
@@ -38,14 +38,13 @@ std::string company(const nvml::Monitor& monitor) {
   return "";
 }
 
-std::string wait_for_quiet(const std::function<std::string()>& company,
-                           std::chrono::duration<double> patience,
+std::string wait_for_quiet(const std::function<std::string()>& users, std::chrono::duration<double> timeout,
                            const std::function<void(const std::string&)>& pause) {
-  const auto end = std::chrono::steady_clock::now() + patience;
-  std::string why = company();
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  std::string why = users();
   while (!why.empty() && std::chrono::steady_clock::now() < end) {
     pause(why);
-    why = company();
+    why = users();
   }
   return why;
 }
@@ -53,8 +52,8 @@ std::string wait_for_quiet(const std::function<std::string()>& company,
 OtherProcesses::OtherProcesses(const std::string& uuid)
     : monitor_(uuid), at_first_(monitor_.others()), errors_at_first_(monitor_.uncorrected_errors()) {}
 
-void OtherProcesses::look() {
-  ++looks_;
+void OtherProcesses::poll() {
+  ++polls_;
   for (nvml::Process& each : monitor_.others())
     if (std::ranges::count(at_first_, each) + std::ranges::count(since_, each) == 0)
       since_.push_back(std::move(each));
@@ -62,19 +61,19 @@ void OtherProcesses::look() {
   if (const auto xid = monitor_.xid()) xids_.push_back(*xid);
 }
 
-std::string OtherProcesses::seen() const {
-  std::string words;
-  const auto add = [&](const std::string& more) { words += (words.empty() ? "" : "; ") + more; };
+std::string OtherProcesses::summary() const {
+  std::string line;
+  const auto add = [&](const std::string& more) { line += (line.empty() ? "" : "; ") + more; };
   for (const unsigned long long xid : xids_) add("the driver reported Xid " + std::to_string(xid));
   if (const auto errors = monitor_.uncorrected_errors(); errors && errors > errors_at_first_)
     add(std::to_string(*errors - errors_at_first_.value_or(0)) + " memory errors that ECC could not correct");
   if (!at_first_.empty()) add(processes(at_first_.size(), "other") + " on the GPU: " + named(at_first_));
-  if (!since_.empty()) add(processes(since_.size(), "other") + " came while it ran: " + named(since_));
+  if (!since_.empty()) add(processes(since_.size(), "other") + " started during the run: " + named(since_));
   for (const auto& [reason, count] : slowed_)
     if (reason != "power_cap")
-      add("clock lowered (" + reason + ") in " + std::to_string(count) + " of " + std::to_string(looks_) +
-          " looks");
-  return words;
+      add("clock lowered (" + reason + ") in " + std::to_string(count) + " of " + std::to_string(polls_) +
+          " polls");
+  return line;
 }
 
 }  // namespace occbench

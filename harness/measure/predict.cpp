@@ -13,8 +13,8 @@ namespace occbench {
 
 namespace {
 
-/// Bytes that each thread stores once, behind its loop, by the work that the launch declares: what is beyond
-/// its iterations' own.
+/// Bytes that each thread stores once, after its loop: the declared work of the launch less that of its
+/// iterations.
 double once_bytes(const Case& c, Arena& arena) {
   const Variant& v = *c.spec.variant;
   if (v.iteration.dram_bytes == 0 || v.ceiling != Ceiling::dram) return 0;
@@ -68,7 +68,7 @@ std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
                               const theory::Parameters& parameters,
                               std::span<const theory::Parameters> drawn) {
   std::vector<Forecast> forecasts(cases.size());
-  Arena arena(arena_sizes(device.memory_bytes));  // no memory: works are read off it
+  Arena arena(arena_sizes(device.memory_bytes));  // without memory: only gives the work
   std::vector<double> once(cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i)
     if (cases[i].status == Status::valid) once[i] = once_bytes(cases[i], arena);

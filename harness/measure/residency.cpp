@@ -13,13 +13,13 @@ namespace occbench {
 
 namespace {
 
-/// One launch. All but `whole` and `active` are summed over places, ns.
+/// One launch. All but `whole` and `active` are summed over block slots, ns.
 struct Account {
   std::int64_t whole = 0;   ///< of the launch
   std::int64_t active = 0;  ///< summed over SMs
-  int busy_sms = 0;         ///< by the numbers seen, which need not be those below the count of SMs
+  int busy_sms = 0;         ///< SM numbers may exceed the count of SMs
   std::int64_t resident = 0, ramp = 0, turnover = 0, tail = 0, imbalance = 0, unused = 0;
-  std::vector<double> ramps, turnovers;  ///< each as the records have it, ns
+  std::vector<double> ramps, turnovers;  ///< by the records, ns
 };
 
 /// Adds one SM's blocks, in the order in which they began.

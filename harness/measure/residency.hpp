@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why is achieved occupancy below theoretical? Read off the stay of every block of one launch, without
+// Why achieved occupancy is below theoretical: by the begin and end of each block of one launch, without
 // hardware counters.
 #pragma once
 
@@ -37,23 +37,23 @@ struct Dispatch {
 /// What nine in ten blocks took in a launch with `blocks_per_sm` places whose blocks compete for nothing.
 Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm);
 
-/// What `records`, one per block, say of a launch on `sm_count` SMs that in theory each hold `blocks_per_sm`
+/// By `records`, one per block, of a launch on `sm_count` SMs that in theory each hold `blocks_per_sm`
 /// blocks, which are `occupancy_theoretical` of the warp slots. nullopt where a block left no record, more
 /// SMs than `sm_count` show up, or all took less than a step of the timer.
 ///
-/// A block can only write once a scheduler gives its first warp a turn, and where older blocks keep the pipes
-/// full, that may be long after the block took its place. So each counts as resident from `dispatch` after
-/// its place was free, if it did not say so before; with the defaults, only from when it said so.
+/// A block can only write once its first warp is issued, which may be long after it became resident where
+/// older blocks keep the pipes full. So it counts as resident from `dispatch` after its slot was free, unless
+/// it wrote earlier; with the defaults, from when it wrote.
 ///
 /// `resident` is ncu's sm__warps_active.avg.pct_of_peak_sustained_active / 100: warps over warp slots, summed
 /// over the cycles in which an SM has a warp at all ('active'). SMs that wait for others, and those left
 /// idle, count in `launch` only. All SMs share a clock, so that times stand for cycles.
 ///
 /// What the records cannot see:
-/// - Thread 0 alone writes. Warps of a block that do equal work take turns and end together; where one warp's
-///   work is another's multiple, a block's stay is its first warp's.
-/// - A block's warps are there a little before its first instruction and after its last, which turnover has
-/// in excess.
+/// - Only thread 0 writes. Warps of a block that do equal work end together; where their work differs, a
+///   block's time is its first warp's.
+/// - A block's warps are resident a little before its first instruction and after its last, which counts as
+///   turnover.
 /// - Times come in steps of the global timer (32 ns on Hopper). Rounding is down at both ends, so that a
 ///   block's error is less than one step either way, and a mean over n blocks errs by some step / block time
 ///   / sqrt(6 n).

@@ -15,18 +15,17 @@
 
 namespace occbench {
 
-/// A case that has been measured or modelled, or that says why not.
+/// A case that was measured or modelled, or why it was not.
 struct CaseResult {
   Case planned;
-  int repetition = 0;  ///< beyond 0 the row stands already, and only the samples are new
+  int repetition = 0;  ///< beyond 0 only the samples are recorded
   std::optional<int> blocks_per_sm_api;
   std::optional<int> blocks_per_sm_resident;
   std::optional<int> clusters_resident;
   std::optional<int> idle_sms;
   std::optional<int> block_size_api;
   std::optional<SlotTime> slot_time;
-  std::string
-      verified;  ///< how the timed launch was checked: "reference" or "repeat"; empty: it was not launched
+  std::string verified;  ///< the check of the timed launch: "reference" or "repeat"; empty: not launched
   Work work;
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;
@@ -44,7 +43,7 @@ struct CaseResult {
   std::optional<Energy> energy;
   Counts counts;
 
-  /// Times and rates mean something only then.
+  /// Otherwise times and rates mean nothing.
   [[nodiscard]] bool has_time() const {
     return planned.status == Status::valid && (samples > 0 || planned.is_modelled);
   }

@@ -3,7 +3,7 @@
 
 namespace occbench {
 
-double least_copy_alone(const Device& device) {
+double least_undisturbed_copy_bytes_per_s(const Device& device) {
   const bool is_slice = device.nvml.mig.value_or(false) || device.name.find(" MIG ") != std::string::npos;
   return is_slice ? 0 : 0.7 * device.dram_bytes_per_s;
 }

@@ -19,47 +19,46 @@ namespace occbench {
 struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 1;  ///< launches timed back to back each time a case has its turn
-  int least_rounds = 9;       ///< visits, one in each pass over all cases, before a case may stop
+  int samples_per_visit = 1;  ///< launches timed back to back each time a case is visited
+  int least_rounds = 9;       ///< rounds over all cases, one visit each, before a case may stop
   int most_rounds = 30;       ///< the bound
   int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
   double energy_s = 0.5;      ///< launches back to back while energy is counted, for the cases that want it
-  /// A sample whose SM clock is this much under the median of its case's before it is discarded: a dip. A
-  /// clock that is low throughout is no dip; the row's sm_clock_hz tells of it.
+  /// A sample is discarded when its SM clock is this much below the median of its case's earlier ones: a dip.
+  /// A clock that is low throughout shows in the row's sm_clock_hz.
   double clock_tolerance = 0.02;
 };
 
-/// What cudaMemcpy on the device reaches at least where nothing shares the GPU, read plus written, byte/s:
-/// it comes to 0.89 and 0.90 of DRAM's peak on an H200 and an H100. 0 where the peak is unknown, and for a
-/// slice (MIG), which has its part of the DRAM while the driver names the whole card's.
-[[nodiscard]] double least_copy_alone(const Device& device);
+/// What cudaMemcpy on the device reaches at least where nothing else uses the GPU, read plus written,
+/// byte/s: an H200 and an H100 reach 0.89 and 0.90 of DRAM peak. 0 where the peak is unknown, and for a MIG
+/// instance, for which the driver reports the whole card's.
+[[nodiscard]] double least_undisturbed_copy_bytes_per_s(const Device& device);
 
 /// What is measured of a device beside the cases.
 struct References {
   /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
   double empty_launch_s = 0;
-  /// The steps that times come in (32 ns on Hopper), s. No interval is taken to be known better than that.
+  /// Resolution of the times (32 ns on Hopper), s. No interval is reported narrower.
   double timer_step_s = 0;
   /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
   /// written, per s.
   double memcpy_bytes_per_s = 0;
-  /// SM clock once it had settled under next to no load, Hz: what the device gives if nothing holds it back.
+  /// SM clock once it had settled under next to no load, Hz.
   double sm_clock_hz = 0;
-  /// Whether that copy is as fast as on a GPU that is alone. Something that shares the DRAM all the time
-  /// shows in nothing else.
-  [[nodiscard]] bool copies_alone(const Device& device) const {
-    return memcpy_bytes_per_s >= least_copy_alone(device);
+  /// Whether that copy is as fast as on an idle GPU. Only this shows a process that uses DRAM all the time.
+  [[nodiscard]] bool copies_undisturbed(const Device& device) const {
+    return memcpy_bytes_per_s >= least_undisturbed_copy_bytes_per_s(device);
   }
 };
 
 /// What disturbed a run so far, or may have.
 struct Disturbance {
-  std::size_t launches = 0;         ///< timed, and decided on
-  std::size_t discarded = 0;        ///< of these, because something else used the GPU
-  std::size_t looks = 0;            ///< whether it had the GPU to itself
-  std::size_t disturbed_looks = 0;  ///< that found it had not
-  bool from_the_start = false;      ///< something shared the DRAM before the first case: no look can tell
-  std::string said;                 ///< one line; empty: nothing did
+  std::size_t launches = 0;          ///< timed, and decided on
+  std::size_t discarded = 0;         ///< of these, because another process used the GPU
+  std::size_t probes = 0;            ///< for other processes
+  std::size_t disturbed_probes = 0;  ///< that found one
+  bool from_the_start = false;       ///< DRAM was shared before the first case: no probe can tell
+  std::string said;                  ///< one line; empty: nothing did
 };
 
 class Runner {
@@ -74,31 +73,29 @@ class Runner {
   /// Nothing where nothing can be measured.
   [[nodiscard]] virtual std::optional<References> references() const = 0;
 
-  /// A result as soon as it is final, with the samples behind it.
-  using Finished = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
-  /// Samples as they are taken.
-  using Taken = std::function<void(std::span<const SampleRow>)>;
+  /// A result as soon as it is final, with its samples.
+  using OnResult = std::function<void(const CaseResult&, std::span<const SampleRow>)>;
+  /// Samples as soon as it is decided whether they count.
+  using OnSamples = std::function<void(std::span<const SampleRow>)>;
+  /// A case as work on it begins, and null as it ends.
+  using OnCase = std::function<void(const Case*)>;
 
-  /// Told of each case whose turn begins, and of null as it ends.
-  using Watch = std::function<void(const Case*)>;
-  void set_watch(Watch watch) { watch_ = std::move(watch); }
-
-  /// Carries out a group of cases; those whose status is not `valid` are handed through. Once `stop` is set
-  /// it ends early, and unfinished cases are not reported.
-  virtual void measure(std::span<const Case> group, int repetition, const Finished& finished,
+  /// Measures a group of cases; those whose status is not `valid` are reported as they are. Once `stop` is
+  /// set it ends early, and unfinished cases are not reported.
+  virtual void measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                        const std::atomic<bool>& stop) = 0;
 
-  /// From now on each sample goes there as soon as it is taken.
-  virtual void on_samples(Taken) {}
-  /// Samples that an earlier process took of cases it did not finish: measure() goes on from them.
+  void on_case(OnCase callback) { on_case_ = std::move(callback); }
+  virtual void on_samples(OnSamples) {}
+  /// Samples that an earlier process took of unfinished cases: measure() continues with them.
   virtual void resume_from(std::vector<SampleRow>) {}
   /// Nothing where nothing is measured.
   [[nodiscard]] virtual std::optional<Disturbance> disturbance() const { return {}; }
-  /// What the time went to so far, s, in words, largest first; empty where nothing is measured.
-  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> spent() const { return {}; }
+  /// Seconds by activity, largest first; empty where nothing is measured.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> time_spent() const { return {}; }
 
-  /// Exactly `launches` launches of one case, and the time of each, s: what a profiler wants. With
-  /// `mark_for_tools` between cudaProfilerStart and cudaProfilerStop.
+  /// Exactly `launches` launches of one case, for a profiler, and the time of each, s. With `mark_for_tools`
+  /// between cudaProfilerStart and cudaProfilerStop.
   virtual std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) = 0;
 
  protected:
@@ -109,7 +106,7 @@ class Runner {
 
   Device device_;
   Precision precision_;
-  Watch watch_ = [](const Case*) {};
+  OnCase on_case_ = [](const Case*) {};
 };
 
 }  // namespace occbench

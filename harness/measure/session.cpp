@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/measure/session.hpp"
 
+#include <cuda_profiler_api.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
-#include "harness/device/instruments.hpp"
-#include "harness/measure/course.hpp"
 #include "harness/measure/observe.hpp"
 
 namespace occbench {
@@ -25,9 +24,25 @@ ArenaSizes sizes_for_free_memory() {
   return sizes;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point then) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
-}
+/// Announces the case whose work begins, and its end.
+class CaseScope {
+ public:
+  CaseScope(const Runner::OnCase& on_case, const Case& c) : on_case_(on_case) { on_case_(&c); }
+  ~CaseScope() { on_case_(nullptr); }
+  CaseScope(const CaseScope&) = delete;
+  CaseScope& operator=(const CaseScope&) = delete;
+
+ private:
+  const Runner::OnCase& on_case_;
+};
+
+/// What tools that wait for it may record: `nsys -c cudaProfilerApi`, `ncu --profile-from-start off`.
+struct ToolWindow {
+  ToolWindow() { check(cudaProfilerStart(), "cudaProfilerStart"); }
+  ~ToolWindow() { cudaProfilerStop(); }
+  ToolWindow(const ToolWindow&) = delete;
+  ToolWindow& operator=(const ToolWindow&) = delete;
+};
 
 }  // namespace
 
@@ -36,136 +51,263 @@ Session::Session(const Device& device, const Precision& precision, std::uint64_t
     : Runner(device, precision),
       random_(seed),
       arena_(stream_, sizes_for_free_memory()),
-      checks_(arena_),
+      verifier_(arena_, stream_, device_, precision_, on_case_, time_spent_),
       timer_(device, stream_),
-      counters_(counters),
-      probe_(arena_, stream_, device),
-      other_processes_(device.uuid) {
+      extra_launches_(stream_, device_, precision_, timer_, counters, time_spent_),
+      interference_(arena_, stream_, device_, time_spent_) {
   references_.sm_clock_hz = timer_.warm_up();
   references_.empty_launch_s = timer_.empty_launch();
   const std::size_t bytes = std::min(arena_.input_bytes(), arena_.output_bytes());
   references_.memcpy_bytes_per_s =
       2 * static_cast<double>(bytes) / timer_.copy(arena_.output<float>(), arena_.input<float>(), bytes);
   references_.timer_step_s = timer_.step_s();
-  dispatch_ = watch_dispatch();
+  extra_launches_.measure_dispatch();
 }
 
-Dispatch Session::watch_dispatch() {
-  Launch launch{.entry = instruments::stay_entry(), .block_size = 128};
-  configure(launch);
-  const int places = api_blocks_per_sm(launch);
-  launch.grid_size = 4 * places * device_.sm.sm_count;
-  Problem problem;
-  problem.set_parameters(std::uint64_t{20'000});
-  const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream_); };
-  static_cast<void>(observe::census_of(launch.grid_size, launched, stream_));  // brings in the code
-  return dispatch_of(observe::census_of(launch.grid_size, launched, stream_), places);
+/// One group of cases, from the first launch to the last row.
+class Session::GroupRun {
+ public:
+  GroupRun(Session& session, std::span<const Case> group, int repetition, const OnResult& on_result,
+           const std::atomic<bool>& stop)
+      : session_(session), repetition_(repetition), on_result_(on_result), stop_(stop) {
+    for (const Case& c : group) {
+      cases_.push_back({.result = {.planned = c, .repetition = repetition}});
+      if (repetition == 0) resume(cases_.back());
+    }
+  }
+
+  void run() {
+    sample_in_rounds();
+    count_events();
+    measure_energy();
+  }
+
+ private:
+  using Step = void (GroupRun::*)(CaseProgress&);
+  // A case is visited this many admissions after its own: its reference on the host has had time.
+  static constexpr std::size_t admission_lead = 64;
+
+  void resume(CaseProgress& progress) {
+    const auto earlier = session_.earlier_.find(progress.result.planned.id);
+    if (earlier == session_.earlier_.end()) return;
+    progress.samples = std::move(earlier->second);
+    progress.rounds = progress.samples.back().round + 1;
+    session_.earlier_.erase(earlier);
+  }
+
+  void sample_in_rounds() {
+    session_.interference_.begin_batch();
+    bool may_wait = false;
+    while (true) {
+      std::vector<CaseProgress*> open = open_cases();
+      if (open.empty() || stop_) {
+        if (!session_.interference_.has_undecided()) return;
+        finish_batch(true);
+        continue;
+      }
+      std::ranges::shuffle(open, session_.random_);
+      may_wait = !run_round(open, may_wait);  // nothing to launch: all open cases wait for references
+    }
+  }
+
+  [[nodiscard]] std::vector<CaseProgress*> open_cases() {
+    std::vector<CaseProgress*> open;
+    for (CaseProgress& progress : cases_)
+      if (is_open(progress)) open.push_back(&progress);
+    return open;
+  }
+
+  /// Whether any case was admitted or visited.
+  bool run_round(std::span<CaseProgress* const> open, bool may_wait) {
+    bool proceeded = false;
+    for (std::size_t i = 0; i < open.size() && !stop_; ++i) {
+      const bool admits = open[i]->stage == Stage::pending;
+      proceeded |= try_advance(*open[i], may_wait);
+      if (admits && i >= admission_lead) proceeded |= try_advance(*open[i - admission_lead], may_wait);
+      if (session_.interference_.is_batch_full()) finish_batch(false);
+    }
+    return proceeded;
+  }
+
+  bool try_advance(CaseProgress& progress, bool may_wait) {
+    if (!is_open(progress) || !session_.verifier_.can_proceed(progress, may_wait)) return false;
+    guarded(progress, progress.stage == Stage::pending ? &GroupRun::admit : &GroupRun::visit);
+    return true;
+  }
+
+  void admit(CaseProgress& progress) {
+    if (progress.result.planned.status != Status::valid || !session_.verifier_.admit(progress))
+      return close(progress);
+    progress.stage = Stage::sampling;
+  }
+
+  void visit(CaseProgress& progress) {
+    if (!session_.verifier_.passes_check(progress)) return close(progress);
+    session_.visit(progress);
+    if (progress.result.planned.status != Status::valid) return close(progress);
+    if (session_.summarise_if_final(progress)) progress.stage = Stage::sampled;
+  }
+
+  void finish_batch(bool last) {
+    for (CaseProgress* progress : session_.interference_.finish_batch(last, session_.on_samples_))
+      if (!stop_ && progress->stage == Stage::sampled) guarded(*progress, &GroupRun::settle);
+  }
+
+  /// All of the case's samples are decided on: it may need more, be too noisy, or be timed.
+  void settle(CaseProgress& progress) {
+    if (!session_.summarise_if_final(progress)) {
+      progress.stage = Stage::sampling;
+      return;
+    }
+    CaseResult& r = progress.result;
+    if (r.samples < statistics::least_samples(0.95) && r.discarded > 0) {
+      r.planned.status = Status::noisy;
+      r.planned.reason = "only " + std::to_string(r.samples) + " of " +
+                         std::to_string(r.samples + r.discarded) +
+                         " launches had the GPU to themselves at a steady clock";
+      progress.samples.clear();
+      r.samples = r.discarded = 0;
+      return close(progress);
+    }
+    if (repetition_ == 0) r.slot_time = session_.extra_launches_.slot_time(progress);
+    if (counts_events() || wants_energy(progress))
+      progress.stage = Stage::extra;
+    else
+      close(progress);
+  }
+
+  // Counters slow the launches of the others, and energy heats the device: both follow when all are timed.
+  void count_events() {
+    if (!counts_events()) return;
+    for (CaseProgress& progress : cases_)
+      if (progress.stage == Stage::extra && !stop_) guarded(progress, &GroupRun::count);
+    session_.extra_launches_.release_counters();
+  }
+
+  void count(CaseProgress& progress) { progress.result.counts = session_.extra_launches_.count(progress); }
+
+  void measure_energy() {
+    for (CaseProgress& progress : cases_) {
+      const bool is_stopped = counts_events() && progress.result.counts.status == "off";
+      if (progress.stage == Stage::extra && !is_stopped) guarded(progress, &GroupRun::add_energy);
+    }
+  }
+
+  void add_energy(CaseProgress& progress) {
+    if (wants_energy(progress)) {
+      if (!stop_) progress.result.energy = session_.extra_launches_.energy(progress, stop_);
+      if (stop_ && !progress.result.energy) return;  // without a row, --resume measures it
+    }
+    close(progress);
+  }
+
+  void close(CaseProgress& progress) {
+    progress.stage = Stage::done;
+    session_.on_case_(nullptr);  // the host writes its row; the device has no part in it
+    session_.verifier_.finish_check(progress);
+    on_result_(progress.result, progress.samples);
+  }
+
+  /// Runs one step of a case. What it throws makes the case invalid; a UserError is not the case's fault.
+  void guarded(CaseProgress& progress, Step step) {
+    const CaseScope scope(session_.on_case_, progress.result.planned);
+    try {
+      (this->*step)(progress);
+    } catch (const UserError&) {
+      throw;
+    } catch (const CudaError& e) {
+      fail(progress, e.what());
+      if (e.context_lost())
+        throw ContextLost("case " + progress.result.planned.id + " corrupted the CUDA context: " + e.what() +
+                          "; its row says so");
+    } catch (const std::exception& e) {  // no host memory for its reference, say
+      fail(progress, e.what());
+    }
+  }
+
+  void fail(CaseProgress& progress, const std::string& reason) {
+    session_.interference_.drop(progress);
+    Verifier::reject(progress, reason);
+    progress.result.samples = progress.result.discarded = 0;
+    progress.result.slot_time.reset();  // of a launch whose time is not reported
+    progress.result.counts = {};
+    close(progress);
+  }
+
+  [[nodiscard]] static bool is_open(const CaseProgress& progress) {
+    return progress.stage == Stage::pending || progress.stage == Stage::sampling;
+  }
+  [[nodiscard]] bool counts_events() const {
+    return session_.extra_launches_.wants_counters() && repetition_ == 0;
+  }
+  [[nodiscard]] bool wants_energy(const CaseProgress& progress) const {
+    return progress.result.planned.spec.energy && repetition_ == 0;
+  }
+
+  Session& session_;
+  std::vector<CaseProgress> cases_;
+  int repetition_;
+  const OnResult& on_result_;
+  const std::atomic<bool>& stop_;
+};
+
+void Session::measure(std::span<const Case> group, int repetition, const OnResult& on_result,
+                      const std::atomic<bool>& stop) {
+  GroupRun(*this, group, repetition, on_result, stop).run();
 }
 
-void Session::visit(Course& course) {
-  const Stopwatch watch(spent_s_["timing"]);
-  const Case& c = course.result.planned;
-  make_ready(c.launch, course.timed);
-  launch_kernel(c.launch, course.warm_up, Census{}, stream_);
+void Session::visit(CaseProgress& progress) {
+  const Stopwatch stopwatch(time_spent_["timing"]);
+  const Case& c = progress.result.planned;
+  make_ready(c.launch, progress.timed);
+  launch_kernel(c.launch, progress.warm_up, Census{}, stream_);
+  std::vector<Sample> samples;
+  if (progress.expected_digest) {
+    progress.timed.poison();
+    samples = time_launches(progress, 1);
+    if (const auto wrong = verifier_.repeat_mismatch(progress)) return Verifier::reject(progress, *wrong);
+  }
+  if (const int more = precision_.samples_per_visit - static_cast<int>(samples.size()); more > 0)
+    std::ranges::copy(time_launches(progress, more), std::back_inserter(samples));
+  if (progress.timed.own_cycles_per_pass) progress.own_cycles.push_back(progress.timed.own_cycles_per_pass());
+  append_samples(progress, samples);
+  interference_.add(progress, samples.size());
+  ++progress.rounds;
+}
+
+std::vector<Sample> Session::time_launches(const CaseProgress& progress, int count) {
+  const Case& c = progress.result.planned;
   const auto launch = [&] {
     const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
-    launch_kernel(c.launch, course.timed, Census{}, stream_);
+    launch_kernel(c.launch, progress.timed, Census{}, stream_);
   };
-  std::vector<Sample> taken;
-  const auto take = [&](int count) {
-    std::ranges::copy(timer_.take(launch, count, c.spec.variant->l2_before), std::back_inserter(taken));
-  };
-  if (course.to_repeat) {
-    course.timed.poison();
-    take(1);
-    if (const auto wrong = not_repeated(course)) return found_wrong(course, *wrong);
-  }
-  if (const int more = precision_.samples_per_visit - static_cast<int>(taken.size()); more > 0) take(more);
-  if (course.timed.own_cycles_per_pass) course.own_cycles.push_back(course.timed.own_cycles_per_pass());
+  return timer_.take(launch, count, c.spec.variant->l2_before);
+}
+
+void Session::append_samples(CaseProgress& progress, std::span<const Sample> samples) {
   std::vector<double> clocks;
-  for (const SampleRow& s : course.samples)
+  for (const SampleRow& s : progress.samples)
     if (!s.discarded) clocks.push_back(s.sm_clock_hz);
   const double usual_hz = clocks.size() < 3 ? 0 : statistics::median(clocks);
-  for (const Sample& s : taken)
-    course.samples.push_back({.case_id = c.id,
-                              .repetition = course.result.repetition,
-                              .round = course.rounds,
-                              .sample = static_cast<int>(course.samples.size()),
-                              .time_s = s.time_s,
-                              .sm_clock_hz = s.sm_clock_hz,
-                              .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz,
-                              .started_unix_s = s.started_unix_s});
-  for (std::size_t i = course.samples.size() - taken.size(); i < course.samples.size(); ++i)
-    undecided_.push_back({&course, i, spell_});
-  course.undecided += static_cast<int>(taken.size());
-  ++course.rounds;
+  for (const Sample& s : samples)
+    progress.samples.push_back({.case_id = progress.result.planned.id,
+                                .repetition = progress.result.repetition,
+                                .round = progress.rounds,
+                                .sample = static_cast<int>(progress.samples.size()),
+                                .time_s = s.time_s,
+                                .sm_clock_hz = s.sm_clock_hz,
+                                .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz,
+                                .started_unix_s = s.started_unix_s});
 }
 
-std::vector<Session::Course*> Session::end_spell(bool last) {
-  const Stopwatch stopwatch(spent_s_["looking whether the GPU is quiet"]);
-  quiet_ = {probe_.is_quiet(last ? 6 : 2), quiet_[0], quiet_[1]};
-  other_processes_.look();
-  std::vector<Course*> decided;
-  const auto keep =
-      std::ranges::find_if(undecided_, [&](const Undecided& each) { return !last && each.spell == spell_; });
-  for (auto each = undecided_.begin(); each != keep; ++each) {
-    SampleRow& sample = each->course->samples[each->sample];
-    const bool clean = quiet_[0] && quiet_[1] && (each->spell == spell_ || quiet_[2]);
-    ++taken_samples_;
-    disturbed_samples_ += clean ? 0 : 1;
-    sample.discarded = sample.discarded || !clean;
-    if (taken_) taken_(std::span(&sample, 1));
-    if (--each->course->undecided == 0) decided.push_back(each->course);
-  }
-  undecided_.erase(undecided_.begin(), keep);
-  ++spell_;
-  spell_began_ = std::chrono::steady_clock::now();
-  return decided;
-}
-
-std::optional<Disturbance> Session::disturbance() const {
-  std::string words;
-  char line[160];
-  const auto add = [&](const std::string& more) {
-    if (!more.empty()) words += (words.empty() ? "" : "; ") + more;
-  };
-  if (disturbed_samples_ > 0) {
-    std::snprintf(line, sizeof line,
-                  "something else used the GPU in %zu of %zu looks: %.3g %% of all launches were discarded",
-                  probe_.disturbed(), probe_.looks(),
-                  100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(taken_samples_));
-    add(line);
-  }
-  add(other_processes_.seen());  // before the signs of it: a terminal shows the beginning
-  const bool from_the_start = !references_.copies_alone(device_);
-  if (from_the_start) {
-    std::snprintf(line, sizeof line,
-                  "cudaMemcpy comes to %.0f %% of the DRAM's peak at the start: was it alone?",
-                  100 * references_.memcpy_bytes_per_s / device_.dram_bytes_per_s);
-    add(line);
-  }
-  if (references_.sm_clock_hz < 0.97 * device_.sm_clock_max_hz) {
-    std::snprintf(line, sizeof line,
-                  "the SM clock stood at %.0f MHz of %.0f at the start, without load: did someone lock it?",
-                  references_.sm_clock_hz * 1e-6, device_.sm_clock_max_hz * 1e-6);
-    add(line);
-  }
-  return Disturbance{.launches = taken_samples_,
-                     .discarded = disturbed_samples_,
-                     .looks = probe_.looks(),
-                     .disturbed_looks = probe_.disturbed(),
-                     .from_the_start = from_the_start,
-                     .said = words};
-}
-
-void Session::resume_from(std::vector<SampleRow> samples) {
-  for (SampleRow& s : samples) earlier_[s.case_id].push_back(std::move(s));
-}
-
-std::vector<std::pair<std::string, double>> Session::spent() const {
-  std::vector<std::pair<std::string, double>> all(spent_s_.begin(), spent_s_.end());
-  std::ranges::sort(all, std::ranges::greater{}, [](const auto& each) { return each.second; });
-  return all;
+bool Session::summarise_if_final(CaseProgress& progress) const {
+  const auto kept = std::ranges::count(progress.samples, false, &SampleRow::discarded);
+  const int visits = static_cast<int>(kept) / precision_.samples_per_visit;
+  if (!rule().looks_after(visits) && progress.rounds < precision_.most_rounds) return false;
+  summarise(progress.result, progress.samples);
+  if (!progress.own_cycles.empty())
+    progress.result.own_cycles_per_pass = statistics::median(progress.own_cycles);
+  return progress.result.reached_precision || progress.rounds >= precision_.most_rounds;
 }
 
 void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const {
@@ -188,154 +330,43 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   rate(r);
 }
 
-bool Session::finish_if_done(Course& course) const {
-  const auto kept = std::ranges::count(course.samples, false, &SampleRow::discarded);
-  const int visits = static_cast<int>(kept) / precision_.samples_per_visit;
-  if (!rule().looks_after(visits) && course.rounds < precision_.most_rounds) return false;
-  summarise(course.result, course.samples);
-  if (!course.own_cycles.empty()) course.result.own_cycles_per_pass = statistics::median(course.own_cycles);
-  return course.result.reached_precision || course.rounds >= precision_.most_rounds;
+void Session::resume_from(std::vector<SampleRow> samples) {
+  for (SampleRow& s : samples) earlier_[s.case_id].push_back(std::move(s));
 }
 
-void Session::measure(std::span<const Case> group, int repetition, const Finished& finished,
-                      const std::atomic<bool>& stop) {
-  std::vector<Course> courses;
-  for (const Case& c : group) {
-    courses.push_back({.result = {.planned = c, .repetition = repetition}});
-    if (const auto found = earlier_.find(c.id); repetition == 0 && found != earlier_.end()) {
-      courses.back().samples = std::move(found->second);
-      courses.back().rounds = courses.back().samples.back().round + 1;
-      earlier_.erase(found);
-    }
-  }
+std::vector<std::pair<std::string, double>> Session::time_spent() const {
+  std::vector<std::pair<std::string, double>> all(time_spent_.begin(), time_spent_.end());
+  std::ranges::sort(all, std::ranges::greater{}, [](const auto& each) { return each.second; });
+  return all;
+}
 
-  // Once per case: after that its row stands.
-  const bool counted = counters_.wanted() && repetition == 0;
-  const auto wants_energy = [&](const Course& course) {
-    return course.result.planned.spec.energy && repetition == 0;
-  };
-  const auto close = [&](Course& course) {
-    course.done = true;
-    course.waits = false;
-    watch_(nullptr);                                                 // its row is not the device's to write
-    if (course.check.valid()) static_cast<void>(answer_of(course));  // others may wait for it
-    finished(course.result, course.samples);
-  };
-  const auto guarded = [&](Course& course, const auto& action) {
-    const auto give_up = [&](const std::exception& e) {
-      course.result.planned.status = Status::invalid;
-      course.result.planned.reason = e.what();
-      std::erase_if(undecided_, [&](const Undecided& each) { return each.course == &course; });
-      course.undecided = 0;
-      course.samples.clear();
-      course.result.samples = course.result.discarded = 0;
-      course.result.slot_time.reset();  // of a launch that no time vouches for
-      course.result.counts = {};
-      close(course);
-    };
-    struct Turn {
-      const Watch& watch;
-      ~Turn() { watch(nullptr); }
-    } turn{watch_};
-    watch_(&course.result.planned);
-    try {
-      action();
-    } catch (const UserError&) {
-      throw;  // not the case's fault
-    } catch (const CudaError& e) {
-      give_up(e);
-      if (e.context_lost())
-        throw ContextLost("case " + course.result.planned.id + " cost the CUDA context: " + e.what() +
-                          "; its row says so");
-    } catch (const std::exception& e) {  // no host memory for its reference, say
-      give_up(e);
-    }
-  };
-
-  const auto settle = [&](Course& course) {
-    if (!course.ready || course.done) return;
-    guarded(course, [&] {
-      course.ready = finish_if_done(course);  // unless some of its samples do not count
-      if (!course.ready) return;
-      CaseResult& r = course.result;
-      if (r.samples < statistics::least_samples(0.95) && r.discarded > 0) {
-        r.planned.status = Status::noisy;
-        r.planned.reason = "of " + std::to_string(r.samples + r.discarded) + " launches only " +
-                           std::to_string(r.samples) + " had the GPU to themselves, at a steady clock";
-        course.samples.clear();
-        r.samples = r.discarded = 0;
-        return close(course);
-      }
-      if (repetition == 0) r.slot_time = slot_time_of(course);
-      // Energy heats the device for the others, and counters slow their launches.
-      if (counted || wants_energy(course))
-        course.done = course.waits = true;
-      else
-        close(course);
-    });
-  };
-  const auto end = [&](bool last) {
-    for (Course* course : end_spell(last))
-      if (!stop) settle(*course);
-  };
-
-  // Whether the course had its turn. One whose reference is still at work has none, unless it `waits` for it.
-  const auto turn = [&](Course& course, bool waits) {
-    if (course.done || course.ready || !may_go_on(course, waits)) return false;
-    guarded(course, [&] {
-      if (!course.admitted) {
-        if (course.result.planned.status != Status::valid || !admit(course)) return close(course);
-        course.admitted = true;
-        return;
-      }
-      if (!right(course)) return close(course);
-      visit(course);
-      if (course.result.planned.status != Status::valid) return close(course);
-      course.ready = finish_if_done(course);
-    });
-    return true;
-  };
-  // Cases that are admitted before one is visited: its reference on the host has had time.
-  constexpr std::size_t behind = 64;
-
-  spell_began_ = std::chrono::steady_clock::now();
-  bool waits = false;
-  while (true) {
-    std::vector<Course*> open;
-    for (Course& course : courses)
-      if (!course.done && !course.ready) open.push_back(&course);
-    if (open.empty() || stop) {
-      if (undecided_.empty()) break;
-      end(true);
-      continue;
-    }
-    std::ranges::shuffle(open, random_);
-    bool went = false;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      if (stop) break;
-      const bool admits = !open[i]->admitted;
-      went |= turn(*open[i], waits);
-      if (admits && i >= behind) went |= turn(*open[i - behind], waits);
-      if (seconds_since(spell_began_) >= InterferenceProbe::interval_s) end(false);
-    }
-    waits = !went;  // all that is left is at its references
+std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_for_tools) {
+  const Variant& variant = *c.spec.variant;
+  if (!variant.user_kernel) {
+    configure(c.launch);
+    launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
   }
-  if (counted) {
-    for (Course& course : courses)
-      if (course.waits && !stop) guarded(course, [&] { course.result.counts = count(course); });
-    counters_.rest();
+  const Problem problem = variant.prepare(arena_, c.shape(c.iterations));
+  make_ready(c.launch, problem);
+  launch_kernel(c.launch, problem, Census{}, stream_);
+  stream_.synchronize();
+  std::vector<double> times;
+  const Event start;
+  const Event end;
+  std::optional<ToolWindow> window;
+  if (mark_for_tools) window.emplace();
+  for (int i = 0; i < launches; ++i) {
+    timer_.set_l2(variant.l2_before);
+    {
+      const observe::CaseRange range(c);  // begun before the first event: a tool takes its time over it
+      start.record(stream_);
+      launch_kernel(c.launch, problem, Census{}, stream_);
+      end.record(stream_);
+    }
+    stream_.synchronize();
+    times.push_back(end.seconds_since(start));
   }
-  for (Course& course : courses) {
-    if (!course.waits || (counted && course.result.counts.status == "off"))
-      continue;  // stopped before its turn
-    guarded(course, [&] {
-      if (wants_energy(course)) {
-        if (!stop) course.result.energy = energy_of(course, stop);
-        if (stop && !course.result.energy) return;  // without a row, --resume measures it
-      }
-      close(course);
-    });
-  }
+  return times;
 }
 
 }  // namespace occbench

@@ -13,7 +13,7 @@ namespace occbench {
 namespace {
 
 constexpr std::size_t max_batch = 64;
-constexpr double exact_to_a_ns_s = 4e-3;  // CUDA gives a time as a float, in ms
+constexpr double exact_to_a_ns_s = 4e-3;  // CUDA returns a float, in ms
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -20,7 +20,7 @@ struct Sample {
   double started_unix_s = 0;  ///< host time at which its batch was queued
 };
 
-/// Times launches with events behind a delay kernel, so that the launch itself is queued before the
+/// Times launches with events behind a delay kernel, so that the launch is queued before the
 /// first event is reached: plain events read 2-3 us high and scatter.
 class Timer {
  public:
@@ -42,8 +42,8 @@ class Timer {
   /// Median time of cudaMemcpyAsync of `bytes` from `from` to `to`, both on the device, s.
   double copy(void* to, const void* from, std::size_t bytes);
 
-  /// The step in which the times taken so far come, s: their greatest common divisor in ns. 0 where they are
-  /// too alike to tell: CUDA promises half a microsecond.
+  /// Resolution of the times so far, s: their greatest common divisor in ns. 0 where they vary too little to
+  /// tell: CUDA guarantees half a microsecond.
   [[nodiscard]] double step_s() const { return step_ns_ > 1000 ? 0 : 1e-9 * static_cast<double>(step_ns_); }
 
   static constexpr std::uint64_t delay_ns = 30'000;

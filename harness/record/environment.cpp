@@ -39,7 +39,7 @@ nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-/// 0 is what nobody said.
+/// null for 0: unknown.
 template <class Number>
 nlohmann::json known(Number value) {
   return value > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
@@ -98,7 +98,7 @@ nlohmann::json method(const Runner& runner) {
   return all;
 }
 
-/// Whose machine code the model is told of, and of which variants' loops it does not know every opcode.
+/// The architectures of the described machine code, and the variants whose loops have unknown opcodes.
 nlohmann::json predicted_from(int cc) {
   nlohmann::json used = nlohmann::json::array();
   for (const int each : described_ccs(cc)) used.push_back(architecture(each));
@@ -115,7 +115,7 @@ nlohmann::json predicted_from(int cc) {
 
 constexpr std::string_view anonymous_prefix = "anonymous-";
 
-/// Without what says whose machine it was. The fields beside hold what the command line asked for.
+/// Removes what identifies the machine. Other fields hold what the command line asked for.
 void make_anonymous(nlohmann::json& env) {
   env["host"] = nullptr;
   env["command_line"] = "occbench run --anonymous";
@@ -169,8 +169,8 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
 nlohmann::json to_json(const Disturbance& d, bool anonymous) {
   return {{"launches", d.launches},
           {"discarded", d.discarded},
-          {"looks", d.looks},
-          {"disturbed_looks", d.disturbed_looks},
+          {"looks", d.probes},
+          {"disturbed_looks", d.disturbed_probes},
           {"said", anonymous ? "" : d.said}};
 }
 
@@ -199,8 +199,8 @@ std::string build_commit() { return std::string(build_info.commit) + (build_info
 std::string cuda_toolkit() { return build_info.cuda_toolkit; }
 
 std::string cuda_architectures() {
-  // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual PTX
-  // alone.
+  // As CMake lists them: 80-real;90-real;120, where a bare number is machine code and PTX, and -virtual only
+  // PTX.
   std::istringstream list(build_info.cuda_architectures);
   std::string all;
   for (std::string each; std::getline(list, each, ';');) {

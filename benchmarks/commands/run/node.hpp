@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on several GPUs of one machine: a process for each, at the same time, and one summary.
+// A run on several GPUs of one machine: a concurrent process for each, and one summary.
 #pragma once
 
 #include <string>
@@ -10,31 +10,30 @@
 
 namespace occbench::commands {
 
-/// A device of `--device` with more than one: what its own process is told, and where it goes.
-struct Place {
-  std::string device;   ///< for its own --device
-  std::string visible;  ///< for its CUDA_VISIBLE_DEVICES, of a MIG instance; else empty
+/// One of several devices of `--device`: the options of its process.
+struct DeviceRun {
+  std::string device;   ///< --device
+  std::string visible;  ///< CUDA_VISIBLE_DEVICES, for a MIG instance; else empty
   std::string label;    ///< in the summary
-  std::string folder;   ///< of its own below --output
+  std::string folder;   ///< below --output
 };
 
 /// Whether `--device` asks for more than one: `all`, or a list with commas.
 bool asks_for_several(const std::string& device);
 
-/// One MIG instance by its UUID becomes the only GPU that this process sees. Call before any of CUDA.
-void take_instance(RunOptions& o);
+/// Where --device is one MIG instance's UUID, makes it the only GPU that this process sees. Call before CUDA.
+void select_mig_instance(RunOptions& o);
 
-/// The devices of such a list. GPUs are looked up in `here`; models, and MIG instances by their UUID, which
-/// one process sees one of, are taken as they are named. Throws UserError for one that is not there, and for
-/// a GPU named twice.
-std::vector<Place> places_of(const std::string& device, const std::vector<Device>& here);
+/// The devices of such a list. GPUs are looked up in `here`; models are not, nor are MIG instances, of which
+/// a process sees one. Throws UserError for a GPU that is not there or named twice.
+std::vector<DeviceRun> device_runs(const std::string& device, const std::vector<Device>& here);
 
-/// The words of one place's process: those of this one, with its own --device and --output.
-std::vector<std::string> words_for(const Place& place, const std::vector<std::string>& words,
-                                   const std::string& output);
+/// The arguments of its process: those of this one, with its own --device and --output.
+std::vector<std::string> arguments_for(const DeviceRun& run, const std::vector<std::string>& arguments,
+                                       const std::string& output);
 
-/// Runs a process for each, waits for all, and prints what each said, then a line for each. The exit code is
-/// the largest of theirs; one that fails ends no other. Throws UserError.
+/// Starts a process for each device, waits for all, and prints the output of each, then a line for each. The
+/// exit code is the largest of theirs; one that fails does not end the others. Throws UserError.
 int run_on_each(const RunOptions& o);
 
 }  // namespace occbench::commands

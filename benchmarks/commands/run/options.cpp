@@ -12,7 +12,7 @@ namespace occbench::commands {
 
 namespace {
 
-/// "0.5%" becomes "0.005"; what is wrong with it, or nothing.
+/// Turns "0.5%" into "0.005". An error message, or "".
 std::string fraction_of_percent(std::string& asked) {
   double percent = 0;
   const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), percent);
@@ -32,8 +32,8 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
   auto* preset =
       command
           .add_option("--preset", o->preset,
-                      "quick (under 10 s on an H200), standard or full; burn-in: what tells an odd "
-                      "card of a cluster best")
+                      "quick (under 10 s on an H200), standard or full; burn-in: the cases that best "
+                      "show an outlier in a cluster")
           ->type_name("PRESET:{quick,standard,full,burn-in}")
           ->capture_default_str();
   auto* experiment =
@@ -44,98 +44,92 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
   command
       .add_option("--device", o->device,
                   "Index, UUID or part of the name (default: the most capable); all, or several with commas "
-                  "(0,2): a process for each at the same time, below --output a folder each; model:h200 or "
+                  "(0,2): one process and one folder below --output for each, concurrently; model:h200 or "
                   "model:FILE.json predicts instead, without a GPU")
       ->type_name("DEVICE");
   auto* task_device =
       command
           .add_option(
               "--task-device", o->task_device,
-              "The GPU of this task of srun, mpirun or torchrun; writes FOLDER/NODE/UUID, and goes on "
-              "with what is there (default FOLDER: results/fleet)")
+              "The GPU of this task of srun, mpirun or torchrun; writes FOLDER/NODE/UUID, and resumes "
+              "a run there (default FOLDER: results/fleet)")
           ->type_name("WHICH:{auto}")
           ->check(CLI::IsMember({"auto"}).description(""));
   auto* parameters = command
                          .add_option("--parameters", o->parameters,
-                                     "What `occbench calibrate` wrote, for the predictions beside the "
-                                     "measurements (default: known GPUs' own)")
+                                     "Written by `occbench calibrate`, for the predictions beside the "
+                                     "measurements (default: built in for known GPUs)")
                          ->type_name("FILE");
   auto* bands =
       command.add_flag("--bands", o->bands,
-                       "Each prediction with its 90 % band, by the ranges of the parameters and the "
-                       "model's own error; takes nine times as long");
+                       "Adds 90 % bands to the predictions, from the parameters' ranges and the model's "
+                       "error; takes nine times as long");
   auto* output = command.add_option("--output", o->output, "Folder (default: results/<gpu>/<date>-<commit>)")
                      ->type_name("FOLDER")
                      ->check(not_empty);
-  auto* seed = command.add_option("--seed", o->seed, "Of the order in which cases take turns")
+  auto* seed = command.add_option("--seed", o->seed, "Random seed of the order of cases")
                    ->type_name("N")
                    ->check(CLI::Range(0, 1'000'000'000))
                    ->capture_default_str();
   auto* counters =
       command
-          .add_option(
-              "--counters", o->counters,
-              "Hardware counters of each case, after it is timed: occupancy, memory, stalls, separated "
-              "by commas, or none (default)")
+          .add_option("--counters", o->counters,
+                      "Hardware counters to read after a case is timed: occupancy, memory, stalls, separated "
+                      "by commas, or none (default)")
           ->type_name("GROUP:{occupancy,memory,stalls,none}")
           ->delimiter(',');
-  auto* precision =
-      command
-          .add_option("--precision", o->precision,
-                      "Half the width of each median's 95 % interval, at which a case has been visited often "
-                      "enough")
-          ->type_name("PERCENT")
-          ->transform(CLI::Validator(fraction_of_percent, ""))
-          ->default_str("0.5%");
+  auto* precision = command
+                        .add_option("--precision", o->precision,
+                                    "Half-width of the median's 95 % interval at which a case is done")
+                        ->type_name("PERCENT")
+                        ->transform(CLI::Validator(fraction_of_percent, ""))
+                        ->default_str("0.5%");
   auto* resume =
-      command.add_option("--resume", o->resume, "Goes on with an unfinished run's folder, as it was begun")
+      command.add_option("--resume", o->resume, "Continues an unfinished run, with its own options")
           ->type_name("FOLDER")
           ->check(not_empty);
   auto* anonymous =
       command.add_flag("--anonymous", o->anonymous,
-                       "Leaves host, paths and the card's UUID out of the files, for results to send");
+                       "Leaves host, paths and the GPU's UUID out of the files, to share results");
   for (auto* option :
        {task_device, output, preset, experiment, seed, parameters, bands, counters, precision, anonymous})
     resume->excludes(option);
   auto* these = command
                     .add_option("--case", o->case_ids,
-                                "Launches only these, separated by commas, for a profiler: each in its NVTX "
-                                "range, no checks, no rows")
+                                "Launches only these, separated by commas, for a profiler: each in an NVTX "
+                                "range, no checks, no results")
                     ->type_name("ID")
                     ->delimiter(',')
                     ->excludes(counters);
-  command.add_option("--launches", o->launches, "Launches of each of these cases (default 1)")
+  command.add_option("--launches", o->launches, "Launches of each --case (default 1)")
       ->type_name("N")
       ->needs(these)
       ->check(CLI::Range(1, 1'000'000));
   command
       .add_flag("--profile", o->profile,
-                "Marks each of these cases by cudaProfilerStart and cudaProfilerStop as well "
+                "Also calls cudaProfilerStart and cudaProfilerStop around each --case "
                 "(nsys -c cudaProfilerApi; for several cases --capture-range-end repeat too)")
       ->needs(these);
-  command
-      .add_option("--timeout", o->timeout_s,
-                  "Gives a case up whose turn takes longer (10s, 5m), and goes on with the others")
+  command.add_option("--timeout", o->timeout_s, "Skips cases that exceed TIME (10s, 5m)")
       ->type_name("TIME")
       ->transform(in_seconds)
       ->check(CLI::Range(1.0, 1e6));
   command.add_flag("--verbose", o->verbose,
-                   "Lists every experiment's peaks and cliffs at the end, and where the time went");
+                   "Also lists each experiment's peaks and cliffs, and where the time went");
   command
       .add_option("--stop-after", o->stop_after_s,
-                  "Ends the run after so long (90s, 15m, 2h) as Ctrl-C would; --resume goes on with it")
+                  "Ends the run after TIME (90s, 15m, 2h), as Ctrl-C does; --resume continues it")
       ->type_name("TIME")
       ->transform(in_seconds)
       ->check(CLI::Range(1.0, 1e6));
   command.add_flag("--require-quiet", o->require_quiet,
-                   "Begins only where no other process holds the GPU, as far as the driver tells");
+                   "Refuses to start while another process uses the GPU, as far as the driver reports");
   command
-      .add_option("--wait-quiet", o->wait_quiet_s,
-                  "The same, and waits so long for it (30s, 10m, 2h) before it gives up")
+      .add_option("--wait-quiet", o->wait_quiet_s, "As --require-quiet, but waits up to TIME (30s, 10m, 2h)")
       ->type_name("TIME")
       ->transform(in_seconds)
       ->check(CLI::Range(1.0, 1e6));
-  command.add_flag("--allow-debug", o->allow_debug, "Times a Debug build all the same");
+  command.add_flag("--allow-debug", o->allow_debug, "Allows a Debug build, whose times mean nothing");
   command.allow_extras();
   command.footer(benchmark_flags_help() +
                  "\n\n"

@@ -13,7 +13,7 @@ class App;
 
 namespace occbench::commands {
 
-/// The words of the call, as they are or by default; --resume takes most from the run it goes on with.
+/// Given or by default; --resume takes most of them from its run.
 struct RunOptions {
   std::string preset = "standard";
   std::vector<std::string> experiments;
@@ -27,11 +27,11 @@ struct RunOptions {
   int launches = 1;
   bool profile = false;
   std::uint64_t seed = 1;
-  double stop_after_s = 0;   ///< 0: until it is done
+  double stop_after_s = 0;   ///< 0: no limit
   double precision = 0.005;  ///< half of the 95 % interval, relative
-  double timeout_s = 0;      ///< of a case's turn; 0: for ever
+  double timeout_s = 0;      ///< of a case; 0: no limit
   bool require_quiet = false;
-  double wait_quiet_s = 0;  ///< for that; 0: not at all
+  double wait_quiet_s = 0;  ///< 0: do not wait
   bool allow_debug = false;
   bool verbose = false;
   bool anonymous = false;

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "benchmarks/report/words.hpp"
 #include "harness/measure/other_processes.hpp"
 #include "harness/record/environment.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
@@ -33,19 +34,28 @@ Target open_target(const RunOptions& o) {
 void insist_on_quiet(const RunOptions& o, const Device& device) {
   if (!o.require_quiet && o.wait_quiet_s == 0) return;
   if (device.is_model)
-    throw UserError(Exit::usage,
-                    "a model has its device to itself; leave --require-quiet and --wait-quiet away");
+    throw UserError(Exit::usage, "a model is always quiet; leave --require-quiet and --wait-quiet away");
   const nvml::Monitor monitor(device.uuid);
-  bool told = false;
+  bool is_announced = false;
   const std::string why = wait_for_quiet(
-      [&] { return company(monitor); }, std::chrono::duration<double>(o.wait_quiet_s),
+      [&] { return other_gpu_users(monitor); }, std::chrono::duration<double>(o.wait_quiet_s),
       [&](const std::string& now) {
-        if (!told)
+        if (!is_announced)
           std::cerr << "occbench: " << device.name << " is not quiet (" << now << "); waiting" << std::endl;
-        told = true;
+        is_announced = true;
         std::this_thread::sleep_for(std::chrono::duration<double>(std::min(1.0, o.wait_quiet_s)));
       });
   if (!why.empty()) throw UserError(Exit::no_device, device.name + " is not quiet: " + why);
+}
+
+void insist_on_undisturbed_copy(const RunOptions& o, const Runner& runner) {
+  if (!o.require_quiet && o.wait_quiet_s == 0) return;
+  const Device& device = runner.device();
+  if (const auto references = runner.references(); references && !references->copies_undisturbed(device))
+    throw UserError(Exit::no_device,
+                    device.name + " is not quiet: cudaMemcpy reaches " +
+                        text("%.0f %%", 100 * references->memcpy_bytes_per_s / device.dram_bytes_per_s) +
+                        " of DRAM peak");
 }
 
 RunFolder claim_folder(const RunOptions& o, const Device& device) {
@@ -54,11 +64,11 @@ RunFolder claim_folder(const RunOptions& o, const Device& device) {
                                          : RunFolder::fresh("results/" + default_run_folder(device));
   if (!folder.is_locked())
     std::cerr << "occbench: " << folder.path().string()
-              << ": no locks on this file system; see to it that no other run writes there\n";
+              << ": this file system has no locks; let no other run write there\n";
   return folder;
 }
 
-Target take_over(RunOptions& o, const nlohmann::json& env) try {
+Target resume_target(RunOptions& o, const nlohmann::json& env) try {
   const std::string where = o.resume + "/env.json";
   Target t;
   if (const auto found = env.find("parameters"); found != env.end() && !found->is_null())
@@ -66,7 +76,7 @@ Target take_over(RunOptions& o, const nlohmann::json& env) try {
   if (t.parameters && env.value("source", "") == "model") {
     if (!o.device.empty())
       throw UserError(Exit::usage,
-                      o.resume + " is a run of a model, and goes on with it; leave --device away");
+                      o.resume + " is a run of a model, and resumes with it; leave --device away");
     t.device = model_device(theory::find_device(t.parameters->catalogue_name));
   } else {
     t.device = open_target(o).device;
@@ -78,7 +88,7 @@ Target take_over(RunOptions& o, const nlohmann::json& env) try {
                                      t.device.uuid);
   const std::string commit = env.value("git_commit", "") + (env.value("git_dirty", false) ? "-dirty" : "");
   if (commit != build_commit())
-    throw UserError(Exit::usage, o.resume + " was begun by build " + commit + ", this one is " +
+    throw UserError(Exit::usage, o.resume + " was started by build " + commit + ", this one is " +
                                      build_commit() + "; start a new folder");
   o.preset = env.value("preset", o.preset);
   o.experiments.clear();

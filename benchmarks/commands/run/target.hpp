@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is of, and where it goes: a new one, or one that --resume goes on with.
+// The device and the folder of a run: a new one, or one that --resume continues.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,6 +8,7 @@
 #include "benchmarks/commands/run/options.hpp"
 #include "harness/device/device.hpp"
 #include "harness/device/parameters.hpp"
+#include "harness/measure/runner.hpp"
 #include "harness/record/record.hpp"
 
 namespace occbench::commands {
@@ -18,18 +19,20 @@ struct Target {
   std::optional<ParameterFile> parameters;
 };
 
-/// Of --device and --parameters. Throws UserError where there is none such.
+/// By --device and --parameters. Throws UserError where there is none such.
 Target open_target(const RunOptions& o);
 
-/// What --resume takes over from the run it continues: its device if that is a model, its parameters, its
-/// words. Throws UserError when this program or device is not its own.
-Target take_over(RunOptions& o, const nlohmann::json& env);
+/// The same for --resume, by the env.json of its run, whose options replace those in `o`. Throws UserError
+/// when this program or device is not the run's own.
+Target resume_target(RunOptions& o, const nlohmann::json& env);
 
-/// --require-quiet and --wait-quiet, before the device is touched: throws UserError(Exit::no_device) where
-/// somebody else has it and keeps it.
+/// --require-quiet and --wait-quiet, before the device is touched: throws UserError(Exit::no_device) while
+/// another process uses it.
 void insist_on_quiet(const RunOptions& o, const Device& device);
+/// The same by the bandwidth of a copy, which also shows processes that the driver does not list.
+void insist_on_undisturbed_copy(const RunOptions& o, const Runner& runner);
 
-/// The folder of the run, locked where the file system can.
+/// The folder of the run, locked where the file system has locks.
 RunFolder claim_folder(const RunOptions& o, const Device& device);
 
 }  // namespace occbench::commands

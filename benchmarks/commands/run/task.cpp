@@ -20,11 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Innermost first: mpirun and torchrun run inside of Slurm's allocations, whose variables they pass on.
+// Innermost first: mpirun and torchrun run inside Slurm allocations, whose variables they inherit.
 constexpr auto launchers = std::to_array<const char*>(
     {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
 constexpr auto pod = "JOB_COMPLETION_INDEX";
-// Where a launcher names the GPUs of one task; NVIDIA_VISIBLE_DEVICES is a container's.
+// Set by launchers per task; NVIDIA_VISIBLE_DEVICES is per container.
 constexpr auto visible_to_task = "CUDA_VISIBLE_DEVICES";
 
 int rank_in(std::string_view text, const std::string& variable) {
@@ -36,7 +36,7 @@ int rank_in(std::string_view text, const std::string& variable) {
   return rank;
 }
 
-/// As one part of a path, whatever an environment says.
+/// As one component of a path, whatever the environment holds.
 std::string as_folder(std::string name) {
   for (char& c : name)
     if (c == '/' || c == '\0') c = '-';
@@ -70,17 +70,17 @@ int gpu_of_task(const Task& task, int visible, const Variables& variable) {
                                        std::to_string(visible) + "; start at most as many tasks a node");
 }
 
-void take_task_device(RunOptions& o) {
+void resolve_task_device(RunOptions& o) {
   const Variables variable = [](const char* name) -> const char* { return std::getenv(name); };
   const auto task = task_of(variable);
   if (!task)
     throw UserError(Exit::usage,
-                    "--task-device: no launcher says which task this is; start it by srun, mpirun or "
+                    "--task-device: no launcher set a local rank; start it with srun, mpirun or "
                     "torchrun, or name a GPU with --device");
   const bool is_model = o.device.starts_with("model:");
   std::string card;
   if (is_model) {
-    // Nobody has such a card: the folders of a node's tasks differ by rank.
+    // A model has no UUID: the folders of a node's tasks differ by rank.
     card = "model-" + model_of(o.device)->catalogue_name + "-" + std::to_string(task->local_rank);
   } else if (o.device.empty()) {
     std::string why_none;
@@ -93,7 +93,8 @@ void take_task_device(RunOptions& o) {
     o.device = std::to_string(own.index);
     card = own.uuid;
   } else {
-    throw UserError(Exit::usage, "--task-device takes the task's own GPU; of --device it knows models alone");
+    throw UserError(Exit::usage,
+                    "--task-device uses the task's own GPU; --device may only name a model with it");
   }
   const fs::path folder =
       fs::path(o.output.empty() ? "results/fleet" : o.output) / node_name(variable) / as_folder(card);
@@ -107,7 +108,7 @@ void take_task_device(RunOptions& o) {
                                      o.preset + "; name another --output");
   o.resume = folder.string();
   o.output.clear();
-  if (is_model) o.device.clear();  // it goes on with its own
+  if (is_model) o.device.clear();  // --resume has it
 }
 
 }  // namespace occbench::commands

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that a launcher started beside others on a node: which GPU is its own, and where its run goes.
+// A task of a launcher (srun, mpirun, torchrun, Kubernetes): its GPU, and the folder of its run.
 #pragma once
 
 #include <functional>
@@ -10,29 +10,29 @@
 
 namespace occbench::commands {
 
-/// What a launcher says of a process.
+/// By the environment of a launcher.
 struct Task {
-  int local_rank = 0;    ///< counted on this node, from 0
-  std::string variable;  ///< of the environment, that said so
+  int local_rank = 0;    ///< on this node, from 0
+  std::string variable;  ///< that has it
 };
 
 using Variables = std::function<const char*(const char*)>;
 
 /// The local rank that the innermost launcher gave: LOCAL_RANK (torchrun), OMPI_COMM_WORLD_LOCAL_RANK
-/// (OpenMPI), MPI_LOCALRANKID (MPICH), SLURM_LOCALID (Slurm), or 0 where JOB_COMPLETION_INDEX says that this
-/// is a Kubernetes pod, which sees its own GPUs alone. nullopt without any. Throws UserError(Exit::usage) for
-/// what is no rank.
+/// (OpenMPI), MPI_LOCALRANKID (MPICH), SLURM_LOCALID (Slurm), or 0 with JOB_COMPLETION_INDEX, that of a
+/// Kubernetes pod, which sees its own GPUs only. nullopt without any. Throws UserError(Exit::usage) for an
+/// invalid rank.
 std::optional<Task> task_of(const Variables& variable);
 
-/// The node's name: SLURMD_NODENAME (Slurm), NODE_NAME (a pod that its manifest tells), or the host's own.
+/// The node's name: SLURMD_NODENAME (Slurm), NODE_NAME (set by a pod's manifest), or the host's.
 std::string node_name(const Variables& variable);
 
-/// The index of the task's GPU among `visible` ones. One that a launcher bound to the task alone is its own,
-/// whatever its rank. Throws UserError(Exit::no_device) where there is none for it.
+/// The index of the task's GPU among `visible` ones: its local rank, or 0 where the launcher shows it one
+/// GPU. Throws UserError(Exit::no_device) where there is none for it.
 int gpu_of_task(const Task& task, int visible, const Variables& variable);
 
 /// `--task-device auto`: sets --device to the task's GPU, unless a model is asked for, and --output to
-/// OUTPUT/NODE/UUID, or --resume where that holds a run already: a requeued task goes on. Throws UserError.
-void take_task_device(RunOptions& o);
+/// OUTPUT/NODE/UUID, or --resume where that holds a run already, of a requeued task. Throws UserError.
+void resolve_task_device(RunOptions& o);
 
 }  // namespace occbench::commands
