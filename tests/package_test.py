@@ -414,9 +414,9 @@ class OnDevice(unittest.TestCase):
             "unwritten": ("invalid", "two launches do not agree bit by bit, or leave words unwritten"),
             "other": ("invalid", "two launches do not agree bit by bit, or leave words unwritten"),
             "trap": ("invalid", "cudaErrorLaunchFailure"),
-            "hang": ("invalid", "no end after 5 s (--timeout)"),
+            "hang": ("invalid", "timed out after 5 s (--timeout)"),
             "memory": ("valid", ""),
-            "too_large": ("skipped", "its data does not fit the device memory set aside for this run"),
+            "too_large": ("skipped", "its data does not fit the device memory of this run"),
             "registers": ("impossible", ""),
         }
         self.assertEqual(found.keys(), expected.keys())

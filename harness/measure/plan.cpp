@@ -13,17 +13,11 @@ namespace {
 // DRAM latency under load; only sizes the work, so a factor of 2 does no harm (idle it is half of this).
 constexpr double dram_latency_s = 0.8e-6;
 
-constexpr const char* too_large = "its data does not fit the device memory set aside for this run";
+constexpr const char* too_large = "its data does not fit the device memory of this run";
 
-Case& refuse(Case& c, Status status, std::string reason) {
-  c.status = status;
-  c.reason = std::move(reason);
-  return c;
-}
-
-/// Why a register cap asks nothing of this kernel, or nothing. One above what the kernel uses may still
-/// change it: what its __launch_bounds__ hold down then takes more.
-std::string idle_cap(const Variant& capped) {
+/// Why a register cap has no effect on this kernel; "" where it has one. A cap above the registers in use may
+/// have one: it replaces the kernel's __launch_bounds__.
+std::string why_cap_has_no_effect(const Variant& capped) {
   const auto base = std::ranges::find_if(
       variants(), [&](const Variant& v) { return v.family == capped.family && v.name == capped.baseline; });
   if (base == variants().end()) return "";
@@ -95,7 +89,7 @@ std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, con
   const LoopIteration& p = variant.iteration;
   const double clock = device.sm_clock_max_hz;
   const double threads = warps_per_sm * 32.0 * device.sm.sm_count;
-  // A spilled value that the iteration works on is loaded and stored each time, about two cycles of the pipe each.
+  // A spilled value that the iteration uses is loaded and stored each time, about two pipe cycles each.
   const double spilled_in_use = std::max(0.0, static_cast<double>(local_bytes) / 4 - p.idle_values);
   const auto over = [](double work, double rate) { return rate > 0 ? work / rate : 0; };  // 0: not known
   const Ceiling arithmetic = unit_of(variant.ceiling) == Unit::flop ? variant.ceiling : Ceiling::fp32;
@@ -106,122 +100,180 @@ std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, con
   return std::max<std::int64_t>(1, std::llround(target_s / iteration_s));
 }
 
-Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s) {
-  Case c;
-  c.spec = spec;
-  const Variant& v = *spec.variant;
-  if (c.spec.block_size == 0) c.spec.block_size = v.fixed_block_size;
-  c.id = c.spec.id();
-  c.is_modelled = device.is_model;
-  const std::size_t own_smem = v.dynamic_smem_bytes ? v.dynamic_smem_bytes(c.spec.block_size) : 0;
+namespace {
 
-  c.footprint = {.block_size = c.spec.block_size,
-                 .registers_per_thread = 0,
-                 .static_smem_bytes = 0,
-                 .dynamic_smem_bytes = own_smem + spec.ballast_bytes,
-                 .barriers = v.dials.barriers,
-                 .carveout_percent = spec.carveout_percent,
-                 .max_block_size = device.sm.max_threads_per_block};
-  c.launch.cluster_size = spec.cluster_size;
-  const int cc = device.cc();
-  if (!runs_on(v, cc))
-    return refuse(c, Status::skipped,
-                  "needs compute capability " + std::to_string(v.least_cc / 10) + "." +
-                      std::to_string(v.least_cc % 10) + (v.only_this_cc ? " and no other" : " or later") +
-                      "; this device has " + device.compute_capability());
-  if (spec.cluster_size > 1 && device.max_blocks_per_cluster == 0)
-    return refuse(c, Status::skipped, "clusters need compute capability 9.0 or later");
-  if (v.largest_block_size != 0 && c.spec.block_size > v.largest_block_size)
-    return refuse(
-        c, Status::impossible,
-        "this variant takes blocks of " + std::to_string(v.largest_block_size) + " threads at most");
-  if (v.fixed_block_size != 0 && c.spec.block_size != v.fixed_block_size)
-    return refuse(
-        c, Status::impossible,
-        "this variant is compiled for blocks of " + std::to_string(v.fixed_block_size) + " threads");
-  if (v.promised_threads > device.sm.max_threads_per_sm)
-    return refuse(c, Status::impossible,
-                  "its __launch_bounds__ asks for " + std::to_string(v.promised_threads) +
-                      " threads on an SM that holds " + std::to_string(device.sm.max_threads_per_sm));
-  if (v.user_kernel && device.is_model)
-    return refuse(c, Status::skipped,
-                  "the model knows kernels of described machine code, and not one with arguments of its own");
-  try {
-    if (v.user_kernel && v.dials.register_cap > 0)
-      if (std::string idle = idle_cap(v); !idle.empty()) return refuse(c, Status::skipped, std::move(idle));
-    const std::optional<EntryAttributes> attributes =
-        device.is_model ? described_attributes(v, cc) : std::optional(entry_attributes(v.entry));
-    if (!attributes)
-      return refuse(c, Status::skipped,
-                    "no description of its machine code; `occbench audit --describe` writes it");
-    c.attributes = *attributes;
-  } catch (const CudaError& e) {
-    if (e.context_lost()) throw;
-    return refuse(c, Status::skipped, std::string("no machine code for this device: ") + e.what());
+/// Resolves one spec. Each step returns false once the case is refused.
+class Resolver {
+ public:
+  Resolver(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s)
+      : device_(device), arena_(arena), target_s_(target_s), variant_(*spec.variant) {
+    c_.spec = spec;
+    if (c_.spec.block_size == 0) c_.spec.block_size = variant_.fixed_block_size;
+    c_.id = c_.spec.id();
+    c_.is_modelled = device.is_model;
+    const std::size_t own_smem =
+        variant_.dynamic_smem_bytes ? variant_.dynamic_smem_bytes(c_.spec.block_size) : 0;
+    c_.footprint = {.block_size = c_.spec.block_size,
+                    .registers_per_thread = 0,
+                    .static_smem_bytes = 0,
+                    .dynamic_smem_bytes = own_smem + spec.ballast_bytes,
+                    .barriers = variant_.dials.barriers,
+                    .carveout_percent = spec.carveout_percent,
+                    .max_block_size = device.sm.max_threads_per_block};
+    c_.launch.cluster_size = spec.cluster_size;
   }
-  c.footprint.registers_per_thread = c.attributes.registers_per_thread;
-  c.footprint.static_smem_bytes = c.attributes.static_smem_bytes;
-  c.footprint.max_block_size = c.attributes.max_block_size;
 
-  c.occupancy = theory::occupancy(device.sm, c.footprint);
-  c.occupancy_textbook = theory::textbook_occupancy(device.sm, c.footprint);
-  if (!c.occupancy.launchable()) return refuse(c, Status::impossible, c.occupancy.unlaunchable);
-  if (spec.resident_blocks > 0) {
-    const auto ballast = theory::ballast_for_blocks(device.sm, c.footprint, spec.resident_blocks);
-    if (!ballast) {
-      const int most = c.occupancy.blocks_per_sm;
-      return refuse(c, Status::impossible,
-                    spec.resident_blocks > most
-                        ? "at most " + std::to_string(most) + " blocks fit an SM (" +
-                              theory::to_string(c.occupancy.limiters) + ")"
-                        : "no amount of shared memory leaves exactly " +
-                              std::to_string(spec.resident_blocks) + " blocks on an SM");
-    }
-    c.footprint.dynamic_smem_bytes = *ballast;
-    c.occupancy = theory::occupancy(device.sm, c.footprint);
-    c.occupancy_textbook = theory::textbook_occupancy(device.sm, c.footprint);
+  Case resolve() {
+    static_cast<void>(check_device() && check_block_size() && read_attributes() && compute_occupancy() &&
+                      add_ballast() && plan_waves() && set_iterations());
+    return std::move(c_);
   }
-  c.launch = {.entry = v.entry,
-              .block_size = c.spec.block_size,
-              .dynamic_smem_bytes = c.footprint.dynamic_smem_bytes,
-              .carveout_percent = spec.carveout_percent,
-              .cluster_size = spec.cluster_size};
-  c.wave_blocks = c.occupancy.blocks_per_sm * device.sm.sm_count;
-  if (spec.cluster_size > 1) {
-    if (device.is_model)
-      return refuse(c, Status::skipped,
-                    "how many clusters of " + std::to_string(spec.cluster_size) +
-                        " the device holds, only a device that is here can say");
+
+ private:
+  bool refuse(Status status, std::string reason) {
+    c_.status = status;
+    c_.reason = std::move(reason);
+    return false;
+  }
+
+  bool check_device() {
+    const int least = variant_.least_cc;
+    if (!runs_on(variant_, device_.cc()))
+      return refuse(Status::skipped, "needs compute capability " + std::to_string(least / 10) + "." +
+                                         std::to_string(least % 10) +
+                                         (variant_.only_this_cc ? " and no other" : " or later") +
+                                         "; this device has " + device_.compute_capability());
+    if (c_.spec.cluster_size > 1 && device_.max_blocks_per_cluster == 0)
+      return refuse(Status::skipped, "clusters need compute capability 9.0 or later");
+    return true;
+  }
+
+  bool check_block_size() {
+    const int block_size = c_.spec.block_size;
+    if (variant_.largest_block_size != 0 && block_size > variant_.largest_block_size)
+      return refuse(Status::impossible, "this variant takes blocks of " +
+                                            std::to_string(variant_.largest_block_size) + " threads at most");
+    if (variant_.fixed_block_size != 0 && block_size != variant_.fixed_block_size)
+      return refuse(Status::impossible, "this variant is compiled for blocks of " +
+                                            std::to_string(variant_.fixed_block_size) + " threads");
+    if (variant_.promised_threads > device_.sm.max_threads_per_sm)
+      return refuse(Status::impossible,
+                    "its __launch_bounds__ asks for " + std::to_string(variant_.promised_threads) +
+                        " threads on an SM that holds " + std::to_string(device_.sm.max_threads_per_sm));
+    return true;
+  }
+
+  bool read_attributes() {
+    if (variant_.user_kernel && device_.is_model)
+      return refuse(Status::skipped,
+                    "the model predicts kernels of described machine code, not user kernels");
     try {
-      c.active_clusters = api_active_clusters(c.launch);
+      if (variant_.user_kernel && variant_.dials.register_cap > 0)
+        if (std::string why = why_cap_has_no_effect(variant_); !why.empty())
+          return refuse(Status::skipped, std::move(why));
+      const std::optional<EntryAttributes> attributes = device_.is_model
+                                                            ? described_attributes(variant_, device_.cc())
+                                                            : std::optional(entry_attributes(variant_.entry));
+      if (!attributes)
+        return refuse(Status::skipped,
+                      "no description of its machine code; `occbench audit --describe` writes it");
+      c_.attributes = *attributes;
     } catch (const CudaError& e) {
       if (e.context_lost()) throw;
-      return refuse(c, Status::impossible, std::string("the device takes no such cluster: ") + e.what());
+      return refuse(Status::skipped, std::string("no machine code for this device: ") + e.what());
     }
-    c.wave_blocks = c.active_clusters * spec.cluster_size;
-    if (c.active_clusters == 0)
-      return refuse(c, Status::impossible,
-                    "no cluster of " + std::to_string(spec.cluster_size) + " such blocks fits the device");
+    c_.footprint.registers_per_thread = c_.attributes.registers_per_thread;
+    c_.footprint.static_smem_bytes = c_.attributes.static_smem_bytes;
+    c_.footprint.max_block_size = c_.attributes.max_block_size;
+    return true;
   }
-  c.launch.grid_size = spec.grid_size > 0 ? spec.grid_size
-                       : v.grid_size      ? v.grid_size(c.spec.block_size)
-                                          : c.wave_blocks * spec.waves;
-  if (v.user_kernel) {
-    c.iterations = 1;
-    if (v.max_iterations && v.max_iterations(arena, c.shape(1)) < 1)
-      return refuse(c, Status::skipped, too_large);
-    return c;
+
+  bool compute_occupancy() {
+    c_.occupancy = theory::occupancy(device_.sm, c_.footprint);
+    c_.occupancy_textbook = theory::textbook_occupancy(device_.sm, c_.footprint);
+    return c_.occupancy.launchable() || refuse(Status::impossible, c_.occupancy.unlaunchable);
   }
-  const double block_s = spec.block_s > 0 ? spec.block_s : target_s / spec.waves;
-  c.iterations = iterations_for(v, c.attributes.local_bytes, device, c.occupancy.warps_per_sm, block_s);
-  // The census launches two waves at half the iterations, so it never needs more memory than the timed
-  // launch; two iterations at twice the grid is the least that must fit.
-  const std::int64_t most = v.max_iterations ? v.max_iterations(arena, c.shape(0)) : c.iterations;
-  const std::int64_t least =
-      std::max<std::int64_t>(spec.block_s > 0 ? 1 : 4, v.max_iterations ? v.check_iterations : 0);
-  if (v.max_iterations && most < least) return refuse(c, Status::skipped, too_large);
-  c.iterations = std::max<std::int64_t>(spec.block_s > 0 ? 1 : 4, std::min(c.iterations, most));
-  return c;
+
+  bool add_ballast() {
+    const int wanted = c_.spec.resident_blocks;
+    if (wanted <= 0) return true;
+    const auto ballast = theory::ballast_for_blocks(device_.sm, c_.footprint, wanted);
+    if (!ballast) {
+      const int most = c_.occupancy.blocks_per_sm;
+      return refuse(Status::impossible, wanted > most
+                                            ? "at most " + std::to_string(most) + " blocks fit an SM (" +
+                                                  theory::to_string(c_.occupancy.limiters) + ")"
+                                            : "no amount of shared memory leaves exactly " +
+                                                  std::to_string(wanted) + " blocks on an SM");
+    }
+    c_.footprint.dynamic_smem_bytes = *ballast;
+    c_.occupancy = theory::occupancy(device_.sm, c_.footprint);
+    c_.occupancy_textbook = theory::textbook_occupancy(device_.sm, c_.footprint);
+    return true;
+  }
+
+  bool plan_waves() {
+    const CaseSpec& spec = c_.spec;
+    c_.launch = {.entry = variant_.entry,
+                 .block_size = spec.block_size,
+                 .dynamic_smem_bytes = c_.footprint.dynamic_smem_bytes,
+                 .carveout_percent = spec.carveout_percent,
+                 .cluster_size = spec.cluster_size};
+    c_.wave_blocks = c_.occupancy.blocks_per_sm * device_.sm.sm_count;
+    if (spec.cluster_size > 1 && !count_clusters()) return false;
+    c_.launch.grid_size = spec.grid_size > 0   ? spec.grid_size
+                          : variant_.grid_size ? variant_.grid_size(spec.block_size)
+                                               : c_.wave_blocks * spec.waves;
+    return true;
+  }
+
+  bool count_clusters() {
+    const std::string size = std::to_string(c_.spec.cluster_size);
+    if (device_.is_model)
+      return refuse(Status::skipped, "clusters need a real GPU: the maximum is only known at run time");
+    try {
+      c_.active_clusters = api_active_clusters(c_.launch);
+    } catch (const CudaError& e) {
+      if (e.context_lost()) throw;
+      return refuse(Status::impossible, std::string("the device rejects such a cluster: ") + e.what());
+    }
+    c_.wave_blocks = c_.active_clusters * c_.spec.cluster_size;
+    return c_.active_clusters > 0 ||
+           refuse(Status::impossible, "no cluster of " + size + " such blocks fits the device");
+  }
+
+  bool set_iterations() {
+    if (variant_.user_kernel) {
+      c_.iterations = 1;
+      const bool fits = !variant_.max_iterations || variant_.max_iterations(arena_, c_.shape(1)) >= 1;
+      return fits || refuse(Status::skipped, too_large);
+    }
+    const bool has_block_time = c_.spec.block_s > 0;
+    const double block_s = has_block_time ? c_.spec.block_s : target_s_ / c_.spec.waves;
+    c_.iterations =
+        iterations_for(variant_, c_.attributes.local_bytes, device_, c_.occupancy.warps_per_sm, block_s);
+    // The census launches two waves at half the iterations, so it never needs more memory than the timed
+    // launch; two iterations at twice the grid is the least that must fit.
+    const std::int64_t least = has_block_time ? 1 : 4;
+    const std::int64_t most =
+        variant_.max_iterations ? variant_.max_iterations(arena_, c_.shape(0)) : c_.iterations;
+    if (variant_.max_iterations && most < std::max(least, variant_.check_iterations))
+      return refuse(Status::skipped, too_large);
+    c_.iterations = std::max(least, std::min(c_.iterations, most));
+    return true;
+  }
+
+  const Device& device_;
+  const Arena& arena_;
+  double target_s_;
+  const Variant& variant_;
+  Case c_;
+};
+
+}  // namespace
+
+Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s) {
+  return Resolver(spec, device, arena, target_s).resolve();
 }
 
 void add_forecasts(std::span<Case> cases, const Predictor& predictor) {

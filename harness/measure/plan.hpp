@@ -38,16 +38,16 @@ struct CaseSpec {
   [[nodiscard]] std::string id() const;
 };
 
-/// noisy: right, but too few of its launches had the GPU to themselves.
+/// noisy: verified, but too few of its launches had the GPU to themselves.
 enum class Status { valid, noisy, invalid, impossible, skipped };
 std::string_view to_string(Status status);
 
-/// What the model says of a case, or why it says nothing.
+/// The model's prediction of a case, or why there is none.
 struct Forecast {
   std::optional<theory::Prediction> prediction;
   std::optional<theory::Band> band;  ///< of the time, where one was asked for
-  std::string why_not;               ///< one line when there is none: a parameter that is not known, say
-  int code_cc = 0;  ///< 10 x major + minor of the architecture whose machine code the model was told of
+  std::string why_not;               ///< one line when there is none: an unknown parameter, say
+  int code_cc = 0;                   ///< 10 x major + minor of the machine code that was predicted
 };
 
 /// A case as this device can run it: theory, launch and work; or why it cannot run.
@@ -72,21 +72,21 @@ struct Case {
   }
 };
 
-/// Resolves a spec on the current device, or on a model, for which the description of the variant's machine
-/// code stands in. Never throws for a footprint: what cannot run comes back
-/// `impossible` with the reason. `target_s` is the time one launch should take.
+/// Resolves a spec on the current device, or on a model, by the description of the variant's machine code.
+/// Never throws for a footprint: what cannot run comes back `impossible` with the reason. `target_s` is the
+/// time one launch should take.
 Case resolve(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s);
 
-/// A model: one answer for each case, and all of them can be launched.
+/// A model: one forecast for each of these cases, all of which are valid.
 using Predictor = std::function<std::vector<Forecast>(std::span<const Case>)>;
-/// Asks it, once, about those of the cases that can be launched.
+/// Adds forecasts to the valid cases, in one call of the predictor.
 void add_forecasts(std::span<Case> cases, const Predictor& predictor);
 
 /// What the hardware promises of this kind of work at an SM clock, per second in the ceiling's unit; 0 when
 /// it is not known.
 double ceiling_rate(Ceiling ceiling, const Device& device, double clock_hz);
 
-/// Passes that should take `target_s` at `warps_per_sm` resident warps, of which each thread has
+/// Iterations that should take `target_s` at `warps_per_sm` resident warps, of which each thread has
 /// `local_bytes` of spilled registers: target over the larger of the latency bound and the throughput bounds.
 /// A function of dials and device alone, never of a measurement, so that two runs do the same work.
 std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, const Device& device,
