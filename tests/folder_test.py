@@ -148,7 +148,7 @@ class HalfARun(OfARun):
                 (self.cwd / "X/cases.csv").write_bytes(left)
             code, said = self.run_in(self.cwd, "--output", "X")
             self.assertEqual(code, 4)
-            self.assertIn("already holds a run; go on with --resume", said)
+            self.assertIn("already holds a run; continue it with --resume", said)
             self.assertEqual(self.resume(), (0, ""), left)
             self.assert_whole(self.cwd / "X")
 

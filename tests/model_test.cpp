@@ -326,7 +326,7 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   EXPECT_EQ(but([&](auto& j) { parameter(j, "branch")["low"] = 9e4; }),
             "p.json: parameter 'branch': its 'low' and its value are the wrong way round");
   EXPECT_EQ(but([&](auto& j) { parameter(j, "dram_latency")["high"] = 330; }),
-            "p.json: parameter 'dram_latency': its 'high' is 330.0 s, which no device is near to");
+            "p.json: parameter 'dram_latency': its 'high' is 330.0 s, which is implausible");
   EXPECT_EQ(refusal("{").find("p.json: is not JSON: "), 0u) << refusal("{");
   EXPECT_EQ(refusal("[1]"), "p.json: is not a JSON object");
   EXPECT_EQ(refusal("{}"), "p.json: 'format' is missing");
@@ -359,7 +359,7 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
                   ", and must be greater than 0 (or null: not known)");
   // nanoseconds where seconds belong: a simulation would take forever
   EXPECT_EQ(but([&](auto& j) { parameter(j, "dram_latency")["value"] = 330; }),
-            "p.json: parameter 'dram_latency': is 330.0 s, which no device is near to");
+            "p.json: parameter 'dram_latency': is 330.0 s, which is implausible");
   for (const nlohmann::json& value : {nlohmann::json(true), nlohmann::json("fast")})
     EXPECT_EQ(but([&](auto& j) { parameter(j, "launch")["value"] = value; }),
               "p.json: parameter 'launch': 'value' is " + value.dump() + ", which is not of its type");

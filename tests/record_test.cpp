@@ -113,7 +113,7 @@ TEST_F(RunFolder, RefusesAFile) {
 TEST_F(RunFolder, RefusesARunThatIsThere) {
   create();
   const std::string before = text_of(cases());
-  expect_file_error([&] { create(); }, "already holds a run; go on with --resume, or name another folder");
+  expect_file_error([&] { create(); }, "already holds a run; continue it with --resume, or name another folder");
   EXPECT_EQ(text_of(cases()), before);
 }
 

@@ -61,7 +61,7 @@ REFUSALS = [
     Refusal("run --device model:cc9.0", 2, "there is no model of 'cc9.0'; name model:"),
     Refusal("run --device model:p100", 2, "there is no model of 'p100'; name model:"),
     Refusal("run --device model:h200 --case nope", 2, "no case 'nope' in preset standard; "),
-    Refusal("run --device model:h200 --require-quiet", 2, "a model has its device to itself; leave --re"),
+    Refusal("run --device model:h200 --require-quiet", 2, "a model is always quiet; leave --re"),
     Refusal("run --device model:h200 --wait-quiet 10", 2, "--wait-quiet: "),
     Refusal("run --device model:", 2, "there is no model of ''; name model:"),
     Refusal(f"run --device model:{PARAMETERS} --parameters p.json", 2, "--parameters goes with a GPU"),
@@ -70,7 +70,7 @@ REFUSALS = [
     Refusal(
         "run --resume run --device model:h200",
         2,
-        "run is a run of a model, and goes on with it; leave --device away",
+        "run is a run of a model, and resumes with it; leave --device away",
         files={
             "run/env.json": json.dumps(
                 {
@@ -265,7 +265,7 @@ REFUSALS = [
     Refusal(
         "run --device model:p.json",
         4,
-        "p.json: parameter 'launch': is 3400.0 s, which no device is near to",
+        "p.json: parameter 'launch': is 3400.0 s, which is implausible",
         files={"p.json": parameters_but(launch=dict(value=3400.0, unit="s", source="", method=""))},
     ),
     Refusal(
@@ -338,7 +338,7 @@ REFUSALS = [
     Refusal(
         "run --output run",
         4,
-        "run: already holds a run; go on with --resume, or name another folder",
+        "run: already holds a run; continue it with --resume, or name another folder",
         files={"run/env.json": "{}"},
         gpu=True,
     ),

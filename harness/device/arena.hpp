@@ -37,8 +37,8 @@ class Arena {
  public:
   /// Allocates inputs of `input_bytes` per type (on first use) and one output of `output_bytes`.
   Arena(const Stream& stream, const ArenaSizes& sizes);
-  /// Addresses without memory behind them, and no device asked: enough to prepare a Problem and to read its
-  /// work, for who launches nothing. Whatever touches data (fills, poisons, reads back) is not to be called.
+  /// Addresses without memory, and without a device: enough to prepare a Problem and to read its work, where
+  /// nothing is launched. Whatever touches data (fills, poisons, reads back) must not be called.
   explicit Arena(const ArenaSizes& sizes);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -117,13 +117,13 @@ class Arena {
     Reading& operator=(const Reading&) = delete;
   };
 
-  /// From now on first_mismatch() looks at so many elements, spread over all, or at all of them if there are
-  /// no more; 0: at each one.
+  /// From now on first_mismatch() checks so many elements, spread over all, or all of them if there are
+  /// no more; 0: each one.
   void look_at(std::size_t samples) { samples_ = samples; }
 
   /// Compares output elements 0 ... count-1 with `expected(i)`, the reference in float64: nullopt when every
   /// one is within `tolerance` x max(1, |expected|), otherwise one line on the first that is not. NaN never
-  /// iterations. `expected` is called from several threads. Element 0 lies at `first_byte` of the output.
+  /// agrees. `expected` is called from several threads. Element 0 lies at `first_byte` of the output.
   template <class T, class Expected>
   std::optional<std::string> first_mismatch(std::size_t count, double tolerance, const Expected& expected,
                                             std::size_t first_byte = 0) {
@@ -158,7 +158,7 @@ class Arena {
   template <class T>
   Input<T>& slot();
 
-  /// An address that nobody may follow; not null, so that offsets from it are addresses too.
+  /// An address that must not be dereferenced; not null, so that offsets from it are addresses too.
   template <class T>
   static T* nowhere() {
     return reinterpret_cast<T*>(std::uintptr_t{1} << 40);
@@ -180,7 +180,7 @@ class Arena {
 
   const Stream* stream_ = nullptr;  ///< null: there is no memory
   ArenaSizes sizes_;
-  Inputs* inputs_;  ///< this one's own; kernel files do without <mutex>, which is in it, and <memory>
+  Inputs* inputs_;  ///< hidden here: <mutex> and <memory> would slow the compilation of kernels
   DeviceBuffer<std::byte> output_;
   std::size_t poisoned_ = 0;  ///< bytes
   std::size_t samples_ = 0;   ///< that first_mismatch() looks at; 0: all

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How every kernel of the suite can testify to its own residency: handed a record array, each block
-// notes its SM and when it began and ended. The timed launch hands none and pays one predicated
+// How each kernel of the suite records its residency: given a record array, each block
+// writes its SM and when it began and ended. The timed launch gives none and pays one predicated
 // branch; the machine code, and so the footprint, is the same.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-/// Records for blockIdx.x 0 ... gridDim.x-1, or null when nobody counts.
+/// Records for blockIdx.x 0 ... gridDim.x-1, or null: no census.
 struct Census {
   CensusRecord* records = nullptr;
 };

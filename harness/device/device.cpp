@@ -149,10 +149,10 @@ Device open_device(std::string_view wanted) {
   const auto devices = enumerate_devices(&why_none);
   if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());
   const Device device = *choose_device(devices, wanted).device;
-  // The context is made here, and takes memory of its own.
+  // Creates the context, which needs memory of its own.
   if (const cudaError_t error = cudaSetDevice(device.index); error == cudaErrorMemoryAllocation)
     throw UserError(Exit::no_device, device.name +
-                                         " has too little free memory to be opened at all: some 500 MiB are "
+                                         " has too little free memory for a CUDA context: some 500 MiB are "
                                          "needed, 1 GiB to measure; end what else uses it, or choose another "
                                          "with --device");
   else

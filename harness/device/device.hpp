@@ -13,7 +13,7 @@
 
 namespace occbench {
 
-/// One device of this machine, or a model of one: what a data sheet does not say is 0 or empty there.
+/// One device of this machine, or a model of one, where what data sheets lack is 0 or empty.
 struct Device : theory::DeviceSpec {
   int index = -1;
   std::string uuid;                           ///< "GPU-...", "model:h200"
@@ -34,10 +34,10 @@ struct Device : theory::DeviceSpec {
   [[nodiscard]] int cc() const { return 10 * sm.cc_major + sm.cc_minor; }
 };
 
-/// All CUDA devices; empty when there is none. `why_none`, if given, then says why in one line.
+/// All CUDA devices; empty when there is none. `why_none`, if given, is then set to one line.
 std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
 
-/// A device of the catalogue in the place of a real one: "model of H200".
+/// A model of a device of the catalogue: "model of H200".
 Device model_device(const theory::DeviceSpec& spec);
 
 /// The default: the most capable discrete device (most SMs x clock x lanes), and one line on why.
@@ -49,7 +49,7 @@ struct Choice {
 /// UserError: Exit::no_device when there is no device at all, Exit::usage when none matches.
 Choice choose_device(const std::vector<Device>& devices, std::string_view wanted);
 
-/// What can be done without a GPU: how an error about having none goes on.
+/// What can be done without a GPU: ends an error about having none.
 std::string without_device();
 
 /// choose_device over enumerate_devices(), made current. The vector-free form for commands that run.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search by as many threads as it is worth.
+// A search on as many threads as pay off.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ std::size_t first_of_parts(std::size_t n,
                            std::size_t most_threads);
 }  // namespace detail
 
-/// The least i < n for which `wrong(i)`, or n. The first few say what one takes, and so how many threads the
-/// others are worth; `most_threads`: at most so many, 0: as many as there are.
+/// The least i < n for which `wrong(i)`, or n. The first few are timed to choose the number of threads;
+/// `most_threads`: at most so many, 0: as many as there are.
 template <class Wrong>
 std::size_t first_where(std::size_t n, const Wrong& wrong, std::size_t most_threads = 0) {
   // The loop over elements is here, where `wrong` is inlined; the threads are not, as <thread> and <chrono>

@@ -20,7 +20,7 @@ __global__ void fill_random_kernel(T* data, std::size_t count) {
 __global__ void flush_l2_kernel(float4* data, std::size_t count, bool dirty) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    float4 v;  // volatile: nobody may use the value, and it must be read all the same
+    float4 v;  // volatile: read although unused
     asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                  : "l"(data + i));
@@ -33,10 +33,10 @@ __global__ void delay_and_stamp_kernel(Stamp* stamps, unsigned sm_count, std::ui
   const std::uint64_t begin = device::global_timer_ns();
   std::uint64_t now = begin;
   while (now - begin < delay_ns) now = device::global_timer_ns();
-  // The timer moves in steps; reading the clock at the moment of a step makes the pair sharp.
+  // The timer moves in steps: the clock is read right after one.
   const std::uint64_t before = now;
   while (now == before) now = device::global_timer_ns();
-  const std::uint32_t sm = device::sm_index();  // PTX promises no contiguous numbers
+  const std::uint32_t sm = device::sm_index();  // PTX does not guarantee contiguous numbers
   if (sm < sm_count) stamps[sm] = {static_cast<std::uint64_t>(clock64()), now};
 }
 
@@ -50,7 +50,7 @@ __global__ void digest_kernel(const std::uint32_t* data, std::size_t words, Dige
             mix(word + static_cast<std::uint32_t>(i >> 32) + 1);
     poisoned += word == 0xFFFFFFFFU;
   }
-  // A sum, so that the order in which threads come does not matter; one of a warp goes to memory.
+  // A sum does not depend on the order of threads; one lane per warp adds to memory.
   for (int away = 16; away > 0; away /= 2) {
     hash += __shfl_down_sync(~0U, hash, away);
     poisoned += __shfl_down_sync(~0U, poisoned, away);
@@ -75,7 +75,7 @@ __global__ void exercise_kernel(unsigned long long* cycles) {
   for (int step = 0; step < steps; ++step) x = fmaf(-x, x, 1.8F);
   __syncthreads();
   const auto took = static_cast<unsigned long long>(clock64() - began);
-  // Never: but the sum counts as used.
+  // Never true: keeps the sum alive.
   if (threadIdx.x == 0) cycles[blockIdx.x] = x == 77 ? 0 : took;
   if (x == 77) cycles[blockIdx.x] = 0;
 }
@@ -89,7 +89,7 @@ __global__ void stay_kernel(std::uint64_t least_ns, Census census) {
     const std::uint64_t stay_ns = least_ns + blockIdx.x * 2654435761U % least_ns;
     while (device::global_timer_ns() - begin < stay_ns) __nanosleep(100);
   }
-  __syncthreads();  // warps that end early make room: the next block would begin before this one is gone
+  __syncthreads();  // warps that exit early free slots: the next block would begin before this one has ended
   device::census_end(census);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The harness's own small kernels: what must happen on the device around a measured launch.
+// The harness's own small kernels: what runs on the device around a measured launch.
 // Every call is asynchronous on `stream` and throws CudaError when it could not be launched.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Stamp {
 template <class T>
 void fill_random(T* data, std::size_t count, cudaStream_t stream);
 
-/// Fills the L2 with `bytes` of `data` (twice its size, say), so that it holds nothing that the next launch
-/// wants: by reading, which leaves nothing unwritten in it, or when `dirty` by writing the same values back.
+/// Evicts the L2's lines by touching `bytes` of `data` (twice its size, say): by reads, which leave clean
+/// lines, or when `dirty` by writes of the same values.
 void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
 
 /// Occupies every SM for `delay_ns` so that what is queued behind it starts without a gap; stamps[sm]
@@ -31,7 +31,7 @@ void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaSt
 /// What an output holds, in two numbers that depend on every word of it and on its place.
 struct Digest {
   unsigned long long hash;
-  unsigned long long poisoned;  ///< words of all ones: NaNs that nobody has written over
+  unsigned long long poisoned;  ///< words of all ones: NaNs that were not overwritten
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
@@ -47,7 +47,7 @@ void exercise(unsigned long long* cycles, int blocks, cudaStream_t stream);
 
 /// An empty kernel of one block.
 void nothing(cudaStream_t stream);
-/// That kernel's host stub, for questions about launches that are never made.
+/// That kernel's host stub, for queries about launches that are never made.
 const void* nothing_entry();
 
 /// Host stub of a kernel whose blocks stay for one to two times its argument (std::uint64_t, ns, above 0),

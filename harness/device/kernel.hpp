@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel family tells the rest of the house: its variants, their work, how to check a result.
-// kernels/ knows this header (and the device headers beside it) and nothing else of the harness.
+// What a kernel family registers: its variants, their work, how to check a result.
+// Of the harness, kernels/ includes only this header and the device headers beside it.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace occbench {
 
-/// Who decides the register count: the compiler, or one of CUDA's three dials.
+/// What limits the register count: nothing (free), or one of CUDA's three dials.
 enum class RegisterRoute { free, launch_bounds, maxnreg, maxrregcount };
 std::string_view to_string(RegisterRoute route);
 
@@ -40,9 +40,9 @@ struct Dials {
   int stages = 0;                        ///< of an asynchronous copy pipeline
   std::size_t bytes_in_flight = 0;       ///< most that one pipeline of asynchronous copies has under way
   std::size_t working_set_bytes = 0;  ///< what is read again and again: by a block, or along a chain of loads
-  int bank_conflict = 0;              ///< lanes of a warp that ask one shared-memory bank at once; 1: none
+  int bank_conflict = 0;              ///< lanes of a warp that access one shared-memory bank at once; 1: none
   std::optional<int> lanes_apart = {};         ///< of a warp's 32 lanes, how many branch away from the others
-  std::optional<double> divergent_warps = {};  ///< share of the warps whose lanes part ways, 0 to 1
+  std::optional<double> divergent_warps = {};  ///< share of the warps whose lanes diverge, 0 to 1
 };
 
 /// What one thread does in one iteration of its loop. Sizes the work of a case, and nothing else.
@@ -92,8 +92,8 @@ struct Problem {
   /// After the launch has finished: nullopt when every output agrees with the CPU reference in
   /// float64, otherwise one line naming the first element that does not.
   std::function<std::optional<std::string>()> mismatch;
-  /// mismatch() reaches the iterations of a timed launch within milliseconds when it looks at some outputs alone
-  /// (Arena::look_at). Otherwise two launches of that many iterations are held against each other.
+  /// mismatch() covers the iterations of a timed launch within milliseconds when it checks some outputs only
+  /// (Arena::look_at). Otherwise two launches of that many iterations are compared.
   bool reference_reaches = false;
   /// Launches a kernel of other arguments, in its own way and in stream order; empty: `parameters` and the
   /// census are all that it takes.
@@ -145,8 +145,8 @@ struct Variant {
   Flow flow = {};
   Instructions instructions = {};
   int hot_loops = 1;  ///< innermost loops with audited instructions; `instructions` are their sum
-  /// Trips of each loop of the function, in the order of their addresses: of an outermost one per iteration (1/8:
-  /// one trip makes eight iterations), of an inner one per trip of the loop around it (-8: 0, 1, ... 7 in trip).
+  /// Trips of each loop of the function, in address order: of an outermost one per iteration (1/8: one trip
+  /// makes eight iterations), of an inner one per trip of the loop around it (-8: 0, 1, ... 7 in trip).
   /// Empty: the one loop with audited instructions, once.
   std::vector<double> loop_trips = {};
   bool may_spill = false;         ///< a register cap below need: local loads and stores are expected
@@ -156,7 +156,7 @@ struct Variant {
   int largest_block_size = 0;     ///< threads; 0 when the hardware's limit is the only one
   int least_cc = 0;           ///< 10 x major + minor that the machine code needs: 80, 90; 0 when any will do
   bool only_this_cc = false;  ///< and no later one has these instructions (wgmma: 90 alone)
-  bool in_clusters = false;   ///< blocks of a cluster work together: cluster_size is a dial
+  bool in_clusters = false;   ///< blocks of a cluster cooperate: cluster_size is a dial
   L2 l2_before = L2::clean;
   std::int64_t check_iterations = 2;  ///< iterations of the launch that is compared with the reference
   /// The kernel's own need per block of so many threads, bytes; empty is 0.
@@ -167,10 +167,10 @@ struct Variant {
   std::function<Problem(Arena&, const Shape&)> prepare = nullptr;
   /// A user kernel: a launch does all of its work in one iteration, on a grid that is its own.
   bool user_kernel = false;
-  /// Of an ordinary one: blocks of its grid at a block size; empty: as many waves as the case asks for.
+  /// Of a user kernel: blocks of its grid at a block size; empty: as many waves as the case asks for.
   std::function<int(int block_size)> grid_size = nullptr;
-  bool counts_blocks = true;    ///< its blocks note their stay when they are handed a census
-  bool predicted = true;        ///< an experiment's: the model is told its machine code
+  bool counts_blocks = true;    ///< its blocks write records when they are given a census
+  bool predicted = true;        ///< the model gets its machine code
   const void* entry = nullptr;  ///< host stub of the __global__ function
 };
 

@@ -33,7 +33,7 @@ void configure(const Launch& launch) {
 
 namespace {
 
-/// A launch in the runtime's words. `cluster` is where its one attribute lives, as long as the result is
+/// A launch for the runtime. `cluster` stores its one attribute, and must live as long as the result is
 /// used.
 cudaLaunchConfig_t config_of(const Launch& launch, cudaLaunchAttribute& cluster) {
   cudaLaunchConfig_t config{};
@@ -54,7 +54,7 @@ cudaLaunchConfig_t config_of(const Launch& launch, cudaLaunchAttribute& cluster)
 
 void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream) {
   if (problem.launch) {
-    static_cast<void>(cudaGetLastError());  // what somebody else's call may have left
+    static_cast<void>(cudaGetLastError());  // left by another call
     problem.launch(launch, census, stream.get());
     return check(cudaGetLastError(), "launching the kernel");
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model knows of a variant's machine code, GPU or none: descriptions that `occbench audit
-// --describe` read from a build and that kernels/machine_code holds, a file per compute capability and
-// family.
+// Descriptions of the variants' machine code for the model, which needs no GPU: `occbench audit --describe`
+// reads them from a build; kernels/machine_code has a file per compute capability and family.
 #pragma once
 
 #include <optional>
@@ -18,11 +17,11 @@ namespace occbench {
 /// Whether compute capability `cc` has the variant's instructions.
 bool runs_on(const Variant& variant, int cc);
 
-/// Of the compute capability whose description of the variant stands for `cc`: its own, else that of the next
-/// older one that has it, else the oldest; 0 when there is none at all. Throws as machine_code().
+/// The compute capability whose description of the variant serves for `cc`: its own, else the next older one
+/// that has it, else the oldest; 0 when there is none at all. Throws as machine_code().
 int described_cc(const Variant& variant, int cc);
 
-/// Those that stand for `cc`, over all variants that run on it, ascending. Throws as machine_code().
+/// These, over all variants that run on `cc`, ascending. Throws as machine_code().
 std::vector<int> described_ccs(int cc);
 
 /// "sm_90" of 90.
@@ -35,7 +34,7 @@ std::string stand_in(int cc);
 /// std::invalid_argument when the text cannot be read.
 const theory::Program* machine_code(const Variant& variant, int cc);
 
-/// What cudaFuncGetAttributes would say of this variant on compute capability cc; nullopt where it is not
+/// What cudaFuncGetAttributes would return for this variant on compute capability cc; nullopt where it is not
 /// described.
 std::optional<EntryAttributes> described_attributes(const Variant& variant, int cc);
 

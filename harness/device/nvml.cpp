@@ -116,7 +116,7 @@ std::vector<Process> Monitor::others() const {
     auto count = static_cast<unsigned>(infos.size());
     if (!nvml().call(list, device_, &count, infos.data())) continue;
     for (const ProcessInfo& info : std::span(infos).first(std::min<std::size_t>(count, infos.size()))) {
-      // Where NVML may not say how much memory, it says -1.
+      // -1 where NVML may not report the memory.
       const std::size_t bytes = info.used_memory == ~0ULL ? 0 : info.used_memory;
       Process each{.pid = info.pid, .name = name_of(info.pid), .memory_bytes = bytes};
       const bool known = info.pid == static_cast<unsigned>(getpid()) || std::ranges::count(found, each) > 0;

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The few facts that only NVML knows, loaded at run time: a machine without it lacks these facts and
-// nothing else.
+// SPDX-License-Identifier: Apache-2.0 The few facts that only NVML reports. It is loaded at run time: a
+// machine without it lacks these facts only.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 namespace occbench::nvml {
 
 struct Facts {
-  std::string driver_version;                   ///< empty: NVML is not there
+  std::string driver_version;                   ///< empty: no NVML
   std::optional<bool> mig;                      ///< multi-instance mode on
   std::optional<double> power_limit_w;          ///< the limit enforced now, watts
   std::optional<std::string> throttle_reasons;  ///< "none", or names joined by '+', as of this call
@@ -24,8 +23,8 @@ Facts facts(const std::string& uuid);
 class EnergyCounter {
  public:
   explicit EnergyCounter(const std::string& uuid);
-  /// J; nullopt where NVML or the device does not count it (before Volta). Moves in steps, some tens of
-  /// milliseconds apart; a reading takes about a millisecond.
+  /// J; nullopt where NVML or the device does not count it (before Volta). Updated every few tens of
+  /// milliseconds; a reading takes about a millisecond.
   [[nodiscard]] std::optional<double> joules() const;
 
  private:
@@ -36,13 +35,13 @@ class EnergyCounter {
 /// Another process with a context on a device, for compute or for graphics.
 struct Process {
   unsigned pid = 0;
-  std::string name;  ///< as the system has it; empty where it may not be known
+  std::string name;  ///< empty where it is hidden
   std::size_t memory_bytes = 0;
   friend bool operator==(const Process& a, const Process& b) { return a.pid == b.pid; }
 };
 
-/// A device as NVML sees it from moment to moment (NVML API Reference, 'Device Queries', 'Event Handling').
-/// What it does not tell, as in many a container, is absent. Nothing here throws.
+/// The current state of a device by NVML (NVML API Reference, 'Device Queries', 'Event Handling'). What it
+/// does not report, as in many containers, is absent. Nothing here throws.
 class Monitor {
  public:
   explicit Monitor(const std::string& uuid);
@@ -50,11 +49,11 @@ class Monitor {
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  /// Those of others, under MPS too; not the MPS server.
+  /// Other processes, including MPS clients; not the MPS server.
   [[nodiscard]] std::vector<Process> others() const;
   /// The part of the last second or so in which any kernel ran, percent.
   [[nodiscard]] std::optional<unsigned> busy_percent() const;
-  /// Why the clock is lower than asked, now: "power_cap", "sw_thermal". Empty: it is not.
+  /// Why the clock is lower than requested, now: "power_cap", "sw_thermal". Empty: it is not.
   [[nodiscard]] std::vector<std::string> slowed() const;
   /// Memory errors that ECC could not correct, since the driver was loaded.
   [[nodiscard]] std::optional<unsigned long long> uncorrected_errors() const;

@@ -37,7 +37,7 @@ T field(const Json& object, const char* key, const std::string& name, const std:
   }
 }
 
-/// What no device of ours is near to, each way: a value beyond was taken for another unit's.
+/// Far beyond any device, either way: a value outside is in another unit.
 struct Plausible {
   std::string_view unit;
   double least, most;
@@ -48,11 +48,11 @@ constexpr Plausible plausible[] = {{"Hz", 1e8, 1e11},     {"cycle", 1e-2, 1e5}, 
 void check_plausible(double value, std::string_view unit, const std::string& where, const std::string& name) {
   for (const Plausible& p : plausible)
     if (p.unit == unit && !(value >= p.least && value <= p.most))
-      fail(name, where + "is " + excerpt(Json(value).dump()) + " " + std::string(unit) +
-                     ", which no device is near to");
+      fail(name,
+           where + "is " + excerpt(Json(value).dump()) + " " + std::string(unit) + ", which is implausible");
 }
 
-/// The value of one parameter, 0 where the file says null.
+/// The value of one parameter, 0 where the file has null.
 double value_of(const Json& entry, const theory::ParameterField& f, const std::string& name) {
   const std::string where = "parameter '" + std::string(f.name) + "': ";
   if (!entry.is_object()) fail(name, where + "is no object with value, unit, source and method");
@@ -83,14 +83,13 @@ double end_of(const Json& entry, const char* end, const theory::ParameterField& 
   return found;
 }
 
-/// A figure of the memory system that one source gives, or that is another GPU's: how far it may be off,
-/// relative. Where a figure has several sources they span +-0.4 to 19 %, half of them 2.9 % or less (13
-/// figures of an A100, B200 and V100). Of the nine that an H100 had from an H200, half were off by 10 % or
-/// more.
+/// How far a figure of the memory system may be off that has one source, or is another GPU's, relative. Where
+/// a figure has several sources they span +-0.4 to 19 %, half of them 2.9 % or less (13 figures of an A100,
+/// B200 and V100). Of the nine that an H100 had from an H200, half were off by 10 % or more.
 constexpr double lone_source = 0.03, other_gpu = 0.1;
 
-/// Widens the range of a figure that was not measured on this GPU. The SM's own, in cycles, are the same
-/// from source to source.
+/// Widens the range of a figure that was not measured on this GPU. The SM's, in cycles, do not differ between
+/// sources.
 void widen(const Json& entry, std::string_view unit, double value, double& low, double& high) {
   const bool is_others = entry.contains("of"), has_span = low < high;
   if ((unit != "byte/s" && unit != "s") || (has_span && !is_others)) return;

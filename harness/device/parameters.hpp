@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parameters.json: what the model must be told of a device, with the source of each value. Files of
+// parameters.json: what the model needs to know of a device, with the source of each value. Files of
 // well-known devices are part of the program (harness/parameters/*.json); `occbench calibrate` writes others.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace occbench {
 /// One file, read and checked.
 struct ParameterFile {
   std::string name;            ///< "FILE.json", or "h200.json (built in)"
-  nlohmann::json content;      ///< as it was read: sources, methods and intervals among it
+  nlohmann::json content;      ///< unchanged, with sources, methods and intervals
   std::string device;          ///< "NVIDIA H200"
   std::string catalogue_name;  ///< "h200"
-  theory::Parameters values;   ///< 0 where the file says null: not known, and why
-  theory::Ranges ranges;       ///< as `low` and `high` say; 0 where they say nothing
+  theory::Parameters values;   ///< 0 where the file has null: unknown
+  theory::Ranges ranges;       ///< by `low` and `high`; 0 without them
 
   /// For env.json, and back. The inverse throws as parse_parameters does, in the name of `where`.
   [[nodiscard]] nlohmann::json to_json() const { return {{"file", name}, {"content", content}}; }
@@ -33,10 +33,10 @@ struct ParameterFile {
 /// of format 1, or has a parameter too many, too few, without its unit, or not greater than 0.
 ParameterFile parse_parameters(std::string_view text, const std::string& name);
 
-/// The same from a file, which must be there.
+/// The same from a file, which must exist.
 ParameterFile read_parameters(const std::filesystem::path& path);
 
-/// What a model of this file's device takes over from another GPU, unmeasured: parameters whose entry says
+/// What a model of this file's device assumes from another GPU, unmeasured: parameters whose entry has
 /// `of`, and facts of harness/theory/hardware.hpp. [{"name": "branch", "of": "NVIDIA H200"}, ...]; another
 /// board of the same GPU counts as the same. `content` is a ParameterFile's.
 nlohmann::json assumed(const nlohmann::json& content);
@@ -53,7 +53,7 @@ std::string model_words();
 /// read_parameters does.
 ParameterFile model_parameters(const std::string& words);
 
-/// The same of a whole word for a device; nullopt when it names no model. Throws as model_parameters does.
+/// The same for the value of --device; nullopt when it names no model. Throws as model_parameters does.
 std::optional<ParameterFile> model_of(const std::string& device);
 
 /// Those whose file names this GPU ("NVIDIA H200"), if they are part of the program.

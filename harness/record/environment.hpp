@@ -16,14 +16,14 @@ namespace occbench {
 struct RunDescription {
   std::string command_line;
   std::string preset;
-  nlohmann::json experiments = nlohmann::json::object();  ///< by name, what each says of itself
+  nlohmann::json experiments = nlohmann::json::object();  ///< by name, what readers need of each
   std::uint64_t seed = 0;
   std::string benchmark_filter;
   std::vector<std::string> counters;  ///< groups asked for
   std::string google_benchmark_version;
-  nlohmann::json parameters = nullptr;  ///< what the predictions were made with; null: nothing was predicted
+  nlohmann::json parameters = nullptr;  ///< of the predictions; null: none
   bool bands = false;                   ///< predictions have one
-  bool anonymous = false;               ///< neither host nor paths nor which card it was
+  bool anonymous = false;               ///< without host, paths and the card's UUID
 };
 
 /// env.json of a run (results/schema.json describes it).
@@ -37,7 +37,7 @@ nlohmann::json to_json(const Disturbance& disturbance, bool anonymous);
 /// weak the hash. It does not hide a card from somebody who knows its UUID: they can hash it, too.
 std::string anonymous_uuid(std::string_view uuid);
 
-/// The words of a compiler's flags, less those that name a path.
+/// A compiler's flags, without those that name a path.
 std::string without_paths(const std::string& text);
 
 /// Whether a UUID in env.json is that of `device`, by name or anonymously.
@@ -56,7 +56,7 @@ std::string cuda_toolkit();
 /// compiled at start.
 std::string cuda_architectures();
 
-/// True for a build whose host code is not optimised: no result of record comes from it.
+/// True for a build whose host code is not optimised: its times mean nothing.
 bool is_debug_build();
 
 /// "nvidia-h200/2026-11-21-abc123def456": where a run of this build on this device belongs under results/; a

@@ -38,7 +38,7 @@ template <class T>
 std::string number(const std::optional<T>& value) {
   return value ? number(*value) : "";
 }
-/// A dial that does not apply, or for which nobody asked, is an empty cell.
+/// A dial that does not apply, or was not requested, is an empty cell.
 template <class Number>
 std::string dial(Number value) {
   return value == 0 ? "" : number(value);
@@ -58,7 +58,7 @@ bool bounded(const CaseResult& r) { return timed(r) && r.ceiling > 0; }
 bool two_speeds(const CaseResult& r) { return measured(r) && r.speeds.has_value(); }
 bool has_energy(const CaseResult& r) { return measured(r) && r.energy.has_value(); }
 
-/// What the work comes to in the time of the prediction, or of its baseline; empty without one.
+/// Throughput by the prediction's time, or its baseline's; empty without one.
 std::string predicted_rate(const CaseResult& r, double theory::Prediction::*time_s) {
   const std::optional<theory::Prediction>& p = r.planned.forecast.prediction;
   const double work = amount(r.work, unit_of(r.planned.spec.variant->ceiling));
@@ -305,20 +305,20 @@ std::vector<std::string> sample_fields(const SampleRow& row) {
 Recorder Recorder::create(RunFolder folder, const nlohmann::json& environment) {
   const fs::path path = folder.path();
   const auto taken = [&](const char* name) { return fs::exists(fs::symlink_status(path / name)); };
-  if (taken("env.json")) fail(path, "already holds a run; go on with --resume, or name another folder");
+  if (taken("env.json")) fail(path, "already holds a run; continue it with --resume, or name another folder");
   for (const char* name : run_files)
     if (taken(name)) fail(path, std::string("already holds a ") + name + "; name another folder");
-  // The environment last: without one there is nothing to go on with, and nothing in the way.
+  // The environment last: without one the folder holds no run.
   std::vector<fs::path> written;
   try {
     for (const auto& [name, text] :
          {std::pair<const char*, std::string>{"samples.csv", csv::format(sample_columns())},
           {"cases.csv", csv::format(case_columns())},
           {"env.json", environment.dump(2) + "\n"}}) {
-      if (!create_file(path / name, text)) fail(path, "another run has begun there; name another folder");
+      if (!create_file(path / name, text)) fail(path, "another run has started there; name another folder");
       written.push_back(path / name);
     }
-  } catch (...) {  // a run that could not begin leaves nothing of its own behind
+  } catch (...) {  // a run that could not start leaves nothing behind
     for (const fs::path& file : written) static_cast<void>(unlink(file.c_str()));
     throw;
   }
@@ -328,7 +328,7 @@ Recorder Recorder::create(RunFolder folder, const nlohmann::json& environment) {
 Recorder Recorder::resume(RunFolder folder) {
   const fs::path path = folder.path();
   if (!fs::exists(path / "env.json")) fail(path, "holds no run to resume (no env.json)");
-  // What a kill left of a file that was to be replaced.
+  // Left by a kill while a file was replaced.
   for (const auto& entry : fs::directory_iterator(path))
     for (const char* name : run_files)
       if (const std::string file = entry.path().filename(); file.starts_with(name) && file.ends_with(".part"))
@@ -347,7 +347,7 @@ Recorder Recorder::resume(RunFolder folder) {
     if (row[static_cast<std::size_t>(status)] != to_string(Status::noisy))
       finished.insert(row[static_cast<std::size_t>(id)]);
   }
-  // The noise may be over: these are measured again, from no sample.
+  // Noisy cases are measured again, from no sample.
   std::erase_if(cases,
                 [&](const csv::Row& row) { return !finished.contains(row[static_cast<std::size_t>(id)]); });
   if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
@@ -359,7 +359,7 @@ Recorder Recorder::resume(RunFolder folder) {
     if (!finished.contains(row[1])) unfinished.push_back(sample_of(row, path / "samples.csv"));
   replace_file(path / "samples.csv", join(sample_columns(), samples));
   replace_file(path / "cases.csv", join(case_columns(), cases));
-  static_cast<void>(unlink((path / "samples.csv.gz").c_str()));  // of a run that was ended while it packed
+  static_cast<void>(unlink((path / "samples.csv.gz").c_str()));  // of a run that ended while it compressed
   Recorder recorder(std::move(folder));
   recorder.finished_ = std::move(finished);
   recorder.unfinished_ = std::move(unfinished);
@@ -387,7 +387,7 @@ Recorder::Recorder(RunFolder folder)
 void Recorder::append(const CaseResult& result) {
   append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);
   if (!result.has_time()) without_time_.insert(result.planned.id);
-  // Each row would cost milliseconds.
+  // An fsync per row would take milliseconds.
   if (std::chrono::steady_clock::now() - synced_ > std::chrono::seconds(5)) sync();
 }
 
@@ -413,7 +413,7 @@ void Recorder::pack() {
 }
 
 void Recorder::sync() {
-  // Samples first: a row without them would be a row that nobody can check.
+  // Samples first: no row is without its samples.
   for (const Descriptor* file : {&samples_, &cases_}) static_cast<void>(fdatasync(file->get()));
   synced_ = std::chrono::steady_clock::now();
 }
