@@ -49,7 +49,7 @@ struct Body {
 
 constexpr std::int64_t timed_iterations = 1000;  // one microsecond each: the timed launch takes 1 ms
 
-/// What is wrong with a launch as long as the timed one; the short one is right.
+/// What is wrong with a launch as long as the timed one; the short one is correct.
 enum class Fault { none, trap, value, no_repeat };
 
 /// Every thread is to write 1. `value` is what it writes. `reaches`: the reference knows the timed launch.
@@ -119,7 +119,7 @@ class SessionTest : public testing::Test {
     return c;
   }
 
-  /// What `session` reports, in its order; `results_` holds it even when measuring throws.
+  /// The results in the order in which they are reported; `results_` has them even when measuring throws.
   const std::vector<CaseResult>& measure(const std::vector<Case>& group) {
     session_->measure(
         group, 0,
@@ -350,60 +350,60 @@ TEST_F(SessionClock, TimesComeInStepsOfTheTimer) {
   EXPECT_NEAR(std::remainder(session_->empty_launch_s(), step_s / 2), 0, 1e-10);  // /2: the mean of two
 }
 
-/// What the process beside the next test does, until it is ended.
-TEST(Neighbour, DISABLED_KeepsTheSmsBusy) {
+/// The other process of the next test, until it is killed.
+TEST(BusyProcess, DISABLED_KeepsTheSmsBusy) {
   const Stream stream;
   const int blocks = 2 * open_device("").sm.sm_count;
   DeviceBuffer<unsigned long long> cycles(static_cast<std::size_t>(blocks));
-  for (bool told = false;; told = true) {
+  for (bool is_announced = false;; is_announced = true) {
     for (int i = 0; i < 8; ++i) instruments::exercise(cycles.data(), blocks, stream.get());
     stream.synchronize();
-    if (!told) std::ofstream(std::getenv("OCCBENCH_AT_WORK")) << "at work\n";
+    if (!is_announced) std::ofstream(std::getenv("OCCBENCH_AT_WORK")) << "at work\n";
   }
 }
 
-/// Another process that runs one test of this program, from its first launch on.
-class Neighbour {
+/// Another process that runs that test of this program, from its first launch on.
+class BusyProcess {
  public:
-  Neighbour() {
+  BusyProcess() {
     std::string sign = "OCCBENCH_AT_WORK=" + sign_.string();
     std::vector<char*> environment{sign.data()};
     for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
     environment.push_back(nullptr);
     std::array<std::string, 3> words = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                                        "--gtest_filter=Neighbour.DISABLED_KeepsTheSmsBusy"};
+                                        "--gtest_filter=BusyProcess.DISABLED_KeepsTheSmsBusy"};
     std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(), nullptr};
     if (posix_spawn(&pid_, arguments[0], nullptr, nullptr, arguments.data(), environment.data()) != 0)
       throw std::runtime_error("this program cannot be started again");
     while (!std::filesystem::exists(sign_) && waitpid(pid_, nullptr, WNOHANG) == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  ~Neighbour() {
+  ~BusyProcess() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     std::filesystem::remove(sign_);
   }
-  Neighbour(const Neighbour&) = delete;
-  Neighbour& operator=(const Neighbour&) = delete;
+  BusyProcess(const BusyProcess&) = delete;
+  BusyProcess& operator=(const BusyProcess&) = delete;
 
  private:
   std::filesystem::path sign_ =
-      std::filesystem::temp_directory_path() / ("occbench-neighbour-" + std::to_string(getpid()));
+      std::filesystem::temp_directory_path() / ("occbench-busy-" + std::to_string(getpid()));
   pid_t pid_ = -1;
 };
 
 TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
   const Case c = planned("right", 1024);
   {
-    const Neighbour neighbour;
+    const BusyProcess other;
     measure({c});
     ASSERT_EQ(results_.size(), 1u);
     EXPECT_EQ(results_[0].planned.status, Status::noisy) << results_[0].planned.reason;
   }
   const std::size_t disturbed = session_->disturbance()->disturbed_probes;
   EXPECT_GT(disturbed, 0u);
-  std::this_thread::sleep_for(std::chrono::seconds(2));  // until the driver has cleared up behind it
-  measure({planned("right", 64)});                       // its first launches lie beside the last such look
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // until the driver has cleaned up
+  measure({planned("right", 64)});                       // its first launches follow the last disturbed probe
   results_.clear();
   measure({c});
   EXPECT_EQ(results_[0].planned.status, Status::valid) << results_[0].planned.reason;
