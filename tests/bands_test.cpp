@@ -22,7 +22,7 @@ TEST(Bands, ParametersAreDrawnFromTheirRangesEvenly) {
   ranges.low.l2_latency_cycles = 200;
   ranges.high.l2_latency_cycles = 300;
   ranges.high.sm_clock_hz = 1.2e9;
-  const auto all = drawn(values, ranges, sets);
+  const auto all = sample_parameters(values, ranges, sets);
   ASSERT_EQ(all.size(), sets);
   std::vector<double> latencies, clocks;
   for (const Parameters& p : all) {
@@ -38,15 +38,15 @@ TEST(Bands, ParametersAreDrawnFromTheirRangesEvenly) {
   }
   EXPECT_EQ(std::ranges::count(clocks, 1e9), 4) << "no lower end is known: half stay where they are";
   EXPECT_NEAR(*std::ranges::max_element(clocks), 1.175e9, 1);
-  EXPECT_EQ(drawn(values, ranges, sets).front().l2_latency_cycles, all.front().l2_latency_cycles);
+  EXPECT_EQ(sample_parameters(values, ranges, sets).front().l2_latency_cycles, all.front().l2_latency_cycles);
 }
 
 TEST(Bands, WithoutRangesTheModelsOwnErrorIsAll) {
   const Prediction said{.time_s = 1e-3, .bound = Bound::latency};
   const std::vector<double> same(sets, 1e-3);
   const Band found = band(said, same);
-  EXPECT_NEAR(std::log(found.high_s / 1e-3), std::log(10) * own_error(Bound::latency), 1e-9);
-  EXPECT_NEAR(std::log(found.low_s / 1e-3), -std::log(10) * own_error(Bound::latency), 1e-9);
+  EXPECT_NEAR(std::log(found.high_s / 1e-3), std::log(10) * model_error(Bound::latency), 1e-9);
+  EXPECT_NEAR(std::log(found.low_s / 1e-3), -std::log(10) * model_error(Bound::latency), 1e-9);
 }
 
 TEST(Bands, TimesThatDifferMakeItWiderAndItHoldsThePrediction) {

@@ -145,7 +145,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       // A lone chain in a cache too small for it: 70 % miss the 28 KiB less what is reserved.
       {"l1_reserved",
        {{waiting(0.3 * 32 + 0.7 * 270), waiting(32), waiting(270)},
-        1024 * 28 - 128 * theory::chain_room(256, 0.3)}},
+        1024 * 28 - 128 * theory::capacity_from_hit_rate(256, 0.3)}},
       {"l1_latency", {{waiting(32)}, 32}},
       {"l1_bandwidth", {{moving(1), moving(2), moving(120 * clock_hz * sm_count)}, 120}},
       {"l2_latency", {{waiting(270)}, 270}},
@@ -249,8 +249,8 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
 
 TEST(Estimates, TakeTheIntervalsOfTheirReadingsInQuadrature) {
   const auto all = recipes();
-  // Two iterations of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of 300 +-
-  // 5.
+  // Two iterations of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of
+  // 300 +- 5.
   auto measured = exact({iteration_of(100), iteration_of(400)});
   measured[0].low.time_s = iteration_of(97).time_s;
   measured[0].high.time_s = iteration_of(103).time_s;

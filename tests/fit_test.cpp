@@ -65,14 +65,14 @@ TEST(WarpsFor, AreTheFirstCrossingOfACurveThatDips) {
   // Whole warps on each of four schedulers that hide with four: 20 warps take as long as 32.
   const auto points = curve(usual, [](double w) { return 100 * w / (16 * std::ceil(w / 16)); });
   expect(warps_for(points, 0.90), 14.4, 12, 16);
-  EXPECT_NEAR(*lowest_after(points, 0.90), 0.625, 1e-12);
+  EXPECT_NEAR(*min_share_after(points, 0.90), 0.625, 1e-12);
 }
 
 TEST(WarpsFor, AreOfThePeakAlsoWhereTheCurveFallsPastIt) {
   const std::vector<Point> points =
       curve(usual, [](double w) { return w <= 16 ? 100 * w / 16 : 100 - w / 2; });
   expect(warps_for(points, 0.95), 15.2, 12, 16);
-  EXPECT_NEAR(*lowest_after(points, 0.95), 0.68, 1e-12);
+  EXPECT_NEAR(*min_share_after(points, 0.95), 0.68, 1e-12);
 }
 
 TEST(WarpsFor, HaveALeastWhereTheCurveRisesToItsEnd) {
@@ -84,7 +84,7 @@ TEST(WarpsFor, HaveALeastWhereTheCurveRisesToItsEnd) {
     EXPECT_EQ(e->low, 48);
   }
   expect(warps_for(points, 0.5), 32, 24, 32);
-  EXPECT_FALSE(lowest_after(points, 0.9).has_value());
+  EXPECT_FALSE(min_share_after(points, 0.9).has_value());
 }
 
 TEST(WarpsFor, HaveAMostWhereTheFirstPointIsThere) {
@@ -97,8 +97,8 @@ TEST(WarpsFor, HaveAMostWhereTheFirstPointIsThere) {
 TEST(WarpsFor, SayNothingOfOnePoint) {
   EXPECT_FALSE(warps_for(curve({16}, roof(4)), 0.9).has_value());
   EXPECT_FALSE(warps_for({}, 0.9).has_value());
-  EXPECT_FALSE(lowest_after(curve({16}, roof(4)), 0.9).has_value());
-  EXPECT_FALSE(lowest_after({}, 0.9).has_value());
+  EXPECT_FALSE(min_share_after(curve({16}, roof(4)), 0.9).has_value());
+  EXPECT_FALSE(min_share_after({}, 0.9).has_value());
 }
 
 TEST(LatencyCycles, IsLittlesLawOnTheLinearPart) {
@@ -128,18 +128,18 @@ TEST(LatencyCycles, NeedsSomethingThatWaits) {
 }
 
 TEST(WorthInWarps, IsTheIlpWhereLatencyAloneBounds) {
-  expect(worth_in_warps(curve(usual, roof(48)), curve(usual, roof(24))), 2, 2, 2);
+  expect(replaced_warps(curve(usual, roof(48)), curve(usual, roof(24))), 2, 2, 2);
 }
 
 TEST(WorthInWarps, TakesTheMedianAndTheRangeOfThePointsBelowSaturation) {
   // 10 warps of the first do what 4, 8 and 12 do, at 2.5, 2 and 1.5 to one; 16 have come to 90 %.
   const std::vector<Point> many =
       curve({4, 8, 12, 16, 20}, [](double w) { return w > 12 ? 100 : w * (3 - w / 8) * 100 / 64; });
-  expect(worth_in_warps(curve(usual, roof(64)), many), 2, 1.5, 2.5);
+  expect(replaced_warps(curve(usual, roof(64)), many), 2, 1.5, 2.5);
 }
 
 TEST(WorthInWarps, WidensWithBothCurvesIntervals) {
-  const auto e = worth_in_warps(curve(usual, roof(48), 0.01), curve(usual, roof(24), 0.01));
+  const auto e = replaced_warps(curve(usual, roof(48), 0.01), curve(usual, roof(24), 0.01));
   expect(e, 2, 2 * 0.99 / 1.01, 2 * 1.01 / 0.99);
 }
 
@@ -148,7 +148,7 @@ TEST(WorthInWarps, HoldsWhatABendHidesBetweenFewPoints) {
   const auto one = curve({4, 8, 16, 32, 64}, bend);
   for (const double worth : {1.3, 1.5, 1.77, 2.6, 3.1}) {
     const auto many = curve({4, 8, 12, 16, 20}, [&](double w) { return bend(worth * w); });
-    const auto e = worth_in_warps(one, many);
+    const auto e = replaced_warps(one, many);
     ASSERT_TRUE(e.has_value());
     EXPECT_EQ(e->known, Known::both_ends);
     EXPECT_LE(e->low, worth);
@@ -162,21 +162,21 @@ TEST(WorthInWarps, StopsBeforeADip) {
   // exchange.
   const auto one = curve(usual, roof(16));
   const auto many = curve({4, 8, 12, 16}, [](double w) { return w == 4 ? 50.0 : w == 12 ? 75.0 : 100.0; });
-  expect(worth_in_warps(one, many), 2, 2, 2);
+  expect(replaced_warps(one, many), 2, 2, 2);
 }
 
 TEST(WorthInWarps, HasALeastWhereTheFirstPointIsSaturated) {
-  const auto e = worth_in_warps(curve(usual, roof(16)), curve(usual, roof(2)));
+  const auto e = replaced_warps(curve(usual, roof(16)), curve(usual, roof(2)));
   ASSERT_TRUE(e.has_value());
   EXPECT_EQ(e->known, Known::at_least);
   EXPECT_NEAR(e->low, 0.9 * 16 / 4, 1e-9);
 }
 
 TEST(WorthInWarps, SaysNothingWhereThereIsNothingToHide) {
-  EXPECT_FALSE(worth_in_warps(curve(usual, roof(4)), curve(usual, roof(2))).has_value());
-  EXPECT_FALSE(worth_in_warps(curve(usual, roof(16)), {}).has_value());
-  EXPECT_FALSE(worth_in_warps({}, curve(usual, roof(16))).has_value());
-  EXPECT_FALSE(worth_in_warps(curve({32, 64}, roof(64)), curve({1, 2}, roof(64))).has_value());
+  EXPECT_FALSE(replaced_warps(curve(usual, roof(4)), curve(usual, roof(2))).has_value());
+  EXPECT_FALSE(replaced_warps(curve(usual, roof(16)), {}).has_value());
+  EXPECT_FALSE(replaced_warps({}, curve(usual, roof(16))).has_value());
+  EXPECT_FALSE(replaced_warps(curve({32, 64}, roof(64)), curve({1, 2}, roof(64))).has_value());
 }
 
 TEST(Fits, RefuseWhatIsNoCurve) {
@@ -186,9 +186,9 @@ TEST(Fits, RefuseWhatIsNoCurve) {
   for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
     points = curve(usual, roof(16));
     points[3].throughput = wrong;
-    EXPECT_THROW(static_cast<void>(lowest_after(points, 0.9)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(min_share_after(points, 0.9)), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(latency_cycles(points, 32)), std::invalid_argument);
-    EXPECT_THROW(static_cast<void>(worth_in_warps(points, points)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(replaced_warps(points, points)), std::invalid_argument);
   }
 }
 

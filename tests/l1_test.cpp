@@ -13,8 +13,8 @@ using occbench::theory::L1;
 
 /// Loads the line, and brings it at once if it is not there.
 bool load(L1& l1, std::size_t line) {
-  if (l1.hits(line)) return true;
-  l1.ask(line);
+  if (l1.look_up(line)) return true;
+  l1.request(line);
   l1.fill(line);
   return false;
 }
@@ -71,44 +71,44 @@ TEST(L1, ALineThatWasHitOutlivesAStream) {
   EXPECT_TRUE(load(l1, 5));
   load(l1, 6);
   hits_of(l1, in_order(100'000, 3500));
-  EXPECT_TRUE(l1.hits(5));
-  EXPECT_FALSE(l1.hits(6));
+  EXPECT_TRUE(l1.look_up(5));
+  EXPECT_FALSE(l1.look_up(6));
 }
 
 // What is on its way takes room: lines of others go before it comes.
 TEST(L1, LinesOnTheirWayTakeRoom) {
   L1 l1(168, 3);
   hits_of(l1, in_order(0, 168));
-  for (const std::size_t line : in_order(512, 64)) l1.ask(line);
+  for (const std::size_t line : in_order(512, 64)) l1.request(line);
   std::size_t left = 0;
-  for (const std::size_t line : in_order(0, 168)) left += l1.hits(line);
+  for (const std::size_t line : in_order(0, 168)) left += l1.look_up(line);
   EXPECT_EQ(left, 168U - 64U);
 }
 
 TEST(L1, TwoWhoAskForALineGetOne) {
   L1 l1(168, 3);
-  l1.ask(9);
-  l1.ask(9);
+  l1.request(9);
+  l1.request(9);
   l1.fill(9);
   l1.fill(9);
-  EXPECT_TRUE(l1.hits(9));
+  EXPECT_TRUE(l1.look_up(9));
   EXPECT_EQ(hits_of(l1, in_order(0, 168)), 1U);
   EXPECT_EQ(hits_of(l1, in_order(0, 168)), 168U);
 }
 
 TEST(L1, RoomIsReadOffAChainsHits) {
-  using occbench::theory::chain_room;
+  using occbench::theory::capacity_from_hit_rate;
   double before = 0;
   for (const double hits : {0.1, 0.3, 0.5, 0.7, 0.9}) {
-    const double room = chain_room(256, hits);
+    const double room = capacity_from_hit_rate(256, hits);
     EXPECT_GT(room, before);
     EXPECT_LT(room, 256);
     before = room;
   }
-  EXPECT_GT(chain_room(256, 1), 250);
-  EXPECT_LT(chain_room(256, 0), 130);
+  EXPECT_GT(capacity_from_hit_rate(256, 1), 250);
+  EXPECT_LT(capacity_from_hit_rate(256, 0), 130);
   // Finer than a line.
-  EXPECT_LT(chain_room(256, 0.3), chain_room(256, 0.301));
+  EXPECT_LT(capacity_from_hit_rate(256, 0.3), capacity_from_hit_rate(256, 0.301));
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ SOURCE_NAME = re.compile(r"""["'][^"'\n]*\.(?:cu|cuh|hpp|cpp)["']""")
 # them beside 0, 1, 2, a half and a billionth is no fact of hardware, and is named here.
 NUMBERS_OF_THE_METHOD = {
     "accesses": {"4"},  # bytes of a word
-    "code": set(),
     "demand": {"50", "128", "1024", "4.0", "64", "16", "1.5"},  # iterations; what parameters and wgmma are of
     "dram": {"6"},  # of a queue's mean wait
+    "instruction_cache": set(),
     "l1": {"16", "32", "8"},  # chains that are tried
     "lines": {"32"},  # bits
     "load_store": {"40", "16", "56"},  # bits
@@ -329,7 +329,7 @@ class Layering(unittest.TestCase):
             self.assertTrue(used, name)
 
     def test_program_and_tools_agree_on_what_bounds(self) -> None:
-        cpp = re.search(r"least_use_of_bound = ([\d.]+);", (ROOT / "harness/theory/prediction/model.hpp").read_text())
+        cpp = re.search(r"min_bound_utilization = ([\d.]+);", (ROOT / "harness/theory/prediction/model.hpp").read_text())
         python = re.search(
             r"(?m)^LEAST, TIE, FULL, IDLE = (\d+),", (ROOT / "tools/occbench_tools/counters.py").read_text()
         )

@@ -54,7 +54,7 @@ TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
 
 TEST(Simulate, SpilledRegistersGoThroughTheL1) {
   Machine m = quiet_machine();
-  m.spill_store_bytes = 16;
+  m.spill_store_bytes_per_cycle = 16;
   const SmWorkload full{.blocks = 8, .warps_per_block = 8};
   const Program spill =
       parse_programs("f v 16 16 0 0 1\nSTL.32 1 - 0 00 00 00\nLDLU.32 4 1 - 01 00 00\nFADD 4 - - 02 00 00\n")
@@ -97,11 +97,11 @@ std::vector<double> waits(double busy, bool in_order) {
   Machine m = quiet_machine();
   m.write_wait = 600;
   m.dram_service = 0;  // one channel, which no line keeps for long
-  m.dram_bytes = 1600;
+  m.dram_bytes_per_cycle = 1600;
   Random random;
   Dram dram(m, random, in_order);
   std::vector<double> found;
-  const double apart = 2 * 128 / m.dram_bytes / busy;
+  const double apart = 2 * 128 / m.dram_bytes_per_cycle / busy;
   for (int i = 1; i <= 20000; ++i) {
     dram.write(i * apart);
     dram.read(random(), i * apart, 1);
@@ -162,7 +162,7 @@ TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
   Machine m = quiet_machine();
   m.dram_latency = 700;
   m.dram_spread = 150;
-  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;  // no queue to speak of
   const auto row = [&](const std::string& rest) {
     const Program program = parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\n15*" + rest +
                                            " 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
@@ -177,7 +177,7 @@ TEST(Simulate, RowsFarApartAreNot) {
   Machine m = quiet_machine();
   m.dram_latency = 700;
   m.dram_spread = 150;
-  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;
+  m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;
   m.barrier_cycles = 0;
   const Program row =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
@@ -191,7 +191,7 @@ TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
   Machine m = quiet_machine();
   m.dram_latency = 700;
   m.dram_spread = 150;
-  m.dram_bytes = m.port_bytes = m.l2_bytes = 1600;  // no queue to speak of
+  m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;  // no queue to speak of
   m.barrier_cycles = 0;
   const Program row =
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
@@ -263,12 +263,14 @@ TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
   const auto fetched = [](int lines, int same, std::size_t l1_lines) {
     Machine machine = quiet_machine();
     machine.dram_latency = 690;
-    machine.dram_bytes = 17;
-    const Usage usage = simulate(
-        beside_stream(lines, same), machine,
-        {.load_dram = double(lines) / (lines + same), .same_parts = 1, .l1_lines = l1_lines, .l2_bytes = 1e9},
-        {.blocks = 2, .warps_per_block = 4}, 100);
-    const double each = usage.port * machine.port_bytes / 128 / (100 * 8);
+    machine.dram_bytes_per_cycle = 17;
+    const Usage usage = simulate(beside_stream(lines, same), machine,
+                                 {.load_dram = double(lines) / (lines + same),
+                                  .reuse_parts = 1,
+                                  .l1_lines = l1_lines,
+                                  .l2_stream_bytes = 1e9},
+                                 {.blocks = 2, .warps_per_block = 4}, 100);
+    const double each = usage.port * machine.port_bytes_per_cycle / 128 / (100 * 8);
     return (each - lines) / same;
   };
   EXPECT_NEAR(fetched(8, 16, 168), 0.027, 0.015);
@@ -279,16 +281,16 @@ TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
 
 TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
   const Machine machine = quiet_machine();
-  const Traffic traffic{.same_parts = 1, .l1_lines = 168};
+  const Traffic traffic{.reuse_parts = 1, .l1_lines = 168};
   Random random;
   Lines lines(machine, traffic, {}, random);
-  lines.held(7, 2, 0);
+  lines.look_up(7, 2, 0);
   ASSERT_EQ(lines.missed(), 2U);
-  const double there = lines.ask(300);
+  const double there = lines.request_missed(300);
   EXPECT_NEAR(there, 300, 33) << "lines of the L2 differ by as much";
-  EXPECT_EQ(lines.held(7, 2, 100), there) << "both on their way: the later of them";
+  EXPECT_EQ(lines.look_up(7, 2, 100), there) << "both on their way: the later of them";
   EXPECT_EQ(lines.missed(), 0U);
-  EXPECT_EQ(lines.held(7, 2, there), there + machine.l1_latency) << "a hit";
+  EXPECT_EQ(lines.look_up(7, 2, there), there + machine.l1_latency) << "a hit";
   EXPECT_EQ(lines.missed(), 0U);
 }
 
@@ -306,7 +308,7 @@ TEST(Simulate, TheL2LosesLinesThatAllSmsLeaveAloneForLong) {
   const auto trip = [](double l2_bytes) {
     const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
     return pace(beside_stream(8, 8), lone,
-                {.load_dram = 0.5, .same_parts = 1, .l1_lines = 4, .l2_bytes = l2_bytes});
+                {.load_dram = 0.5, .reuse_parts = 1, .l1_lines = 4, .l2_stream_bytes = l2_bytes});
   };
   EXPECT_GT(trip(512), trip(1e9) + 300) << "DRAM's latency in place of the L2's";
   EXPECT_NEAR(trip(2048), trip(1e9), 1) << "each trip streams 1 KiB";

@@ -28,7 +28,7 @@ TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
       parse_programs(
           "f v 16 0 0 0 1\nSTG.32 1 - - 00 00 00\n3*STG.32.NEXT 1 - - 00 00 00\nSTG.128 1 - - 00 00 00\n")
           .at({"f", "v"});
-  EXPECT_EQ(program.places(), 2);
+  EXPECT_EQ(program.store_places(), 2);
   EXPECT_EQ(program.bytes(Pipe::global_store), 4 * 4 + 16);
 }
 

@@ -20,9 +20,9 @@ inline Machine quiet_machine() {
   m.shared_latency = 23;
   m.l1_latency = 32;
   m.l2_latency = 270;
-  m.l2_bytes = m.spill_store_bytes = m.port_bytes = 64;
+  m.l2_bytes_per_cycle = m.spill_store_bytes_per_cycle = m.port_bytes_per_cycle = 64;
   m.dram_latency = 660;
-  m.dram_bytes = 16;
+  m.dram_bytes_per_cycle = 16;
   m.dram_service = 100;
   m.barrier_cycles = 20;
   return m;

@@ -142,7 +142,7 @@ TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
   for (const int same_parts : {0, 2})
     for (const Program& program : programs)
       for (const int total_blocks : {0, 5}) {
-        traffic.same_parts = same_parts;
+        traffic.reuse_parts = same_parts;
         const SmWorkload workload{.blocks = 2, .warps_per_block = 4, .total_blocks = total_blocks};
         const auto longer = simulation(program, m, traffic, workload);
         for (const std::int64_t trips : {1, 2, 4, 3, 3, 9}) {

@@ -65,19 +65,19 @@ TEST(TwoSpeeds, SaysTheirTimesAndShares) {
   EXPECT_NEAR(found->fast, 1.001, 1e-3);
   EXPECT_NEAR(found->slow, 1.061, 1e-3);
   EXPECT_DOUBLE_EQ(found->slow_share, 0.25);
-  EXPECT_FALSE(found->in_spells);
+  EXPECT_FALSE(found->in_streaks);
 }
 
 TEST(TwoSpeeds, SpellsOfOneSpeedAreToldFromAMix) {
   std::vector<double> samples;
   for (int i = 0; i < 20; ++i) samples.push_back((i < 12 ? 1.0 : 1.06) + 1e-4 * (i % 3));
   ASSERT_TRUE(two_speeds(samples));
-  EXPECT_TRUE(two_speeds(samples)->in_spells);
+  EXPECT_TRUE(two_speeds(samples)->in_streaks);
   Random random(5);
   int spells = 0;
   for (int trial = 0; trial < 2000; ++trial) {
     std::ranges::shuffle(samples, random);
-    spells += two_speeds(samples)->in_spells ? 1 : 0;
+    spells += two_speeds(samples)->in_streaks ? 1 : 0;
   }
   EXPECT_LE(spells, 2000 / 50);  // 1 % at most, and chance
 }

@@ -57,8 +57,8 @@ TEST(MedianInterval, HasTheRanksOfTheTables) {  // Conover, Practical Nonparamet
 }
 
 TEST(MedianInterval, TakesSixSamplesAtLeast) {
-  EXPECT_EQ(least_samples(0.95), 6u);
-  EXPECT_EQ(least_samples(0.99), 8u);
+  EXPECT_EQ(min_samples(0.95), 6u);
+  EXPECT_EQ(min_samples(0.99), 8u);
   const MedianInterval all = median_interval(ranks(5));  // short of 95 %: the whole range
   EXPECT_EQ(all.low, 1);
   EXPECT_EQ(all.high, 5);
@@ -77,7 +77,7 @@ TEST(MedianInterval, HoldsWhatATimerOfWholeStepsRounded) {
     const double median = truth(random);
     std::vector<double> samples(9);
     for (double& s : samples) s = std::floor(median + noise(random));
-    const MedianInterval interval = median_interval(samples), held = interval.of_steps(1);
+    const MedianInterval interval = median_interval(samples), held = interval.widened_by(1);
     before += interval.low <= median && median <= interval.high ? 1 : 0;
     covered += held.low <= median && median <= held.high ? 1 : 0;
   }

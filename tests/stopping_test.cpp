@@ -57,10 +57,11 @@ double coverage(const StoppingRule& rule, const std::string& name, double sigma,
     std::vector<double> samples;
     int visits = 0;
     while (true) {
-      const double moment = (visits + std::uniform_real_distribution<double>(0, 1)(random)) / rule.least;
+      const double moment =
+          (visits + std::uniform_real_distribution<double>(0, 1)(random)) / rule.min_samples;
       samples.push_back(noise.time(std::fmod(moment, 1.0), random));
-      if (!rule.looks_after(++visits)) continue;
-      if (rule.is_precise(samples) || visits >= rule.most) break;
+      if (!rule.checks_after(++visits)) continue;
+      if (rule.is_precise(samples) || visits >= rule.max_samples) break;
     }
     const MedianInterval interval = median_interval(samples);
     held += interval.low <= noise.median && noise.median <= interval.high ? 1 : 0;
@@ -71,10 +72,10 @@ double coverage(const StoppingRule& rule, const std::string& name, double sigma,
 }
 
 TEST(Stopping, LooksAtTheFewestAndThenNowAndThen) {
-  const StoppingRule rule{.least = 9, .every = 3, .most = 13};
+  const StoppingRule rule{.min_samples = 9, .check_every = 3, .max_samples = 13};
   std::vector<int> looks;
   for (int visits = 1; visits <= 14; ++visits)
-    if (rule.looks_after(visits)) looks.push_back(visits);
+    if (rule.checks_after(visits)) looks.push_back(visits);
   EXPECT_EQ(looks, (std::vector{9, 12, 13, 14}));
 }
 

@@ -303,7 +303,7 @@ TEST_P(RandomFootprints, SlackIsNeverNegativeAndTooSmallForOneMoreBlockOfALimite
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
     if (!o.launchable()) continue;
-    const Slack s = slack(sm_, f);
+    const Unused s = unused_resources(sm_, f);
     EXPECT_GE(s.warps, 0);
     EXPECT_GE(s.blocks, 0);
     EXPECT_GE(s.registers, 0);

@@ -67,7 +67,7 @@ TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
   EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * trips, 1)
       << "per thread; what the L2 holds at the end is on its way";
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0, 1e-9);
-  EXPECT_EQ(k.facts.once_bytes, 0);
+  EXPECT_EQ(k.facts.epilogue_bytes, 0);
   EXPECT_NEAR(k.facts.flow.layout.lines, 1, 1e-9);
   EXPECT_TRUE(k.assumed.empty());
   EXPECT_EQ(k.footprint.block_size, 128);
@@ -84,7 +84,7 @@ TEST(Flow, CachesAnswerWhatTheCountersSay) {
   EXPECT_NEAR(k.l2_hit, 0.375, 1e-9);
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0.375 * 16 * trips, 1e-6);
   ASSERT_EQ(k.assumed.size(), 2U);
-  EXPECT_EQ(k.assumed.front(), "the L1 goes on to answer 50 % of the bytes loaded");
+  EXPECT_EQ(k.assumed.front(), "the L1 still serves 50 % of the bytes loaded");
 }
 
 TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
@@ -92,7 +92,7 @@ TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] *= 2;
   const Kernel k = read(p);
   EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * trips, 1);
-  EXPECT_EQ(k.facts.once_bytes, 0);
+  EXPECT_EQ(k.facts.epilogue_bytes, 0);
 }
 
 TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
@@ -101,7 +101,7 @@ TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] = 16 * warps;
   p.metrics["dram__bytes_write.sum"] = 16 * threads;
   const Kernel k = read(p, "LDG.128 1 0 - 00 10 00\n");
-  EXPECT_NEAR(k.facts.once_bytes, 16, 1e-9);
+  EXPECT_NEAR(k.facts.epilogue_bytes, 16, 1e-9);
   EXPECT_NEAR(k.facts.dram_bytes, 16 * trips, 1);
 }
 
@@ -132,7 +132,7 @@ TEST(Flow, WhatIsOutsideTheModelIsRefused) {
   EXPECT_EQ(refusal(p), "atomics of shared memory are 33 % of its instructions, and outside the model");
   p = stream();
   p.parts["sass__inst_executed_per_opcode"] = {{"UBLKCP", warps}};
-  EXPECT_EQ(refusal(p), "it makes bulk copies, and no counter says how many of them are under way");
+  EXPECT_EQ(refusal(p), "it makes bulk copies, and no counter has the number of copies in flight");
   p = stream();
   p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = warps;
   EXPECT_EQ(refusal(p), "") << "one of each warp, behind its loop, decides nothing";
@@ -195,13 +195,13 @@ class Asked : public testing::Test {
   /// How long the model takes it to be: about 10 blocks of an SM, 8 instructions a trip, one a cycle.
   [[nodiscard]] double modelled() const {
     constexpr double about = 95e-6;
-    return about * (1 + chains(about).off());
+    return about * (1 + chains(about).model_error());
   }
 };
 
 TEST_F(Asked, TheSameLaunchTakesTheSameTime) {
   const Anchored kernel = chains(modelled() * 1.1);
-  EXPECT_NEAR(kernel.off(), 1 / 1.1 - 1, 0.01);
+  EXPECT_NEAR(kernel.model_error(), 1 / 1.1 - 1, 0.01);
   const Answer same = kernel.ask({kernel.kernel().footprint, kernel.kernel().grid_size});
   EXPECT_NEAR(same.time_ratio, 1, 1e-9) << "whatever the model is off";
   EXPECT_LE(same.low_ratio, 1);

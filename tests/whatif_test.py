@@ -160,7 +160,7 @@ class WhatIf(unittest.TestCase):
         self.write("damaged.csv", plain)
         (self.folder / "damaged.txt").write_text(code[: len(code) // 2] + "\nFFMA x")
         outside = {name: why for name, (_, why) in edits.items()} | {
-            BULK: "it makes bulk copies, and no counter says how many of them are under way",
+            BULK: "it makes bulk copies, and no counter has the number of copies in flight",
             UNKNOWN: "-16 %: it does not know what bounds this kernel",
             "opcodes": "ZZZMA",
             "damaged": "its machine code: line ",

@@ -62,15 +62,15 @@ Loaded loaded_of(Readings r) {
 
 /// Cycles of one FMA of a chain, from iterations of 8 and of 32 of them.
 double fma_cycles(Readings r) { return (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 24; }
-/// A branch issues one cycle behind the iteration's last FMA: it delays the chain by what it takes beyond that
-/// FMA's result.
+/// A branch issues one cycle behind the iteration's last FMA: it delays the chain by what it takes beyond
+/// that FMA's result.
 double branch_cycles(Readings r) {
   const double delay = (4 * r[0].cycles_per_pass() - r[1].cycles_per_pass()) / 3;
   return delay + fma_cycles(r) - 1;
 }
 
-/// What a block more costs beyond its iterations: many short blocks against one long one, whose iterations' price
-/// comes from a longer one still.
+/// What a block more costs beyond its iterations: many short blocks against one long one, whose iterations'
+/// price comes from a longer one still.
 double turnover_cycles(Readings r) {
   const Reading& one = r[0];
   const Reading& longer = r[1];
@@ -213,7 +213,7 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .value =
            [l1_kib](Readings r) {
              const double hits = (r[2].own_cycles - r[0].own_cycles) / (r[2].own_cycles - r[1].own_cycles);
-             return 1024.0 * l1_kib - 128 * theory::chain_room(32 * 1024 / 128, hits);
+             return 1024.0 * l1_kib - 128 * theory::capacity_from_hit_rate(32 * 1024 / 128, hits);
            }},
       {.parameter = "l1_latency",
        .cases = {of("l1-chain", lone_warp)},

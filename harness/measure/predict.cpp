@@ -26,7 +26,7 @@ double once_bytes(const Case& c, Arena& arena) {
 
 theory::LoopFacts facts_of(const Variant& v, double once) {
   return {.dram_bytes = v.iteration.dram_bytes,
-          .once_bytes = once,
+          .epilogue_bytes = once,
           .working_set_bytes = v.flow.set_bytes > 0 ? v.flow.set_bytes : v.dials.working_set_bytes,
           .stages = v.dials.stages,
           .uneven = std::ranges::any_of(v.loop_trips, [](double trips) { return trips < 0; }),

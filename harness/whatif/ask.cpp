@@ -9,26 +9,26 @@
 namespace occbench::whatif {
 namespace {
 
-constexpr std::size_t sets = 8;  // of parameters that are drawn for a band
+constexpr std::size_t sets = 8;  // of sampled parameters for a band
 
-/// How much of its error at the measured launch the model has at one whose time is `ratio` of it. Over 2,382
-/// cases each of an H200 and an H100 the slope between errors at launches of one kernel is 0.7 where their
-/// times lie within 10 %, and 0.2 beyond: something else bounds them then.
-double kept_error(double ratio) {
+/// Share of the model's error at the measured launch that it also has at a launch with `ratio` of its time.
+/// Measured over 2,382 cases each on an H200 and an H100: errors at launches of one kernel correlate with
+/// slope 0.7 if the times are within 10 %, and with 0.2 beyond, where they have different bounds.
+double shared_error(double ratio) {
   constexpr double range = 0.25;
   return std::exp(-std::abs(std::log(ratio)) / range);
 }
 
-/// The carve-out as it was measured, or the driver's own choice where it would keep blocks out that the
-/// driver lets in.
-theory::Occupancy resident(const theory::SmLimits& sm, theory::Footprint& f) {
+/// Occupancy with the measured carve-out, or with the driver's choice if that allows more blocks; sets the
+/// carve-out of `f` accordingly.
+theory::Occupancy occupancy_of(const theory::SmLimits& sm, theory::Footprint& f) {
   const theory::Occupancy as_measured = theory::occupancy(sm, f);
-  theory::Footprint free = f;
-  free.carveout_percent = -1;
-  const theory::Occupancy chosen = theory::occupancy(sm, free);
-  if (chosen.blocks_per_sm <= as_measured.blocks_per_sm) return as_measured;
-  f = free;
-  return chosen;
+  theory::Footprint by_driver = f;
+  by_driver.carveout_percent = -1;
+  const theory::Occupancy occupancy = theory::occupancy(sm, by_driver);
+  if (occupancy.blocks_per_sm <= as_measured.blocks_per_sm) return as_measured;
+  f = by_driver;
+  return occupancy;
 }
 
 }  // namespace
@@ -37,62 +37,62 @@ Anchored::Anchored(Kernel kernel, Gpu gpu) : kernel_(std::move(kernel)), gpu_(st
   if (kernel_.sm_clock_hz > 0) gpu_.parameters.sm_clock_hz = kernel_.sm_clock_hz;
   Launch launch{kernel_.footprint, kernel_.grid_size};
   now_.occupancy = theory::occupancy(gpu_.facts.sm, launch.footprint);
-  if (now_.occupancy.blocks_per_sm == 0) now_.occupancy = resident(gpu_.facts.sm, launch.footprint);
+  if (now_.occupancy.blocks_per_sm == 0) now_.occupancy = occupancy_of(gpu_.facts.sm, launch.footprint);
   if (now_.occupancy.blocks_per_sm == 0)
     throw Refused("no such block launches on this GPU: " + now_.occupancy.unlaunchable);
   kernel_.footprint = launch.footprint;
   base_ = times(launch, now_.occupancy, gpu_);
-  now_.bound = base_.said.bound;
+  now_.bound = base_.prediction.bound;
   now_.time_ratio = now_.low_ratio = now_.high_ratio = 1;
-  off_ = base_.said.time_s / kernel_.time_s - 1;
-  if (std::abs(off_) > most_off) {
+  model_error_ = base_.prediction.time_s / kernel_.time_s - 1;
+  if (std::abs(model_error_) > max_model_error) {
     char text[128];
     std::snprintf(text, sizeof text, "the model says %.4g us where %.4g us were measured, %+.0f %%",
-                  1e6 * base_.said.time_s, 1e6 * kernel_.time_s, 100 * off_);
+                  1e6 * base_.prediction.time_s, 1e6 * kernel_.time_s, 100 * model_error_);
     throw Refused(std::string(text) + ": it does not know what bounds this kernel");
   }
 }
 
 Anchored::Times Anchored::times(const Launch& launch, const theory::Occupancy& occupancy,
-                                const Gpu& there) const {
+                                const Gpu& gpu) const {
   const double threads = static_cast<double>(launch.grid_size) * launch.footprint.block_size;
   const double measured = static_cast<double>(kernel_.grid_size) * kernel_.footprint.block_size;
   theory::Program program = kernel_.program;
-  program.iterations *= threads / measured;  // the work stays as it was
+  program.iterations *= threads / measured;  // the total work is unchanged
   theory::LoopFacts facts = kernel_.facts;
   facts.dram_bytes *= measured / threads;
   facts.flow.l2_bytes *= measured / threads;
   const theory::Shape shape{.grid_size = launch.grid_size,
-                            .warps_per_block = theory::warps_per_block(there.facts.sm, launch.footprint),
+                            .warps_per_block = theory::warps_per_block(gpu.facts.sm, launch.footprint),
                             .blocks_per_sm = occupancy.blocks_per_sm,
                             .iterations = 1,
-                            .l1_bytes = theory::l1_bytes(there.facts.sm, launch.footprint)};
+                            .l1_bytes = theory::l1_bytes(gpu.facts.sm, launch.footprint)};
   const auto predicted = [&](const theory::Parameters& p) {
-    theory::Prediction said = theory::predict(program, facts, shape, there.facts, p);
-    said.time_s -= p.launch_s;  // ncu times the kernel alone
-    return said;
+    theory::Prediction prediction = theory::predict(program, facts, shape, gpu.facts, p);
+    prediction.time_s -= p.launch_s;  // ncu times exclude the launch overhead
+    return prediction;
   };
-  Times all{.said = predicted(there.parameters), .drawn_s = {}};
-  for (const theory::Parameters& p : theory::drawn(there.parameters, there.ranges, sets))
-    all.drawn_s.push_back(predicted(p).time_s);
+  Times all{.prediction = predicted(gpu.parameters), .sampled_s = {}};
+  for (const theory::Parameters& p : theory::sample_parameters(gpu.parameters, gpu.ranges, sets))
+    all.sampled_s.push_back(predicted(p).time_s);
   return all;
 }
 
-Answer Anchored::ask(const Launch& launch, const Gpu& there) const {
+Answer Anchored::ask(const Launch& launch, const Gpu& gpu) const {
   Launch l = launch;
   Answer a;
-  a.occupancy = resident(there.facts.sm, l.footprint);
+  a.occupancy = occupancy_of(gpu.facts.sm, l.footprint);
   if (a.occupancy.blocks_per_sm == 0) throw Refused("cannot launch: " + a.occupancy.unlaunchable);
-  const Times changed = times(l, a.occupancy, there);
-  a.bound = changed.said.bound;
-  const auto anchored = [&](double there_s, double here_s) {
-    const double ratio = there_s / here_s;
-    return ratio * std::pow(here_s / kernel_.time_s, 1 - kept_error(ratio));
+  const Times changed = times(l, a.occupancy, gpu);
+  a.bound = changed.prediction.bound;
+  const auto anchored = [&](double time_s, double base_s) {
+    const double ratio = time_s / base_s;
+    return ratio * std::pow(base_s / kernel_.time_s, 1 - shared_error(ratio));
   };
-  a.time_ratio = anchored(changed.said.time_s, base_.said.time_s);
+  a.time_ratio = anchored(changed.prediction.time_s, base_.prediction.time_s);
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < sets; ++i) ratios.push_back(anchored(changed.drawn_s[i], base_.drawn_s[i]));
-  const double error = std::max(theory::own_error(a.bound), std::abs(std::log1p(off_)));
+  for (std::size_t i = 0; i < sets; ++i) ratios.push_back(anchored(changed.sampled_s[i], base_.sampled_s[i]));
+  const double error = std::max(theory::model_error(a.bound), std::abs(std::log1p(model_error_)));
   const theory::Band band = theory::band(a.time_ratio, ratios, error);
   a.low_ratio = band.low_s;
   a.high_ratio = band.high_s;
@@ -107,7 +107,7 @@ int Anchored::grid_for(int block_size) const {
 int Anchored::grid_in_waves(const theory::Footprint& footprint) const {
   theory::Footprint f = footprint;
   const double waves = static_cast<double>(kernel_.grid_size) / now_.occupancy.blocks_per_sm;
-  return std::max(1, static_cast<int>(std::lround(waves * resident(gpu_.facts.sm, f).blocks_per_sm)));
+  return std::max(1, static_cast<int>(std::lround(waves * occupancy_of(gpu_.facts.sm, f).blocks_per_sm)));
 }
 
 }  // namespace occbench::whatif

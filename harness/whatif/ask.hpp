@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change would give a measured kernel: the ratio that the model sees, of the time that was measured.
+// Predicts the effect of a change on a measured kernel: the ratio of two model times, applied to the
+// measured time.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,13 @@
 
 namespace occbench::whatif {
 
-/// A GPU as the model knows it.
+/// Model data of a GPU.
 struct Gpu {
   theory::DeviceSpec facts;
   theory::Parameters parameters;
   theory::Ranges ranges;
 };
 
-/// A launch that is asked about.
 struct Launch {
   theory::Footprint footprint;
   int grid_size = 0;
@@ -28,50 +28,51 @@ struct Launch {
 struct Answer {
   theory::Occupancy occupancy;
   theory::Bound bound = theory::Bound::latency;
-  double time_ratio = 0;                 ///< of the launch's time there and as it was measured
-  double low_ratio = 0, high_ratio = 0;  ///< 90 % of what it may be
+  double time_ratio = 0;                 ///< new time over measured time
+  double low_ratio = 0, high_ratio = 0;  ///< 90 % interval
 };
 
-/// How far the model may be off the measured time and still be asked.
-constexpr double most_off = 0.15;
+/// Largest error of the model at the measured launch for which predictions are made.
+constexpr double max_model_error = 0.15;
 
-/// A measured kernel, anchored: the model is asked for the ratio of two times, and corrected by its error at
-/// the measured one, the less the further the other lies from it.
+/// A measured kernel with predictions relative to its measured time. The model's error at the measured
+/// launch is corrected in part: the less, the further the predicted time is from the measured one.
 class Anchored {
  public:
-  /// `kernel` ran on `gpu`. Throws Refused where the model's own time is further off than `most_off`, and
-  /// std::invalid_argument as theory::predict() does.
+  /// `kernel` ran on `gpu`. Throws Refused if the model's error exceeds max_model_error, and
+  /// std::invalid_argument like theory::predict().
   Anchored(Kernel kernel, Gpu gpu);
 
-  /// Predicted over measured, less 1, before anchoring.
-  [[nodiscard]] double off() const { return off_; }
+  /// Predicted over measured time, minus 1, before the correction.
+  [[nodiscard]] double model_error() const { return model_error_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const Gpu& gpu() const { return gpu_; }
-  /// As it was measured.
+  /// The measured launch.
   [[nodiscard]] const Answer& now() const { return now_; }
 
-  /// The same work in another launch, on another GPU: threads share it evenly. Throws Refused where no such
-  /// block launches, and as the constructor does.
-  [[nodiscard]] Answer ask(const Launch& launch, const Gpu& there) const;
+  /// The same work, divided evenly among the threads of another launch, possibly on another GPU. Throws
+  /// Refused if no such block launches, and like the constructor.
+  [[nodiscard]] Answer ask(const Launch& launch, const Gpu& gpu) const;
   [[nodiscard]] Answer ask(const Launch& launch) const { return ask(launch, gpu_); }
 
-  /// As many threads as were measured, in blocks of another size.
+  /// Grid size with the measured number of threads in blocks of another size.
   [[nodiscard]] int grid_for(int block_size) const;
-  /// As many waves as were measured, of another number of resident blocks: for kernels whose grid is made so.
+  /// Grid size with the measured number of waves, for kernels whose grid is a multiple of the resident
+  /// blocks.
   [[nodiscard]] int grid_in_waves(const theory::Footprint& footprint) const;
 
  private:
   struct Times {
-    theory::Prediction said;
-    std::vector<double> drawn_s;
+    theory::Prediction prediction;
+    std::vector<double> sampled_s;  ///< with sampled parameters
   };
-  [[nodiscard]] Times times(const Launch& launch, const theory::Occupancy& occupancy, const Gpu& there) const;
+  [[nodiscard]] Times times(const Launch& launch, const theory::Occupancy& occupancy, const Gpu& gpu) const;
 
   Kernel kernel_;
   Gpu gpu_;
   Times base_;
   Answer now_;
-  double off_ = 0;
+  double model_error_ = 0;
 };
 
 }  // namespace occbench::whatif

@@ -14,8 +14,9 @@ constexpr double instruction_bytes = 16;
 
 std::string whole(double count) { return std::to_string(std::llround(count)); }
 
-/// Executions by address as runs of instructions: "3*12,7*40". Empty where ncu gave no addresses.
-std::string runs(const std::vector<std::pair<std::string, double>>& by_address) {
+/// Executions per instruction in address order, run-length encoded: "3*12,7*40". Empty if ncu printed no
+/// addresses.
+std::string run_lengths(const std::vector<std::pair<std::string, double>>& by_address) {
   std::vector<std::pair<std::uint64_t, double>> ran;
   for (const auto& [address, count] : by_address) try {
       ran.emplace_back(std::stoull(address, nullptr, 0), count);
@@ -30,7 +31,7 @@ std::string runs(const std::vector<std::pair<std::string, double>>& by_address) 
     if (times > 0) text += (text.empty() ? "" : ",") + whole(last) + "*" + std::to_string(times);
     times = 0;
   };
-  const auto take = [&](double count, std::size_t instructions) {
+  const auto add = [&](double count, std::size_t instructions) {
     if (count != last) flush();
     last = count;
     times += instructions;
@@ -38,9 +39,9 @@ std::string runs(const std::vector<std::pair<std::string, double>>& by_address) 
   for (std::size_t i = 0; i < ran.size(); ++i) {
     if (i > 0) {
       const double gap = static_cast<double>(ran[i].first - ran[i - 1].first) / instruction_bytes;
-      if (gap > 1) take(0, static_cast<std::size_t>(gap) - 1);
+      if (gap > 1) add(0, static_cast<std::size_t>(gap) - 1);
     }
-    take(ran[i].second, 1);
+    add(ran[i].second, 1);
   }
   flush();
   return text;
@@ -59,7 +60,7 @@ std::vector<std::string> machine_code_words(const std::string& file, const Profi
         {"--stores", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"}})
     if (const auto requests = p.find(metric)) words.insert(words.end(), {option, whole(*requests)});
   if (const auto found = p.parts.find("inst_executed"); found != p.parts.end())
-    if (const std::string text = runs(found->second); !text.empty()) {
+    if (const std::string text = run_lengths(found->second); !text.empty()) {
       words.insert(words.end(), {"--executed", text});
       return words;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of a measured kernel, out of its binary.
+// Reads the machine code of a measured kernel from its binary.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace occbench::whatif {
 
-/// What `occbench machine-code` is asked: FILE, and how often the profile says that each instruction ran.
-/// Throws Refused where it does not say.
+/// Arguments of `occbench machine-code`: FILE, and execution counts from the profile. Throws Refused if the
+/// profile has none.
 [[nodiscard]] std::vector<std::string> machine_code_words(const std::string& file, const Profile& profile);
 
-/// The kernel in what it wrote. Throws Refused where that is no description of one.
+/// Parses its output. Throws Refused if that is not the description of one kernel.
 [[nodiscard]] theory::Program parse_code(const std::string& text);
 
 }  // namespace occbench::whatif

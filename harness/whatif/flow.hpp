@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A measured kernel as the simulation takes it: what a family of the suite declares of its accesses, read
-// from counters instead.
+// Derives the model's inputs of a measured kernel from hardware counters, where a family of the suite
+// declares them.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace occbench::whatif {
 
-/// A launch. Bytes in `facts` are per thread of the launch, since an iteration of `program` is the whole kernel.
+/// A measured launch. An iteration of `program` is the whole kernel, so bytes in `facts` are per thread.
 struct Kernel {
   theory::Program program;
   theory::LoopFacts facts;
   theory::Footprint footprint;
   int grid_size = 0;
   double time_s = 0;
-  double sm_clock_hz = 0;            ///< while it ran; 0: not measured
-  double l1_hit = 0, l2_hit = 0;     ///< shares of the bytes that it loads from global memory
-  std::vector<std::string> assumed;  ///< what is taken to stay as it was, a line each
+  double sm_clock_hz = 0;            ///< during the launch; 0: not measured
+  double l1_hit = 0, l2_hit = 0;     ///< shares of the bytes loaded from global memory
+  std::vector<std::string> assumed;  ///< assumptions of the prediction, one per line
 };
 
-/// Throws Refused: clusters, atomics, bulk copies, metrics that are missing.
+/// Throws Refused on clusters, atomics, bulk copies and missing metrics.
 [[nodiscard]] Kernel kernel_of(const Profile& profile, const theory::Program& program,
                                const theory::SmLimits& sm, std::size_t l2_bytes);
 

@@ -39,7 +39,7 @@ constexpr auto wanted = std::to_array<std::string_view>({
     "device__attribute_display_name",
 });
 
-/// What a number in ncu's `unit` is multiplied by to be in bytes, seconds or hertz.
+/// Factor from ncu's `unit` to bytes, seconds or hertz.
 double scale(std::string_view unit) {
   struct Unit {
     std::string_view name;
@@ -55,7 +55,7 @@ double scale(std::string_view unit) {
   return found == std::end(units) ? 1 : found->size;
 }
 
-/// "1,234.5 ..." at the front of `text`, which is cut off it.
+/// Reads and removes "1,234.5" at the front of `text`.
 std::optional<double> number(std::string_view& text) {
   std::string digits;
   std::size_t length = 0;

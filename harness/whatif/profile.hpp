@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch of somebody's kernel as Nsight Compute measured it, and what must have been measured.
+// A launch profiled by Nsight Compute, and the metrics that whatif needs.
 #pragma once
 
 #include <functional>
@@ -14,38 +14,38 @@
 
 namespace occbench::whatif {
 
-/// Why nothing is said of a kernel, or of a change: one line.
+/// Why a kernel or a change is not predicted; what() is one line.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Numbers in byte, second and hertz; counts are of all warps of the launch together.
+/// Values in byte, second and hertz; counts are of all warps of the launch.
 struct Profile {
-  std::string kernel;  ///< as ncu printed it, mangled or not
+  std::string kernel;  ///< as ncu prints it, mangled or not
   std::string cc;      ///< "9.0"
   std::map<std::string, double, std::less<>> metrics;
-  /// What a metric's value is made of: opcodes, or instructions by address. In ncu's order.
+  /// Metric instances, by opcode or instruction address, in ncu's order.
   std::map<std::string, std::vector<std::pair<std::string, double>>, std::less<>> parts;
 
-  std::map<std::string, std::string, std::less<>> names;  ///< metrics that are no numbers
+  std::map<std::string, std::string, std::less<>> names;  ///< metrics with text values
 
   [[nodiscard]] std::optional<double> find(std::string_view metric) const;
-  /// 0 where it was not measured.
+  /// 0 if it was not measured.
   [[nodiscard]] double get(std::string_view metric) const { return find(metric).value_or(0); }
-  /// Throws Refused naming it.
+  /// Throws Refused with the metric's name if it was not measured.
   [[nodiscard]] double need(std::string_view metric) const;
-  /// Executions of the opcodes that begin so.
+  /// Executions of all opcodes with this prefix.
   [[nodiscard]] double executed(std::string_view opcode) const;
 };
 
-/// The launches in what `ncu --csv` printed, page raw. Those of page details lack most of what is needed.
+/// The launches in `ncu --csv` output of page raw. Page details lacks most metrics.
 [[nodiscard]] std::vector<Profile> read_profiles(const std::string& text);
 
-/// What whatif reads, by ncu's names.
+/// The metrics that whatif reads, by ncu's names.
 [[nodiscard]] std::span<const std::string_view> metrics();
 
-/// The call of ncu that measures all of it.
+/// The ncu command that measures all of them.
 [[nodiscard]] std::string ncu_command();
 
 }  // namespace occbench::whatif

@@ -26,7 +26,7 @@ void check(const theory::Program& program) {
   fuzz::expect(std::isfinite(program.iterations) && program.iterations > 0, "a trip makes iterations");
   std::ranges::for_each(program.loop, [](const theory::Instruction& i) { check(i); });
   fuzz::expect(program.code_lines() <= program.loop.size(), "a line of code holds an instruction");
-  fuzz::expect(program.places() <= static_cast<int>(program.loop.size()), "a place is stored to");
+  fuzz::expect(program.store_places() <= static_cast<int>(program.loop.size()), "a place is stored to");
 }
 
 }  // namespace

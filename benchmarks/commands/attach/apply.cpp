@@ -138,7 +138,7 @@ void print_result(std::ostream& out, const Series& series, double expected) {
   const std::vector<double> plain = series.times(false), lower = series.times(true);
   if (!plain.empty()) {
     const auto change = change_of(series);
-    const bool has_interval = plain.size() >= statistics::least_samples(0.95);
+    const bool has_interval = plain.size() >= statistics::min_samples(0.95);
     print_wrapped(out, "Wall time: " + duration(statistics::median(plain)) + " plain, " +
                            duration(statistics::median(lower)) +
                            " with fewer warps: " + percent(change.median) + " % (" + percent(change.low) +

@@ -118,7 +118,7 @@ theory::KernelClass ClassWords::read(bool strict) const {
                                   " has none");
     return !text.empty() && own;
   };
-  if (!ilp.empty()) k.ilp = static_cast<int>(parse_size(ilp, "--ilp", 1, theory::most_ilp));
+  if (!ilp.empty()) k.ilp = static_cast<int>(parse_size(ilp, "--ilp", 1, theory::max_ilp));
   if (has(bytes_per_access, "--bytes-per-access", k.kind != Kind::compute, "classes that load"))
     k.bytes_per_access = static_cast<int>(parse_size(bytes_per_access, "--bytes-per-access", 1, 1024));
   if (has(operands, "--operands", k.kind == Kind::compute, "compute"))

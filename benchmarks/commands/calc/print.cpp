@@ -67,7 +67,7 @@ void print_table(std::ostream& out, const theory::DeviceSpec& device, const Quer
   const theory::SmLimits& sm = device.sm;
   const theory::Footprint& f = query.footprint;
   const theory::Occupancy& o = a.occupancy;
-  const theory::Slack unused = theory::slack(sm, f);
+  const theory::Unused unused = theory::unused_resources(sm, f);
 
   std::ostringstream asked;
   asked << device.name << " (cc " << sm.cc_major << '.' << sm.cc_minor << "): " << grouped(f.block_size)
@@ -171,7 +171,7 @@ Json answer_json(const theory::DeviceSpec& device, const Query& query, const Ans
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const theory::SmLimits& sm = device.sm;
   const theory::Occupancy& o = a.occupancy;
-  const theory::Slack unused = theory::slack(sm, query.footprint);
+  const theory::Unused unused = theory::unused_resources(sm, query.footprint);
 
   Json json = {{"device", device.name},
                {"compute_capability", std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor)}};

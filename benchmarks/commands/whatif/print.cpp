@@ -58,7 +58,7 @@ std::vector<Json> cells(const whatif::Anchored& kernel, const WhatIf& row) {
   } else {
     all.resize(std::size(columns) - 2);
   }
-  all.insert(all.end(), {kernel.off(), row.status});
+  all.insert(all.end(), {kernel.model_error(), row.status});
   return all;
 }
 
@@ -109,7 +109,7 @@ void print_whatif(std::ostream& out, const std::string& format, const whatif::An
   const whatif::Kernel& k = kernel.kernel();
   print_wrapped(
       out, printable(binary::short_name(k.program.variant, title_room)) + " on " + kernel.gpu().facts.name);
-  print_wrapped(out, micros(k.time_s) + " us measured, " + text("%+.1f %%", 100 * kernel.off()) +
+  print_wrapped(out, micros(k.time_s) + " us measured, " + text("%+.1f %%", 100 * kernel.model_error()) +
                          " by the model before it is anchored");
   out << '\n';
   std::vector<csv::Row> table = {{"change", "registers", "threads", "blocks per SM", "occupancy", "time us",

@@ -4,7 +4,7 @@
 namespace occbench::theory {
 namespace {
 
-/// How many clusters fit, as a status; asks the device.
+/// Status text on the clusters that fit; sets Answer::active_clusters.
 std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
                            Answer& a) {
   const std::string clusters = "clusters of " + std::to_string(query.cluster_size);

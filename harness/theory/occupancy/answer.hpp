@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that is asked about, and the answer in words: what `occbench calc` and the Python package say.
+// Occupancy of a launch with a status message, for `occbench calc` and the Python package.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@ namespace occbench::theory {
 struct Query {
   Footprint footprint;
   int cluster_size = 1;
-  bool has_run = false;  ///< a profiler saw it, so it has opted in to what it needs
+  bool has_run = false;  ///< taken from a profile, so it has opted in to large shared memory
 };
 
 struct Answer {
   Occupancy occupancy;
-  std::string status;  ///< "ok", with a remark where one is due, or "cannot launch: why"
+  std::string status;  ///< "ok", possibly with a remark, or "cannot launch: REASON"
   std::optional<int> active_clusters = {};
 
   [[nodiscard]] bool launches() const { return occupancy.launchable() && active_clusters != 0; }
 };
 
-/// Clusters of so many such blocks that a device holds at once; nullopt when it gives no answer.
+/// Maximum number of active clusters on the device; nullopt if the device cannot tell.
 using ActiveClusters = std::function<std::optional<int>(const Footprint&, int cluster_size)>;
 
-/// `active_clusters` is empty offline: which SMs a GPC has is known to the device alone.
+/// `active_clusters` is empty without a GPU: the SMs per GPC are only known at run time.
 [[nodiscard]] Answer answer(const SmLimits& sm, const Query& query,
                             const ActiveClusters& active_clusters = {});
 

@@ -20,9 +20,9 @@ struct Arch {
 
 // CUDA C++ Programming Guide: 'Technical Specifications per Compute Capability' and 'Throughput of Native
 // Arithmetic Instructions' (the 12.x editions for what 13 dropped). Block slots and granularity come from
-// cuda_occupancy.h. Dense bf16 FMAs with FP32 sums a cycle: the white papers of A100, GA102, AD102, H100,
-// B200 and RTX Blackwell (GeForce boards of 8.6, 8.9 and 12.0 do half of it); 0 where none is published. cc
-// 3.0 and 3.2 are left out: their limit of 63 registers is not in that header.
+// cuda_occupancy.h. Dense bf16 FMAs with FP32 accumulation per cycle: white papers of A100, GA102, AD102,
+// H100, B200 and RTX Blackwell (half of it on GeForce boards of cc 8.6, 8.9 and 12.0); 0: not published. cc
+// 3.0 and 3.2 are not supported: that header lacks their limit of 63 registers.
 // clang-format off
 constexpr Arch archs[] = {
     // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes;
@@ -62,8 +62,8 @@ struct Chip {
   std::size_t memory_gib;
 };
 
-// NVIDIA data sheets and architecture white papers, for planning only: a real device reports its own, a few
-// per cent less memory among it. What they call a GB of memory is nearer to a GiB.
+// NVIDIA data sheets and architecture white papers, used without a GPU only: a real device reports its own
+// values, including a few per cent less memory. A data sheet's GB of memory is closer to a GiB.
 // clang-format off
 constexpr Chip chips[] = {
     {"p100", 6, 0, 56, 4, 1480, 732, 16},         // SXM2 16 GB

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices that need not be there: SM limits by compute capability, and the facts of well-known GPUs.
+// Offline device data: SM limits by compute capability, and facts of well-known GPUs.
 #pragma once
 
 #include <cstddef>

@@ -8,11 +8,11 @@
 namespace occbench::theory {
 namespace {
 
-/// Bisects one dial, which `set` turns, over the multiples of `step` in [least, most]: more of a resource
+/// Bisects one dial, which `set` sets, over the multiples of `step` in [min, max]: using more of a resource
 /// never adds a block.
 template <typename Set>
-Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std::int64_t least,
-                 std::int64_t most, std::int64_t step, Set set) {
+Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std::int64_t min,
+                 std::int64_t max, std::int64_t step, Set set) {
   const auto at = [&](std::int64_t value) {
     set(footprint, value);
     return occupancy(sm, footprint);
@@ -23,13 +23,13 @@ Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std:
     return Cliff{value, value - own, o.blocks_per_sm, o.fraction};
   };
   Cliffs found;
-  if (own < least) return found;
-  const std::int64_t last = most / step + 1;  // in steps, like what follows
+  if (own < min) return found;
+  const std::int64_t last = max / step + 1;  // in steps
   const std::int64_t fewer = first_true(own / step + 1, std::max(last, own / step + 1),
                                         [&](std::int64_t n) { return at(n * step).blocks_per_sm < blocks; });
-  if (own <= most && fewer < last) found.loses = cliff(fewer * step);
+  if (own <= max && fewer < last) found.loses = cliff(fewer * step);
   const auto steps_up = [step](std::int64_t value) { return value / step + (value % step > 0); };
-  const std::int64_t first = steps_up(least);
+  const std::int64_t first = steps_up(min);
   const std::int64_t no_more =
       first_true(first, std::max(first, std::min(steps_up(own), last)),
                  [&](std::int64_t n) { return at(n * step).blocks_per_sm <= blocks; });
@@ -37,12 +37,12 @@ Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std:
   return found;
 }
 
-/// Whole warps, outwards from the footprint's own block size: occupancy goes up and down with it.
+/// Searches outwards from the footprint's block size in whole warps: occupancy is not monotone in it.
 Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
   const Occupancy own = occupancy(sm, footprint);
   const int most = std::min(sm.max_threads_per_block, footprint.max_block_size);
   Cliffs found;
-  const auto look_at = [&](int threads) {
+  const auto try_size = [&](int threads) {
     if (threads < sm.warp_size || threads > most || threads == footprint.block_size) return;
     Footprint f = footprint;
     f.block_size = threads;
@@ -53,13 +53,13 @@ Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
   };
   const int below = std::min(footprint.block_size, most) / sm.warp_size;
   const bool is_whole = footprint.block_size % sm.warp_size == 0;
-  for (int away = 0; away <= sm.max_threads_per_block / sm.warp_size; ++away) {
-    // Of a block size between two whole ones the upper is the nearer where it is more than half full.
-    const int up = (below + away + (is_whole ? 0 : 1)) * sm.warp_size;
-    const int down = (below - away) * sm.warp_size;
+  for (int distance = 0; distance <= sm.max_threads_per_block / sm.warp_size; ++distance) {
+    // For a block size that is no multiple of a warp, the nearer multiple comes first.
+    const int up = (below + distance + (is_whole ? 0 : 1)) * sm.warp_size;
+    const int down = (below - distance) * sm.warp_size;
     const bool up_first = up - footprint.block_size <= footprint.block_size - down;
-    look_at(up_first ? up : down);
-    look_at(up_first ? down : up);
+    try_size(up_first ? up : down);
+    try_size(up_first ? down : up);
   }
   return found;
 }
@@ -88,37 +88,37 @@ std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& foo
   const AllCliffs alone = cliffs(sm, footprint);
   if (!own.launchable() || alone.registers.gains || alone.dynamic_smem.gains) return std::nullopt;
   Footprint f = footprint;
-  const auto has_room = [&] { return occupancy(sm, f).blocks_per_sm > own.blocks_per_sm; };
+  const auto fits_one_more = [&] { return occupancy(sm, f).blocks_per_sm > own.blocks_per_sm; };
   f.dynamic_smem_bytes = 0;
   const int too_many = first_true(1, footprint.registers_per_thread + 1, [&](int registers) {
     f.registers_per_thread = registers;
-    return !has_room();
+    return !fits_one_more();
   });
   if (too_many == 1) return std::nullopt;
   f.registers_per_thread = too_many - 1;
   const auto steps = static_cast<std::int64_t>(footprint.dynamic_smem_bytes) / smem_step_bytes;
   const std::int64_t too_large = first_true(std::int64_t{1}, steps + 1, [&](std::int64_t n) {
     f.dynamic_smem_bytes = static_cast<std::size_t>(n * smem_step_bytes);
-    return !has_room();
+    return !fits_one_more();
   });
   const std::int64_t smem_bytes = (too_large - 1) * smem_step_bytes;
   f.dynamic_smem_bytes = static_cast<std::size_t>(smem_bytes);
-  const Occupancy there = occupancy(sm, f);
+  const Occupancy gained = occupancy(sm, f);
   const auto cliff = [&](std::int64_t value, std::int64_t before) {
-    return Cliff{value, value - before, there.blocks_per_sm, there.fraction};
+    return Cliff{value, value - before, gained.blocks_per_sm, gained.fraction};
   };
   return JointGain{cliff(f.registers_per_thread, footprint.registers_per_thread),
                    cliff(smem_bytes, static_cast<std::int64_t>(footprint.dynamic_smem_bytes))};
 }
 
-Slack slack(const SmLimits& sm, const Footprint& footprint) {
+Unused unused_resources(const SmLimits& sm, const Footprint& footprint) {
   const Occupancy o = occupancy(sm, footprint);
   const int blocks = o.blocks_per_sm;
-  Slack unused{.warps = sm.max_warps_per_sm() - o.warps_per_sm,
-               .blocks = o.block_limit.value_or(sm.max_blocks_per_sm) - blocks,
-               .registers = sm.registers_per_sm - blocks * o.allocated_registers_per_block,
-               .smem_bytes = smem_capacity_bytes(sm, footprint) - blocks * o.allocated_smem_per_block_bytes,
-               .barriers = barriers_per_sm(sm)};
+  Unused unused{.warps = sm.max_warps_per_sm() - o.warps_per_sm,
+                .blocks = o.block_limit.value_or(sm.max_blocks_per_sm) - blocks,
+                .registers = sm.registers_per_sm - blocks * o.allocated_registers_per_block,
+                .smem_bytes = smem_capacity_bytes(sm, footprint) - blocks * o.allocated_smem_per_block_bytes,
+                .barriers = barriers_per_sm(sm)};
   if (unused.barriers) *unused.barriers -= blocks * footprint.barriers;
   return unused;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the next step of the occupancy stairs is, in every dial and both directions, and what lies idle.
+// Distance to the next occupancy cliff in each dial and direction, and the resources left unused.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace occbench::theory {
 
-/// Registers and barriers are turned one by one, dynamic shared memory by this, threads by warps.
+/// Step of dynamic shared memory; registers and barriers change by one, threads by a warp.
 constexpr std::int64_t smem_step_bytes = 128;
 
-/// The nearest value of one dial at which occupancy changes, all else unchanged.
+/// The nearest value of a dial at which occupancy changes, all else being equal.
 struct Cliff {
   std::int64_t value = 0;  ///< of the dial: registers per thread, bytes, threads or barriers
   std::int64_t delta = 0;  ///< value minus the footprint's own
@@ -21,10 +21,9 @@ struct Cliff {
   double occupancy = 0;    ///< at `value`, as a fraction
 };
 
-/// One dial's cliffs. nullopt where no value up to the dial's own limit (255 registers, the opt-in shared
-/// memory, the block size limit, 16 barriers) or down to its least changes occupancy so, for instance because
-/// another resource binds. More threads may gain, and fewer may lose; of two equally near the larger is
-/// taken.
+/// One dial's cliffs; nullopt if no value within the dial's limits (255 registers, the opt-in shared memory,
+/// the block size limit, 16 barriers) has that effect, for instance because another resource limits. More
+/// threads may gain and fewer may lose; of two equally near values the larger is taken.
 struct Cliffs {
   std::optional<Cliff> loses;  ///< the nearest value with less occupancy
   std::optional<Cliff> gains;  ///< the nearest value with more occupancy
@@ -36,24 +35,24 @@ struct AllCliffs {
 
 [[nodiscard]] AllCliffs cliffs(const SmLimits& sm, const Footprint& footprint);
 
-/// Registers and dynamic shared memory to give up together for one block more: the most of each that allows
-/// it.
+/// Registers and dynamic shared memory that allow one more block if both are reduced: the largest values
+/// that do.
 struct JointGain {
   Cliff registers, dynamic_smem;
 };
 
-/// nullopt where one of the two alone gains, or both together do not: another resource binds.
+/// nullopt if reducing one of the two suffices, or if another resource limits.
 [[nodiscard]] std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& footprint);
 
-/// What one SM leaves unused at this residency.
-struct Slack {
+/// Resources of an SM that stay unused at this residency.
+struct Unused {
   int warps = 0;
   int blocks = 0;
   int registers = 0;
-  std::size_t smem_bytes = 0;   ///< of the shared memory that the carve-out sets aside
-  std::optional<int> barriers;  ///< nullopt where barriers are not counted (before cc 9.0)
+  std::size_t smem_bytes = 0;   ///< of the carve-out
+  std::optional<int> barriers;  ///< nullopt before cc 9.0, where barriers are not counted
 };
 
-[[nodiscard]] Slack slack(const SmLimits& sm, const Footprint& footprint);
+[[nodiscard]] Unused unused_resources(const SmLimits& sm, const Footprint& footprint);
 
 }  // namespace occbench::theory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that sees cuda_occupancy.h. The header decides every number; this file adds what it leaves
-// to its caller: limits that are checked at launch, the reason for a zero, and sums that would overflow it.
+// The only file that includes cuda_occupancy.h. All residency figures come from it; this file adds the
+// limits checked at launch, the reason for a zero, and protection from integer overflow.
 #include "harness/theory/occupancy/occupancy.hpp"
 
 #include <cuda_occupancy.h>
@@ -83,8 +83,9 @@ std::string cc_name(const SmLimits& sm) {
   return std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor);
 }
 
-/// Words that mean nothing on any device, on which the header cannot be asked.
-std::string malformed(const SmLimits& sm, const Footprint& f) {
+/// Why the values are invalid on any device; empty if they are valid. The header must not be called with
+/// invalid ones.
+std::string invalid_reason(const SmLimits& sm, const Footprint& f) {
   if (f.block_size < 1)
     return "block size " + std::to_string(f.block_size) + ": a block has 1 to " +
            grouped(sm.max_threads_per_block) + " threads";
@@ -103,7 +104,7 @@ struct Refusal {
   std::string why;
 };
 
-/// Why a block cannot launch at all, from the limits of one block; empty when none is passed.
+/// Why a single block exceeds a limit; `why` is empty if none is exceeded.
 Refusal refusal(const SmLimits& sm, const Footprint& f, const cudaOccResult& result) {
   const auto text = [](auto... parts) { return (std::string() + ... + parts); };
   if (f.block_size > sm.max_threads_per_block)
@@ -130,8 +131,8 @@ Refusal refusal(const SmLimits& sm, const Footprint& f, const cudaOccResult& res
                  " B dynamic shared memory exceeds the ", grouped(smem_limit), " B a block may have on cc ",
                  cc_name(sm))};
   if (result.blockLimitRegs == 0) {
-    // The launch check assumes that warps are dealt to all register files alike (four; on cc 6.0 too, see
-    // the header), so it rounds their number up.
+    // The launch check rounds warps up to a multiple of the four register files (also on cc 6.0, see the
+    // header).
     const int warps = warps_per_block(sm, f);
     const int warps_checked = (warps + 3) / 4 * 4;
     const int registers_per_warp = result.allocatedRegistersPerBlock / warps;
@@ -175,7 +176,7 @@ std::size_t smem_limit_per_block_bytes(const SmLimits& sm) {
 
 Occupancy occupancy(const SmLimits& sm, const Footprint& footprint) {
   Occupancy o;
-  o.unlaunchable = malformed(sm, footprint);
+  o.unlaunchable = invalid_reason(sm, footprint);
   if (!o.launchable()) return o;
 
   const auto [result, error] = ask_header(sm, footprint);

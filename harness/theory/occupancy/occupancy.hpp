@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Theoretical occupancy: how many blocks of a footprint one SM can hold, which resource says so,
-// and how far the next step is. Pure arithmetic over NVIDIA's host-only cuda_occupancy.h.
+// Theoretical occupancy: the blocks of a footprint that are resident on one SM, and the resource that limits
+// them. Pure arithmetic on NVIDIA's host-only cuda_occupancy.h.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace occbench::theory {
 
-/// What one SM offers, and the allocation limits of one block. Sizes in bytes, counts per SM
-/// unless the name says per block. Taken from cudaDeviceProp or from the offline catalogue.
+/// Resources of an SM and limits of a block, from cudaDeviceProp or the offline catalogue. Counts are per SM
+/// unless the name says per block.
 struct SmLimits {
   int cc_major = 0;
   int cc_minor = 0;
@@ -30,7 +30,7 @@ struct SmLimits {
   [[nodiscard]] int max_warps_per_sm() const { return max_threads_per_sm / warp_size; }
 };
 
-/// What one block of a kernel asks of its SM.
+/// Resources that one block of a kernel needs.
 struct Footprint {
   int block_size = 0;  ///< threads
   int registers_per_thread = 0;
@@ -41,7 +41,7 @@ struct Footprint {
   int max_block_size = 1024;  ///< cudaFuncAttributes::maxThreadsPerBlock
 };
 
-/// The resources that can bound residency. Values are bits: several may bind at once.
+/// The resources that can limit residency. Values are bits: several may limit at once.
 enum class Limiter : unsigned {
   none = 0,
   warps = 1,
@@ -59,8 +59,8 @@ constexpr bool has(Limiter set, Limiter one) {
 /// "registers+shared_memory"; "none" for the empty set.
 std::string to_string(Limiter set);
 
-/// Residency of one footprint on one SM. `*_limit` is the number of blocks that the resource
-/// alone would allow; nullopt where the footprint does not draw on it.
+/// Residency of a footprint on one SM. `*_limit`: blocks that the resource alone would allow; nullopt if the
+/// footprint does not use it.
 struct Occupancy {
   int blocks_per_sm = 0;
   int warps_per_sm = 0;  ///< resident warps, blocks_per_sm x warps per block
@@ -69,35 +69,35 @@ struct Occupancy {
   std::optional<int> warp_limit, block_limit, register_limit, smem_limit, barrier_limit;
   int allocated_registers_per_block = 0;
   std::size_t allocated_smem_per_block_bytes = 0;
-  std::string unlaunchable;  ///< empty, or one line on why no block of this footprint can launch
+  std::string unlaunchable;  ///< one line on why no block can launch; empty if it can
 
   [[nodiscard]] bool launchable() const { return unlaunchable.empty(); }
 };
 
-/// Exact residency, equal to cudaOccupancyMaxActiveBlocksPerMultiprocessor. Never throws: a footprint
-/// that cannot launch comes back with blocks_per_sm 0 and the reason.
+/// Exact residency, equal to cudaOccupancyMaxActiveBlocksPerMultiprocessor. Never throws: for a footprint
+/// that cannot launch, blocks_per_sm is 0 and `unlaunchable` has the reason.
 [[nodiscard]] Occupancy occupancy(const SmLimits& sm, const Footprint& footprint);
 
-/// The least dynamic shared memory (bytes) at which exactly `blocks` blocks are resident, all else as
-/// in `footprint`; nullopt when no amount gives exactly that many. Never below footprint.dynamic_smem_bytes.
+/// The smallest dynamic shared memory (bytes), at least footprint.dynamic_smem_bytes, at which exactly
+/// `blocks` blocks are resident; nullopt if there is none.
 [[nodiscard]] std::optional<std::size_t> ballast_for_blocks(const SmLimits& sm, const Footprint& footprint,
                                                             int blocks);
 
-/// The most dynamic shared memory (bytes) a block may have while at least `blocks` blocks stay resident,
-/// after opting in. nullopt when `blocks` is less than 1 or more than fit without any.
+/// The largest dynamic shared memory (bytes) with at least `blocks` resident blocks, after opting in;
+/// nullopt if `blocks` is less than 1 or does not fit even without any.
 [[nodiscard]] std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm,
                                                                 const Footprint& footprint, int blocks);
 
-/// The same question as cudaOccupancyAvailableDynamicSMemPerBlock answers it. For two blocks or more that is
-/// up to the reserved shared memory too much (CUDA 13.0): a launch with it has fewer blocks than asked for.
+/// The same by cudaOccupancyAvailableDynamicSMemPerBlock. In CUDA 13.0, for two blocks or more, its answer
+/// is too large by up to the reserved shared memory, and a launch with it has fewer resident blocks.
 [[nodiscard]] std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm,
                                                                     const Footprint& footprint, int blocks);
 
-/// The block size that cudaOccupancyMaxPotentialBlockSize picks, all but the footprint's own block size as it
-/// is: the largest of those with the highest occupancy. nullopt when none can launch.
+/// The block size that cudaOccupancyMaxPotentialBlockSize returns, the largest with the highest occupancy;
+/// footprint.block_size is ignored. nullopt if none can launch.
 [[nodiscard]] std::optional<int> potential_block_size(const SmLimits& sm, const Footprint& footprint);
 
-/// Warps that a block occupies: whole ones, the last perhaps in part.
+/// Warps per block, rounded up.
 [[nodiscard]] int warps_per_block(const SmLimits& sm, const Footprint& footprint);
 
 /// Static plus dynamic shared memory (bytes) that one block may have after opting in.
@@ -106,21 +106,21 @@ struct Occupancy {
 /// Whether a launch of this footprint fails unless cudaFuncAttributeMaxDynamicSharedMemorySize was set first.
 [[nodiscard]] bool needs_opt_in(const SmLimits& sm, const Footprint& footprint);
 
-/// Shared memory (bytes) that one SM sets aside for this footprint: the carve-out preference, rounded up to a
-/// size the hardware has and raised to hold at least one block.
+/// Shared memory (bytes) of an SM under this footprint's carve-out preference, rounded up to a size that the
+/// hardware supports and that holds at least one block.
 [[nodiscard]] std::size_t smem_capacity_bytes(const SmLimits& sm, const Footprint& footprint);
 
-/// What the L1 has of the array that it shares with shared memory.
+/// L1 size (bytes) after the shared-memory carve-out.
 [[nodiscard]] std::size_t l1_bytes(const SmLimits& sm, const Footprint& footprint);
 
-/// Named barriers of one SM; nullopt before cc 9.0, where cuda_occupancy.h does not count them.
+/// Hardware barriers of one SM; nullopt before cc 9.0, where cuda_occupancy.h does not count them.
 [[nodiscard]] std::optional<int> barriers_per_sm(const SmLimits& sm);
 
-/// Block slots of one SM; nullopt for a compute capability that cuda_occupancy.h does not know.
+/// Maximum resident blocks of one SM; nullopt for a compute capability that cuda_occupancy.h does not know.
 [[nodiscard]] std::optional<int> max_blocks_per_sm(int cc_major, int cc_minor);
 
-/// The course text's arithmetic (PMPP 4.7): plain division of every per-SM resource by the block's
-/// use, no allocation units. Returns occupancy as a fraction of max threads.
+/// Occupancy by textbook arithmetic (PMPP 4.7): per-SM resources divided by the block's use, without
+/// allocation granularity. Returns a fraction of the maximum threads.
 [[nodiscard]] double textbook_occupancy(const SmLimits& sm, const Footprint& footprint);
 
 }  // namespace occbench::theory

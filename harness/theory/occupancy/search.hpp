@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bisection over integers: residency is monotone in every dial, so a cliff is a partition point.
+// Bisection over integers: a cliff is the partition point of a monotone dial.
 #pragma once
 
 namespace occbench::theory {
 
-/// The least value in [low, high) for which `predicate` holds, and `high` when none does. The predicate
-/// must be false up to some value and true from there on.
+/// The smallest value in [low, high) for which `predicate` holds, or `high`. The predicate must be monotone:
+/// false up to some value and true from there on.
 template <typename Integer, typename Predicate>
 Integer first_true(Integer low, Integer high, Predicate predicate) {
   while (low < high) {

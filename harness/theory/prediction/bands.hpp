@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a prediction may be off: by the ranges of the parameters it was made with, and by the model itself.
+// Confidence bands of a prediction, from the ranges of its parameters and from the error of the model itself.
 #pragma once
 
 #include <cstddef>
@@ -11,30 +11,27 @@
 
 namespace occbench::theory {
 
-/// What sources or cards span of each parameter; 0 where none is known, which leaves the value as it is.
+/// Range of each parameter over sources or cards; 0: none known, the value itself is used.
 struct Ranges {
   Parameters low, high;
 };
 
-/// Sets of parameters within their ranges, the same in every run. Each parameter takes as many values as
-/// there are sets, spread evenly: half of them below its own value, half above (a Latin hypercube, McKay et
-/// al. 1979).
-std::vector<Parameters> drawn(const Parameters& values, const Ranges& ranges, std::size_t sets);
+/// Latin hypercube sample of the ranges (McKay et al. 1979), the same in every run: each parameter takes
+/// `sets` evenly spread values, half of them below its own value and half above.
+std::vector<Parameters> sample_parameters(const Parameters& values, const Ranges& ranges, std::size_t sets);
 
-/// Of a launch's time.
+/// 90 % interval of a launch's time.
 struct Band {
   double low_s = 0;
   double high_s = 0;
 };
 
-/// The model's own error on kernels of the suite that `bound` holds back: the mean of |ln(predicted /
-/// measured)|.
-double own_error(Bound bound);
+/// Mean |ln(predicted / measured)| over the suite's cases with this bound.
+double model_error(Bound bound);
 
-/// 90 % of what the time may be: `drawn_s` are the times with drawn parameters, and each may be off by the
-/// model's own error (the mean of its sizes, which fall off as Laplace's law has it: their 90 % quantile is
-/// ln 10 times their mean; 2.2 was seen).
-Band band(double time_s, std::span<const double> drawn_s, double own_error);
-Band band(const Prediction& said, std::span<const double> drawn_s);
+/// `sampled_s`: times with sampled parameters. The log error of each is taken as Laplace-distributed with
+/// mean size `model_error`: its 90 % quantile is ln 10 times the mean (measured: 2.2 times).
+Band band(double time_s, std::span<const double> sampled_s, double model_error);
+Band band(const Prediction& prediction, std::span<const double> sampled_s);
 
 }  // namespace occbench::theory

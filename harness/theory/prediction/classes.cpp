@@ -17,12 +17,11 @@ namespace {
 constexpr std::string_view names[] = {"streaming", "compute", "shared_memory", "mixed"};
 constexpr auto fma_cycles = static_cast<int>(fact("fma_latency"));
 constexpr auto predicate_cycles = static_cast<int>(fact("predicate_latency"));
-constexpr int fmas_per_trip = 512;  // of compute, as fma_chain unrolls it
-constexpr int loads_per_trip = 16;  // of shared_memory, as shared_latency does
-// A launch that the model extends from a few trips; its first microseconds then weigh nothing.
+constexpr int fmas_per_trip = 512;  // as in kernel fma_chain
+constexpr int loads_per_trip = 16;  // as in kernel shared_latency
+// So many that the start of the launch is negligible; the model extrapolates from a few trips.
 constexpr std::int64_t iterations = 1'000'000'000;
-// Instructions of all warps in one trip as it is put to the model, which extends a launch from the pace of
-// single trips: chance then makes 1 % of it.
+// Instructions of all warps in one trip of the unrolled loop: random variation of a trip is then 1 %.
 constexpr double instructions_per_trip = 120000;
 
 bool loads_from_dram(Kind kind) { return kind == Kind::streaming || kind == Kind::mixed; }
@@ -31,7 +30,7 @@ Instruction arithmetic(Pipe pipe, int stall) {
   return {.pipe = pipe, .stall = static_cast<std::uint8_t>(stall)};
 }
 
-/// Scoreboards 2 to 5, as nvcc deals them out: from the fifth load on they share the last.
+/// nvcc assigns scoreboards 2 to 5; the fourth and all later loads share the last.
 int scoreboard(int load) { return 2 + std::min(load, 3); }
 
 Instruction load(Pipe pipe, int bytes, int number) {
@@ -40,25 +39,25 @@ Instruction load(Pipe pipe, int bytes, int number) {
           .bytes = static_cast<std::uint16_t>(bytes)};
 }
 
-void append(std::vector<Instruction>& loop, Instruction i, int waits_for_load = -1) {
-  if (waits_for_load >= 0) i.wait = static_cast<std::uint8_t>(1 << scoreboard(waits_for_load));
+void append(std::vector<Instruction>& loop, Instruction i, int load_to_wait_for = -1) {
+  if (load_to_wait_for >= 0) i.wait = static_cast<std::uint8_t>(1 << scoreboard(load_to_wait_for));
   loop.push_back(i);
 }
 
-/// The counter's addition and comparison, `body`, and the branch once the comparison is there.
+/// The counter's addition and comparison, `body`, and the branch as soon as its predicate is ready.
 void append_trip(std::vector<Instruction>& loop, const std::vector<Instruction>& body) {
   append(loop, arithmetic(Pipe::uniform, 6));
   append(loop, arithmetic(Pipe::alu, 1));
-  int since = 1;
-  for (const Instruction& i : body) since += i.stall;
+  int cycles_since_comparison = 1;
+  for (const Instruction& i : body) cycles_since_comparison += i.stall;
   loop.insert(loop.end(), body.begin(), body.end());
-  const int missing = std::clamp(predicate_cycles - since, 0, 255 - loop.back().stall);
-  loop.back().stall = static_cast<std::uint8_t>(loop.back().stall + missing);
+  const int extra = std::clamp(predicate_cycles - cycles_since_comparison, 0, 255 - loop.back().stall);
+  loop.back().stall = static_cast<std::uint8_t>(loop.back().stall + extra);
   append(loop, {.pipe = Pipe::branch, .taken = true, .stall = 5});
 }
 
-/// One iteration: loads, each behind the arithmetic of its address; `fmas` dealt out over the words; each word to
-/// the sum.
+/// One iteration: loads, each after its address arithmetic; `fmas` spread over the loaded words; the
+/// additions to the sums.
 void append_iteration(std::vector<Instruction>& loop, const KernelClass& k, int fmas) {
   for (int j = 0; j < k.ilp; ++j) {
     append(loop, arithmetic(Pipe::alu, 2));
@@ -70,9 +69,9 @@ void append_iteration(std::vector<Instruction>& loop, const KernelClass& k, int 
   std::vector<Instruction> body;
   for (int n = 0; n < fmas; ++n) {
     const int chain = n % chains;
-    // The chains take turns, and a round of them is not shorter than an FMA.
-    const bool last_of_round = chain == chains - 1 || n == fmas - 1;
-    const int stall = last_of_round ? std::max(1, fma_cycles - chain) : 1;
+    // The chains are interleaved; the next FMA of the first chain waits for the FMA latency.
+    const bool last_chain = chain == chains - 1 || n == fmas - 1;
+    const int stall = last_chain ? std::max(1, fma_cycles - chain) : 1;
     append(body, arithmetic(Pipe::fma, stall), n < chains && chain % words == 0 ? chain / words : -1);
   }
   for (int chain = 0; chain < chains; ++chain)
@@ -81,13 +80,14 @@ void append_iteration(std::vector<Instruction>& loop, const KernelClass& k, int 
 }
 
 /// FLOPs per thread of one trip.
-double flop(const Program& p) {
+double flops_per_trip(const Program& p) {
   double sum = 0;
   for (const Instruction& i : p.loop) sum += i.pipe == Pipe::fma ? 2 : 0;
   return sum;
 }
 
-/// How many FMAs `iterations_per_trip` iterations must have for the intensity: the additions are FLOPs as well.
+/// FMAs that `iterations_per_trip` iterations need for the intensity; the additions to the sums are FLOPs,
+/// too.
 int fmas_of(const KernelClass& k, int iterations_per_trip) {
   const double bytes = double(k.bytes_per_access) * k.ilp * iterations_per_trip;
   return static_cast<int>(std::lround((k.intensity * bytes - bytes / 4) / 2));
@@ -100,7 +100,8 @@ Program streaming(const KernelClass& k) {
 }
 
 Program mixed(const KernelClass& k) {
-  // FMAs are whole: where one iteration cannot have the intensity, some in turn have one more than the others.
+  // Where no whole number of FMAs gives the intensity, some iterations of a longer trip have one more than
+  // others.
   int trip = 1;
   const auto error = [&] {
     const double bytes = double(k.bytes_per_access) * k.ilp * trip;
@@ -121,7 +122,7 @@ Program compute(const KernelClass& k) {
     const int chain = n % k.ilp;
     Instruction fma = arithmetic(Pipe::fma, chain == k.ilp - 1 ? std::max(1, fma_cycles - chain) : 1);
     if (k.operands == 3) {
-      // The operand cache spares a third register, but not across a stall of three cycles, nor another warp.
+      // The operand cache keeps the third register for up to two stall cycles, unless another warp issues.
       const int before = body.empty() ? fma_cycles : body.back().stall;
       fma.reads[0] = before >= 3 ? 2 : 1;
       fma.reads[1] = before >= 3 ? 1 : 0;
@@ -140,16 +141,16 @@ Program shared_memory(const KernelClass& k) {
   const int words = k.bytes_per_access / 4;
   for (int loads = 0; loads < loads_per_trip; loads += k.ilp) {
     for (int j = 0; j < k.ilp; ++j) append(body, load(Pipe::shared_load, k.bytes_per_access, j));
-    for (int n = 0; n < k.ilp * words; ++n)  // each into a sum of its own
+    for (int n = 0; n < k.ilp * words; ++n)  // one sum per word
       append(body, arithmetic(Pipe::fma, 1), n % words == 0 ? n / words : -1);
   }
   append_trip(p.loop, body);
   return p;
 }
 
-/// The loop unrolled without a change, so that one trip of `warps` warps is long enough to tell their pace;
-/// of what loads from DRAM the model simulates several trips anyway.
-Program unrolled(const Program& p, int warps) {
+/// Repeats the loop body until one trip of `warps` warps has enough instructions to average over. Loops that
+/// read DRAM need fewer, since the model simulates several of their trips anyway.
+Program unroll(const Program& p, int warps) {
   const double size = static_cast<double>(p.loop.size()) * warps;
   const double enough = p.count(Pipe::global_load) > 0 ? instructions_per_trip / 16 : instructions_per_trip;
   const int copies = static_cast<int>(std::ceil(enough / size));
@@ -165,8 +166,8 @@ std::string number(double value) {
   return text;
 }
 
-/// What DRAM can feed at best, in the unit of the peak: byte/s, or FLOP/s at the intensity.
-double fed_rate(const KernelClass& k, const Parameters& p) {
+/// The peak that DRAM bandwidth allows: byte/s, or FLOP/s at the intensity.
+double dram_limited_rate(const KernelClass& k, const Parameters& p) {
   return p.dram_read_bytes_per_s * (k.kind == Kind::mixed ? k.intensity : 1);
 }
 
@@ -184,8 +185,8 @@ Peak peak_of(const KernelClass& k, const DeviceSpec& device, const Parameters& p
     case Kind::mixed:
       break;
   }
-  const double fed = fed_rate(k, p);
-  if (fed < fp32) return {fed, "FLOP/s", "intensity x parameter dram_read_bandwidth: the roof's slope"};
+  const double dram_limited = dram_limited_rate(k, p);
+  if (dram_limited < fp32) return {dram_limited, "FLOP/s", "intensity x parameter dram_read_bandwidth"};
   return {fp32, "FLOP/s", fp32_basis};
 }
 
@@ -206,17 +207,17 @@ std::string describe(const KernelClass& k) {
 }
 
 void check(const KernelClass& k) {
-  if (k.ilp < 1 || k.ilp > most_ilp)
+  if (k.ilp < 1 || k.ilp > max_ilp)
     throw std::invalid_argument("ilp " + std::to_string(k.ilp) + " is out of range: 1 to " +
-                                std::to_string(most_ilp));
+                                std::to_string(max_ilp));
   if (k.bytes_per_access != 4 && k.bytes_per_access != 8 && k.bytes_per_access != 16)
     throw std::invalid_argument("bytes per access " + std::to_string(k.bytes_per_access) +
                                 " is none of 4, 8 and 16");
   if (k.operands != 2 && k.operands != 3)
     throw std::invalid_argument("operands " + std::to_string(k.operands) + " is neither 2 nor 3");
-  if (k.kind == Kind::mixed && !(k.intensity >= least_intensity && k.intensity <= most_intensity))
-    throw std::invalid_argument("mixed wants an intensity of " + number(least_intensity) + " to " +
-                                number(most_intensity) + " FLOP per byte, not " + number(k.intensity));
+  if (k.kind == Kind::mixed && !(k.intensity >= min_intensity && k.intensity <= max_intensity))
+    throw std::invalid_argument("mixed needs an intensity of " + number(min_intensity) + " to " +
+                                number(max_intensity) + " FLOP per byte, not " + number(k.intensity));
 }
 
 Program program_of(const KernelClass& k) {
@@ -227,7 +228,7 @@ Program program_of(const KernelClass& k) {
 
 ClassModel::ClassModel(const KernelClass& kernel, const DeviceSpec& device, const Parameters& p)
     : kernel_(kernel), device_(device), parameters_(p), program_(program_of(kernel)) {
-  if (const auto name = lacking(p, program_); !name.empty())
+  if (const auto name = missing_parameter(p, program_); !name.empty())
     throw std::invalid_argument("the device's parameters lack '" + std::string(name) + "', which the class " +
                                 std::string(to_string(kernel.kind)) + " needs");
   peak_ = peak_of(kernel, device, p);
@@ -236,28 +237,29 @@ ClassModel::ClassModel(const KernelClass& kernel, const DeviceSpec& device, cons
 ClassModel::Outcome ClassModel::at(int block_size, int blocks_per_sm) const {
   const int warps = (block_size + 31) / 32;
   const bool from_dram = loads_from_dram(kernel_.kind);
-  // A last warp in part takes as long to issue as a whole one. DRAM is asked for less: as by fewer warps.
-  const bool dram_is_roof = from_dram && peak_.rate >= fed_rate(kernel_, parameters_);
+  // A partial warp takes as many issue slots as a full one but moves fewer bytes.
+  const bool is_dram_limited = from_dram && peak_.rate >= dram_limited_rate(kernel_, parameters_);
   const double per_iteration =
       program_.bytes(from_dram ? Pipe::global_load : Pipe::shared_load) / program_.iterations;
   const Shape shape{.grid_size = blocks_per_sm * device_.sm.sm_count,
                     .warps_per_block = warps,
                     .blocks_per_sm = blocks_per_sm,
-                    .working_share = dram_is_roof ? block_size / (32.0 * warps) : 1,
+                    .working_share = is_dram_limited ? block_size / (32.0 * warps) : 1,
                     .iterations = iterations};
   const Prediction prediction =
-      predict(unrolled(program_, warps * blocks_per_sm), {.dram_bytes = from_dram ? per_iteration : 0}, shape,
+      predict(unroll(program_, warps * blocks_per_sm), {.dram_bytes = from_dram ? per_iteration : 0}, shape,
               device_, parameters_);
-  double work = kernel_.kind == Kind::compute ? flop(program_) / program_.iterations : per_iteration;
+  double work =
+      kernel_.kind == Kind::compute ? flops_per_trip(program_) / program_.iterations : per_iteration;
   if (kernel_.kind == Kind::mixed) work *= kernel_.intensity;
   const double rate =
       work * static_cast<double>(iterations) * block_size * shape.grid_size / prediction.time_s;
-  // The rate goes on at the pace of some trips, and chance may have these a little faster than the peak.
+  // The extrapolated rate may exceed the peak slightly, by random variation of the simulated trips.
   return {std::min(1.0, rate / peak_.rate), prediction.bound};
 }
 
-std::optional<int> fewest_warps(const ClassModel& model, double share, int most_warps) {
-  for (int warps = 4; warps <= most_warps; warps += 4)
+std::optional<int> fewest_warps(const ClassModel& model, double share, int max_warps) {
+  for (int warps = 4; warps <= max_warps; warps += 4)
     if (model.at(128, warps / 4).share_of_peak >= share) return warps;
   return {};
 }

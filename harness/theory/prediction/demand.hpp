@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a loop, a launch and a device to what the simulation is given of them.
+// Converts a loop, a launch and a device into the inputs of the simulation.
 #pragma once
 
 #include "harness/theory/prediction/model.hpp"
@@ -8,17 +8,17 @@
 
 namespace occbench::theory {
 
-/// What the loop asks of the memory system.
+/// The memory traffic of the loop.
 struct Demand {
   Traffic traffic;
   DramMix dram;
-  double spill_lines = 0;  ///< of an SM
+  double spill_lines = 0;  ///< distinct cache lines of spilled registers, per SM
 };
 Demand demand_of(const Program& program, const LoopFacts& facts, const Shape& shape, const DeviceSpec& device,
                  const Parameters& p);
 
-/// One of `active_sms` SMs, at this clock.
-Machine machine_of(const Demand& demand, const DeviceSpec& device, const Parameters& p, double clock,
+/// One of `active_sms` SMs at `clock_hz`; shared resources are divided among them.
+Machine machine_of(const Demand& demand, const DeviceSpec& device, const Parameters& p, double clock_hz,
                    int active_sms);
 
 }  // namespace occbench::theory

@@ -6,10 +6,11 @@
 
 namespace occbench::theory {
 
-std::string_view lacking(const Parameters& parameters, const Program& program) {
+std::string_view missing_parameter(const Parameters& parameters, const Program& program) {
   using P = Parameters;
   struct Need {
-    std::initializer_list<Pipe> pipes;  // any of them needs, or any program ...
+    std::initializer_list<Pipe>
+        pipes;  // a program that uses any of them needs `values`; empty: every program
     std::initializer_list<double P::*> values;
   };
   static const Need needs[] = {
@@ -20,7 +21,7 @@ std::string_view lacking(const Parameters& parameters, const Program& program) {
       {{Pipe::barrier}, {&P::barrier_cycles}},
       {{Pipe::shared_load, Pipe::shared_store}, {&P::shared_latency_cycles, &P::shared_bytes_per_cycle}},
       {{Pipe::shared_unit, Pipe::bulk_load, Pipe::wait_stage}, {&P::shared_latency_cycles}},
-      // Whatever misses one of these goes on to the next.
+      // A miss in one level is served by the next.
       {{Pipe::global_load, Pipe::global_store, Pipe::local_load, Pipe::local_store, Pipe::async_load},
        {&P::l1_latency_cycles, &P::l1_bytes_per_cycle, &P::l2_latency_cycles, &P::l2_bytes_per_s}},
       {{Pipe::local_store}, {&P::spill_store_bytes_per_s}},

@@ -9,8 +9,8 @@
 
 namespace occbench::theory {
 
-/// The first parameter without which nothing can be said of this program and that is not known (0), by its
-/// name; empty if there is none. What is not asked for here is a refinement, whose 0 means 'none of it'.
-std::string_view lacking(const Parameters& parameters, const Program& program);
+/// Name of the first parameter that this program needs and that is unknown (0); empty if none is missing.
+/// All other parameters are refinements, and 0 switches them off.
+std::string_view missing_parameter(const Parameters& parameters, const Program& program);
 
 }  // namespace occbench::theory

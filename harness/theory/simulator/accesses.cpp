@@ -7,8 +7,8 @@
 namespace occbench::theory {
 
 Accesses::Accesses(const Program& program, const Traffic& traffic) : program_(program), t_(traffic) {
-  deal_dram();
-  place_same();
+  distribute_dram();
+  place_reused_lines();
   find_runs();
 }
 
@@ -17,38 +17,38 @@ std::size_t Accesses::lines_of(const Instruction& load) const {
   return (static_cast<std::size_t>(load.bytes * t_.layout.lanes) + line_bytes - 1) / line_bytes;
 }
 
-/// Which of the loop's loads bring new data is the same in every trip: as many of them as DRAM's share says,
-/// dealt evenly over those that are not of the same addresses every time, and what is left of one by chance.
-void Accesses::deal_dram() {
+/// The same loads read DRAM in every trip. Whole loads are spread evenly over those that do not reuse lines;
+/// the fractional rest of a load is left to chance.
+void Accesses::distribute_dram() {
   dram_share_.resize(program_.loop.size());
-  const auto may = [&](const Instruction& i) {
-    return (i.pipe == Pipe::global_load || i.pipe == Pipe::async_load) && !again(i);
+  const auto may_read_dram = [&](const Instruction& i) {
+    return (i.pipe == Pipe::global_load || i.pipe == Pipe::async_load) && !reuses_lines(i);
   };
-  const auto loads = static_cast<int>(std::ranges::count_if(program_.loop, may));
-  const double due = t_.load_dram * (program_.count(Pipe::global_load) + program_.count(Pipe::async_load));
-  const int whole = std::min(static_cast<int>(due + 1e-9), loads);
-  double left = std::max(0.0, due - whole);
+  const auto loads = static_cast<int>(std::ranges::count_if(program_.loop, may_read_dram));
+  const double dram_loads =
+      t_.load_dram * (program_.count(Pipe::global_load) + program_.count(Pipe::async_load));
+  const int whole = std::min(static_cast<int>(dram_loads + 1e-9), loads);
+  double rest = std::max(0.0, dram_loads - whole);
   for (std::size_t i = 0, load = 0; i < program_.loop.size(); ++i) {
-    if (!may(program_.loop[i])) continue;
+    if (!may_read_dram(program_.loop[i])) continue;
     const auto before = static_cast<int>(load) * whole / loads;
     ++load;
-    const bool all = static_cast<int>(load) * whole / loads > before;
-    dram_share_[i] = all ? 1 : std::exchange(left, 0);
+    const bool reads_dram = static_cast<int>(load) * whole / loads > before;
+    dram_share_[i] = reads_dram ? 1 : std::exchange(rest, 0);
   }
 }
 
-/// Where the loads that every trip makes of the same addresses lie: one after the other.
-void Accesses::place_same() {
-  same_line_.resize(program_.loop.size());
+/// The lines of the loads that reuse them follow each other.
+void Accesses::place_reused_lines() {
+  reused_line_.resize(program_.loop.size());
   std::size_t line = 0;
   for (std::size_t i = 0; i < program_.loop.size(); ++i) {
-    if (!again(program_.loop[i])) continue;
-    same_line_[i] = line;
-    line += lines_of(program_.loop[i]) * static_cast<std::size_t>(t_.same_parts);
+    if (!reuses_lines(program_.loop[i])) continue;
+    reused_line_[i] = line;
+    line += lines_of(program_.loop[i]) * static_cast<std::size_t>(t_.reuse_parts);
   }
 }
 
-/// Which of the loop's loads follow each other through memory.
 void Accesses::find_runs() {
   runs_.resize(program_.loop.size());
   Run run;
@@ -60,7 +60,7 @@ void Accesses::find_runs() {
   for (std::size_t i = 0; i < program_.loop.size(); ++i) {
     const Instruction& load = program_.loop[i];
     if (load.bytes == 0 || load.pipe == Pipe::global_store) continue;
-    if (!load.next) {
+    if (!load.contiguous) {
       close();
       run = {.first = i};
     }

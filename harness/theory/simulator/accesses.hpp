@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines a loop's loads touch, and which of them bring new data: said once for all of its trips.
+// Which lines the loads of a loop touch and which of them read DRAM, computed once for all trips.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +15,33 @@ class Accesses {
   /// Holds both by reference.
   Accesses(const Program& program, const Traffic& traffic);
 
-  /// Whether an instruction loads lines that are followed from trip to trip.
-  [[nodiscard]] bool again(const Instruction& i) const { return t_.same_parts > 0 && i.same; }
-  /// Lines that a load touches.
+  /// Whether an instruction loads the same lines in every trip, which are simulated line by line.
+  [[nodiscard]] bool reuses_lines(const Instruction& i) const { return t_.reuse_parts > 0 && i.same_address; }
+  /// Number of lines that a load touches.
   [[nodiscard]] std::size_t lines_of(const Instruction& load) const;
 
-  /// Share of the bytes that DRAM delivers, of the instruction at this place.
-  [[nodiscard]] double dram_share(std::size_t at) const { return dram_share_[at]; }
-  /// The first line of one that is loaded again.
-  [[nodiscard]] std::size_t same_line(std::size_t at) const { return same_line_[at]; }
+  /// Share of the bytes of instruction `pc` that DRAM serves.
+  [[nodiscard]] double dram_share(std::size_t pc) const { return dram_share_[pc]; }
+  /// First line of a load for which reuses_lines() holds.
+  [[nodiscard]] std::size_t reused_line(std::size_t pc) const { return reused_line_[pc]; }
 
-  /// Loads of the loop that a warp makes of memory without a gap.
+  /// Loads of the loop from contiguous memory.
   struct Run {
-    std::size_t first = 0;  ///< instruction
-    int line = 0;           ///< at which this load begins
-    int lines = 1;          ///< of all of them
+    std::size_t first = 0;  ///< its first instruction
+    int line = 0;           ///< of the run, at which this load begins
+    int lines = 1;          ///< of the run
   };
-  [[nodiscard]] const Run& run(std::size_t at) const { return runs_[at]; }
+  [[nodiscard]] const Run& run(std::size_t pc) const { return runs_[pc]; }
 
  private:
-  void deal_dram();
-  void place_same();
+  void distribute_dram();
+  void place_reused_lines();
   void find_runs();
 
   const Program& program_;
   const Traffic& t_;
-  std::vector<double> dram_share_;      ///< of each global load of the loop
-  std::vector<std::size_t> same_line_;  ///< of each load that every trip makes of the same addresses
+  std::vector<double> dram_share_;
+  std::vector<std::size_t> reused_line_;
   std::vector<Run> runs_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRAM, in one SM's share: what a mix of reads and writes gets of its bandwidth, and channels that have
-// queues.
+// One SM's share of DRAM: the bandwidth of a mix of reads and writes, and channels with queues.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +13,48 @@
 
 namespace occbench::theory {
 
-/// What a loop asks of DRAM.
+/// A loop's DRAM traffic.
 struct DramMix {
-  double written = 0;  ///< share of the bytes
-  double narrow = 0;   ///< share of these that go to more pages than stay open, a line to each
+  double written = 0;  ///< share of the bytes that are writes
+  double narrow = 0;   ///< share of the writes that go to closed pages, one line each
 };
 
 /// Bandwidth of all channels for this mix, byte/s.
-double dram_bytes_per_s(const Parameters& p, const DramMix& mix);
+double dram_bandwidth(const Parameters& p, const DramMix& mix);
 
-/// Share of lines that go to pages which are not open: each of so many places a line.
+/// Share of lines that go to closed pages when stores alternate between so many places.
 double share_of_closed_pages(double places);
 
-/// Sets what the machine has of DRAM; `bytes_per_cycle`: this SM's share of the bandwidth.
+/// Sets the DRAM members of `m`; `bytes_per_cycle`: this SM's share of the bandwidth.
 void set_dram(Machine& m, const Parameters& p, double clock_hz, double bytes_per_cycle);
 
 /// All times in SM cycles.
 class Dram {
  public:
-  /// Holds both by reference. `in_order`: as Traffic has it.
+  /// Holds both by reference. `in_order`: see Traffic.
   Dram(const Machine& machine, Random& random, bool in_order = false);
 
-  /// Of the time up to `t`, that it was at work.
+  /// Utilization up to `t`.
   [[nodiscard]] double busy_share(double t) const;
-  /// The same of writes alone.
+  /// Share of the time up to `t` that writes took.
   [[nodiscard]] double write_share(double t) const;
-  /// Reads so many lines' worth of a channel's time; returns when the channel begins.
+  /// Occupies a channel for so many lines; returns when the channel begins.
   double read(std::uint64_t channel, double t, double lines);
-  /// What a line that is read at `t` waits for writes besides, by chance.
+  /// Additional wait of a read at `t` for writes, a random number.
   double wait_for_writes(double t);
-  /// A bulk copy is spread over all channels, and evenly; returns when the bandwidth has brought it.
+  /// A bulk copy, which all channels serve evenly; returns when it completes.
   double copy(double t, double bytes);
-  /// When the bandwidth has taken bytes that are stored at `t`, after all that was asked for before.
-  double take(double t, double bytes);
-  /// A line to write, some time after it was stored at `t`.
+  /// Consumes bandwidth for bytes stored at `t`, after all earlier requests; returns when they are written.
+  double use_bandwidth(double t, double bytes);
+  /// Writes back a line some time after it was stored at `t`.
   void write(double t);
-  /// Keeps any one channel from reading for so many lines' time.
+  /// Occupies a random channel for so many lines.
   void disturb(double t, double lines) { occupy(random_(), t, lines); }
 
-  /// When the bandwidth has taken all of the lines.
-  [[nodiscard]] double drained() const { return free_; }
-  /// Cycles of its bandwidth that were asked for.
-  [[nodiscard]] double asked() const { return asked_; }
+  /// When all lines are read and written.
+  [[nodiscard]] double drained() const { return free_at_; }
+  /// Cycles of its bandwidth that were requested.
+  [[nodiscard]] double requested_cycles() const { return requested_; }
 
  private:
   double occupy(std::uint64_t channel, double t, double lines);
@@ -63,13 +62,13 @@ class Dram {
 
   const Machine& m_;
   Random& random_;
-  bool in_order_;                 ///< no warp has gone ahead in a loop
+  bool in_order_;
   std::vector<double> channels_;  ///< when each is free
-  double line_cycles_ = 0;        ///< of a channel, for a line
-  std::priority_queue<double, std::vector<double>, std::greater<>> written_;  ///< lines, when they go to DRAM
-  std::uint64_t next_written_ = 0;
-  double asked_ = 0, asked_to_write_ = 0;
-  double free_ = 0, bulk_free_ = 0;  ///< when the bandwidth is, of lines and of bulk copies
+  double line_cycles_ = 0;        ///< for which a line occupies a channel
+  std::priority_queue<double, std::vector<double>, std::greater<>> write_backs_;  ///< times, one per line
+  std::uint64_t next_write_channel_ = 0;
+  double requested_ = 0, requested_writes_ = 0;  ///< cycles
+  double free_at_ = 0, bulk_free_at_ = 0;  ///< when the bandwidth is free, for lines and for bulk copies
 };
 
 }  // namespace occbench::theory

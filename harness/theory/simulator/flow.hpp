@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop does that its machine code does not show: its family declares it, and the model reads it.
+// Properties of a loop that its machine code does not show: a family declares them, the model reads them.
 #pragma once
 
 #include <cstddef>
@@ -7,36 +7,35 @@
 
 namespace occbench::theory {
 
-/// Who reads a working set again and again.
+/// Who shares a working set that is read repeatedly.
 enum class Sharer {
-  device,  ///< all blocks read the same one
-  block,   ///< each block has one of its own
-  warp,    ///< each warp has
+  device,  ///< all blocks read the same set
+  block,   ///< one set per block
+  warp,    ///< one set per warp
 };
 
-/// How a warp's accesses lie.
+/// Memory layout of a warp's accesses.
 struct Layout {
-  int lanes = 32;      ///< of a warp that access memory
-  double lines = 1;    ///< of the L1 that a global load touches, over the least that so many bytes lie in
-  bool apart = false;  ///< the warps of a block load rows far apart, not what lies side by side
-  double bank_conflict =
-      1;  ///< cycles of shared memory per cycle that as many bytes need, of loads from it ...
-  double store_conflict = 1;  ///< ... and of stores to it
+  int lanes = 32;             ///< of a warp that access memory
+  double lines = 1;           ///< L1 lines that a global load touches, over the minimum for its bytes
+  bool apart = false;         ///< the warps of a block load distant rows instead of adjacent data
+  double bank_conflict = 1;   ///< shared-memory cycles per load, over the minimum for its bytes
+  double store_conflict = 1;  ///< the same per store
 };
 
-/// Bytes are per thread and iteration of the loop.
+/// Bytes are per thread and loop iteration.
 struct Flow {
-  std::function<int(int warps)> working_warps = {};  ///< of a block of so many, that run the loop; empty: all
-  double working_share = 1;  ///< of those, that do the work of an iteration; the others go past it
-  int barrier_groups = 1;    ///< parts of a block whose warps meet only each other
+  std::function<int(int warps)> working_warps = {};  ///< that run the loop, of a block of `warps`; empty: all
+  double working_share = 1;  ///< of the working warps that do an iteration's work; the others skip it
+  int barrier_groups = 1;    ///< parts of a block that synchronize separately
 
-  // Of the bytes that are loaded, those that need not come from DRAM
-  double l2_bytes = 0;      ///< that the L2 has ...
-  double shared_bytes = 0;  ///< ... that other blocks ask for at the same time: one has to wait for DRAM ...
-  double reused_bytes = 0;  ///< ... and of a working set, which the L1 has if it is large enough
-  double neighbour_bytes = 0;  ///< of the reused ones, what other warps of the block reuse as well
+  // Loaded bytes that DRAM does not have to serve
+  double l2_bytes = 0;         ///< L2 hits
+  double shared_bytes = 0;     ///< loaded by other blocks at the same time: one request waits for DRAM
+  double reused_bytes = 0;     ///< of a working set, L1 hits if it fits
+  double neighbour_bytes = 0;  ///< part of reused_bytes that other warps of the block load as well
   Sharer set_of = Sharer::device;
-  std::size_t set_bytes = 0;  ///< of the working set; 0: as the dial `working_set_bytes` says
+  std::size_t set_bytes = 0;  ///< size of the working set; 0: the dial `working_set_bytes`
 
   Layout layout = {};
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines an SM's L1 holds, line by line, where more of them are swept than it has room for. As an H200
-// answered when single lines were timed (chains, streams, sets that gave way to others):
-// - Slices of sets of tags. Parities of the bits of a line's number say which.
-// - Beside the tags a pool of data, divided among the slices: the carve-out's share less what is reserved.
-//   When it is used up, the slice's sets give a line each, in turn.
-// - Both put out lines that were not hit since they came before those that were, the oldest first; a full set
-//   spares the line that was used last.
-// - A line has its tag from when it comes. On its way there it takes room of the pool, as far as a few lines
-//   do.
+// The L1 of an SM, line by line, for sweeps that exceed its capacity. Measured on an H200 by timing single
+// lines:
+// - Tags form slices of sets. Parities of the line number select slice and set.
+// - Data is a pool per slice, sized by the carve-out less the reserved bytes. When the pool is full, the
+//   slice evicts one line per set, round robin.
+// - Lines that were never hit are evicted first, the oldest of them first. A full set spares its most
+//   recently used line.
+// - A line gets its tag when it arrives. Before that, up to a few lines in flight take space of the pool.
 #pragma once
 
 #include <array>
@@ -20,14 +19,14 @@ namespace occbench::theory {
 
 class L1 {
  public:
-  /// Room for so many lines; `hands`: by chance, the sets that are the first to give one.
-  L1(std::size_t lines, std::uint64_t hands);
+  /// `lines`: capacity; `seed`: selects the sets that evict first.
+  L1(std::size_t lines, std::uint64_t seed);
 
-  /// Whether a load of this line hits.
-  bool hits(std::size_t line);
-  /// A line that missed is asked for.
-  void ask(std::size_t line);
-  /// It comes.
+  /// Looks a line up and updates its replacement state; returns whether it hit.
+  bool look_up(std::size_t line);
+  /// Requests a line that missed.
+  void request(std::size_t line);
+  /// Inserts a requested line on arrival.
   void fill(std::size_t line);
 
  private:
@@ -37,29 +36,29 @@ class L1 {
   static constexpr std::size_t none = ~std::size_t{0};
   struct Tag {
     std::size_t line = none;
-    bool hit = false;        ///< since it came
-    std::uint64_t used = 0;  ///< when it was last; later is more
+    bool hit = false;        ///< since it arrived
+    std::uint64_t used = 0;  ///< sequence number of the last use
   };
   using Set = std::array<Tag, ways>;
 
   struct Slice {
     std::array<Set, sets> tags{};
-    std::size_t lines = 0, held = 0, asked = 0;
-    std::size_t hand = 0;
+    std::size_t capacity = 0, resident = 0, in_flight = 0;  ///< lines
+    std::size_t next_set = 0;                               ///< that evicts when the pool is full
   };
 
-  static std::size_t place_of(std::size_t line);
+  static std::size_t tag_index(std::size_t line);
   static Tag* victim(Set& set, std::uint64_t spared);
   static void evict(Slice& slice, Tag& tag);
-  static void make_room(Slice& slice);
+  static void evict_excess(Slice& slice);
   Set& set_of(std::size_t line);
 
   std::array<Slice, slices> slices_{};
   std::uint64_t uses_ = 0;
 };
 
-/// The lines for which there is room where a lone chain through more, in random order and lap after lap, has
-/// this share of hits; a fraction of a line for what lies between.
-double chain_room(std::size_t chain_lines, double hits);
+/// The L1 capacity, in lines, at which a pointer chase that cycles through `chain_lines` lines in random
+/// order has this hit rate; interpolated between whole lines.
+double capacity_from_hit_rate(std::size_t chain_lines, double hit_rate);
 
 }  // namespace occbench::theory

@@ -20,71 +20,72 @@ LoadStore::LoadStore(const Program& program, const Machine& machine, const Traff
       accesses_(program, traffic),
       memory_(machine, traffic, random),
       lines_(machine, traffic, workload, random),
-      address_cycles_(std::round(fact("schedulers") * fact("line_bytes") / machine.shared_bytes)) {}
+      address_cycles_(std::round(fact("schedulers") * fact("line_bytes") / machine.shared_bytes_per_cycle)) {}
 
 double LoadStore::occupy(double t, double cycles) {
-  free_ = std::max(free_, t) + cycles;
-  return free_;
+  free_at_ = std::max(free_at_, t) + cycles;
+  return free_at_;
 }
 
 double LoadStore::load(const Warp& w, double t, double bytes, double dram_share, double l2_share,
                        double lines) {
-  const Accesses::Run& run = accesses_.run(w.at);
+  const Accesses::Run& run = accesses_.run(w.pc);
   std::uint64_t row =
       static_cast<std::uint64_t>(w.block) << 40 ^ static_cast<std::uint64_t>(w.trips) << 16 ^ run.first;
-  if (t_.layout.apart) row ^= static_cast<std::uint64_t>(w.place + 1) << 56;
+  if (t_.layout.apart) row ^= static_cast<std::uint64_t>(w.index + 1) << 56;
   return memory_.load(
-      {row, (t_.layout.apart ? 0 : w.place * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
+      {row, (t_.layout.apart ? 0 : w.index * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
 }
 
-/// The first line of the warp's next load of its block's own set, whose warps take turns.
-std::size_t LoadStore::next_of_set(Warp& w, std::size_t bytes) {
-  const std::size_t turn = static_cast<std::size_t>(w.place) + w.loads++ * warps_per_block_;
-  return w.set_line + turn * bytes % t_.set_bytes / line_bytes;
+/// First line of the warp's next load of its block's set; the warps interleave.
+std::size_t LoadStore::next_set_line(Warp& w, std::size_t bytes) {
+  const std::size_t load = static_cast<std::size_t>(w.index) + w.set_loads++ * warps_per_block_;
+  return w.set_line + load * bytes % t_.set_bytes / line_bytes;
 }
 
-/// When lines from `first` on are there that may be in the L1; what it lacks the L2 has.
-double LoadStore::look_up(const Warp& w, double t, std::size_t first, std::size_t count) {
-  const double held = lines_.held(first, count, t);
-  if (lines_.missed() == 0) return held;
-  return std::max(held, lines_.ask(load(w, t, static_cast<double>(lines_.missed() * line_bytes), 0, 1)));
+/// Loads lines through the simulated L1; returns when they have arrived.
+double LoadStore::load_lines(const Warp& w, double t, std::size_t first, std::size_t count) {
+  const double hits_done = lines_.look_up(first, count, t);
+  if (lines_.missed() == 0) return hits_done;
+  return std::max(hits_done,
+                  lines_.request_missed(load(w, t, static_cast<double>(lines_.missed() * line_bytes), 0, 1)));
 }
 
-/// When a load from global memory is there that the load/store unit has taken in.
+/// Returns when the data of a load that leaves the unit at `t` has arrived.
 double LoadStore::global_load(Warp& w, const Instruction& i, double t, double bytes) {
   const std::size_t count = accesses_.lines_of(i);
-  if (t_.set_bytes > 0) return look_up(w, t, next_of_set(w, static_cast<std::size_t>(bytes)), count);
-  if (accesses_.again(i)) {
-    const auto part = static_cast<std::size_t>(w.place % t_.same_parts);
-    return look_up(w, t, accesses_.same_line(w.at) + count * part, count);
+  if (t_.set_bytes > 0) return load_lines(w, t, next_set_line(w, static_cast<std::size_t>(bytes)), count);
+  if (accesses_.reuses_lines(i)) {
+    const auto part = static_cast<std::size_t>(w.index % t_.reuse_parts);
+    return load_lines(w, t, accesses_.reused_line(w.pc) + count * part, count);
   }
-  const double from_dram = accesses_.dram_share(w.at);
+  const double from_dram = accesses_.dram_share(w.pc);
   const double from_l2 = t_.load_dram < 1 ? (1 - from_dram) * t_.load_l2 / (1 - t_.load_dram) : 0;
-  const double there = load(w, t, bytes, from_dram, from_l2, t_.layout.lines);
-  if (i.pipe != Pipe::global_load) return there;  // a copy to shared memory needs no room in the L1
+  const double arrival = load(w, t, bytes, from_dram, from_l2, t_.layout.lines);
+  if (i.pipe != Pipe::global_load) return arrival;  // cp.async takes no space in the L1
   const double missed = from_dram + from_l2;
-  lines_.streamed(missed * bytes);
-  passing_ += missed * static_cast<double>(count);
-  const auto whole_lines = static_cast<std::size_t>(passing_ + 1e-9);
-  passing_ -= static_cast<double>(whole_lines);
-  if (t_.same_parts > 0)
-    lines_.pass_through_l1(whole_lines, there);
+  lines_.count_streamed(missed * bytes);
+  partial_line_ += missed * static_cast<double>(count);
+  const auto whole_lines = static_cast<std::size_t>(partial_line_ + 1e-9);
+  partial_line_ -= static_cast<double>(whole_lines);
+  if (t_.reuse_parts > 0)
+    lines_.stream_through_l1(whole_lines, arrival);
   else
-    lines_.pass(whole_lines, there);
-  return there;
+    lines_.stream(whole_lines, arrival);
+  return arrival;
 }
 
 double LoadStore::store(double t, double bytes, double dram_share) {
-  const double busy = std::max(1.0, bytes / m_.port_bytes);
-  const double done = occupy(std::max(t, memory_.takes_stores()), busy);
+  const double busy = std::max(1.0, bytes / m_.port_bytes_per_cycle);
+  const double done = occupy(std::max(t, memory_.stores_accepted_at()), busy);
   l1_busy_ += busy;
-  lines_.streamed(bytes);
+  lines_.count_streamed(bytes);
   memory_.store(done, bytes, dram_share);
   return done;
 }
 
-double LoadStore::store_once(double t) {
-  return t_.once_bytes > 0 ? store(t, t_.once_bytes * fact("warp_lanes"), 1) : t;
+double LoadStore::store_epilogue(double t) {
+  return t_.epilogue_bytes > 0 ? store(t, t_.epilogue_bytes * fact("warp_lanes"), 1) : t;
 }
 
 void LoadStore::access(Warp& w, const Instruction& i, double t) {
@@ -92,18 +93,18 @@ void LoadStore::access(Warp& w, const Instruction& i, double t) {
   switch (i.pipe) {
     case Pipe::shared_load:
     case Pipe::shared_store: {
-      const double busy = std::max(1.0, std::round(bytes / m_.shared_bytes)) *
+      const double busy = std::max(1.0, std::round(bytes / m_.shared_bytes_per_cycle)) *
                           (i.pipe == Pipe::shared_store ? t_.layout.store_conflict : t_.layout.bank_conflict);
       const double done = occupy(t, busy);
       shared_busy_ += busy;
-      w.hold(i.read, t + address_cycles_);  // with the operands read, however long the access then waits
+      w.hold(i.read, t + address_cycles_);  // operands are read before the access queues
       const double last = done - busy + fact("wavefront_interval") * (busy - std::min(busy, 1.0));
       w.hold(i.write, std::max(last, done - 1) + std::max(1.0, i.bytes / fact("register_bytes")) - 1 +
                           m_.shared_latency);
       return;
     }
     case Pipe::local_load: {
-      const double busy = std::max(1.0, bytes / m_.l1_bytes);
+      const double busy = std::max(1.0, bytes / m_.l1_bytes_per_cycle);
       const double done = occupy(t, busy);
       l1_busy_ += busy;
       w.hold(i.read, done);
@@ -112,8 +113,8 @@ void LoadStore::access(Warp& w, const Instruction& i, double t) {
       return;
     }
     case Pipe::local_store: {  // the L1 writes through
-      const double busy = std::max(1.0, bytes / m_.port_bytes);
-      const double done = occupy(std::max(t, memory_.takes_spilled()), busy);
+      const double busy = std::max(1.0, bytes / m_.port_bytes_per_cycle);
+      const double done = occupy(std::max(t, memory_.spills_accepted_at()), busy);
       l1_busy_ += busy;
       w.hold(i.read, done);
       memory_.store_spilled(done, bytes);
@@ -124,16 +125,16 @@ void LoadStore::access(Warp& w, const Instruction& i, double t) {
       return;
     }
     default: {
-      if (i.pipe == Pipe::global_load) t = lines_.room(t, accesses_.lines_of(i));
-      const double busy = std::max(1.0, bytes / m_.l1_bytes) * t_.layout.lines;
+      if (i.pipe == Pipe::global_load) t = lines_.wait_for_space(t, accesses_.lines_of(i));
+      const double busy = std::max(1.0, bytes / m_.l1_bytes_per_cycle) * t_.layout.lines;
       const double done = occupy(t, busy);
       l1_busy_ += busy;
       w.hold(i.read, done);
-      const double there = global_load(w, i, done - 1, bytes);
+      const double arrival = global_load(w, i, done - 1, bytes);
       if (i.pipe == Pipe::async_load)
-        w.group_end = std::max(w.group_end, there);
+        w.copy_group_end = std::max(w.copy_group_end, arrival);
       else
-        w.hold(i.write, there);
+        w.hold(i.write, arrival);
     }
   }
 }
@@ -149,8 +150,8 @@ void LoadStore::execute(Warp& w, const Instruction& i, double t) {
       w.hold(i.write, t + m_.shared_latency);
       break;
     case Pipe::commit_copies:
-      w.copies.push_back(w.group_end);
-      w.group_end = 0;
+      w.copies.push_back(w.copy_group_end);
+      w.copy_group_end = 0;
       break;
     case Pipe::wait_copies:
       if (w.copies.size() > i.count)

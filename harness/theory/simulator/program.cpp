@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/theory/hardware.hpp"
 
@@ -18,11 +19,10 @@ struct Opcode {
   Pipe pipe;
 };
 
-// What is not here goes to `other` when it holds a scoreboard for its result, to the uniform unit when it
-// begins with a U, and to the ALU otherwise. `as_the_rule_has_it` lists those of which that is known; of the
-// rest it is a guess, which the program counts. On an H200 what computes was timed in all warps of a block:
-// I2F, F2I and counts of bits take the special functions' pipe. Not timed: conversions to and from 64 bits,
-// products of halves.
+// Opcodes not listed here get a default pipe: the uniform unit if they begin with U, `other` if they hold a
+// scoreboard for their result, the ALU otherwise. For `known_defaults` that is verified; for all others it
+// is a guess, which the program counts. Arithmetic was timed on an H200, except 64-bit conversions and FP16
+// products.
 // clang-format off
 constexpr Opcode opcodes[] = {
     {"FFMA", Pipe::fma},
@@ -75,7 +75,7 @@ constexpr Opcode opcodes[] = {
 // clang-format on
 
 // clang-format off
-constexpr std::string_view as_the_rule_has_it[] = {
+constexpr std::string_view known_defaults[] = {
     "SHF", "LOP3", "IADD3", "MOV", "ISETP", "LEA", "VIADD", "FMNMX", "FSETP", "FSEL", "PLOP3", "SEL", "PRMT",
     "FMNMX3", "VOTE", "IABS", "IMNMX", "VIMNMX", "VIMNMX3", "VIADDMNMX", "SGXT", "BMSK", "LOP", "FCHK", "P2R",
     "R2P", "VABSDIFF", "VABSDIFF4", "IADD", "HSETP2", "HMNMX2", "FSET",
@@ -87,7 +87,7 @@ constexpr std::string_view as_the_rule_has_it[] = {
 // clang-format on
 
 constexpr auto line_instructions = static_cast<int>(fact("code_line"));
-constexpr std::size_t most_instructions = 1 << 20;  // of all variants of a text
+constexpr std::size_t max_instructions = 1 << 20;  // of all variants of a text
 
 /// Words of a line, at most eight.
 struct Words {
@@ -105,42 +105,101 @@ Words split(std::string_view line) {
 }
 
 template <class T>
-T parsed(std::string_view text, auto... base) {
+T parse_number(std::string_view text, auto... base) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
     throw std::invalid_argument("'" + std::string(text) + "' is no number");
   return value;
 }
-/// A whole number that the model has room for.
+/// A whole number in [min, max].
 template <class T>
-T number(std::string_view text, T least, T most, int base = 10) {
-  const T value = parsed<T>(text, base);
-  if (value < least || value > most)
-    throw std::invalid_argument("'" + std::string(text) + "' is not " + std::to_string(least) + " to " +
-                                std::to_string(most));
+T number(std::string_view text, T min, T max, int base = 10) {
+  const T value = parse_number<T>(text, base);
+  if (value < min || value > max)
+    throw std::invalid_argument("'" + std::string(text) + "' is not " + std::to_string(min) + " to " +
+                                std::to_string(max));
   return value;
 }
 double iterations(std::string_view text) {
-  const double value = parsed<double>(text);
+  const double value = parse_number<double>(text);
   if (!(value > 0 && value <= 1e6))
     throw std::invalid_argument("'" + std::string(text) + "' is no number of iterations");
   return value;
 }
-/// Registers read of one bank, from "even odd".
-std::uint8_t digit(std::string_view text, int bank) {
+/// Registers read of one bank: a digit for the even bank and one for the odd.
+std::uint8_t registers_read(std::string_view text, int bank) {
   if (text.size() != 2) throw std::invalid_argument("'" + std::string(text) + "' is not two digits");
   return number<std::uint8_t>(text.substr(static_cast<std::size_t>(bank), 1), 0, 9);
 }
 std::int8_t scoreboard(std::string_view text) {
   return text == "-" ? std::int8_t{-1} : number<std::int8_t>(text, 0, 5);
 }
-/// Of an access, from bits.
+/// From an access width in bits.
 std::uint16_t bytes_per_lane(std::string_view text) { return number<std::uint16_t>(text, 8, 1024) / 8; }
-/// Columns, copies, groups or instructions.
 std::uint16_t count_of(std::string_view text) { return number<std::uint16_t>(text, 0, 65535); }
 
-Instruction instruction(std::string_view name, const Words& w) {
+/// Sets the pipe of an opcode, and whether it is a guess.
+void set_pipe(Instruction& i, std::string_view opcode) {
+  const auto* const known = std::ranges::find(opcodes, opcode, &Opcode::name);
+  if (known != std::end(opcodes))
+    i.pipe = known->pipe;
+  else if (opcode.starts_with("U") || opcode == "R2UR")
+    i.pipe = Pipe::uniform;
+  else
+    i.pipe = i.write >= 0 ? Pipe::other : Pipe::alu;
+  i.guessed =
+      known == std::end(opcodes) && std::ranges::find(known_defaults, opcode) == std::end(known_defaults);
+}
+
+/// Reads what follows the first dot of the name.
+void set_modifiers(Instruction& i, std::string_view opcode, std::string_view modifiers) {
+  switch (i.pipe) {
+    case Pipe::global_load:
+    case Pipe::global_store:
+      i.contiguous = modifiers.find(".NEXT") != std::string_view::npos;
+      i.same_address = modifiers.ends_with(".SAME");
+      i.bytes = bytes_per_lane(modifiers.substr(0, modifiers.find('.')));
+      break;
+    case Pipe::shared_load:
+    case Pipe::shared_store:
+    case Pipe::local_load:
+    case Pipe::local_store:
+    case Pipe::async_load:
+      // A shuffle behaves like a 4-byte load from shared memory.
+      i.bytes = opcode == "SHFL" ? 4 : bytes_per_lane(modifiers);
+      break;
+    case Pipe::fma_heavy:
+      i.wide = modifiers == "WIDE";
+      break;
+    case Pipe::warpgroup:
+      i.count = count_of(modifiers);
+      break;
+    case Pipe::branch:
+      i.taken = modifiers.starts_with("TAKEN");
+      if (i.taken && modifiers.size() > 6) i.count = count_of(modifiers.substr(6));
+      break;
+    case Pipe::barrier:
+      i.in_register = modifiers == "REGISTER";
+      break;
+    case Pipe::wait_copies:
+      i.count = count_of(modifiers.substr(modifiers.rfind('.') + 1));
+      break;
+    case Pipe::shared_unit:
+      if (modifiers == "PHASECHK") i.pipe = Pipe::wait_stage;
+      break;
+    case Pipe::none:
+      if (opcode == "WARPGROUP" && modifiers.starts_with("WAIT.")) {
+        i.pipe = Pipe::wait_warpgroup;
+        i.count = count_of(modifiers.substr(5));
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+Instruction parse_instruction(std::string_view name, const Words& w) {
   if (w.count != 7) throw std::invalid_argument("an instruction has seven words");
   Instruction i;
   i.stall = number<std::uint8_t>(w.word[1], 0, 15);
@@ -148,76 +207,115 @@ Instruction instruction(std::string_view name, const Words& w) {
   i.read = scoreboard(w.word[3]);
   i.wait = number<std::uint8_t>(w.word[4], 0, 0x3f, 16);
   for (const int bank : {0, 1}) {
-    i.reads[bank] = digit(w.word[5], bank);
-    i.reads_alone[bank] = digit(w.word[6], bank);
+    i.reads[bank] = registers_read(w.word[5], bank);
+    i.reads_alone[bank] = registers_read(w.word[6], bank);
   }
   const auto dot = std::min(name.find('.'), name.size());
-  const std::string_view base = name.substr(0, dot);
-  const std::string_view rest = name.substr(std::min(dot + 1, name.size()));
-  const auto* const known = std::ranges::find(opcodes, base, &Opcode::name);
-  if (known != std::end(opcodes))
-    i.pipe = known->pipe;
-  else if (base.starts_with("U") || base == "R2UR")
-    i.pipe = Pipe::uniform;
-  else
-    i.pipe = i.write >= 0 ? Pipe::other : Pipe::alu;
-  i.guessed = known == std::end(opcodes) &&
-              std::ranges::find(as_the_rule_has_it, base) == std::end(as_the_rule_has_it);
-  switch (i.pipe) {
-    case Pipe::global_load:
-    case Pipe::global_store:
-      i.next = rest.find(".NEXT") != std::string_view::npos;
-      i.same = rest.ends_with(".SAME");
-      i.bytes = bytes_per_lane(rest.substr(0, rest.find('.')));
-      break;
-    case Pipe::shared_load:
-    case Pipe::shared_store:
-    case Pipe::local_load:
-    case Pipe::local_store:
-    case Pipe::async_load:
-      // A shuffle goes the way of a load from shared memory, 4 bytes a lane.
-      i.bytes = base == "SHFL" ? 4 : bytes_per_lane(rest);
-      break;
-    case Pipe::fma_heavy:
-      i.wide = rest == "WIDE";
-      break;
-    case Pipe::warpgroup:
-      i.count = count_of(rest);
-      break;
-    case Pipe::branch:
-      i.taken = rest.starts_with("TAKEN");
-      if (i.taken && rest.size() > 6) i.count = count_of(rest.substr(6));
-      break;
-    case Pipe::barrier:
-      i.in_register = rest == "REGISTER";
-      break;
-    case Pipe::wait_copies:
-      i.count = count_of(rest.substr(rest.rfind('.') + 1));
-      break;
-    case Pipe::shared_unit:
-      if (rest == "PHASECHK") i.pipe = Pipe::wait_stage;
-      break;
-    case Pipe::none:
-      if (base == "WARPGROUP" && rest.starts_with("WAIT.")) {
-        i.pipe = Pipe::wait_warpgroup;
-        i.count = count_of(rest.substr(5));
-      }
-      break;
-    default:
-      break;
-  }
+  const std::string_view opcode = name.substr(0, dot);
+  set_pipe(i, opcode);
+  set_modifiers(i, opcode, name.substr(std::min(dot + 1, name.size())));
   return i;
 }
 
-/// Tells each instruction of a loop in which line of the code it stands.
-void place(std::vector<Instruction>& loop) {
+void set_code_lines(std::vector<Instruction>& loop) {
   std::int32_t at = 0;
   for (Instruction& i : loop) {
     i.line = at / line_instructions;
-    // a loop that makes no trip is not in the text: what comes behind it stands farther on than is seen
+    // The text leaves out inner loops without trips, so what follows them is really further on.
     at = i.taken && i.count > 0 ? std::max(0, at - i.count) : at + 1;
   }
 }
+
+/// Reads a description line by line.
+class ProgramParser {
+ public:
+  /// Throws std::invalid_argument, without the line's number.
+  void read(std::string_view line) {
+    if (line.empty() || line.front() == '#') return;
+    if (line.front() >= 'a' && line.front() <= 'z') return read_variant(split(line));
+    if (sharing_.empty()) throw std::invalid_argument("an instruction before the first variant");
+    if (line == "}") return close_block();
+    read_instruction(split(line));
+  }
+
+  /// Ends the loop of the last variants.
+  void finish() {
+    if (!blocks_.empty()) throw std::invalid_argument("a block lacks its }");
+    set_code_lines(loop_);
+    if (sharing_.size() > 1) count_instructions(loop_.size() * (sharing_.size() - 1));
+    for (Program* program : sharing_) {
+      program->loop = loop_;
+      program->guessed = {guessed_.begin(), guessed_.end()};
+    }
+    guessed_.clear();
+    sharing_.clear();
+    loop_.clear();
+  }
+
+  [[nodiscard]] Programs take_programs() { return std::move(programs_); }
+
+ private:
+  struct Block {
+    std::size_t copies, begin;
+  };
+
+  /// Variants on successive lines share the loop that follows.
+  void read_variant(const Words& w) {
+    if (w.count != 7) throw std::invalid_argument("a variant's line has seven words");
+    if (!loop_.empty() || !blocks_.empty()) finish();
+    std::pair key{std::string(w.word[0]), std::string(w.word[1])};
+    Program& program = programs_[key];
+    program = {.family = key.first,
+               .variant = key.second,
+               .registers_per_thread = number(w.word[2], 0, 255),
+               .local_bytes = number<std::size_t>(w.word[3], 0, 512 << 10),
+               .static_smem_bytes = number<std::size_t>(w.word[4], 0, 1 << 20),
+               .block_limit = number(w.word[5], 0, 1024),
+               .iterations = iterations(w.word[6]),
+               .loop = {},
+               .guessed = {}};
+    sharing_.push_back(&program);
+  }
+
+  /// "N*OPCODE ..." repeats an instruction, "N*{" a block up to its "}".
+  void read_instruction(const Words& w) {
+    const auto star = w.word[0].find('*');
+    const auto copies = star == std::string_view::npos
+                            ? std::size_t{1}
+                            : number<std::size_t>(w.word[0].substr(0, star), 0, 65535);
+    const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
+    if (name == "{") return blocks_.push_back({copies, loop_.size()});
+    count_instructions(copies);
+    loop_.insert(loop_.end(), copies, parse_instruction(name, w));
+    if (copies > 0 && loop_.back().guessed) guessed_.emplace(name.substr(0, name.find('.')));
+  }
+
+  void close_block() {
+    if (blocks_.empty()) throw std::invalid_argument("a } without its block");
+    const Block block = blocks_.back();
+    blocks_.pop_back();
+    const std::size_t length = loop_.size() - block.begin;
+    if (block.copies > 1) count_instructions(length * (block.copies - 1));
+    loop_.reserve(block.begin + length * block.copies);
+    for (std::size_t i = length; i < length * block.copies; ++i)
+      loop_.push_back(loop_[block.begin + i - length]);
+    loop_.resize(block.begin + length * block.copies);  // for 0 copies
+  }
+
+  /// Bounds the memory that a short text can ask for.
+  void count_instructions(std::size_t instructions) {
+    if (instructions_left_ < instructions)
+      throw std::invalid_argument("more instructions than the model has room for");
+    instructions_left_ -= instructions;
+  }
+
+  Programs programs_;
+  std::vector<Program*> sharing_;  ///< the variants of the current loop
+  std::set<std::string> guessed_;  ///< unknown opcodes of the current loop
+  std::vector<Instruction> loop_;
+  std::vector<Block> blocks_;  ///< open ones
+  std::size_t instructions_left_ = max_instructions;
+};
 
 }  // namespace
 
@@ -225,9 +323,9 @@ int Program::count(Pipe pipe) const {
   return static_cast<int>(std::ranges::count(loop, pipe, &Instruction::pipe));
 }
 
-int Program::places() const {
+int Program::store_places() const {
   return static_cast<int>(std::ranges::count_if(
-      loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.next; }));
+      loop, [](const Instruction& i) { return i.pipe == Pipe::global_store && !i.contiguous; }));
 }
 
 double Program::guessed_share() const {
@@ -249,94 +347,27 @@ std::size_t Program::code_lines() const {
   return lines.size();
 }
 
-double Program::same_bytes() const {
+double Program::same_address_bytes() const {
   double sum = 0;
   for (const Instruction& i : loop)
-    if (i.same) sum += i.bytes;
+    if (i.same_address) sum += i.bytes;
   return sum;
 }
 
 Programs parse_programs(std::string_view text) {
-  Programs programs;
-  std::vector<Program*> sharing;  // of the same loop: the variants whose lines came last
-  std::set<std::string> guessed;  // opcodes of it
-  std::vector<Instruction> loop;
-  struct Block {
-    std::size_t copies, begin;
-  };
-  std::vector<Block> open;
-  std::size_t room = most_instructions;  // a copy costs the text nothing, and the memory as much as any
-  const auto take = [&](std::size_t instructions) {
-    if (room < instructions) throw std::invalid_argument("more instructions than the model has room for");
-    room -= instructions;
-  };
-  const auto finish = [&] {
-    if (!open.empty()) throw std::invalid_argument("a block lacks its }");
-    place(loop);
-    if (sharing.size() > 1) take(loop.size() * (sharing.size() - 1));
-    for (Program* program : sharing) {
-      program->loop = loop;
-      program->guessed = {guessed.begin(), guessed.end()};
-    }
-    guessed.clear();
-    sharing.clear();
-    loop.clear();
-  };
+  ProgramParser parser;
   int line_number = 1;
   try {
     for (; !text.empty(); ++line_number) {
       const auto end = std::min(text.find('\n'), text.size());
-      const std::string_view line = text.substr(0, end);
+      parser.read(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
-      if (line.empty() || line.front() == '#') continue;
-      const Words w = split(line);
-      if (line.front() >= 'a' && line.front() <= 'z') {
-        if (w.count != 7) throw std::invalid_argument("a variant's line has seven words");
-        if (!loop.empty() || !open.empty()) finish();
-        std::pair key{std::string(w.word[0]), std::string(w.word[1])};
-        Program& program = programs[key];
-        program = {.family = key.first,
-                   .variant = key.second,
-                   .registers_per_thread = number(w.word[2], 0, 255),
-                   .local_bytes = number<std::size_t>(w.word[3], 0, 512 << 10),
-                   .static_smem_bytes = number<std::size_t>(w.word[4], 0, 1 << 20),
-                   .block_limit = number(w.word[5], 0, 1024),
-                   .iterations = iterations(w.word[6]),
-                   .loop = {}};
-        sharing.push_back(&program);
-        continue;
-      }
-      if (sharing.empty()) throw std::invalid_argument("an instruction before the first variant");
-      if (line == "}") {
-        if (open.empty()) throw std::invalid_argument("a } without its block");
-        const Block block = open.back();
-        open.pop_back();
-        const std::size_t length = loop.size() - block.begin;
-        if (block.copies > 1) take(length * (block.copies - 1));
-        loop.reserve(block.begin + length * block.copies);
-        for (std::size_t i = length; i < length * block.copies; ++i)
-          loop.push_back(loop[block.begin + i - length]);
-        loop.resize(block.begin + length * block.copies);  // none of it
-        continue;
-      }
-      const auto star = w.word[0].find('*');
-      const auto copies = star == std::string_view::npos
-                              ? std::size_t{1}
-                              : number<std::size_t>(w.word[0].substr(0, star), 0, 65535);
-      const std::string_view name = star == std::string_view::npos ? w.word[0] : w.word[0].substr(star + 1);
-      if (name == "{") {
-        open.push_back({copies, loop.size()});
-      } else {
-        take(copies);
-        loop.insert(loop.end(), copies, instruction(name, w));
-        if (copies > 0 && loop.back().guessed) guessed.emplace(name.substr(0, name.find('.')));
-      }
     }
-    finish();
+    parser.finish();
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument("line " + std::to_string(line_number) + ": " + e.what());
   }
-  return programs;
+  return parser.take_programs();
 }
 
 }  // namespace occbench::theory

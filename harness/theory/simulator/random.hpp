@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chance, the same in every run.
+// Random numbers, the same in every run.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Random {
     return z ^ (z >> 31);
   }
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
-  /// Mean 0, standard deviation 1; four uniforms are near enough to a bell.
-  double bell() { return (uniform() + uniform() + uniform() + uniform() - 2) * 1.7320508; }
+  /// Approximately normal: mean 0, standard deviation 1, the sum of four uniforms.
+  double normal() { return (uniform() + uniform() + uniform() + uniform() - 2) * 1.7320508; }
 
  private:
   std::uint64_t state_;

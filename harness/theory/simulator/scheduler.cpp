@@ -20,42 +20,42 @@ void Scheduler::set_free_at(Pipe pipe, double t) {
 }
 
 void Scheduler::set_fma_free_at() {
-  set_free_at(Pipe::fma, m_.fma_halves > 1 ? std::min(fma_[0], fma_[1]) : fma_[0]);
-  set_free_at(Pipe::fma_heavy, fma_[0]);
+  set_free_at(Pipe::fma, m_.fma_halves > 1 ? std::min(fma_free_at_[0], fma_free_at_[1]) : fma_free_at_[0]);
+  set_free_at(Pipe::fma_heavy, fma_free_at_[0]);
 }
 
-void Scheduler::taken_in(double t) {
-  taken_in_[memory_instructions_++ % memory_queue] = t;
-  for (const Pipe pipe : memory_pipes) set_free_at(pipe, taken_in_[memory_instructions_ % memory_queue]);
+void Scheduler::dequeue_memory(double t) {
+  dequeued_at_[memory_instructions_++ % memory_queue_size] = t;
+  for (const Pipe pipe : memory_pipes)
+    set_free_at(pipe, dequeued_at_[memory_instructions_ % memory_queue_size]);
 }
 
-/// When it may issue the warp's next instruction.
 double Scheduler::earliest(const Warp& w) const {
-  return std::max({w.next, free_, free_at_[static_cast<std::size_t>(w.pipe)]});
+  return std::max({w.next, issue_free_at_, free_at_[static_cast<std::size_t>(w.pipe)]});
 }
 
-/// In most of a simulation's steps this looks at all warps, without a branch on what one is up to.
+/// The hottest loop of the simulation: it has no branch that depends on a warp's state.
 void Scheduler::choose(const std::vector<Warp>& warps) {
   next_ = never;
   chosen_ = -1;
-  if (last_ >= 0 && earliest(warps[static_cast<std::size_t>(last_)]) == free_) {
-    next_ = free_;  // nobody can be earlier, and it comes first
+  if (last_ >= 0 && earliest(warps[static_cast<std::size_t>(last_)]) == issue_free_at_) {
+    next_ = issue_free_at_;  // no warp can be earlier, and the last one has priority
     chosen_ = last_;
     return;
   }
-  double least = never;
-  std::uint64_t could = 0;  // those that may issue then; an SM has no more warps than bits are here
+  double earliest_issue = never;
+  std::uint64_t candidates = 0;  // warps that may issue then, one bit each: an SM has at most 64
   for (std::uint64_t bit = 1; const int index : warps_) {
     const double t = earliest(warps[static_cast<std::size_t>(index)]);
-    could =
-        (could & -static_cast<std::uint64_t>(t >= least)) | (bit & -static_cast<std::uint64_t>(t <= least));
-    least = std::min(least, t);
+    candidates = (candidates & -static_cast<std::uint64_t>(t >= earliest_issue)) |
+                 (bit & -static_cast<std::uint64_t>(t <= earliest_issue));
+    earliest_issue = std::min(earliest_issue, t);
     bit <<= 1;
   }
-  next_ = least;
-  if (least == never) return;
-  for (; could != 0; could &= could - 1) {
-    const int index = warps_[static_cast<std::size_t>(std::countr_zero(could))];
+  next_ = earliest_issue;
+  if (earliest_issue == never) return;
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const int index = warps_[static_cast<std::size_t>(std::countr_zero(candidates))];
     if (index == last_) {
       chosen_ = index;
       return;
@@ -69,8 +69,8 @@ void Scheduler::choose(const std::vector<Warp>& warps) {
   }
 }
 
-/// An instruction whose operands are late stops all behind it: no stall count goes on meanwhile.
-void Scheduler::hold_up(std::vector<Warp>& warps, double cycles) const {
+/// While an instruction waits for its operands, the stall counts of all warps stop.
+void Scheduler::stall_all(std::vector<Warp>& warps, double cycles) const {
   for (const int index : warps_) {
     Warp& w = warps[static_cast<std::size_t>(index)];
     if (w.ready <= next_) continue;
@@ -81,19 +81,19 @@ void Scheduler::hold_up(std::vector<Warp>& warps, double cycles) const {
 
 double Scheduler::issue(std::vector<Warp>& warps) {
   Warp& w = warps[chosen()];
-  const Instruction& i = program_.loop[w.at];
+  const Instruction& i = program_.loop[w.pc];
   const std::uint8_t* const reads = last_ == chosen_ ? i.reads : i.reads_alone;
   double t = next_;
   for (const std::size_t bank : {0, 1})
     if (reads[bank] > 0) {
       const double cycles = reads[bank] * m_.bank_cycles;
-      bank_[bank] = std::max(bank_[bank], next_) + cycles;
+      bank_free_at_[bank] = std::max(bank_free_at_[bank], next_) + cycles;
       issued_.banks[bank] += cycles;
-      t = std::max(t, bank_[bank] - fact("bank_window") * m_.bank_cycles);
+      t = std::max(t, bank_free_at_[bank] - fact("bank_window") * m_.bank_cycles);
     }
-  if (t > next_) hold_up(warps, t - next_);
-  free_ = t + 1;
-  if (i.pipe != Pipe::none) last_ = chosen_;  // what goes to no pipe leaves no trace
+  if (t > next_) stall_all(warps, t - next_);
+  issue_free_at_ = t + 1;
+  if (i.pipe != Pipe::none) last_ = chosen_;
   ++issued_.instructions;
   w.ready = t + std::max<double>(i.stall, 1);
   w.issued = t;
@@ -101,24 +101,31 @@ double Scheduler::issue(std::vector<Warp>& warps) {
 }
 
 double Scheduler::compute_address(double t, double cycles) {
-  const double begun = std::max(address_, t);
-  address_ = begun + cycles;
-  return begun;
+  const double start = std::max(address_free_at_, t);
+  address_free_at_ = start + cycles;
+  return start;
+}
+
+/// Its interval need not be whole, so instructions may queue for a fraction of a cycle.
+void Scheduler::use_tensor_core(double t, double busy) {
+  tensor_free_at_ = std::max(tensor_free_at_, t) + busy;
+  set_free_at(Pipe::tensor, std::floor(tensor_free_at_));
+  issued_.tensor += busy;
 }
 
 void Scheduler::execute(Warp& w, const Instruction& i, double t) {
   constexpr double fma_interval = fact("fma_interval");
   switch (i.pipe) {
     case Pipe::fma: {
-      double& half = m_.fma_halves > 1 && fma_[1] < fma_[0] ? fma_[1] : fma_[0];
-      half = t + fma_interval;
+      const bool use_second = m_.fma_halves > 1 && fma_free_at_[1] < fma_free_at_[0];
+      fma_free_at_[use_second ? 1 : 0] = t + fma_interval;
       set_fma_free_at();
       issued_.fma += fma_interval / m_.fma_halves;
       break;
     }
     case Pipe::fma_heavy: {
       const double busy = i.wide ? fact("wide_product_interval") : fma_interval;
-      fma_[0] = t + busy;
+      fma_free_at_[0] = t + busy;
       set_fma_free_at();
       issued_.fma += busy / m_.fma_halves;
       break;
@@ -142,23 +149,18 @@ void Scheduler::execute(Warp& w, const Instruction& i, double t) {
       w.hold(i.write, t + fact("uniform_latency"));
       break;
     case Pipe::tensor:
-      tensor_ = std::max(tensor_, t) + m_.mma_cycles;
-      set_free_at(Pipe::tensor, std::floor(tensor_));  // whose interval need not be whole
-      issued_.tensor += m_.mma_cycles;
+      use_tensor_core(t, m_.mma_cycles);
       w.hold(i.write, t + fact("mma_latency"));
       break;
-    case Pipe::warpgroup: {
-      const double busy = m_.warpgroup_cycles_per_column * i.count;
-      tensor_ = std::max(tensor_, t) + busy;
-      set_free_at(Pipe::tensor, std::floor(tensor_));
-      issued_.tensor += busy;
-      w.group_of_mma_end = tensor_;
+    case Pipe::warpgroup:
+      use_tensor_core(t, m_.warpgroup_cycles_per_column * i.count);
+      w.wgmma_end = tensor_free_at_;
       break;
-    }
     case Pipe::wait_warpgroup:
-      w.groups.push_back(w.group_of_mma_end);
-      if (w.groups.size() > i.count)
-        w.groups.erase(w.groups.begin(), w.groups.end() - static_cast<std::ptrdiff_t>(i.count));
+      w.wgmma_groups.push_back(w.wgmma_end);
+      if (w.wgmma_groups.size() > i.count)
+        w.wgmma_groups.erase(w.wgmma_groups.begin(),
+                             w.wgmma_groups.end() - static_cast<std::ptrdiff_t>(i.count));
       break;
     case Pipe::branch:
       if (i.taken) w.ready = t + std::max<double>(i.stall, m_.branch_cycles);

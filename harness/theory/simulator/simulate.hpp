@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One SM and its share of the memory system, warp by warp: a discrete-event simulation of a kernel's loop.
+// A discrete-event simulation of a kernel's loop on one SM and its share of the memory system.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace occbench::theory {
 
-/// Lets every warp make `trips` trips of the loop. Deterministic.
+/// Simulates `trips` trips of the loop by every warp. Deterministic.
 Usage simulate(const Program& program, const Machine& machine, const Traffic& traffic,
                const SmWorkload& workload, std::int64_t trips);
 
-/// simulate(), given the trips. A call for more trips than the one before goes on where that one's first warp
-/// began its last trip. Holds `program`, `machine` and `traffic` by reference.
+/// Returns simulate() as a function of the trips. A call with more trips than the last one continues that
+/// simulation instead of restarting. Holds `program`, `machine` and `traffic` by reference.
 std::function<Usage(std::int64_t)> simulation(const Program& program, const Machine& machine,
                                               const Traffic& traffic, const SmWorkload& workload);
 

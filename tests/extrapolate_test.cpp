@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pace is found to be steady, not taken for it: by what is told of work that gets slower, and by launches
+// A launch is extrapolated only once its cycles per unit are steady: work that slows down, and launches
 // whose stores outrun memory.
-#include "harness/theory/prediction/steady.hpp"
+#include "harness/theory/prediction/extrapolate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,30 +14,31 @@
 namespace occbench::theory {
 namespace {
 
-TEST(Steady, APaceThatHoldsIsAskedForTwice) {
-  std::vector<double> asked;
-  const Steady s = steady([&](double n) { return asked.push_back(n), 3 + 100 * n; }, 8, 1000, 1e6);
-  EXPECT_EQ(asked, (std::vector<double>{8, 16}));
-  EXPECT_NEAR(s.cycles, 3 + 100 * 1000, 1e-6);
-  EXPECT_LT(s.error, steady_within * s.cycles);
+TEST(Extrapolate, SteadyWorkIsSimulatedTwice) {
+  std::vector<double> calls;
+  const Extrapolation e =
+      extrapolate([&](double n) { return calls.push_back(n), 3 + 100 * n; }, 8, 1000, 1e6);
+  EXPECT_EQ(calls, (std::vector<double>{8, 16}));
+  EXPECT_NEAR(e.cycles, 3 + 100 * 1000, 1e-6);
+  EXPECT_LT(e.error_cycles, steady_tolerance * e.cycles);
 }
 
-TEST(Steady, APaceThatChangesIsFollowedUntilItHolds) {
+TEST(Extrapolate, WorkThatSlowsDownIsSimulatedUntilSteady) {
   // three times as slow from 12 on
   const auto cycles = [](double n) { return n + 2 * std::max(0.0, n - 12); };
-  const Steady s = steady(cycles, 8, 1000, 1e6);
-  EXPECT_NEAR(s.cycles, cycles(1000), steady_within * cycles(1000));
-  EXPECT_LE(s.error, steady_within * s.cycles);
+  const Extrapolation e = extrapolate(cycles, 8, 1000, 1e6);
+  EXPECT_NEAR(e.cycles, cycles(1000), steady_tolerance * cycles(1000));
+  EXPECT_LE(e.error_cycles, steady_tolerance * e.cycles);
 }
 
-TEST(Steady, WhatNeverHoldsEndsAtTheBoundAndSaysByHowMuch) {
+TEST(Extrapolate, UnsteadyWorkStopsAtTheLimitAndReportsItsError) {
   double most = 0;
   const auto squares = [&](double n) { return most = std::max(most, n), n * n; };
-  const Steady s = steady(squares, 8, 1e6, 100);
+  const Extrapolation e = extrapolate(squares, 8, 1e6, 100);
   EXPECT_EQ(most, 64);
-  EXPECT_GT(s.error, steady_within * s.cycles);
-  EXPECT_EQ(steady(squares, 8, 120, 1000).cycles, 120 * 120) << "all of it was simulated";
-  EXPECT_EQ(steady(squares, 8, 120, 1000).error, 0);
+  EXPECT_GT(e.error_cycles, steady_tolerance * e.cycles);
+  EXPECT_EQ(extrapolate(squares, 8, 120, 1000).cycles, 120 * 120) << "all of it was simulated";
+  EXPECT_EQ(extrapolate(squares, 8, 120, 1000).error_cycles, 0);
 }
 
 // --- One element per thread: blocks so short that the first of them end before DRAM has taken a store
@@ -91,7 +92,7 @@ TEST(ShortBlocks, TimeGrowsWithTheWaves) {
       double error_s = 0;
       const double now = cycles_of(stream, 1, 32, waves, &error_s);
       EXPECT_GT(now, before) << waves;
-      EXPECT_LE(error_s * 1e9, steady_within * now) << waves;
+      EXPECT_LE(error_s * 1e9, steady_tolerance * now) << waves;
       before = now;
     }
   }
