@@ -116,11 +116,11 @@ void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results
       std::string worth = "1";
       if (least_ilp.empty())
         least_ilp = points;
-      else if (const auto warps = fit::worth_in_warps(least_ilp, points))
+      else if (const auto warps = fit::replaced_warps(least_ilp, points))
         worth = cell(warps, 2, 2) + text(" of %g", double(ilp) / curves.begin()->first);
       else
         worth = "-";
-      const auto lowest = fit::lowest_after(points, 0.9);
+      const auto lowest = fit::min_share_after(points, 0.9);
       const auto latency = fit::latency_cycles(points, in_flight_per_warp(*curve.variant));
       const int digits = latency && latency->value < 100 ? 2 : 0;
       const double best = std::ranges::max(points, {}, &fit::Point::throughput).throughput;

@@ -14,7 +14,7 @@ constexpr std::string_view thin_magic = "!<thin>\n";
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// A field of a member's header: what stands before the blanks that fill it.
+/// A field of a member's header without the trailing blanks.
 template <std::size_t size>
 std::string_view field(const char (&text)[size]) {
   const std::string_view whole(text, size);
@@ -28,17 +28,17 @@ std::optional<std::size_t> number(std::string_view digits) {
   return value;
 }
 
-/// GNU's "name.o/", or "/17" for the name that begins there in the table of long names.
+/// Resolves GNU's "name.o/", or "/17": an offset in the table of long names.
 std::optional<std::string_view> member_name(std::string_view name, std::string_view long_names) {
-  constexpr std::size_t longest = 4096;  // as a path may be; many members can claim one name
+  constexpr std::size_t max_length = 4096;  // of a path; many members may refer to one long name
   if (name.starts_with('/')) {
     const auto at = number(name.substr(1));
     if (!at || *at >= long_names.size()) return std::nullopt;
-    name = long_names.substr(*at, longest + 2);
+    name = long_names.substr(*at, max_length + 2);
     name = name.substr(0, name.find('\n'));
   }
   if (name.ends_with('/')) name.remove_suffix(1);
-  return name.size() <= longest ? std::optional(name) : std::nullopt;
+  return name.size() <= max_length ? std::optional(name) : std::nullopt;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ bool is_archive(Bytes begin) {
 std::string for_each_member(const ByteSource& archive,
                             const std::function<void(std::string_view, const ByteSource&)>& visit) {
   Buffer buffer, names;
-  constexpr std::size_t longest_names = 1 << 26;
+  constexpr std::size_t max_names_bytes = 1 << 26;
   if (text_of(archive.read(0, SARMAG, buffer)) == thin_magic) return "is a thin archive; name its objects";
   std::string_view long_names;
   for (std::uint64_t at = SARMAG; at < archive.size();) {
@@ -64,13 +64,13 @@ std::string for_each_member(const ByteSource& archive,
       return "is an archive with a damaged member";
     if (*size > archive.size() - at) return "is an archive that is cut off";
     const ByteSource content = archive.part(at, *size);
-    at += *size + *size % 2;  // members begin at even places
+    at += *size + *size % 2;  // members begin at even offsets
 
     const std::string_view name = field(header.ar_name);
     if (name == "//") {
-      if (*size > longest_names) return "is an archive with a damaged member";
+      if (*size > max_names_bytes) return "is an archive with a damaged member";
       long_names = text_of(content.read(0, *size, names));
-    } else if (name != "/" && name != "/SYM64/") {  // the tables of symbols
+    } else if (name != "/" && name != "/SYM64/") {  // symbol tables
       const auto full = member_name(name, long_names);
       if (!full) return "is an archive with a damaged member";
       visit(*full, content);

@@ -10,10 +10,11 @@
 
 namespace occbench::binary {
 
-/// By the first bytes of it.
+/// Decides by the first bytes.
 [[nodiscard]] bool is_archive(Bytes begin);
 
-/// Visits each member by its name. Returns why the rest could not be read; empty at the end.
+/// Calls `visit` with the name and content of each member. Returns an error if the rest cannot be read, or
+/// an empty string.
 [[nodiscard]] std::string for_each_member(
     const ByteSource& archive, const std::function<void(std::string_view, const ByteSource&)>& visit);
 

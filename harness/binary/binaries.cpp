@@ -22,21 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Most that is read of a file. A hole in it costs no disk, and as much time.
-constexpr std::uint64_t most_file_bytes = std::uint64_t{16} << 30;
+/// Sparse files cost no disk space but as much time to read.
+constexpr std::uint64_t max_file_bytes = std::uint64_t{16} << 30;
 /// Every cubin of cuBLASLt, cuDNN and cuSPARSE is smaller.
-constexpr std::uint64_t most_cubin_bytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t max_cubin_bytes = std::uint64_t{512} << 20;
 
-/// A file that is open, with its size.
 struct OpenFile {
   explicit OpenFile(const fs::path& path) : file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
     if (file.get() < 0 || fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
     if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
     size = static_cast<std::uint64_t>(status.st_size);
-    if (size > most_file_bytes)
+    if (size > max_file_bytes)
       fail(path, "has " + std::to_string(size >> 30) + " GiB, and at most " +
-                     std::to_string(most_file_bytes >> 30) + " are read");
+                     std::to_string(max_file_bytes >> 30) + " are read");
   }
 
   [[nodiscard]] ByteSource source() const { return {file.get(), size}; }
@@ -51,15 +50,15 @@ class Reader {
   Reader(Contents& contents, const fs::path& path)
       : contents_(contents), path_(path), file_(path), unpacking_(file_.size), launch_(triton_launch(path)) {}
 
-  /// False where it is of no kind that has kernels.
+  /// Returns false if this kind of file has no kernels.
   bool read() { return read(file_.source(), path_.string()); }
 
  private:
   bool read(const ByteSource& source, const std::string& name) {
-    constexpr std::uint64_t enough = 64;
+    constexpr std::uint64_t header_bytes = 64;
     Buffer buffer;
     try {
-      const Bytes begin = source.read(0, std::min(enough, source.size()), buffer);
+      const Bytes begin = source.read(0, std::min(header_bytes, source.size()), buffer);
       if (is_fatbin(begin)) {
         read_fatbin(source, name, false);
       } else if (is_archive(begin)) {
@@ -80,14 +79,14 @@ class Reader {
   }
 
   void read_cubin(const ByteSource& source, const std::string& name) {
-    if (source.size() > most_cubin_bytes) throw Damaged("is a cubin of more than 512 MiB");
+    if (source.size() > max_cubin_bytes) throw Damaged("is a cubin of more than 512 MiB");
     Buffer buffer;
     add_cubin(ElfFile(source.read(0, source.size(), buffer)), name, false);
   }
 
   void read_host(const ElfFile& host, const ByteSource& source, const std::string& name) {
     const auto is_linked_code = [](const Section& section) { return section.name == ".nv_fatbin"; };
-    // Of a program or library __nv_relfatbin is what the device linker made .nv_fatbin of.
+    // In a linked file __nv_relfatbin is only the input of the device linker.
     const bool is_linked = host.type() != ET_REL && std::ranges::any_of(host.sections(), is_linked_code);
     std::vector<const Section*> with_code;
     for (const Section& section : host.sections()) {
@@ -108,8 +107,8 @@ class Reader {
     Buffer buffer;
     const auto visit = [&](std::string_view member, const ByteSource& content) {
       const std::string whole = name + "(" + std::string(member) + ")";
-      constexpr std::uint64_t enough = 8;
-      if (is_archive(content.read(0, std::min(enough, content.size()), buffer)))
+      constexpr std::uint64_t header_bytes = 8;
+      if (is_archive(content.read(0, std::min(header_bytes, content.size()), buffer)))
         return complain(whole, "is an archive inside an archive");
       read(content, whole);
     };
@@ -117,7 +116,7 @@ class Reader {
     if (!rest.empty()) complain(name, rest);
   }
 
-  /// `is_final`: of a program or library, where code that a linker could take is loaded as it is.
+  /// `is_final`: in a program or library, where relocatable code is loaded without linking.
   void read_fatbin(const ByteSource& source, const std::string& name, bool is_final) {
     const std::string rest = for_each_part(source, unpacking_, [&](const FatbinPart& part) {
       if (part.kind == FatbinPart::Kind::ptx) contents_.ptx.insert(part.architecture);
@@ -155,7 +154,7 @@ class Reader {
   const fs::path& path_;
   OpenFile file_;
   Unpacking unpacking_;
-  /// Packed as tightly as can be, a kernel still takes more than 16 bytes.
+  /// Even compressed, a kernel takes more than 16 bytes.
   std::uint64_t kernels_left_ = 1000 + file_.size / 16;
   TritonLaunch launch_;
 };
@@ -164,8 +163,8 @@ bool is_within(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
-/// Regular files below a folder, in order of their names. Links to files are followed. A link to a folder is
-/// not, and is complained of where it leads out of `top`: what lies inside is met anyway.
+/// Adds the regular files below a folder. Links to files are followed. Links to folders are not, with a
+/// complaint if they lead out of `top`.
 void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs::path>& files,
                      Contents& contents) {
   const auto complain = [&](const fs::path& path, const std::string& what) {
@@ -194,15 +193,17 @@ void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs
   for (const fs::path& below : folders) add_files_below(below, top, files, contents);
 }
 
-/// Of a file of another kind, by its name.
-const char* what_it_is(const fs::path& path) {
+/// Why a file without kernels is refused, by its extension.
+const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
     return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";
   if (path.extension() == ".cu") return "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it";
   return "is no cubin, fatbin, object, archive, library or program";
 }
 
-std::size_t found(const Contents& contents) { return contents.kernels.size() + contents.ptx.size(); }
+std::size_t kernels_and_ptx(const Contents& contents) {
+  return contents.kernels.size() + contents.ptx.size();
+}
 
 }  // namespace
 
@@ -214,20 +215,21 @@ Contents read_binaries(const fs::path& path) {
     add_files_below(path, fs::canonical(path, error), files, contents);
     std::ranges::sort(files);
     for (const fs::path& file : files) {
-      const std::size_t before = found(contents);
+      const std::size_t before = kernels_and_ptx(contents);
       try {
         Reader(contents, file).read();
       } catch (const UserError& refused) {
         contents.complaints.emplace_back(refused.what());
       }
-      if (found(contents) > before) ++contents.files;
+      if (kernels_and_ptx(contents) > before) ++contents.files;
     }
-    if (found(contents) == 0 && contents.complaints.empty()) fail(path, "holds no file with GPU code");
+    if (kernels_and_ptx(contents) == 0 && contents.complaints.empty())
+      fail(path, "holds no file with GPU code");
     return contents;
   }
-  if (!Reader(contents, path).read()) fail(path, what_it_is(path));
+  if (!Reader(contents, path).read()) fail(path, refusal_of(path));
   contents.files = 1;
-  if (found(contents) == 0 && !contents.has_link_time_code && contents.complaints.empty())
+  if (kernels_and_ptx(contents) == 0 && !contents.has_link_time_code && contents.complaints.empty())
     fail(path, contents.has_machine_code ? "holds GPU code, and no kernel in it"
                                          : "holds no GPU code; it is for the CPU alone");
   return contents;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range of a file or of memory, read piece by piece. A file is not mapped: one that shrinks meanwhile would
-// end the program with SIGBUS.
+// A range of a file or of memory, read piece by piece. Files are not mapped: one that shrinks would cause
+// SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ namespace occbench::binary {
 
 using Bytes = std::span<const std::byte>;
 
-/// What cannot be read, in a few words: "is cut off", "has no section table".
+/// A file that cannot be read; what() is "is cut off", "has no section table" ...
 class Damaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Room for one piece at a time; it grows to the largest and is not cleared between two.
+/// A reusable buffer for one piece at a time. It grows to the largest piece and is not cleared.
 class Buffer {
  public:
-  [[nodiscard]] std::span<std::byte> room(std::size_t size) {
+  [[nodiscard]] std::span<std::byte> get(std::size_t size) {
     if (bytes_.size() < size) bytes_.resize(size);
     return std::span(bytes_).first(size);
   }
@@ -33,18 +33,18 @@ class Buffer {
 
 class ByteSource {
  public:
-  ByteSource(Bytes memory) : memory_(memory), size_(memory.size()) {}  // NOLINT: memory is a source as it is
-  /// Of an open file of `size` bytes, which stays open.
+  ByteSource(Bytes memory) : memory_(memory), size_(memory.size()) {}  // NOLINT: implicit
+  /// An open file of `size` bytes, which must stay open.
   ByteSource(int file, std::uint64_t size) : file_(file), size_(size) {}
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// A range within it. Throws Damaged where it is not.
+  /// A sub-range. Throws Damaged if it is out of range.
   [[nodiscard]] ByteSource part(std::uint64_t at, std::uint64_t size) const;
-  /// The bytes, in `buffer` where they come from a file. Throws Damaged where they are not there (any more).
+  /// Reads bytes; those of a file are stored in `buffer`. Throws Damaged if they do not exist (any more).
   [[nodiscard]] Bytes read(std::uint64_t at, std::size_t size, Buffer& buffer) const;
-  /// The range in memory; empty where it is of a file.
+  /// The range in memory; empty for a file.
   [[nodiscard]] Bytes memory() const { return memory_; }
-  /// The first byte that is not zero, at `at` or behind; its end where there is none.
+  /// Offset of the first nonzero byte from `at` on, or size().
   [[nodiscard]] std::uint64_t skip_zeros(std::uint64_t at, Buffer& buffer) const;
 
  private:

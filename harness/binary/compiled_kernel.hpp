@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as its machine code has it.
+// A kernel read from machine code.
 #pragma once
 
 #include <map>
@@ -11,17 +11,18 @@
 namespace occbench::binary {
 
 struct CompiledKernel {
-  /// Mangled name, cc and footprint. A block size where the kernel has but one (`__block_size__`, Triton);
-  /// dynamic shared memory where a file beside it says so (Triton).
+  /// Mangled name, cc and footprint. Block size if it is fixed (`__block_size__`, Triton); dynamic shared
+  /// memory if a file next to the cubin has it (Triton).
   KernelUse use;
-  std::string file;                 ///< and its member, of an archive: "libx.a(y.o)"
+  std::string file;                 ///< with the member of an archive: "libx.a(y.o)"
   std::string architecture;         ///< "sm_90a"
-  std::optional<int> launch_bound;  ///< largest block that it was compiled for (`__launch_bounds__`)
+  std::optional<int> launch_bound;  ///< largest block size (`__launch_bounds__`)
   std::optional<bool> has_local_array;
-  std::map<int, std::uint64_t> constant_bytes;  ///< by bank: 0 has the parameters, 2 its own, 3 the module's
+  std::map<int, std::uint64_t>
+      constant_bytes;  ///< by bank: 0 parameters, 2 compiler constants, 3 __constant__ of the module
   std::uint64_t code_bytes = 0;
   bool barrier_id_at_run_time = false;
-  /// Compiled for a device linker, which has not run: shared memory and the stack are not known yet.
+  /// False before device linking: shared memory and stack are not known yet.
   bool is_linked = true;
 };
 

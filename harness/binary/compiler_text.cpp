@@ -10,7 +10,7 @@ namespace occbench::binary {
 namespace {
 
 constexpr std::size_t reserved_bytes = 1024;
-constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // a name that is no UTF-8 is a name
+constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // names need not be UTF-8
 
 }  // namespace
 
@@ -29,13 +29,13 @@ void PtxasText::read(const std::string& line) {
   int count = 0;
   if (RE2::PartialMatch(line, entry, &name, &architecture)) {
     kernels_.push_back({.name = name, .cc = cc_of(architecture)});
-    properties_are_its_own_ = true;
+    are_kernel_properties_ = true;
   } else if (kernels_.empty()) {
     return;
   } else if (RE2::PartialMatch(line, properties, &name)) {
-    properties_are_its_own_ = name == kernels_.back().name;
+    are_kernel_properties_ = name == kernels_.back().name;
   } else if (RE2::PartialMatch(line, spills, &stack, &stores, &loads)) {
-    if (!properties_are_its_own_ || kernels_.back().stack_bytes) return;
+    if (!are_kernel_properties_ || kernels_.back().stack_bytes) return;
     kernels_.back().stack_bytes = stack;
     kernels_.back().spill_bytes = stores + loads;
   } else if (RE2::PartialMatch(line, used, &count)) {
@@ -77,15 +77,15 @@ void ResourceUsage::read(const std::string& line) {
 }
 
 std::vector<KernelUse> ResourceUsage::kernels() const {
-  std::map<std::string, std::size_t> least;
+  std::map<std::string, std::size_t> smallest;  // by cc
   for (const KernelUse& k : kernels_) {
-    const auto [entry, is_new] = least.try_emplace(k.cc, k.static_smem_bytes);
+    const auto [entry, is_new] = smallest.try_emplace(k.cc, k.static_smem_bytes);
     entry->second = std::min(entry->second, k.static_smem_bytes);
   }
   std::vector<KernelUse> own = kernels_;
   for (KernelUse& k : own) {
     const bool reserves = k.cc.size() > 3 || k.cc.starts_with('9');
-    if (reserves && least[k.cc] >= reserved_bytes) k.static_smem_bytes -= reserved_bytes;
+    if (reserves && smallest[k.cc] >= reserved_bytes) k.static_smem_bytes -= reserved_bytes;
   }
   return own;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `ptxas -v` and `cuobjdump -res-usage` print, among whatever else a build says.
+// Parses `ptxas -v` and `cuobjdump -res-usage` output within a build log.
 #pragma once
 
 #include <string>
@@ -13,20 +13,21 @@ namespace occbench::binary {
 class PtxasText {
  public:
   void read(const std::string& line);
-  /// Those with a line of registers, in order.
+  /// Kernels with a register count, in order.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
 
  private:
   std::vector<KernelUse> kernels_;
-  bool properties_are_its_own_ = false;  ///< of the last kernel, not of a function that it calls
+  bool are_kernel_properties_ =
+      false;  ///< the properties belong to the last kernel, not to a function it calls
 };
 
 /// Reads `cuobjdump -res-usage` line by line.
 class ResourceUsage {
  public:
   void read(const std::string& line);
-  /// In order. For cc 9.0 and later cuobjdump 13 counts the reserved 1,024 B with a kernel's own: where all
-  /// kernels of one dump have so much, it is taken off.
+  /// In order. For cc 9.0 and later cuobjdump 13 includes the reserved 1,024 B of shared memory: subtracted
+  /// if all kernels of a dump have at least that much.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
 
  private:

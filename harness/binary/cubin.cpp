@@ -36,8 +36,8 @@ std::uint32_t word(Bytes bytes, std::size_t at) {
   return value;
 }
 
-/// Calls visit(attribute, its value) for each: a byte of format, one of attribute, and a value of two bytes,
-/// or in the last format of as many as the two say.
+/// Calls visit(attribute, value) for each. An entry is a format byte, an attribute byte, and a 2-byte value
+/// or, in the `sized` format, a 2-byte size and the value.
 void for_each_attribute(Bytes bytes, const auto& visit) {
   constexpr unsigned sized = 4;  // EIFMT_SVAL
   for (std::size_t at = 0; at + 4 <= bytes.size();) {
@@ -52,30 +52,30 @@ void for_each_attribute(Bytes bytes, const auto& visit) {
   }
 }
 
-/// Of a section that is needed.
+/// The contents of a section. Throws Damaged if it is cut off.
 Bytes whole(const Section& section) {
   if (section.is_cut) throw Damaged("is cut off");
   return section.bytes;
 }
 
-/// What .nv.info says of all functions, by symbol.
-struct FunctionNotes {
+/// Attributes of functions in .nv.info, by symbol.
+struct FunctionAttributes {
   std::unordered_map<std::uint32_t, std::uint32_t> registers, stack;
 };
 
-FunctionNotes notes_of(Bytes info) {
-  FunctionNotes notes;
+FunctionAttributes read_attributes(Bytes info) {
+  FunctionAttributes attributes;
   for_each_attribute(info, [&](unsigned char attribute, Bytes value) {
     if (value.size() < 8) return;
     if (attribute == static_cast<unsigned char>(Attribute::regcount))
-      notes.registers[word(value, 0)] = word(value, 4);
+      attributes.registers[word(value, 0)] = word(value, 4);
     if (attribute == static_cast<unsigned char>(Attribute::min_stack_size))
-      notes.stack[word(value, 0)] = word(value, 4);
+      attributes.stack[word(value, 0)] = word(value, 4);
   });
-  return notes;
+  return attributes;
 }
 
-/// The product of three numbers, as blocks and clusters are written; what is out of range is damage.
+/// The product of a block's or cluster's three dimensions. Throws Damaged if it is out of range.
 int volume(Bytes value) {
   std::uint64_t product = 1;
   for (std::size_t at = 0; at < 12 && at + 4 <= value.size(); at += 4) {
@@ -85,7 +85,7 @@ int volume(Bytes value) {
   return static_cast<int>(product);
 }
 
-void read_own_notes(Bytes info, CompiledKernel& kernel) {
+void read_kernel_attributes(Bytes info, CompiledKernel& kernel) {
   for_each_attribute(info, [&](unsigned char attribute, Bytes value) {
     switch (static_cast<Attribute>(attribute)) {
       case Attribute::max_threads:
@@ -106,13 +106,13 @@ void read_own_notes(Bytes info, CompiledKernel& kernel) {
   });
 }
 
-/// The number of ".nv.constant3" or ".nv.constant0.kernel"; nullopt of other sections.
-std::optional<int> constant_bank(std::string_view name, bool of_kernel) {
+/// The bank of ".nv.constant3" or, if `is_of_kernel`, of ".nv.constant0.KERNEL"; nullopt for other sections.
+std::optional<int> constant_bank(std::string_view name, bool is_of_kernel) {
   constexpr std::string_view prefix = ".nv.constant";
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  if (digits == 0 || digits > 2 || (digits < name.size()) != of_kernel) return std::nullopt;
+  if (digits == 0 || digits > 2 || (digits < name.size()) != is_of_kernel) return std::nullopt;
   return std::stoi(std::string(name.substr(0, digits)));
 }
 
@@ -135,78 +135,119 @@ std::string architecture_of(const ElfFile& cubin) {
   return "sm_" + std::to_string((flags >> 8) & 0xffff) + (is_accelerated ? "a" : "");
 }
 
-std::vector<CompiledKernel> kernels_of(const ElfFile& cubin) {
-  const std::vector<Section>& sections = cubin.sections();
-  const std::string architecture = architecture_of(cubin);
-  const std::string cc = cc_of(architecture);
-  const bool has_wide_instructions = cc.size() > 3 || cc >= "7.0";  // of 16 bytes; "10.0" is longer
-  const bool reserves_shared = cc.size() > 3 || cc >= "9.0";
+namespace {
 
-  // Where many sections are the same bytes, and many names, a small file is much work. Those of sm_100 and
-  // later share some (cuRAND's, cuDNN's).
-  constexpr std::uint64_t most_shared = 4;
-  std::uint64_t section_bytes = 0, name_bytes = 0;
-  for (const Section& section : sections) section_bytes += section.bytes.size();
-  if (section_bytes > most_shared * cubin.size()) throw Damaged("has sections that overlap");
-  FunctionNotes notes;
-  std::map<int, std::uint64_t> module_constants;
-  // A section about a function names the function's own section; those of each, by that.
-  std::unordered_map<std::uint32_t, std::vector<const Section*>> about;
-  for (const Section& section : sections) {
-    if (section.name == ".nv.info") notes = notes_of(whole(section));
-    if (const auto bank = constant_bank(section.name, false)) module_constants[*bank] += section.size;
-    if (section.name.starts_with(".nv.")) about[section.info].push_back(&section);
+/// Reads the kernels of a cubin.
+class CubinReader {
+ public:
+  explicit CubinReader(const ElfFile& cubin)
+      : cubin_(cubin),
+        sections_(cubin.sections()),
+        architecture_(architecture_of(cubin)),
+        cc_(cc_of(architecture_)),
+        has_kernel_(sections_.size()) {
+    check_overlap();
+    read_sections();
   }
 
-  std::vector<CompiledKernel> kernels;
-  std::vector<bool> is_taken(sections.size());
-  const std::vector<Symbol> symbols = cubin.symbols();
-  for (std::size_t i = 0; i < symbols.size(); ++i) {
-    const Symbol& symbol = symbols[i];
-    if (symbol.type != STT_FUNC || (symbol.other & is_entry) == 0 || symbol.section == 0) continue;
-    if (symbol.section >= sections.size()) throw Damaged("has a kernel in no section");
-    if (is_taken[symbol.section]) throw Damaged("has two kernels in one section");
-    is_taken[symbol.section] = true;
-    if ((name_bytes += symbol.name.size()) > cubin.size()) throw Damaged("has names that overlap");
-    const Section& code = sections[symbol.section];
-    const auto index = static_cast<std::uint32_t>(i);
+  std::vector<CompiledKernel> kernels() {
+    std::vector<CompiledKernel> kernels;
+    const std::vector<Symbol> symbols = cubin_.symbols();
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      const Symbol& symbol = symbols[i];
+      if (symbol.type != STT_FUNC || (symbol.other & is_entry) == 0 || symbol.section == 0) continue;
+      claim_section(symbol);
+      const Section& code = sections_[symbol.section];
+      CompiledKernel kernel;
+      kernel.use.name = symbol.name;
+      kernel.use.cc = cc_;
+      kernel.architecture = architecture_;
+      kernel.constant_bytes = module_constants_;
+      kernel.code_bytes = code.size;
+      kernel.is_linked = cubin_.type() != ET_REL;
+      read_function_attributes(static_cast<std::uint32_t>(i), code, kernel);
+      read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
+      if (is_cc_or_later("7.0")) read_code(code, kernel);  // 16-byte instructions
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
 
-    CompiledKernel kernel;
-    kernel.architecture = architecture;
-    kernel.use.name = symbol.name;
-    kernel.use.cc = cc;
-    kernel.is_linked = cubin.type() != ET_REL;
-    kernel.code_bytes = code.size;
-    kernel.constant_bytes = module_constants;
-    // Before CUDA 13, and in code that was assembled by hand since, the section of the code has them instead.
-    const auto registers = notes.registers.find(index);
-    const bool has_note = registers != notes.registers.end();
+ private:
+  [[nodiscard]] bool is_cc_or_later(std::string_view cc) const {
+    return cc_.size() > 3 || cc_ >= cc;  // "10.0" and later are longer
+  }
+
+  /// Overlapping sections would make a small file a lot of work. Those of sm_100 and later overlap in part
+  /// (cuRAND, cuDNN).
+  void check_overlap() const {
+    constexpr std::uint64_t max_overlap = 4;
+    std::uint64_t section_bytes = 0;
+    for (const Section& section : sections_) section_bytes += section.bytes.size();
+    if (section_bytes > max_overlap * cubin_.size()) throw Damaged("has sections that overlap");
+  }
+
+  void read_sections() {
+    for (const Section& section : sections_) {
+      if (section.name == ".nv.info") attributes_ = read_attributes(whole(section));
+      if (const auto bank = constant_bank(section.name, false)) module_constants_[*bank] += section.size;
+      if (section.name.starts_with(".nv.")) sections_of_[section.info].push_back(&section);
+    }
+  }
+
+  /// A section holds the code of one kernel.
+  void claim_section(const Symbol& symbol) {
+    if (symbol.section >= sections_.size()) throw Damaged("has a kernel in no section");
+    if (has_kernel_[symbol.section]) throw Damaged("has two kernels in one section");
+    has_kernel_[symbol.section] = true;
+    if ((name_bytes_ += symbol.name.size()) > cubin_.size()) throw Damaged("has names that overlap");
+  }
+
+  /// Before CUDA 13, and in code from other assemblers, the code section has registers and barriers instead.
+  void read_function_attributes(std::uint32_t symbol, const Section& code, CompiledKernel& kernel) const {
+    const auto registers = attributes_.registers.find(symbol);
+    const bool has_attribute = registers != attributes_.registers.end();
     kernel.use.registers_per_thread =
-        static_cast<int>(has_note ? registers->second & 0xffff : code.info >> 24);
-    const bool is_old = cubin.abi_version() < new_abi;
-    kernel.use.barriers = is_old || !has_note ? static_cast<int>((code.flags >> 20) & 0x7f) : 0;
-    if (const auto stack = notes.stack.find(index); stack != notes.stack.end())
+        static_cast<int>(has_attribute ? registers->second & 0xffff : code.info >> 24);
+    const bool is_old = cubin_.abi_version() < new_abi;
+    kernel.use.barriers = is_old || !has_attribute ? static_cast<int>((code.flags >> 20) & 0x7f) : 0;
+    if (const auto stack = attributes_.stack.find(symbol); stack != attributes_.stack.end())
       kernel.use.stack_bytes = stack->second;
+  }
 
-    for (const Section* section : about[static_cast<std::uint32_t>(symbol.section)]) {
-      if (section->name.starts_with(".nv.info.")) read_own_notes(whole(*section), kernel);
+  void read_kernel_sections(std::uint32_t code_section, CompiledKernel& kernel) {
+    for (const Section* section : sections_of_[code_section]) {
+      if (section->name.starts_with(".nv.info.")) read_kernel_attributes(whole(*section), kernel);
       if (section->name.starts_with(".nv.shared.")) kernel.use.static_smem_bytes += section->size;
       if (const auto bank = constant_bank(section->name, true)) kernel.constant_bytes[*bank] = section->size;
     }
-    // The driver's own 1,024 B come first there; cudaFuncAttributes leaves them out.
+    // Includes the driver's 1,024 B, which cudaFuncAttributes leaves out.
     constexpr std::size_t reserved = 1024;
-    if (reserves_shared && kernel.use.static_smem_bytes >= reserved) kernel.use.static_smem_bytes -= reserved;
-
-    if (has_wide_instructions) {
-      const LocalMemory local = read_local_memory(whole(code));
-      kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
-      const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0;
-      if (!has_stack || local.spill_bytes) kernel.use.spill_bytes = has_stack ? *local.spill_bytes : 0;
-      kernel.has_local_array = has_stack && !local.spill_bytes;
-    }
-    kernels.push_back(std::move(kernel));
+    if (is_cc_or_later("9.0") && kernel.use.static_smem_bytes >= reserved)
+      kernel.use.static_smem_bytes -= reserved;
   }
-  return kernels;
-}
+
+  static void read_code(const Section& code, CompiledKernel& kernel) {
+    const LocalMemory local = read_local_memory(whole(code));
+    kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
+    const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0;
+    if (!has_stack || local.spill_bytes) kernel.use.spill_bytes = has_stack ? *local.spill_bytes : 0;
+    kernel.has_local_array = has_stack && !local.spill_bytes;
+  }
+
+  const ElfFile& cubin_;
+  const std::vector<Section>& sections_;
+  std::string architecture_, cc_;
+  FunctionAttributes attributes_;
+  std::map<int, std::uint64_t> module_constants_;
+  /// Sections about a kernel, by the index of its code section.
+  std::unordered_map<std::uint32_t, std::vector<const Section*>> sections_of_;
+  std::vector<bool> has_kernel_;
+  std::uint64_t name_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<CompiledKernel> kernels_of(const ElfFile& cubin) { return CubinReader(cubin).kernels(); }
 
 }  // namespace occbench::binary

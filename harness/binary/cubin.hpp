@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's ELF files: one architecture's machine code, and what its compiler noted of each kernel.
+// Cubins: ELF files with the machine code and the kernel attributes of one architecture.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace occbench::binary {
 
-/// "sm_90a" of a cubin.
+/// The architecture, as "sm_90a".
 [[nodiscard]] std::string architecture_of(const ElfFile& cubin);
 
 [[nodiscard]] bool is_cubin(const ElfFile& file);
 
-/// In the order of its symbols; without `file`. Throws Damaged.
+/// Kernels in the order of their symbols, without `file`. Throws Damaged.
 [[nodiscard]] std::vector<CompiledKernel> kernels_of(const ElfFile& cubin);
 
 }  // namespace occbench::binary

@@ -11,9 +11,9 @@
 namespace occbench::binary {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "headers are read as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "headers are copied from the file unchanged");
 
-/// The structure that lies at a place of the file. Throws Damaged where it does not fit.
+/// Reads the structure at an offset of the file. Throws Damaged(`missing`) beyond its end.
 template <typename T>
 T read_at(const ByteSource& file, std::uint64_t at, const char* missing) {
   T value;
@@ -23,14 +23,14 @@ T read_at(const ByteSource& file, std::uint64_t at, const char* missing) {
   return value;
 }
 
-/// The string that ends with a zero in a table of strings; empty outside of it. The limit is for tables whose
-/// strings overlap: each of many entries would be as long as the table.
+/// A zero-terminated string in a string table; empty outside of it. The length limit bounds the cost of
+/// overlapping strings.
 std::string_view text_at(Bytes table, std::uint64_t at) {
-  constexpr std::size_t longest = 1 << 16;
+  constexpr std::size_t max_length = 1 << 16;
   if (at >= table.size()) return {};
   const char* const text = reinterpret_cast<const char*>(table.data()) + at;
-  const std::size_t size = strnlen(text, std::min(table.size() - at, longest));
-  if (size == longest) throw Damaged("has a name of more than 64 KiB");
+  const std::size_t size = strnlen(text, std::min(table.size() - at, max_length));
+  if (size == max_length) throw Damaged("has a name of more than 64 KiB");
   return size == table.size() - at ? std::string_view() : std::string_view(text, size);
 }
 
@@ -101,13 +101,14 @@ void ElfFile::read(const ByteSource& file) {
 
   constexpr const char* cut = "is cut off before its section table";
   if (header.e_shentsize != sizeof(SectionHeader)) throw Damaged("has a damaged section table");
-  // Numbers too large for the file's header stand in the first section's (ELF, "Section Header Table").
+  // Numbers too large for the file header are in the first section header (ELF, "Section Header Table").
   const auto first = read_at<SectionHeader>(file, header.e_shoff, cut);
   const std::uint64_t count = header.e_shnum != 0 ? header.e_shnum : first.sh_size;
   const std::uint64_t names = header.e_shstrndx != SHN_XINDEX ? header.e_shstrndx : first.sh_link;
-  constexpr std::uint64_t most_sections = 1 << 20, longest_names = 1 << 28;  // a hole in a file claims any
+  constexpr std::uint64_t max_sections = 1 << 20,
+                          max_names_bytes = 1 << 28;  // sparse files can claim any size
   if (count > (file.size() - header.e_shoff) / sizeof(SectionHeader)) throw Damaged(cut);
-  if (count > most_sections) throw Damaged("has an impossible number of sections");
+  if (count > max_sections) throw Damaged("has an impossible number of sections");
 
   Buffer buffer;
   const Bytes table = file.read(header.e_shoff, count * sizeof(SectionHeader), buffer);
@@ -121,7 +122,7 @@ void ElfFile::read(const ByteSource& file) {
     name_offsets.push_back(from.sh_name);
   }
   if (names >= count || sections_[names].type == SHT_NOBITS) return;
-  if (sections_[names].is_cut || sections_[names].size > longest_names)
+  if (sections_[names].is_cut || sections_[names].size > max_names_bytes)
     throw Damaged("has a damaged section table");
   const Bytes texts = file.read(sections_[names].offset, sections_[names].size, names_);
   for (std::uint64_t i = 0; i < count; ++i) sections_[i].name = text_at(texts, name_offsets[i]);

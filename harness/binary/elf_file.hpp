@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections and symbols of an ELF file; of one in memory also what the sections hold.
+// Sections and symbols of an ELF file, with the section contents if the file is in memory.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct Section {
   std::string_view name;
   std::uint32_t type = 0, link = 0, info = 0;
   std::uint64_t flags = 0;
-  std::uint64_t size = 0;  ///< also of those that take no bytes of the file
+  std::uint64_t size = 0;  ///< also of NOBITS sections
   std::uint64_t offset = 0;
-  Bytes bytes;          ///< empty where they take none, or are not in memory
-  bool is_cut = false;  ///< the file ends before them
+  Bytes bytes;          ///< empty for NOBITS sections and files not in memory
+  bool is_cut = false;  ///< the file ends before the section does
 };
 
 struct Symbol {
@@ -29,10 +29,10 @@ struct Symbol {
   unsigned char other = 0;
 };
 
-/// The source stays where it is for as long as the object and its views live.
+/// The source must outlive the object and its views.
 class ElfFile {
  public:
-  /// Of 32 or 64 bits, little-endian. Throws Damaged.
+  /// 32 or 64 bits, little-endian. Throws Damaged.
   explicit ElfFile(const ByteSource& file);
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
@@ -42,9 +42,9 @@ class ElfFile {
   [[nodiscard]] int type() const { return type_; }
   [[nodiscard]] int abi_version() const { return abi_version_; }
   [[nodiscard]] std::uint32_t flags() const { return flags_; }
-  /// By their index; the first is none.
+  /// By index; the first is the null section.
   [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
-  /// By their index; empty where there is no table of symbols. Throws Damaged.
+  /// By index; empty without a symbol table. Throws Damaged.
   [[nodiscard]] std::vector<Symbol> symbols() const;
 
  private:

@@ -26,7 +26,7 @@ struct ContainerHeader {
 struct PartHeader {
   std::uint16_t kind, version;
   std::uint32_t header_bytes;
-  std::uint64_t bytes;  // behind the header
+  std::uint64_t bytes;  // after the header
   std::uint32_t packed_bytes, options;
   std::uint16_t minor, major;
   std::uint32_t architecture, name, name_bytes;
@@ -36,10 +36,9 @@ static_assert(sizeof(ContainerHeader) == 16 && sizeof(PartHeader) == 64);
 
 constexpr std::uint16_t ptx = 1, cubin = 2;
 constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000;
-/// Every part of cuBLASLt, cuDNN and cuSPARSE is smaller, and a made-up length can ask for no more.
-constexpr std::uint64_t most_unpacked = std::uint64_t{512} << 20;
+/// Bounds the allocation for a forged length. Every part of cuBLASLt, cuDNN and cuSPARSE is smaller.
+constexpr std::uint64_t max_unpacked = std::uint64_t{512} << 20;
 
-/// Content on its way out of a container.
 struct Unpacked {
   Bytes content;
   std::string damage;  ///< why there is none
@@ -49,26 +48,26 @@ Unpacked unpack(const PartHeader& header, Bytes from, Buffer& buffer) {
   const auto size = static_cast<std::size_t>(header.unpacked_bytes);
   const char* const damaged = "is damaged: it cannot be unpacked";
   if ((header.flags & lz4_packed) != 0) {
-    constexpr std::size_t most_ratio = 255;
-    if (size / most_ratio > from.size() || from.size() > std::numeric_limits<int>::max())
+    constexpr std::size_t max_ratio = 255;
+    if (size / max_ratio > from.size() || from.size() > std::numeric_limits<int>::max())
       return {{}, "has an impossible length"};
-    const std::span<std::byte> room = buffer.room(size);
+    const std::span<std::byte> bytes = buffer.get(size);
     const int got =
-        LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(room.data()),
+        LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(bytes.data()),
                             static_cast<int>(from.size()), static_cast<int>(size));
     if (got < 0 || static_cast<std::size_t>(got) != size) return {{}, damaged};
-    return {room, ""};
+    return {bytes, ""};
   }
   if (ZSTD_getFrameContentSize(from.data(), from.size()) != size) return {{}, damaged};
-  const std::span<std::byte> room = buffer.room(size);
-  const std::size_t got = ZSTD_decompress(room.data(), size, from.data(), from.size());
+  const std::span<std::byte> bytes = buffer.get(size);
+  const std::size_t got = ZSTD_decompress(bytes.data(), size, from.data(), from.size());
   if (ZSTD_getErrorCode(got) == ZSTD_error_srcSize_wrong)
     return {{}, "is cut off, or is damaged: it cannot be unpacked"};
   if (ZSTD_isError(got) != 0 || got != size) return {{}, damaged};
-  return {room, ""};
+  return {bytes, ""};
 }
 
-/// Reads a container's parts, each into the room of the one before.
+/// Reads a container's parts, reusing its buffers.
 class PartReader {
  public:
   PartReader(Unpacking& unpacking, bool with_ptx) : unpacking_(unpacking), with_ptx_(with_ptx) {}
@@ -97,7 +96,7 @@ class PartReader {
     if (is_packed && header.packed_bytes > content.size())
       return {{}, "is cut off or has an impossible length"};
     const std::uint64_t size = is_packed ? header.packed_bytes : content.size();
-    if (size > most_unpacked || (is_packed && header.unpacked_bytes > most_unpacked))
+    if (size > max_unpacked || (is_packed && header.unpacked_bytes > max_unpacked))
       return {{}, "has an impossible length"};
     if (is_packed && header.unpacked_bytes > unpacking_.bytes_left)
       return {{}, "would unpack to far more than its file has bytes"};
@@ -129,9 +128,9 @@ std::string for_each_part(const ByteSource& source, Unpacking& unpacking,
     std::memcpy(&header, from.read(at, sizeof header, buffer).data(), sizeof header);
   };
   for (std::uint64_t at = 0;;) {
-    // Zeros in the place of much more are a file that was never written to its end.
-    constexpr std::uint64_t most_zeros = 1 << 20;
-    const std::uint64_t near = std::min(source.size(), at + most_zeros);
+    // Many zeros mean that the file was not written completely.
+    constexpr std::uint64_t max_zeros = 1 << 20;
+    const std::uint64_t near = std::min(source.size(), at + max_zeros);
     at = source.part(0, near).skip_zeros(at, buffer);
     if (at == source.size()) return "";
     if (at == near) return "holds more than 1 MiB of zeros in place of fatbins";

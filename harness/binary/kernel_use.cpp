@@ -14,13 +14,13 @@ void Launches::add(KernelUse launch) {
                                     static_cast<std::int64_t>(launch.static_smem_bytes),
                                     static_cast<std::int64_t>(launch.dynamic_smem_bytes.value_or(0))})
     key += '\n' + std::to_string(number);
-  const auto [place, is_new] = places_.try_emplace(std::move(key), kernels_.size());
+  const auto [index, is_new] = indices_.try_emplace(std::move(key), kernels_.size());
   if (is_new) {
     kernels_.push_back(std::move(launch));
     return;
   }
-  kernels_[place->second].launches += launch.launches;
-  kernels_[place->second].time_us += launch.time_us;
+  kernels_[index->second].launches += launch.launches;
+  kernels_[index->second].time_us += launch.time_us;
 }
 
 std::string cc_of(const std::string& architecture) {
@@ -32,13 +32,13 @@ std::string cc_of(const std::string& architecture) {
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
 }
 
-std::string short_name(const std::string& name, std::size_t room) {
+std::string short_name(const std::string& name, std::size_t max_length) {
   std::string text = demangled(name);
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at = 0; (at = text.find(unnamed, at)) != std::string::npos;)
     text.erase(at, unnamed.size());
-  // The arguments: the last parentheses that are no part of another's template arguments.
+  // Cut the arguments: the last pair of parentheses.
   if (text.ends_with(')')) {
     int depth = 0;
     std::size_t at = text.size();
@@ -49,9 +49,9 @@ std::string short_name(const std::string& name, std::size_t room) {
     }
     if (at > 0) text.erase(at);
   }
-  if (text.size() <= room) return text;
-  const std::size_t end = room / 3;
-  return text.substr(0, room - end - 3) + "..." + text.substr(text.size() - end);
+  if (text.size() <= max_length) return text;
+  const std::size_t end = max_length / 3;
+  return text.substr(0, max_length - end - 3) + "..." + text.substr(text.size() - end);
 }
 
 }  // namespace occbench::binary

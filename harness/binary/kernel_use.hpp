@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compiler or a profiler says that a kernel uses.
+// Resource usage of a kernel, as a compiler or a profiler reports it.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 namespace occbench::binary {
 
 struct KernelUse {
-  std::string name;  ///< as the tool wrote it, mangled or not
-  std::string cc;    ///< of the code, or of the device that ran it: "9.0"; empty where the tool does not say
+  std::string name;  ///< as the tool prints it, mangled or not
+  std::string cc;    ///< of the code, or of the device that ran it: "9.0"; empty if unknown
   std::optional<int> registers_per_thread;
   std::optional<int> block_size;
   std::optional<int> barriers;
@@ -25,18 +25,18 @@ struct KernelUse {
   std::optional<std::size_t> dynamic_smem_bytes;
   std::optional<std::size_t> stack_bytes;
   std::optional<std::size_t> spill_bytes;  ///< stores and loads together
-  std::int64_t launches = 0;               ///< 0 where nothing was run
-  double time_us = 0;                      ///< of all launches together; 0 where none was timed
+  std::int64_t launches = 0;               ///< 0 if it was not run
+  double time_us = 0;                      ///< of all launches together; 0 if not timed
 };
 
-/// What a file held.
+/// The kernels of a file.
 struct KernelUses {
   std::string source;  ///< "ptxas -v", for messages
   bool has_run = false;
   std::vector<KernelUse> kernels;
 };
 
-/// Launches of one kernel with one footprint, as one entry; in the order of their first.
+/// Merges launches of the same kernel and footprint, in the order of first launches.
 class Launches {
  public:
   void add(KernelUse launch);
@@ -44,15 +44,16 @@ class Launches {
 
  private:
   std::vector<KernelUse> kernels_;
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<std::string, std::size_t> indices_;
 };
 
-/// "sm_90a" -> "9.0", "sm_120" -> "12.0"; empty for what is no architecture.
+/// "sm_90a" -> "9.0", "sm_120" -> "12.0"; empty if it is not an architecture.
 [[nodiscard]] std::string cc_of(const std::string& architecture);
 
 using occbench::demangled;
 
-/// The same for a table: without its arguments, "void " and the inner part of what is too long.
-[[nodiscard]] std::string short_name(const std::string& name, std::size_t room);
+/// The demangled name for a table: without arguments and "void ", its middle cut if it is longer than
+/// `max_length`.
+[[nodiscard]] std::string short_name(const std::string& name, std::size_t max_length);
 
 }  // namespace occbench::binary

@@ -20,7 +20,7 @@ struct Instruction {
   [[nodiscard]] unsigned a() const { return (low >> 24) & 0xff; }
   [[nodiscard]] unsigned b() const { return (low >> 32) & 0xff; }
   [[nodiscard]] unsigned c() const { return high & 0xff; }
-  /// Of a load or store, by its three bits: U8, S8, U16, S16, 32, 64, 128.
+  /// Access size by its three bits: U8, S8, U16, S16, 32, 64, 128.
   [[nodiscard]] unsigned width_bytes() const {
     constexpr std::array<unsigned, 8> widths = {1, 1, 2, 2, 4, 8, 16, 16};
     return widths[(high >> 9) & 7];
@@ -28,16 +28,16 @@ struct Instruction {
 };
 
 constexpr unsigned load_local = 0x983, store_local = 0x387;
-constexpr unsigned barrier_of_register = 0x51d, barrier_of_registers = 0x31d;  // its id, and its threads too
+constexpr unsigned barrier_of_register = 0x51d,
+                   barrier_of_registers = 0x31d;  // the id in a register; id and thread count
 
-/// Whether it takes the stack's address for more than an access or a frame: it reads R1 as one of its three
-/// operands. The second is a register in one form of an instruction; in the others an immediate, a constant
-/// or a uniform register lies in its place.
+/// Whether it computes with the stack's address: it reads R1 as one of its three operands. The second
+/// operand is a register in one form of an instruction and an immediate, constant or uniform register in the
+/// others.
 bool takes_address(const Instruction& i) {
   const unsigned form = i.opcode() >> 9, base = i.opcode() & 0x1ff;
-  const bool is_control =
-      base >= 0x140 && base < 0x160;   // BRA, BMOV, ...: their fields name no such registers
-  const bool is_move = base == 0x002;  // has no first operand
+  const bool is_control = base >= 0x140 && base < 0x160;  // BRA, BMOV, ...: these fields are not registers
+  const bool is_move = base == 0x002;                     // has no first operand
   if (is_control || i.destination() == stack_pointer) return false;
   return (i.a() == stack_pointer && !is_move) || (form == 1 && i.b() == stack_pointer) ||
          i.c() == stack_pointer;
@@ -63,7 +63,7 @@ LocalMemory read_local_memory(Bytes code) {
       computes = true;
     }
   }
-  // What looks like an address is none where nothing lies on the stack.
+  // Without a stack it cannot be an address.
   if (computes) found.spill_bytes.reset();
   return found;
 }

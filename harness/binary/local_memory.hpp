@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machine code does with its stack, and with named barriers. The few instructions that say so are read
-// from their encoding: it is the same from cc 7.0 to 12.1, and a test holds it against nvdisasm's listing.
+// Register spills and run-time barrier ids in machine code. The few relevant instruction encodings are the
+// same from cc 7.0 to 12.1; a test compares them with nvdisasm's listing.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace occbench::binary {
 
 struct LocalMemory {
-  /// Bytes that a thread's STL and LDL at constant offsets from the stack pointer move, each instruction
-  /// once: spilled registers, as `ptxas -v` counts them. nullopt where the stack's address is computed with:
-  /// then an array lies there as well.
+  /// Bytes of STL and LDL at constant offsets from the stack pointer, each instruction counted once: spills
+  /// as `ptxas -v` counts them. nullopt if addresses on the stack are computed: the stack then holds an
+  /// array as well.
   std::optional<std::uint64_t> spill_bytes;
   bool barrier_id_at_run_time = false;
 };
 
-/// `code` is that of one kernel, of 16-byte instructions.
+/// `code`: the 16-byte instructions of one kernel.
 [[nodiscard]] LocalMemory read_local_memory(Bytes code);
 
 }  // namespace occbench::binary

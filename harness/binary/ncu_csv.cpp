@@ -12,7 +12,7 @@
 namespace occbench::binary {
 namespace {
 
-/// "1,234.5" in bytes or microseconds, as its unit says; nullopt for no number.
+/// "1,234.5" converted to bytes or microseconds by its unit; nullopt if it is not a number.
 std::optional<double> number(std::string text, const std::string& unit) {
   std::erase(text, ',');
   double value = 0;
@@ -90,7 +90,7 @@ std::string ncu_import(const std::string& report, bool with_parts) {
                     report +
                         ": ncu reads it, and is not here; put it on PATH, or give the CSV that `ncu "
                         "--import FILE --csv --page raw` prints elsewhere");
-  // Without --config-file ncu takes options, and the Python of sections, from the folder that one stands in.
+  // Otherwise ncu reads options, and Python code of sections, from the working directory.
   std::vector<std::string> words = {*ncu,    "--config-file", "off", "--import",      report,
                                     "--csv", "--page",        "raw", "--print-units", "base"};
   if (with_parts) words.insert(words.end(), {"--print-metric-instances", "details"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that Nsight Compute counted: `ncu --csv`, page raw or details, or a report that ncu reads.
+// Launches profiled by Nsight Compute: `ncu --csv` (page raw or details), or a report that ncu can import.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace occbench::binary {
 
-/// Reads `ncu --csv` line by line; what other programs print around it is passed over.
+/// Reads `ncu --csv` line by line and skips the output of other programs.
 class NcuCsv {
  public:
   void read(const std::string& line);
-  /// Launches with their registers, those of one kernel and footprint as one.
+  /// Launches with register counts, merged by kernel and footprint.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
-  /// Whether there was a table, be it without registers.
+  /// Whether there was a table, even one without register counts.
   [[nodiscard]] bool is_ncu() const { return table_.is_ncu(); }
   [[nodiscard]] bool is_cut() const { return table_.is_cut(); }
 
@@ -27,8 +27,8 @@ class NcuCsv {
   std::vector<std::pair<std::string, KernelUse>> launches_;  ///< by process and ID
 };
 
-/// What ncu prints of a report, and if `with_parts` what each metric is the sum of. Throws UserError:
-/// Exit::tool_missing where there is no ncu, Exit::file where it cannot read the report.
+/// Output of `ncu --import` for a report, with metric instances if `with_parts`. Throws UserError with
+/// Exit::tool_missing if ncu is not found, and with Exit::file if it cannot read the report.
 [[nodiscard]] std::string ncu_import(const std::string& report, bool with_parts = false);
 
 }  // namespace occbench::binary

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that `ncu --csv` prints, page raw or details, a launch's cells at a time.
+// Parses the table of `ncu --csv`, page raw or details, row by row.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace occbench::binary {
 
-/// Takes `ncu --csv` line by line; what other programs print around it is passed over.
+/// Reads `ncu --csv` line by line and skips the output of other programs.
 class NcuTable {
  public:
-  /// Whether the line is of a launch, whose cells can then be asked for.
+  /// Returns whether the line is a row of a launch; its cells are then available.
   bool read(const std::string& line);
-  /// Whether there was a table, be it without launches.
+  /// Whether there was a table, even one without launches.
   [[nodiscard]] bool is_ncu() const { return !header_.empty(); }
-  /// Whether a row ended before its last cell, as the last one of a profiler that was killed does.
+  /// Whether a row was incomplete, as after killing the profiler.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// Of the launch, in all that was read: lines of page details share it.
+  /// Identifies the launch; the rows of page details share it.
   [[nodiscard]] std::string id() const;
-  /// Empty where there is no such column.
+  /// Empty if there is no such column.
   [[nodiscard]] std::string cell(const std::string& name) const;
-  /// By name, value and unit: all of page raw, the one of page details.
+  /// Calls visit(name, value, unit) for the row's metrics: all of page raw, one of page details.
   void each_metric(
       const std::function<void(const std::string&, const std::string&, const std::string&)>& take) const;
 

@@ -19,7 +19,7 @@
 namespace occbench::binary {
 namespace {
 
-/// What of one event, or of one entry of deviceProperties, is of interest.
+/// The fields that are read of an event, or of an entry of deviceProperties.
 struct Event {
   std::string category, name;
   double duration_us = 0;
@@ -28,7 +28,7 @@ struct Event {
   bool has_block = false;
 };
 
-/// Takes the entries of the root's "traceEvents" and "deviceProperties", or of an array that is the root.
+/// Collects the entries of "traceEvents" and "deviceProperties", or of an array that is the root.
 class Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -138,14 +138,14 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
   static int index(double device) { return static_cast<int>(std::clamp(device, 0.0, 1e6)); }
 
-  std::vector<std::string> levels_;  ///< each open object's or array's last key
+  std::vector<std::string> levels_;  ///< last key of each open object or array
   std::size_t event_level_ = 0;
   Event event_;
-  std::map<int, std::string> devices_;  ///< the compute capability of each
-  std::map<int, Launches> launches_;    ///< of each device
+  std::map<int, std::string> devices_;  ///< compute capability by device
+  std::map<int, Launches> launches_;    ///< by device
 };
 
-/// Bytes as nlohmann's parser takes them.
+/// Input iterator for nlohmann's parser.
 class Bytes {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -160,7 +160,7 @@ class Bytes {
     std::size_t at = 0, size = 0;
 
     bool in_string = false, is_escaped = false;
-    std::size_t token = 0;  ///< bytes of the string or number that is being read
+    std::size_t token = 0;  ///< bytes of the current string or number
 
     bool fill() {
       if (at < size) return true;
@@ -170,7 +170,7 @@ class Bytes {
       return size > 0;
     }
 
-    /// The parser keeps a string whole, whatever becomes of it.
+    /// The parser stores each string as a whole.
     void check_tokens() {
       constexpr std::size_t longest = std::size_t{16} << 20;
       for (const char c : std::string_view(buffer.data(), size)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in a trace of the PyTorch profiler (Kineto's Chrome JSON). A trace may be larger than memory: it is
-// read event by event.
+// Kernels in a PyTorch profiler trace (Kineto's Chrome JSON). It is read event by event, since it may exceed
+// memory.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace occbench::binary {
 
-/// `read(buffer, size)` gives the next bytes, 0 at the end. A trace says static and dynamic shared memory as
-/// one number, which stands under dynamic here. Throws std::invalid_argument with one line where it is no
-/// JSON.
+/// `read(buffer, size)` returns the number of bytes read, 0 at the end. A trace has static and dynamic
+/// shared memory as one number, returned as dynamic. Throws std::invalid_argument with a one-line message if
+/// it is not JSON.
 [[nodiscard]] std::vector<KernelUse> read_trace(const std::function<std::size_t(char*, std::size_t)>& read);
 
 }  // namespace occbench::binary

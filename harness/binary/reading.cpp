@@ -17,9 +17,9 @@ namespace occbench::binary {
 namespace {
 
 constexpr std::size_t longest_text = std::size_t{256}
-                                     << 20;  // a build's log or a table; a trace has no limit
+                                     << 20;  // of a build log or a table; traces are unlimited
 
-/// A file or a pipe, unpacked where it is packed, without a byte-order mark.
+/// A file or pipe, decompressed and without a byte-order mark.
 class Content {
  public:
   Content(const Descriptor& file, const std::string& source) : source_(source), file_(file, source) {
@@ -35,7 +35,7 @@ class Content {
     if (begin_.starts_with(byte_order_mark)) begin_.erase(0, byte_order_mark.size());
   }
 
-  /// Its first bytes, which are read again.
+  /// Its first bytes, which read() returns again.
   [[nodiscard]] std::string_view begin() const { return begin_; }
 
   std::size_t read(char* buffer, std::size_t size) {
@@ -47,7 +47,7 @@ class Content {
   }
 
  private:
-  /// Logs and traces pack to a tenth or a fiftieth. What claims far more would cost minutes for a small file.
+  /// Logs and traces compress by 10 to 50 times. A higher ratio would take minutes for a small file.
   std::size_t from_file(char* buffer, std::size_t size) {
     constexpr std::uint64_t some = std::uint64_t{16} << 20, times = 100;
     const std::size_t got = file_.read(buffer, size);
@@ -67,7 +67,7 @@ class Content {
 void each_line(const std::string& text, const auto& read) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    constexpr std::size_t shortest = 4;  // none below says anything, and a file may have millions
+    constexpr std::size_t shortest = 4;  // shorter lines carry no information, and a file may have millions
     if (end - at >= shortest) {
       std::string line = text.substr(at, end - at);
       if (line.ends_with('\r')) line.pop_back();
@@ -87,7 +87,7 @@ std::string whole(Content& file, const std::string& source) {
   return text;
 }
 
-/// An object, or a list of objects; a log of ninja's begins with "[1/20]".
+/// Whether it begins with an object or an array of objects; a ninja log begins with "[1/20]".
 bool is_json(std::string_view text) {
   const auto skip_blanks = [&] {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));

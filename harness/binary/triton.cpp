@@ -34,7 +34,7 @@ TritonLaunch triton_launch(const std::string& cubin) {
       launch.block_size = static_cast<int>(*warps) * warp;
     if (const auto bytes = number("shared", 1 << 20))
       launch.dynamic_smem_bytes = static_cast<std::size_t>(*bytes);
-  } catch (const std::invalid_argument&) {  // some other JSON: the kernel is read without it
+  } catch (const std::invalid_argument&) {  // not a Triton file: ignored
   } catch (const UserError&) {
   }
   return launch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Triton launches a cubin of its cache: the JSON file beside it says.
+// Launch parameters of a cubin in Triton's cache, from the JSON file next to it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct TritonLaunch {
   void add_to(CompiledKernel& kernel) const;
 };
 
-/// Of NAME.cubin by NAME.json; nothing where there is none that says so.
+/// Reads NAME.json for NAME.cubin; both values are empty without it.
 [[nodiscard]] TritonLaunch triton_launch(const std::string& cubin);
 
 }  // namespace occbench::binary

@@ -9,7 +9,7 @@ namespace {
 
 std::string describe(cudaError_t error, const std::string& what, const std::source_location& where) {
   std::string_view file = where.file_name();
-  file.remove_prefix(file.find_last_of('/') + 1);  // npos + 1 is 0: a bare name stays whole
+  file.remove_prefix(file.find_last_of('/') + 1);  // npos + 1 is 0
   return (what.empty() ? "CUDA call" : what) + " failed: " + cudaGetErrorName(error) + " (" +
          cudaGetErrorString(error) + ") at " + std::string(file) + ":" + std::to_string(where.line());
 }
@@ -42,7 +42,7 @@ bool CudaError::context_lost() const {
 
 void check(cudaError_t error, const char* what, std::source_location where) {
   if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // a launch error is reported once, not again by the next call
+  static_cast<void>(cudaGetLastError());  // clears the error, so that the next call does not report it again
   throw CudaError(error, what, where);
 }
 

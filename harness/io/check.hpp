@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to fail: a CUDA call that did not succeed, and something the user can mend.
+// The two kinds of errors: failed CUDA calls and user errors.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ enum class Exit : int {
   tool_missing = 5,
 };
 
-/// Something the user can mend: one line saying what, where and how, and the exit code to leave with.
+/// An error that the user can fix: a one-line message and the exit code.
 class UserError : public std::runtime_error {
  public:
   UserError(Exit code, const std::string& line) : std::runtime_error(line), code_(code) {}
@@ -30,7 +30,7 @@ class UserError : public std::runtime_error {
   Exit code_;
 };
 
-/// A CUDA runtime call that failed: its error, the call's place, and whether the context is lost.
+/// A failed CUDA runtime call.
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t error, const std::string& what, std::source_location where);

@@ -47,7 +47,7 @@ ChildOutput run_child(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
-  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the child's code is lost
+  std::signal(SIGCHLD, SIG_DFL);  // if ignored, waitpid would lose the exit code
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

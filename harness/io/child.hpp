@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of the CUDA toolkit that are asked for what only they can read.
+// Runs programs of the CUDA toolkit and captures their output.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,16 @@
 
 namespace occbench {
 
-/// The path of a program on PATH, or where toolkits put it ($CUDA_HOME/bin, /usr/local/cuda/bin).
+/// The path of a program on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
 struct ChildOutput {
-  int exit_code = 0;  ///< 128 and its number where a signal ended it
-  std::string out;    ///< both streams
+  int exit_code = 0;  ///< 128 plus the signal number if a signal ended it
+  std::string out;    ///< stdout and stderr
 };
 
-/// Runs a program with no input to its end. Throws UserError(Exit::tool_missing) where it cannot be started.
+/// Runs a program without input and waits for it. Throws UserError(Exit::tool_missing) if it cannot be
+/// started.
 [[nodiscard]] ChildOutput run_child(const std::vector<std::string>& words);
 
 }  // namespace occbench

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 bool needs_quotes(std::string_view field) {
-  // A leading byte-order mark would be dropped by the reader, were it not quoted.
+  // Quoted, since a reader drops an unquoted leading byte-order mark.
   return field.find_first_of(",\"\r\n") != field.npos || field.starts_with(byte_order_mark);
 }
 
@@ -37,7 +37,7 @@ std::string format(const Row& row) {
 
 namespace {
 
-/// A record character by character, as RFC 4180 has it.
+/// Parses a record character by character (RFC 4180).
 class Reader {
  public:
   /// `next` is the character behind `c`, or -1. True when `c` ended the record.
@@ -64,7 +64,7 @@ class Reader {
     } else if (c == '\n') {
       return true;
     } else {
-      field_ += c;  // a quote or a lone CR inside an unquoted field stands for itself
+      field_ += c;  // a quote or a lone CR in an unquoted field is literal
     }
     return false;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 4180 in both directions; the only place that knows about quotes.
+// Reads and writes CSV (RFC 4180).
 #pragma once
 
 #include <istream>
@@ -23,11 +23,11 @@ struct Record {
   bool complete = true;
 };
 [[nodiscard]] std::optional<Record> read(std::istream& in);
-/// The record of one line without its newline. `complete` is false where it ends inside quotes.
+/// The record of one line without its newline. `complete` is false if it ends inside quotes.
 [[nodiscard]] Record parse(std::string_view line);
 
-/// A cell for a table that people open in a spreadsheet: printable, with an apostrophe before what would be a
-/// formula there (OWASP, 'CSV Injection'). Numbers stay as they are.
+/// A cell that is safe in a spreadsheet: printable, with an apostrophe before text that would be a formula
+/// (OWASP, 'CSV Injection'). Numbers are unchanged.
 [[nodiscard]] std::string no_formula(const std::string& cell);
 
 }  // namespace occbench::csv

@@ -18,17 +18,17 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-/// What follows the S or T of a reference: "S_", "S1A_", "T0_".
+/// The part of a substitution or parameter after its S or T: "_", "1A_", "0_".
 bool begins_id(char c) { return c == '_' || is_digit(c) || is_upper(c); }
 
-/// Walks a name by the grammar of the Itanium C++ ABI ("External Names") and adds up characters. A part that
-/// a substitution can refer to is kept as its length; numbering them is all that the grammar is needed for.
-/// Where the grammar leaves a choice the longest counts.
+/// Parses a name by the grammar of the Itanium C++ ABI ("External Names") and adds up the length of its
+/// demangled form. Parts that substitutions may refer to are stored as lengths. Ambiguities count as the
+/// longest alternative.
 class NameSize {
  public:
   explicit NameSize(std::string_view name) : text_(name) {}
 
-  /// Of the whole name; `is_known()` says whether it was understood.
+  /// An upper bound of the demangled length; valid if is_known().
   std::uint64_t measure() {
     at_ = 2;  // _Z
     const std::uint64_t size = encoding();
@@ -40,18 +40,18 @@ class NameSize {
   [[nodiscard]] bool is_known() const { return is_known_; }
 
  private:
-  static constexpr std::uint64_t most = std::uint64_t{1} << 40;  // no sum of a few overflows
-  static constexpr std::uint64_t word = 20;                      // "unsigned long long", "std::basic_string"
+  static constexpr std::uint64_t max_size = std::uint64_t{1} << 40;  // sums of a few do not overflow
+  static constexpr std::uint64_t word = 20;  // "unsigned long long", "std::basic_string"
 
-  class Deeper {
+  class DepthGuard {
    public:
-    explicit Deeper(NameSize& walk) : walk_(walk) {
-      constexpr int deepest = 256;
-      if (++walk_.depth_ > deepest) walk_.give_up();
+    explicit DepthGuard(NameSize& walk) : walk_(walk) {
+      constexpr int max_depth = 256;
+      if (++walk_.depth_ > max_depth) walk_.give_up();
     }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-    ~Deeper() { --walk_.depth_; }
+    DepthGuard(const DepthGuard&) = delete;
+    DepthGuard& operator=(const DepthGuard&) = delete;
+    ~DepthGuard() { --walk_.depth_; }
 
    private:
     NameSize& walk_;
@@ -72,8 +72,8 @@ class NameSize {
   void expect(std::string_view expected) {
     if (!take(expected)) give_up();
   }
-  static std::uint64_t capped(std::uint64_t size) { return std::min(size, most); }
-  std::uint64_t kept(std::uint64_t size) {
+  static std::uint64_t capped(std::uint64_t size) { return std::min(size, max_size); }
+  std::uint64_t store_part(std::uint64_t size) {
     parts_.push_back(capped(size));
     return parts_.back();
   }
@@ -82,7 +82,7 @@ class NameSize {
     while (is_digit(peek())) ++at_;
   }
 
-  /// Parts up to the E, which is taken.
+  /// Parts up to and including the E.
   std::uint64_t until_end(auto part) {
     std::uint64_t size = 0;
     while (is_known_ && !take("E")) size = capped(size + (this->*part)() + 2);
@@ -90,8 +90,8 @@ class NameSize {
   }
 
   std::uint64_t encoding() {
-    const Deeper deeper(*this);
-    // What the signature's template parameters stand for is known once the name is read.
+    const DepthGuard guard(*this);
+    // The name defines the template parameters of the signature.
     const bool was_frozen = std::exchange(is_frozen_, false);
     const std::vector<std::uint64_t> outer = arguments_;
     std::uint64_t size = name();
@@ -104,7 +104,7 @@ class NameSize {
   }
 
   std::uint64_t name() {
-    const Deeper deeper(*this);
+    const DepthGuard guard(*this);
     if (take("N")) return nested_name();
     if (take("Z")) return local_name();
     if (peek() == 'S' && peek(1) != 't') {
@@ -113,7 +113,7 @@ class NameSize {
     }
     const std::uint64_t scope = take("St") ? word : 0;
     const std::uint64_t size = scope + unqualified_name();
-    return peek() == 'I' ? kept(size) + template_args() : size;
+    return peek() == 'I' ? store_part(size) + template_args() : size;
   }
 
   std::uint64_t nested_name() {
@@ -136,7 +136,7 @@ class NameSize {
         size += unqualified_name();
       }
       size += 2;
-      if (first != 'S' && peek() != 'E') size = kept(size);
+      if (first != 'S' && peek() != 'E') size = store_part(size);
     }
     return capped(size);
   }
@@ -164,7 +164,7 @@ class NameSize {
     if (peek() == '_') ++at_;
   }
 
-  /// As far as there are so many characters.
+  /// Skips characters up to the end of the text.
   std::size_t number() {
     std::size_t value = 0;
     while (is_digit(peek()) && value < text_.size())
@@ -194,10 +194,10 @@ class NameSize {
       size = word;
       skip_digits();
       expect("_");
-      kept(size);
+      store_part(size);
     } else if ((peek() == 'C' || peek() == 'D') && is_digit(peek(1))) {
       skip(2);
-      size = text_.size();  // as long as its class's name
+      size = text_.size();  // the name of its class
     } else if (is_lower(peek()) && !take("cv") && !take("li")) {
       skip(2);
       size = word;
@@ -217,7 +217,7 @@ class NameSize {
       std::uint64_t size = 4 * word;
       if (peek() != 'B') return size;
       while (take("B")) size += source_name() + word;
-      return kept(size);
+      return store_part(size);
     }
     constexpr std::size_t base = 36;
     std::size_t id = 0;
@@ -243,7 +243,7 @@ class NameSize {
   }
 
   std::uint64_t template_args() {
-    const Deeper deeper(*this);
+    const DepthGuard guard(*this);
     if (!take("I") && !take("J")) return give_up();
     std::uint64_t size = 2;
     std::vector<std::uint64_t> own;
@@ -264,12 +264,12 @@ class NameSize {
       size = capped(size + argument + 2);
     }
     longest_pack_ = std::max<std::uint64_t>(longest_pack_, own.size());
-    if (!is_frozen_) arguments_ = std::move(own);  // the last list of a name is its own
+    if (!is_frozen_) arguments_ = std::move(own);  // the last list belongs to the name itself
     return size;
   }
 
   std::uint64_t type() {
-    const Deeper deeper(*this);
+    const DepthGuard guard(*this);
     const auto is_qualifier = [&] {
       return peek() == 'r' || peek() == 'V' || peek() == 'K' ||
              (peek() == 'D' && (peek(1) == 'o' || peek(1) == 'x'));
@@ -277,22 +277,22 @@ class NameSize {
     if (is_qualifier()) {
       std::uint64_t size = 0;
       for (; is_qualifier(); size += word) skip(peek() == 'D' ? 2 : 1);
-      return kept(size + (take("F") ? function() : type()));
+      return store_part(size + (take("F") ? function() : type()));
     }
     switch (peek()) {
       case 'F':
         ++at_;
-        return kept(function());
+        return store_part(function());
       case 'A':
-        return kept(array());
+        return store_part(array());
       case 'M': {
         ++at_;
         const std::uint64_t of = type();
-        return kept(of + type() + word);
+        return store_part(of + type() + word);
       }
       case 'T': {
         const std::uint64_t size = template_param();
-        return kept(peek() == 'I' ? kept(size) + template_args() : size);
+        return store_part(peek() == 'I' ? store_part(size) + template_args() : size);
       }
       case 'P':
       case 'R':
@@ -300,29 +300,29 @@ class NameSize {
       case 'C':
       case 'G':
         ++at_;
-        return kept(type() + word);
+        return store_part(type() + word);
       case 'U': {
         ++at_;
         const std::uint64_t qualifier = source_name() + (peek() == 'I' ? template_args() : 0);
-        return kept(qualifier + type() + 2);
+        return store_part(qualifier + type() + 2);
       }
       case 'u':
         ++at_;
-        return kept(source_name() + (peek() == 'I' ? template_args() : 0));
+        return store_part(source_name() + (peek() == 'I' ? template_args() : 0));
       case 'D':
         return type_of_two_letters();
       case 'S':
         if (begins_id(peek(1))) {
           const std::uint64_t size = substitution();
-          return peek() == 'I' ? kept(size + template_args()) : size;
+          return peek() == 'I' ? store_part(size + template_args()) : size;
         }
         if (peek(1) != 't' && peek(2) != 'I') return substitution();
-        return kept(name());
+        return store_part(name());
       case 'N':
       case 'Z':
-        return kept(name());
+        return store_part(name());
       default:
-        if (is_digit(peek())) return kept(name());
+        if (is_digit(peek())) return store_part(name());
         if (!is_lower(peek())) return give_up();
         ++at_;
         return word;
@@ -354,16 +354,16 @@ class NameSize {
     if (take("Dt") || take("DT")) {
       const std::uint64_t size = expression() + word;
       expect("E");
-      return kept(size);
+      return store_part(size);
     }
-    if (take("Dp")) return kept(expanded(type()));
+    if (take("Dp")) return store_part(expanded(type()));
     if (take("Dv")) {
       if (is_digit(peek()))
         skip_digits();
       else
         return give_up();
       expect("_");
-      return kept(type() + text_.size());
+      return store_part(type() + text_.size());
     }
     if (take("DF")) {
       skip_digits();
@@ -377,7 +377,7 @@ class NameSize {
     return word;
   }
 
-  /// A pattern, once for each element of a pack.
+  /// A pattern, repeated for each element of a pack.
   [[nodiscard]] std::uint64_t expanded(std::uint64_t pattern) const {
     return capped((capped(pattern) + 2) * std::min<std::uint64_t>(longest_pack_ + 1, 1 << 20));
   }
@@ -404,7 +404,7 @@ class NameSize {
   }
 
   std::uint64_t expression() {
-    const Deeper deeper(*this);
+    const DepthGuard guard(*this);
     const auto is = [&](std::string_view codes) {  // of two letters each
       for (std::size_t i = 0; i < codes.size(); i += 3)
         if (take(codes.substr(i, 2))) return true;
@@ -461,14 +461,14 @@ class NameSize {
   std::size_t at_ = 0;
   bool is_known_ = true;
   int depth_ = 0;
-  std::vector<std::uint64_t> parts_;      ///< that a substitution can refer to, by their lengths
-  std::vector<std::uint64_t> arguments_;  ///< of the template whose signature is read
-  std::uint64_t argument_ = 0;            ///< the longest of all
+  std::vector<std::uint64_t> parts_;      ///< lengths of the parts that a substitution can refer to
+  std::vector<std::uint64_t> arguments_;  ///< of the current template
+  std::uint64_t argument_ = 0;            ///< the longest of all arguments
   std::uint64_t longest_pack_ = 0;
   bool is_frozen_ = false;
 };
 
-/// Whether the C++ library would be done soon: 310 characters made it work for minutes and fill the memory.
+/// Whether __cxa_demangle finishes soon: some names of 310 characters took minutes and exhausted memory.
 bool is_bounded(std::string_view mangled) {
   constexpr std::size_t longest = 1 << 16, some = 1 << 15, times = 128;
   if (mangled.size() > longest) return false;
@@ -476,7 +476,7 @@ bool is_bounded(std::string_view mangled) {
   NameSize name(mangled);
   const std::uint64_t size = name.measure();
   if (name.is_known()) return size <= limit;
-  // Whatever it is, each reference at most doubles it.
+  // For unknown grammar: each substitution at most doubles the length.
   std::size_t references = 0;
   for (std::size_t i = 0; i + 1 < mangled.size(); ++i)
     references += ((mangled[i] == 'S' || mangled[i] == 'T') && begins_id(mangled[i + 1])) ||

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of C++ as people write them.
+// Demangles C++ names.
 #pragma once
 
 #include <string>
 
 namespace occbench {
 
-/// A mangled name ("_Z...") demangled. What is not mangled, or would become far longer than it is, stays as
-/// it is: a mangled name refers to its own parts, so that each 10 characters can double its length.
+/// Demangles "_Z...". Returns other names unchanged, and also names that would expand excessively:
+/// substitutions can double the length with every 10 characters.
 [[nodiscard]] std::string demangled(const std::string& name);
 
 }  // namespace occbench

@@ -20,7 +20,7 @@ namespace {
 
 std::string reason() { return std::strerror(errno); }
 
-/// Writes the whole text, or says why not; empty when all is well.
+/// Writes all of the text; returns an error, or an empty string.
 std::string write_all(int fd, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -32,7 +32,8 @@ std::string write_all(int fd, const std::string& text) {
   return "";
 }
 
-/// A new file beside `path` with this text, on the disk: its name. Nobody can have put a link there.
+/// Writes and syncs a new file next to `path`; returns its name. The name is unpredictable, so it cannot be
+/// a planted link.
 fs::path write_beside(const fs::path& path, const std::string& text) {
   std::random_device random;
   for (int tries = 0;; ++tries) {
@@ -50,8 +51,7 @@ fs::path write_beside(const fs::path& path, const std::string& text) {
   }
 }
 
-/// A name that was changed is on the disk once its folder is. Not every file system can say so; none loses by
-/// asking.
+/// Syncs a folder, which makes renames in it durable. File systems without support ignore it.
 void sync_folder_of(const fs::path& path) {
   const Descriptor folder(
       open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -67,7 +67,7 @@ bool same_file(int fd, const fs::path& path) {
 
 fs::path lock_of(const fs::path& folder) { return folder / ".lock"; }
 
-/// Another program has the folder.
+/// Another process has locked the folder.
 struct InUse : UserError {
   explicit InUse(const std::string& line) : UserError(Exit::file, line) {}
 };
@@ -84,7 +84,7 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// Opened without waiting for a pipe's other end.
+/// Opens without blocking on a pipe.
 Descriptor open_to_read(const fs::path& path, std::size_t limit) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) fail(path, "cannot be read: " + reason());
@@ -92,7 +92,7 @@ Descriptor open_to_read(const fs::path& path, std::size_t limit) {
   if (fstat(file.get(), &status) != 0) fail(path, "cannot be read: " + reason());
   if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
   if (static_cast<std::size_t>(status.st_size) > limit)
-    fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at most " +
+    fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at max_size " +
                    std::to_string(limit >> 20) + " are read");
   return file;
 }
@@ -103,16 +103,16 @@ void check_readable(const fs::path& path, std::size_t limit) { open_to_read(path
 
 std::string read_file(const fs::path& path, std::size_t limit) {
   const Descriptor file = open_to_read(path, limit);
-  const std::size_t most = limit + 1;  // one more than is allowed, of a file that grows
+  const std::size_t max_size = limit + 1;  // one more than allowed, in case the file grows
   struct stat now {};
   const std::size_t expected =
-      fstat(file.get(), &now) == 0 ? static_cast<std::size_t>(now.st_size) + 1 : most;
-  std::string text(std::min(expected, most), '\0');
+      fstat(file.get(), &now) == 0 ? static_cast<std::size_t>(now.st_size) + 1 : max_size;
+  std::string text(std::min(expected, max_size), '\0');
   std::size_t size = 0;
   for (;;) {
     if (size == text.size()) {
-      if (size == most) break;
-      text.resize(std::min(2 * size, most));
+      if (size == max_size) break;
+      text.resize(std::min(2 * size, max_size));
     }
     const ssize_t n = read(file.get(), text.data() + size, text.size() - size);
     if (n < 0 && errno == EINTR) continue;
@@ -136,7 +136,7 @@ void replace_file(const fs::path& path, const std::string& text) {
 
 bool create_file(const fs::path& path, const std::string& text) {
   const fs::path beside = write_beside(path, text);
-  // Unlike rename, link refuses a name that is taken, over NFS too.
+  // Unlike rename, link fails if the name exists, also on NFS.
   if (link(beside.c_str(), path.c_str()) == 0) {
     static_cast<void>(unlink(beside.c_str()));
     sync_folder_of(path);
@@ -177,7 +177,7 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
   const fs::path name = lock_of(path_);
   for (;;) {
     lock_ = Descriptor(open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
-    // Whoever made the folder and found no use for it may take it away before we have the lock.
+    // Its creator may remove the unused folder before we lock it.
     if (lock_.get() < 0 && errno == ENOENT && fs::create_directories(path_, error)) continue;
     if (lock_.get() < 0) fail(path_, "cannot be written: " + reason() + " (.lock)");
     struct stat status {};
@@ -189,7 +189,7 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
     if (!is_locked_ && (errno == EAGAIN || errno == EACCES))
       throw InUse(path_.string() +
                   ": another run is writing there; wait for its end, or name another folder");
-    // Who held the lock before us took its file away: then what we locked is nobody's.
+    // The previous owner may have removed the lock file: we then locked an unlinked file.
     if (same_file(lock_.get(), name)) return;
   }
 }
@@ -199,8 +199,8 @@ RunFolder RunFolder::fresh(const fs::path& base) {
     const fs::path folder = n == 1 ? base : fs::path(base.string() + "-" + std::to_string(n));
     std::error_code error;
     if (fs::exists(fs::symlink_status(folder, error))) continue;
-    // Two programs may have seen the same name free. The one that had it first is at work there, or done, or
-    // it is empty.
+    // Two processes may choose the same free name. If another one was first, the folder is locked or not
+    // empty.
     try {
       RunFolder taken(folder);
       if (std::ranges::all_of(fs::directory_iterator(folder),
@@ -216,7 +216,7 @@ bool RunFolder::is_there() const { return lock_.get() >= 0 && same_file(lock_.ge
 
 RunFolder::~RunFolder() {
   if (!is_there()) return;
-  // While it is locked still: who waits for the name makes a new one.
+  // While still locked: a waiting process then creates a new file.
   static_cast<void>(unlink(lock_of(path_).c_str()));
   std::ranges::for_each(made_.rbegin(), made_.rend(), [](const fs::path& p) { rmdir(p.c_str()); });
 }
@@ -224,7 +224,8 @@ RunFolder::~RunFolder() {
 void reserve_standard_descriptors() {
   for (const int fd : {0, 1, 2})
     if (fcntl(fd, F_GETFD) < 0) {
-      const int opened = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // the lowest that is free: fd
+      const int opened =
+          open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // gets the lowest free descriptor: fd
       if (opened != fd) throw UserError(Exit::file, "/dev/null cannot be opened");
     }
 }

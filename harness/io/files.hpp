@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of results: replaced whole, never through a link out of their folder, and written by one program at a
-// time.
+// Result files: replaced atomically, never through a symbolic link, and written by one process at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace occbench {
 
-/// An open file, closed with its owner.
+/// An owned file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -31,53 +30,50 @@ class Descriptor {
 /// Throws UserError(Exit::file): "PATH: WHAT".
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what);
 
-/// Most that is read of a file that somebody may have sent, bytes.
+/// Maximum size of untrusted files, bytes.
 constexpr std::size_t parameters_limit = std::size_t{1} << 20;
 constexpr std::size_t environment_limit = std::size_t{16} << 20;
 constexpr std::size_t cases_limit = std::size_t{256} << 20;
 constexpr std::size_t samples_limit = std::size_t{2} << 30;
 
-/// Throws UserError(Exit::file) where `path` is no regular file, of at most `limit` bytes, that can be read.
-/// A pipe or device would never end.
+/// Throws UserError(Exit::file) unless `path` is a readable regular file of at most `limit` bytes. Pipes and
+/// devices may never end.
 void check_readable(const std::filesystem::path& path, std::size_t limit);
-/// Its bytes, checked so.
+/// Reads a file, with the same checks.
 std::string read_file(const std::filesystem::path& path, std::size_t limit);
 
-/// Replaces `path` in one step: readers see the old text or the new, never a part, and so does whoever comes
-/// after a power cut. Where `path` is a link, the link gives way and what it points to stays. Throws
-/// UserError(Exit::file).
+/// Replaces `path` atomically and durably: readers see the old or the new text, even after a power failure.
+/// If `path` is a symbolic link, the link itself is replaced. Throws UserError(Exit::file).
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
-/// The same for a file that must be new; false where `path` is taken, whatever by.
+/// The same for a new file; returns false if `path` exists.
 bool create_file(const std::filesystem::path& path, const std::string& text);
 
-/// Opens a regular file to write behind its end, not through a link. Throws UserError(Exit::file).
+/// Opens a regular file for appending, without following links. Throws UserError(Exit::file).
 Descriptor open_for_append(const std::filesystem::path& path);
 
-/// Writes all of `text` behind the end or, when the disk refuses, nothing of it. Throws UserError(Exit::file)
-/// with `advice` behind the reason.
+/// Appends all of `text`, or nothing if that fails. Throws UserError(Exit::file) with the reason and
+/// `advice`.
 void append_whole(const Descriptor& file, const std::string& text, const std::filesystem::path& path,
                   const std::string& advice);
 
-/// A folder that this program alone writes to, for as long as the object lives. The lock is advisory and on
-/// the folder's file `.lock` (F_OFD_SETLK): it ends with the program, however that ends, and the file with
-/// the object. Folders that had to be made for it go again if they stay empty.
+/// Exclusive access to a folder during the object's lifetime, by an advisory lock (F_OFD_SETLK) on its file
+/// `.lock`. The lock ends with the process. The destructor removes `.lock`, and created folders that are
+/// still empty.
 class RunFolder {
  public:
-  /// Throws UserError(Exit::file) where `path` is no folder and cannot be made one, or another program has
-  /// it.
-  // Not explicit: a path is what most callers have.
+  /// Creates `path` if needed. Throws UserError(Exit::file) if that fails or another process has locked it.
   RunFolder(std::filesystem::path path);
-  /// `base`, or it with -2, -3, ... behind: the first that is not there yet.
+  /// `base`, or `base`-2, `base`-3, ...: the first that does not exist.
   static RunFolder fresh(const std::filesystem::path& base);
   RunFolder(RunFolder&&) noexcept = default;
   RunFolder& operator=(RunFolder&&) = delete;
   ~RunFolder();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// False on a file system without locks: then nothing keeps another program out.
+  /// False on a file system without locks.
   [[nodiscard]] bool is_locked() const { return is_locked_; }
-  /// Whether the folder is still there by its name, and this program's: somebody may have removed it.
+  /// Whether the folder still exists under its name: somebody may have removed or replaced it.
   [[nodiscard]] bool is_there() const;
 
  private:
@@ -87,9 +83,8 @@ class RunFolder {
   bool is_locked_ = false;
 };
 
-/// Descriptors 0 to 2 are somebody's from here on: what the caller closed becomes /dev/null, opened so that
-/// using it fails as it would closed. Without that the first file opened would take their place, and messages
-/// for it.
+/// Opens /dev/null for those of descriptors 0 to 2 that are closed, in a mode in which their use fails.
+/// Otherwise the first opened file would get such a descriptor, and messages would be written to it.
 void reserve_standard_descriptors();
 
 }  // namespace occbench

@@ -25,7 +25,7 @@ fs::path packed(const fs::path& path) { return path.string() + ".gz"; }
 
 Bytef* bytes_of(std::string& text, std::size_t from) { return reinterpret_cast<Bytef*>(text.data()) + from; }
 
-/// Gives the stream as much of `in` as it takes at once.
+/// Feeds the stream its next input.
 void feed(z_stream& stream, std::string& in, std::size_t& given) {
   if (stream.avail_in > 0) return;
   const std::size_t next = std::min<std::size_t>(in.size() - given, std::numeric_limits<uInt>::max());
@@ -34,7 +34,7 @@ void feed(z_stream& stream, std::string& in, std::size_t& given) {
   given += next;
 }
 
-/// Makes room in `out` for some more.
+/// Extends `out` for more output.
 void make_room(z_stream& stream, std::string& out, std::size_t used) {
   out.resize(std::max<std::size_t>(used + (1 << 20), out.size()));
   stream.next_out = bytes_of(out, used);

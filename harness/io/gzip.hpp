@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files packed when nobody writes to them any more.
+// Compresses and decompresses finished files.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace occbench {
 
-/// PATH becomes PATH.gz (RFC 1952): whole, by rename, and only then PATH goes. Throws UserError(Exit::file).
+/// Replaces PATH by PATH.gz (RFC 1952), written under another name and renamed before PATH is removed. Throws
+/// UserError(Exit::file).
 void pack_file(const std::filesystem::path& path);
 
-/// The reverse of pack_file(): PATH.gz becomes PATH, of at most `limit` bytes. Throws UserError(Exit::file),
-/// also where PATH.gz is cut off or no gzip file.
+/// The reverse of pack_file(), for at most `limit` bytes. Throws UserError(Exit::file), also if PATH.gz is
+/// truncated or not a gzip file.
 void unpack_file(const std::filesystem::path& path, std::size_t limit);
 
 /// What a gzip file of one member holds, in memory. Throws std::invalid_argument where it is damaged or cut off.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON that somebody sent: bounded before it is believed.
+// Parses untrusted JSON with limits.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,19 +9,20 @@
 
 namespace occbench {
 
-/// Levels of objects and arrays in each other. What reads or writes JSON calls itself at each of them.
+/// Maximum nesting: parser and writer recurse per level.
 constexpr int json_depth_limit = 64;
 
-/// What a message of one line has room for, of what a file says: its beginning.
+/// The beginning of a file's text, short enough for a one-line message.
 inline std::string excerpt(std::string text) {
   constexpr std::size_t room = 120;
   if (text.size() <= room) return text;
   std::size_t end = room;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not within a character of UTF-8
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // do not split a UTF-8 character
   return text.substr(0, end) + "...";
 }
 
-/// Throws std::invalid_argument with one line, "is not JSON: why" or "is nested deeper than 64 levels".
+/// Throws std::invalid_argument with a one-line message, "is not JSON: REASON" or "is nested deeper than 64
+/// levels".
 inline nlohmann::json parse_json(std::string_view text, int depth_limit = json_depth_limit) {
   const auto shallow = [depth_limit](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
     const bool opens = event == nlohmann::json::parse_event_t::object_start ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a file, a pipe or a terminal, one at a time and none too long.
+// Reads a file, pipe or terminal line by line, with a maximum line length.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace occbench {
 
 class LineReader {
  public:
-  /// Bytes; what is longer is read to its end and handed out cut off.
+  /// Bytes; longer lines are truncated.
   static constexpr std::size_t longest = std::size_t{1} << 16;
-  /// Bytes; what is longer has no end, as /dev/zero has none.
+  /// Bytes; a longer line is an error: the input may be endless, like /dev/zero.
   static constexpr std::size_t endless = std::size_t{1} << 20;
 
-  /// `before_waiting` is called before each read that may block: the moment to flush what was answered.
+  /// `before_waiting` is called before each read that may block, for example to flush output.
   LineReader(Descriptor file, std::string name, std::function<void()> before_waiting)
       : file_(std::move(file)), name_(std::move(name)), before_waiting_(std::move(before_waiting)) {}
 
-  /// False at the end. The line comes without its newline. Throws UserError(Exit::file) where it cannot be
-  /// read, or is longer than `endless`.
+  /// Reads a line without its newline; returns false at the end. Throws UserError(Exit::file) if reading
+  /// fails or the line is longer than `endless`.
   bool next(std::string& line);
   /// Whether the last line was longer than `longest`.
   [[nodiscard]] bool is_cut() const { return is_cut_; }

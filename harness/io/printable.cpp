@@ -18,7 +18,7 @@ struct Character {
   bool is_valid = true;
 };
 
-/// The first character of a text; of what is no UTF-8 (RFC 3629) its first byte.
+/// The first character of a text, or its first byte if that is not UTF-8 (RFC 3629).
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

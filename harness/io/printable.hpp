@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that others wrote, on their way to a terminal or a table.
+// Makes untrusted text safe for terminals and tables.
 #pragma once
 
 #include <string>
@@ -7,12 +7,11 @@
 
 namespace occbench {
 
-/// Text in which all is seen and nothing steers: characters of tools/occbench_tools/unprintable.txt as "\x1b"
-/// or "\u202e", special spaces as a blank, bytes that are no UTF-8 as "\xff". The tools for Python do the
-/// same.
+/// Escapes the characters in tools/occbench_tools/unprintable.txt as "\x1b" or "\u202e", replaces special
+/// spaces by a blank, and escapes bytes that are not UTF-8 as "\xff". The Python tools do the same.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// Whether it holds what steers a terminal or turns the direction of writing.
+/// Whether it has terminal control or bidirectional characters.
 [[nodiscard]] bool steers(std::string_view text);
 
 }  // namespace occbench

@@ -34,7 +34,7 @@ UnpackedFile::~UnpackedFile() {
 
 void UnpackedFile::refuse(const std::string& why) const { throw UserError(Exit::file, source_ + ": " + why); }
 
-/// Appends to the input; false at the end of the file.
+/// Reads more input; returns false at the end of the file.
 bool UnpackedFile::fill() {
   if (stream_.avail_in > 0) std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
   stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
@@ -47,7 +47,7 @@ bool UnpackedFile::fill() {
   return n > 0;
 }
 
-/// Behind a member: whether there is another (RFC 1952, 2.2), past zeros that fill a block of tape.
+/// After a member: whether another follows (RFC 1952, 2.2), after zero padding.
 bool UnpackedFile::begins_member() {
   for (;;) {
     while (stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file or a pipe that may be packed with gzip.
+// Reads a file or pipe that may be gzip-compressed.
 #pragma once
 
 #include <zlib.h>
@@ -20,11 +20,11 @@ class UnpackedFile {
   UnpackedFile& operator=(const UnpackedFile&) = delete;
   ~UnpackedFile();
 
-  /// Up to `size` of the next bytes; 0 at the end, which of a packed file is the end of its last member.
-  /// Throws UserError(Exit::file) where it cannot be read, is cut off, or is damaged.
+  /// Reads up to `size` decompressed bytes; returns their number, 0 at the end of the file's last member.
+  /// Throws UserError(Exit::file) if reading fails or the file is truncated or damaged.
   std::size_t read(char* buffer, std::size_t size);
   [[nodiscard]] bool is_packed() const { return is_packed_; }
-  /// Read so far, as they are in the file.
+  /// Compressed bytes read so far.
   [[nodiscard]] std::uint64_t packed_bytes() const { return packed_bytes_; }
 
  private:

@@ -160,7 +160,7 @@ class Session::GroupRun {
       return;
     }
     CaseResult& r = progress.result;
-    if (r.samples < statistics::least_samples(0.95) && r.discarded > 0) {
+    if (r.samples < statistics::min_samples(0.95) && r.discarded > 0) {
       r.planned.status = Status::noisy;
       r.planned.reason = "only " + std::to_string(r.samples) + " of " +
                          std::to_string(r.samples + r.discarded) +
@@ -303,7 +303,7 @@ void Session::append_samples(CaseProgress& progress, std::span<const Sample> sam
 bool Session::summarise_if_final(CaseProgress& progress) const {
   const auto kept = std::ranges::count(progress.samples, false, &SampleRow::discarded);
   const int visits = static_cast<int>(kept) / precision_.samples_per_visit;
-  if (!rule().looks_after(visits) && progress.rounds < precision_.most_rounds) return false;
+  if (!rule().checks_after(visits) && progress.rounds < precision_.most_rounds) return false;
   summarise(progress.result, progress.samples);
   if (!progress.own_cycles.empty())
     progress.result.own_cycles_per_pass = statistics::median(progress.own_cycles);
@@ -321,7 +321,7 @@ void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const
   r.samples = times.size();
   r.discarded = samples.size() - times.size();
   if (times.empty()) return;
-  r.time_s = statistics::median_interval(times).of_steps(references_.timer_step_s);
+  r.time_s = statistics::median_interval(times).widened_by(references_.timer_step_s);
   r.time_p10_s = statistics::quantile(times, 0.1);
   r.time_p90_s = statistics::quantile(times, 0.9);
   r.speeds = statistics::two_speeds(times);

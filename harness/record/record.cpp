@@ -184,10 +184,10 @@ const std::vector<Column>& columns() {
       {"time_p90_s", when(measured, [](R r) { return r.time_p90_s; })},
       {"speeds",
        [](R r) {
-         return !measured(r)          ? std::string()
-                : !r.speeds           ? "one"
-                : r.speeds->in_spells ? "two_in_spells"
-                                      : "two";
+         return !measured(r)           ? std::string()
+                : !r.speeds            ? "one"
+                : r.speeds->in_streaks ? "two_in_spells"
+                                       : "two";
        }},
       {"time_fast_s", when(two_speeds, [](R r) { return r.speeds->fast; })},
       {"time_slow_s", when(two_speeds, [](R r) { return r.speeds->slow; })},

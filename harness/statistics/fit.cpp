@@ -13,7 +13,7 @@ namespace occbench::fit {
 namespace {
 
 constexpr double linear_tolerance = 1.05;  // largest over smallest latency of the linear part
-constexpr double saturated_share = 0.9;    // from here on a warp's worth is no longer its own
+constexpr double saturated_share = 0.9;    // beyond it throughput per warp depends on the peak
 
 void check(Curve curve) {
   for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -27,15 +27,14 @@ void check(Curve curve) {
 
 double peak(Curve curve, double Point::*y = &Point::throughput) { return std::ranges::max(curve, {}, y).*y; }
 
-/// Index of the first point that comes to `level`; the curve's size when none does.
+/// Index of the first point that reaches `level`; the curve's size if none does.
 std::size_t first_at(Curve curve, double level, double Point::*y = &Point::throughput) {
-  const auto there = [&](const Point& p) { return p.*y >= level; };
-  return static_cast<std::size_t>(std::ranges::find_if(curve, there) - curve.begin());
+  const auto reaches = [&](const Point& p) { return p.*y >= level; };
+  return static_cast<std::size_t>(std::ranges::find_if(curve, reaches) - curve.begin());
 }
 
-/// Warps at which the curve first has `level`; nullopt when it begins above, or never comes there. The
-/// interval holds every way from one point to the next on which throughput per warp does not rise and the
-/// curve does not bend upwards.
+/// Warps at which the curve first reaches `level`; nullopt if it begins above or never reaches it. The
+/// interval covers all concave interpolations between the two points.
 std::optional<Estimate> first_warps(Curve curve, double level, double Point::*y = &Point::throughput) {
   const std::size_t i = first_at(curve, level, y);
   if (i == curve.size()) return std::nullopt;
@@ -44,15 +43,15 @@ std::optional<Estimate> first_warps(Curve curve, double level, double Point::*y 
   if (i == 0) return std::nullopt;
   const Point& from = curve[i - 1];
   const double rise = level / from.*y;
-  const double way = std::log(rise) / std::log(to.*y / from.*y);
-  const double value = from.warps * std::pow(to.warps / from.warps, way);
-  const double in_proportion = from.warps * rise;
-  const double straight = from.warps + (level - from.*y) / (to.*y - from.*y) * (to.warps - from.warps);
-  return Estimate{value, std::min(value, in_proportion), std::max(value, straight)};
+  const double fraction = std::log(rise) / std::log(to.*y / from.*y);
+  const double value = from.warps * std::pow(to.warps / from.warps, fraction);
+  const double proportional = from.warps * rise;
+  const double linear = from.warps + (level - from.*y) / (to.*y - from.*y) * (to.warps - from.warps);
+  return Estimate{value, std::min(value, proportional), std::max(value, linear)};
 }
 
-/// Median of the values, and the range of all their intervals.
-Estimate pooled(const std::vector<Estimate>& parts) {
+/// Median of the values, with the range of their intervals.
+Estimate pool(const std::vector<Estimate>& parts) {
   std::vector<double> values;
   for (const Estimate& part : parts) values.push_back(part.value);
   return {.value = statistics::median(values),
@@ -65,21 +64,21 @@ Estimate pooled(const std::vector<Estimate>& parts) {
 std::optional<Estimate> warps_for(Curve curve, double share) {
   check(curve);
   if (curve.size() < 2) return std::nullopt;
-  const std::size_t maybe = first_at(curve, share * peak(curve, &Point::low), &Point::high);
+  const std::size_t possibly = first_at(curve, share * peak(curve, &Point::low), &Point::high);
   const std::size_t surely = first_at(curve, share * peak(curve, &Point::high), &Point::low);
-  const bool from_the_start = maybe == 0;
-  const bool at_the_end = surely + 1 >= curve.size();
-  if (from_the_start && at_the_end) return std::nullopt;
-  if (from_the_start) {
+  const bool at_first_point = possibly == 0;
+  const bool at_last_point = surely + 1 >= curve.size();
+  if (at_first_point && at_last_point) return std::nullopt;
+  if (at_first_point) {
     const double bound = curve[surely].warps;
     return Estimate{.value = bound, .high = bound, .known = Known::at_most};
   }
-  const double low = curve[maybe - 1].warps;
-  if (at_the_end) return Estimate{.value = low, .low = low, .known = Known::at_least};
+  const double low = curve[possibly - 1].warps;
+  if (at_last_point) return Estimate{.value = low, .low = low, .known = Known::at_least};
   return Estimate{first_warps(curve, share * peak(curve))->value, low, curve[surely].warps};
 }
 
-std::optional<double> lowest_after(Curve curve, double share) {
+std::optional<double> min_share_after(Curve curve, double share) {
   check(curve);
   if (curve.empty()) return std::nullopt;
   const Curve after = curve.subspan(first_at(curve, share * peak(curve)) + 1);
@@ -91,16 +90,16 @@ std::optional<Estimate> latency_cycles(Curve curve, double in_flight_per_warp) {
   check(curve);
   if (curve.empty() || !(in_flight_per_warp > 0)) return std::nullopt;
   std::vector<Estimate> linear;
-  double least = 0;
-  double most = 0;
+  double shortest = 0;
+  double longest = 0;
   for (const Point& p : curve) {
     const double cycles = p.warps * in_flight_per_warp / p.per_cycle;
-    least = linear.empty() ? cycles : std::min(least, cycles);
-    most = std::max(most, cycles);
-    if (most > linear_tolerance * least) break;
+    shortest = linear.empty() ? cycles : std::min(shortest, cycles);
+    longest = std::max(longest, cycles);
+    if (longest > linear_tolerance * shortest) break;
     linear.push_back({cycles, cycles * p.throughput / p.high, cycles * p.throughput / p.low});
   }
-  Estimate latency = pooled(linear);
+  Estimate latency = pool(linear);
   if (linear.size() == 1) {
     latency.known = Known::at_most;
     latency.value = latency.high;
@@ -108,32 +107,32 @@ std::optional<Estimate> latency_cycles(Curve curve, double in_flight_per_warp) {
   return latency;
 }
 
-std::optional<Estimate> worth_in_warps(Curve one, Curve many) {
+std::optional<Estimate> replaced_warps(Curve one, Curve many) {
   check(one);
   check(many);
   if (one.empty() || many.empty()) return std::nullopt;
-  const double most = saturated_share * peak(one);
-  if (first_at(one, most) == 0) return std::nullopt;
+  const double saturated = saturated_share * peak(one);
+  if (first_at(one, saturated) == 0) return std::nullopt;
 
-  // The warps of `one` at no more than `most`: higher up its curve is too flat to be read.
-  const auto worth_of = [&](const Point& p) -> std::optional<Estimate> {
-    const auto middle = first_warps(one, std::min(p.throughput, most));
+  // Interpolated below saturation only: beyond it the curve is too flat.
+  const auto ratio_at = [&](const Point& p) -> std::optional<Estimate> {
+    const auto middle = first_warps(one, std::min(p.throughput, saturated));
     if (!middle) return std::nullopt;
-    const auto early = first_warps(one, std::min(p.low, most), &Point::high).value_or(*middle);
-    const auto late = first_warps(one, std::min(p.high, most), &Point::low).value_or(*middle);
-    return Estimate{middle->value / p.warps, early.low / p.warps, late.high / p.warps};
+    const auto low = first_warps(one, std::min(p.low, saturated), &Point::high).value_or(*middle);
+    const auto high = first_warps(one, std::min(p.high, saturated), &Point::low).value_or(*middle);
+    return Estimate{middle->value / p.warps, low.low / p.warps, high.high / p.warps};
   };
-  const std::size_t unsaturated = first_at(many, std::min(most, saturated_share * peak(many)));
-  std::vector<Estimate> worths;
+  const std::size_t unsaturated = first_at(many, std::min(saturated, saturated_share * peak(many)));
+  std::vector<Estimate> ratios;
   for (const Point& p : many.first(unsaturated))
-    if (const auto worth = worth_of(p)) worths.push_back(*worth);
-  if (!worths.empty()) return pooled(worths);
+    if (const auto ratio = ratio_at(p)) ratios.push_back(*ratio);
+  if (!ratios.empty()) return pool(ratios);
   if (unsaturated > 0) return std::nullopt;
-  auto worth = worth_of(many.front());
-  if (!worth) return std::nullopt;
-  worth->known = Known::at_least;
-  worth->value = worth->low;
-  return worth;
+  auto ratio = ratio_at(many.front());
+  if (!ratio) return std::nullopt;
+  ratio->known = Known::at_least;
+  ratio->value = ratio->low;
+  return ratio;
 }
 
 }  // namespace occbench::fit

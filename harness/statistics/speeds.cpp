@@ -13,24 +13,24 @@ namespace occbench::statistics {
 
 namespace {
 
-constexpr std::size_t least = 12;       // samples
-constexpr std::size_t least_group = 3;  // samples
-constexpr double least_share = 0.15;
-constexpr double apart = 6;  // means, in standard deviations of the groups
-constexpr double gap = 3;    // between the groups, likewise
-constexpr double worth_telling = 0.01;
-constexpr double level = 0.01;  // of the runs test
+constexpr std::size_t min_samples = 12;
+constexpr std::size_t min_group = 3;  // samples
+constexpr double min_group_share = 0.15;
+constexpr double min_distance = 6;  // of the means, in standard deviations of the groups
+constexpr double min_gap = 3;       // between the groups, in the same unit
+constexpr double min_difference = 0.01;
+constexpr double significance = 0.01;  // of the runs test
 
-/// Sums of the squared distances from the mean of sorted[0, k), for k = 0 ... size.
+/// Sums of squared distances from the mean of the first k values, for k = 0 ... size.
 std::vector<double> scatters(auto begin, auto end) {
   std::vector<double> sums{0};
   double mean = 0;
   double sum = 0;
   double n = 0;
-  for (auto x = begin; x != end; ++x) {  // Welford's, which does not cancel
-    const double off = *x - mean;
-    mean += off / ++n;
-    sum += off * (*x - mean);
+  for (auto x = begin; x != end; ++x) {  // Welford's algorithm, to avoid cancellation
+    const double deviation = *x - mean;
+    mean += deviation / ++n;
+    sum += deviation * (*x - mean);
     sums.push_back(sum);
   }
   return sums;
@@ -41,8 +41,8 @@ double choose(double n, double k) {
   return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
 }
 
-/// P(at most `runs` runs) where `m` of one kind and `n` of another come in random order.
-double few_runs(int runs, double m, double n) {
+/// P(at most `runs` runs) of `m` items of one kind and `n` of another in random order.
+double runs_probability(int runs, double m, double n) {
   double ways = 0;
   for (int r = 2; r <= runs; ++r) {
     const double half = std::floor(r / 2.0);
@@ -57,16 +57,16 @@ double few_runs(int runs, double m, double n) {
 
 std::optional<TwoSpeeds> two_speeds(std::span<const double> samples) {
   const std::size_t n = samples.size();
-  if (n < least) return {};
+  if (n < min_samples) return {};
   std::vector<double> sorted(samples.begin(), samples.end());
   std::ranges::sort(sorted);
   const std::vector<double> below = scatters(sorted.begin(), sorted.end());
   const std::vector<double> above = scatters(sorted.rbegin(), sorted.rend());
-  const std::size_t fewest =
-      std::max(least_group, static_cast<std::size_t>(std::ceil(least_share * static_cast<double>(n))));
+  const std::size_t smallest =
+      std::max(min_group, static_cast<std::size_t>(std::ceil(min_group_share * static_cast<double>(n))));
   std::size_t cut = 0;  // samples of the fast group
   double scatter = std::numeric_limits<double>::infinity();
-  for (std::size_t k = fewest; k + fewest <= n; ++k)
+  for (std::size_t k = smallest; k + smallest <= n; ++k)
     if (below[k] + above[n - k] < scatter) {
       cut = k;
       scatter = below[k] + above[n - k];
@@ -77,15 +77,17 @@ std::optional<TwoSpeeds> two_speeds(std::span<const double> samples) {
     return sum / static_cast<double>(last - first);
   };
   const double deviation = std::sqrt(scatter / static_cast<double>(n - 2));
-  if (mean(cut, n) - mean(0, cut) < apart * deviation || sorted[cut] - sorted[cut - 1] < gap * deviation)
+  if (mean(cut, n) - mean(0, cut) < min_distance * deviation ||
+      sorted[cut] - sorted[cut - 1] < min_gap * deviation)
     return {};
   TwoSpeeds found{.fast = median(std::span(sorted).first(cut)),
                   .slow = median(std::span(sorted).subspan(cut)),
                   .slow_share = static_cast<double>(n - cut) / static_cast<double>(n)};
-  if (found.slow < (1 + worth_telling) * found.fast) return {};
+  if (found.slow < (1 + min_difference) * found.fast) return {};
   int runs = 1;
   for (std::size_t i = 1; i < n; ++i) runs += (samples[i] < sorted[cut]) != (samples[i - 1] < sorted[cut]);
-  found.in_spells = few_runs(runs, static_cast<double>(cut), static_cast<double>(n - cut)) < level;
+  found.in_streaks =
+      runs_probability(runs, static_cast<double>(cut), static_cast<double>(n - cut)) < significance;
   return found;
 }
 

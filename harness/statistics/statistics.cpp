@@ -22,8 +22,8 @@ double middle(const std::vector<double>& s) {
   return n % 2 == 1 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
 }
 
-/// The largest k such that P(B(n, 1/2) < k) <= (1 - confidence) / 2: the interval is then
-/// (k-th smallest, k-th largest). 0 when even (min, max) falls short.
+/// The largest k such that P(B(n, 1/2) < k) <= (1 - confidence) / 2; the interval is (k-th smallest, k-th
+/// largest). 0: even (min, max) has a lower confidence.
 std::size_t interval_rank(std::size_t n, double confidence) {
   const double tail = (1 - confidence) / 2;
   const double count = static_cast<double>(n);
@@ -49,7 +49,7 @@ double quantile(std::span<const double> samples, double p) {
   return s[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(s.size()))) - 1];
 }
 
-std::size_t least_samples(double confidence) {
+std::size_t min_samples(double confidence) {
   std::size_t n = 1;
   while (interval_rank(n, confidence) == 0) ++n;
   return n;

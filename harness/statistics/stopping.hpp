@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a case has been visited often enough.
+// Decides when a case has enough samples.
 #pragma once
 
 #include <span>
@@ -8,23 +8,23 @@
 
 namespace occbench::statistics {
 
-/// Looks at the median's 95 % interval after `least` visits, and after every `every` more until it is narrow
-/// or `most` are made. Where the visits lie over a whole run, the interval is of the median over that time.
-/// tests/stopping_test.cpp simulates how often it holds the truth, stopping included.
+/// Checks the median's 95 % interval after `min_samples` samples and then every `check_every`, until it is
+/// narrow enough or there are `max_samples`. Samples are spread over the run, so the interval covers drift
+/// during it. tests/stopping_test.cpp simulates the coverage of the interval under this rule.
 struct StoppingRule {
-  double half_width = 0.005;  ///< relative: the aim
-  int least = 9;
-  int every = 3;  ///< after each visit, chance would end it too soon
-  int most = 30;
+  double half_width = 0.005;  ///< target, relative
+  int min_samples = 9;
+  int check_every = 3;  ///< checking after every sample would stop too early by chance
+  int max_samples = 30;
   double timer_step = 0;  ///< in the unit of the samples
 
-  [[nodiscard]] bool looks_after(int visits) const {
-    return visits >= most || (visits >= least && (visits - least) % every == 0);
+  [[nodiscard]] bool checks_after(int samples) const {
+    return samples >= max_samples || (samples >= min_samples && (samples - min_samples) % check_every == 0);
   }
-  /// The interval is there, and as narrow as it is to be.
+  /// Whether the interval exists and is narrow enough.
   [[nodiscard]] bool is_precise(std::span<const double> samples) const {
-    return samples.size() >= least_samples(0.95) &&
-           median_interval(samples).of_steps(timer_step).relative_half_width() <= half_width;
+    return samples.size() >= statistics::min_samples(0.95) &&
+           median_interval(samples).widened_by(timer_step).relative_half_width() <= half_width;
   }
 };
 
