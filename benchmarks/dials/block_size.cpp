@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: which block size, when residency follows from it? PMPP 4.7.
-// Expected: Where throughput needs warps it dips at the misfits: 32 (block slots), 96, 352, 544, 704 (warps
-//   left over). Elsewhere it stays flat.
+// Question: which block size is best if residency follows from it? PMPP 4.7.
+// Expected: A kernel that needs warps dips at sizes that leave warp slots empty: 32 (block limit), 96, 352,
+//   544 and 704. Other kernels are flat.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment block_size{{
     .name = "block_size",
-    .question = "Which block size, when the number of resident warps follows from it?",
+    .question = "Which block size is best if residency follows from it?",
     .dial = "block_size",
     .scale = Scale::best,
     .define =

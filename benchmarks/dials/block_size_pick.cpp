@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: is the block size that cudaOccupancyMaxPotentialBlockSize picks the fastest? CUDA C++ Programming
-//   Guide, 'Occupancy Calculator'.
-// Expected: Never far from the best where any size fills the SM, since it picks the largest that does. Behind
-//   the best where the threads of a block wait for each other and smaller blocks would wait less.
+// Question: is the block size that cudaOccupancyMaxPotentialBlockSize returns the fastest? CUDA C++
+//   Programming Guide, 'Occupancy Calculator'.
+// Expected: Within a few per cent of the best for kernels that any full SM saturates. Slower for kernels
+//   with barriers, since it returns the largest block size and smaller blocks wait less.
 #include <stdexcept>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -11,17 +11,17 @@ namespace occbench {
 
 namespace {
 
-/// One kernel that stands for its family.
+/// A kernel that represents its family.
 struct Representative {
   std::string_view family;
-  std::string_view prefix;  ///< of the variant's name: the first that begins so
-  int register_cap = 0;     ///< and has this cap by __maxnreg__; 0: none
+  std::string_view prefix;  ///< of the variant's name; the first match is used
+  int register_cap = 0;     ///< by __maxnreg__; 0: none
   bool needs_l1 = false;
   Preset from = Preset::standard;
 };
 
-// A kernel of 32 registers or less has 1024 for its pick. The pick of one with more is a multiple of 128 that
-// depends on how many: those get the sizes in between as well.
+// For a kernel with up to 32 registers the API returns 1024. With more it returns a smaller multiple of 128,
+// so those kernels also run at the sizes in between.
 constexpr Representative representatives[] = {
     {.family = "stream", .prefix = "read-f32-4B-ilp1", .from = Preset::quick},
     {.family = "fma_chain", .prefix = "two-operand-ilp1"},
@@ -45,15 +45,14 @@ const Variant& find(const Sweep& sweep, const Representative& r) {
     if (v->fixed_block_size == 0 && v->dials.route == route && v->dials.register_cap == r.register_cap)
       return *v;
   throw std::logic_error("experiment block_size_pick asks for " + std::string(r.family) + "." +
-                         std::string(r.prefix) +
-                         "..., of which no family registers one for blocks of any size");
+                         std::string(r.prefix) + "..., but no variant of that name runs at any block size");
 }
 
 }  // namespace
 
 const AddExperiment block_size_pick{{
     .name = "block_size_pick",
-    .question = "Is the block size that the occupancy API picks the fastest?",
+    .question = "Is the block size from cudaOccupancyMaxPotentialBlockSize the fastest?",
     .dial = "block_size",
     .scale = Scale::best,
     .define =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does shared memory that nobody uses cost, when the warps stay the same? RRZE gpu-benches.
-// Expected: A kernel that reads a working set repeatedly falls from the L1's rate to the L2's once the
-//   remaining L1 no longer holds it. A kernel that reads everything once does not notice.
+// Question: what does unused shared memory cost at the same number of warps? RRZE gpu-benches.
+// Expected: A kernel that rereads a working set falls from L1 to L2 bandwidth once the remaining L1 is too
+//   small for it. A kernel that reads its data once is unaffected.
 #include <map>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -10,9 +10,8 @@ namespace occbench {
 
 namespace {
 
-/// For each size of shared memory that an SM can be set to, the carve-out that asks for it most closely. The
-/// smallest is the least that holds two blocks (each takes the driver's reserved KiB): below it the
-/// percentage is only a wish.
+/// One carve-out percentage for each shared-memory size that the SM supports, from the smallest that holds
+/// two blocks (with the reserved KiB of each): the driver ignores smaller carve-outs.
 std::vector<int> carveouts(const theory::SmLimits& sm, int block_size) {
   std::map<std::size_t, int> percent_of;
   for (int percent = 0; percent <= 100; ++percent)
@@ -28,15 +27,14 @@ std::vector<int> carveouts(const theory::SmLimits& sm, int block_size) {
 
 const AddExperiment carveout{{
     .name = "carveout",
-    .question = "What does shared memory that nobody uses cost, when the warps stay the same?",
+    .question = "What does unused shared memory cost at the same number of warps?",
     .dial = "carveout_percent",
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
-          // Two such blocks fill the SM, and reserve the least shared memory of any that do.
+          // Two such blocks fill the SM, with the least reserved shared memory.
           const int block = sm.max_threads_per_sm / 2;
-          // The largest working set of which two take little more than half of what can be divided: the L1
-          // holds them at the small carve-outs, and at the large ones it does not.
+          // The largest working set that fits the L1 twice at small carve-outs, but not at large ones.
           const Variant* reuse = nullptr;
           std::vector<const Variant*> kernels;
           for (const Variant* v : sweep.variants("cache_reuse", "ilp1")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does one more register cost? PMPP 4.7, Ryoo 2008.
-// Expected: Stairs where a multiple of 8 registers is passed. A cliff from 31 to 33 (64 -> 48 warps) in the
-//   kernel that needs warps, none in the FMA chain. The route by which the count was reached makes no
+// Question: what does one more register per thread cost? PMPP 4.7, Ryoo 2008.
+// Expected: Steps at multiples of 8 registers. From 31 to 33 (64 -> 48 warps) the kernel that needs warps
+//   falls, the FMA chain does not. How the count is reached (launch bounds, maxnreg, maxrregcount) makes no
 //   difference.
 #include "benchmarks/framework/sweep.hpp"
 
@@ -15,14 +15,14 @@ const AddExperiment registers{{
     .scale = Scale::best,
     .define =
         [](Sweep& sweep) {
-          std::vector<int> blocks{512};  // the text's block
+          std::vector<int> blocks{512};  // as in PMPP 4.7
           if (sweep.at_least(Preset::standard)) blocks.push_back(256);
           if (sweep.at_least(Preset::full)) blocks.insert(blocks.end(), {64, 128, 1024});
           for (const std::string_view loop : {"load", "fma"})
             for (const Variant* v : sweep.variants("register_pressure", loop))
               for (const int block : blocks) {
-                const bool bounded = v->dials.route == RegisterRoute::launch_bounds;
-                if (bounded && block != 256) continue;  // compiled for blocks of 256
+                const bool is_bounded = v->dials.route == RegisterRoute::launch_bounds;
+                if (is_bounded && block != 256) continue;  // compiled for blocks of 256
                 if (sweep.quick() && v->dials.register_cap % 8 != 0 && v->dials.register_cap > 33) continue;
                 sweep.add({.variant = v, .block_size = block});
               }

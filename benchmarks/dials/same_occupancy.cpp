@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: does it matter by which resource an occupancy came about?
-// Expected: Hardly: a warp is a warp. But ballast takes a kernel's L1 away, so each route runs with a small
-//   L1 (carve-out 100 %) and with a large one (50 %). 'Less L1' must not be booked as 'fewer warps'. No
-//   source known to us compares the routes.
-// Found: H200: with a large L1 ballast and block size agree within 1 %; the variants that hold registers are
-//   up to 26 % slower in the L1-bound loop, though its instructions are the same: other code, not other
-//   occupancy.
+// Question: does it matter which resource limits occupancy?
+// Expected: Hardly. But ballast reduces the L1, so each route runs with a small L1 (carve-out 100 %) and a
+//   large one (50 %) to separate the effect of L1 size from that of warps. We know no published comparison.
+// Found: H200: with a large L1, ballast and block size agree within 1 %. Variants limited by registers are
+//   up to 26 % slower in the L1-bound loop with the same instructions in another order: a difference of
+//   code, not of occupancy.
 #include <algorithm>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -14,14 +13,15 @@ namespace occbench {
 
 namespace {
 
-constexpr int block = 128;  // threads, where the block's size is not the route
+constexpr int block = 128;  // threads, unless the block size limits occupancy
 
 int resident_warps(const theory::SmLimits& sm, int block_size, int registers) {
   return theory::occupancy(sm, {.block_size = block_size, .registers_per_thread = registers}).warps_per_sm;
 }
 
-/// One loop in several sizes: variants that differ in the registers they hold alone, the leanest first.
-std::vector<const Variant*> by_registers(const Sweep& sweep, const char* family, const char* prefix) {
+/// Variants of a loop that differ in registers only, by ascending registers.
+std::vector<const Variant*> variants_by_registers(const Sweep& sweep, const char* family,
+                                                  const char* prefix) {
   std::vector<const Variant*> found;
   for (const Variant* v : sweep.variants(family, prefix))
     if (v->dials.route == RegisterRoute::maxnreg && !v->may_spill) found.push_back(v);
@@ -29,26 +29,25 @@ std::vector<const Variant*> by_registers(const Sweep& sweep, const char* family,
   return found;
 }
 
-/// The one that holds the most registers of those that leave exactly so many warps resident; null when none
-/// does.
-const Variant* filling(const theory::SmLimits& sm, const std::vector<const Variant*>& kernels, int warps) {
+/// The variant with the most registers at which exactly `warps` warps are resident; null if there is none.
+const Variant* limited_by_registers(const theory::SmLimits& sm, const std::vector<const Variant*>& kernels,
+                                    int warps) {
   const Variant* found = nullptr;
   for (const Variant* v : kernels)
     if (resident_warps(sm, block, v->dials.register_cap) == warps) found = v;
   return found;
 }
 
-/// The least block size that by itself, for want of block slots or of room for one more, leaves so many
-/// warps; 0 when none does.
-int misfit(const theory::SmLimits& sm, int registers, int warps) {
+/// The smallest block size that limits residency to exactly `warps` warps; 0 if there is none.
+int limiting_block_size(const theory::SmLimits& sm, int registers, int warps) {
   for (int size = sm.warp_size; size <= sm.max_threads_per_block; size += sm.warp_size)
     if (resident_warps(sm, size, registers) == warps) return size;
   return 0;
 }
 
-/// `kernel` for blocks of `block_size` threads: with a working set in proportion, so that as many warps ask
-/// as much of the L1 whatever their blocks; null when there is none of that size.
-const Variant* scaled(const Sweep& sweep, const Variant& kernel, int block_size) {
+/// The variant for blocks of `block_size` threads with a proportional working set, so that the L1 demand per
+/// warp is the same; null if there is none.
+const Variant* with_block_size(const Sweep& sweep, const Variant& kernel, int block_size) {
   for (const Variant* v : sweep.variants(kernel.family))
     if (v->entry == kernel.entry && v->dials.working_set_bytes * block ==
                                         kernel.dials.working_set_bytes * static_cast<std::size_t>(block_size))
@@ -60,7 +59,7 @@ const Variant* scaled(const Sweep& sweep, const Variant& kernel, int block_size)
 
 const AddExperiment same_occupancy{{
     .name = "same_occupancy",
-    .question = "Does it matter by which resource an occupancy came about?",
+    .question = "Does it matter which resource limits occupancy?",
     .dial = "occupancy_theoretical",
     .split_by = {"carveout_percent"},
     .define =
@@ -70,7 +69,7 @@ const AddExperiment same_occupancy{{
           if (sweep.quick()) eighths = {4};
           if (sweep.at_least(Preset::full)) eighths = {1, 2, 3, 4, 5, 6, 7};
           constexpr int small_l1 = 100;
-          constexpr int large_l1 = 50;  // half for ballast, and the other half is L1
+          constexpr int large_l1 = 50;  // half for ballast, half for the L1
 
           struct Subject {
             const char* family;
@@ -82,16 +81,16 @@ const AddExperiment same_occupancy{{
                {Subject{"register_pressure", "load-", "load", true},
                 Subject{"register_pressure", "fma-", "fma", false},
                 Subject{"cache_reuse", "ilp1-4KiB", "L1, 1 KiB per warp", true}}) {
-            const auto kernels = by_registers(sweep, family, prefix);
+            const auto kernels = variants_by_registers(sweep, family, prefix);
             const Variant& lean = *kernels.front();
             std::vector<int> carveouts{small_l1};
             if (uses_l1) carveouts.push_back(large_l1);
             for (const int eighth : eighths) {
               const int warps = sm.max_warps_per_sm() * eighth / 8;
               if (warps % (block / sm.warp_size) != 0) continue;
-              const Variant* const wide = filling(sm, kernels, warps);
-              const int size = misfit(sm, lean.dials.register_cap, warps);
-              const Variant* const resized = size != 0 ? scaled(sweep, lean, size) : nullptr;
+              const Variant* const wide = limited_by_registers(sm, kernels, warps);
+              const int size = limiting_block_size(sm, lean.dials.register_cap, warps);
+              const Variant* const resized = size != 0 ? with_block_size(sweep, lean, size) : nullptr;
               for (const int carveout : carveouts) {
                 sweep.add({.curve = words + ", by shared memory",
                            .variant = &lean,

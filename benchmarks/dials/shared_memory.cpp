@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does one more byte of shared memory per block cost? PMPP 5.6.
-// Expected: Residency falls in stairs of floor(SM's shared memory / (bytes + the reserved KiB)). Throughput
-//   falls only where the kernel needs the warps. The machine code is the same at every point.
+// Expected: Residency falls in steps of floor(shared memory per SM / (bytes + 1 KiB reserved)). Throughput
+//   falls only if the kernel needs the warps. The machine code is the same at all points.
 #include <algorithm>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -25,17 +25,17 @@ const AddExperiment shared_memory{{
             for (const int block : blocks) {
               std::vector<std::size_t> bytes;
               for (std::size_t b = 0; b <= sm.smem_per_block_optin_bytes; b += step) bytes.push_back(b);
-              // Both sides of every step: the most that still lets n blocks in, and one allocation unit more.
+              // Both sides of every step: the most with n resident blocks, and one allocation unit more.
               for (int n = sm.max_threads_per_sm / block; n >= 1; --n) {
                 const std::size_t share = sm.smem_per_sm_bytes / static_cast<std::size_t>(n) / 128 * 128;
                 if (share <= sm.smem_reserved_per_block_bytes) continue;
-                const std::size_t most = share - sm.smem_reserved_per_block_bytes;
+                const std::size_t max_bytes = share - sm.smem_reserved_per_block_bytes;
                 if (sweep.quick() && n > 4) continue;
-                bytes.push_back(most);
-                bytes.push_back(most + 128);
+                bytes.push_back(max_bytes);
+                bytes.push_back(max_bytes + 128);
               }
               bytes.push_back(sm.smem_per_block_optin_bytes);
-              bytes.push_back(sm.smem_per_block_optin_bytes + 1024);  // kept as a row that says why not
+              bytes.push_back(sm.smem_per_block_optin_bytes + 1024);  // an invalid case with its reason
               std::ranges::sort(bytes);
               bytes.erase(std::unique(bytes.begin(), bytes.end()), bytes.end());
               for (const std::size_t b : bytes)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does one element per thread cost, and does the size of its many short blocks matter?
-// Expected: with few threads in a block the GPU is busy dealing blocks. It begins so many a second whatever
-//   they do. Half the threads then take twice the time, and resident warps do not matter. Larger blocks are
-//   as fast as long ones where an SM keeps enough bytes in flight. With narrow loads that takes full
-//   occupancy. Blocks of 1,024 lose the time in which one of two is replaced.
-// Published: the course text's first kernels, PMPP ch. 2; McCalpin's STREAM.
+// Question: which block size is best with one element per thread?
+// Expected: With few threads per block the block scheduler is the limit: it starts a fixed number of blocks
+//   per second, so half the threads take twice the time at any occupancy. Larger blocks reach the bandwidth
+//   of long-running ones if enough bytes are in flight, which takes full occupancy with narrow loads.
+//   Blocks of 1,024 lose the time in which one of two is replaced.
+// Published: the first kernels of PMPP, ch. 2; McCalpin's STREAM.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment short_blocks{{
     .name = "short_blocks",
-    .question = "What does one element per thread cost, and which block size does it want?",
+    .question = "Which block size is best with one element per thread?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
     .define =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how wide a tile, and how many of them on an SM? PMPP 5.6.
-// Expected: The textbook's kernel gains from wider tiles and from resident blocks. Register tiling is several
+// Question: which tile size and how many resident tiles make a matrix product fastest? PMPP 5.6.
+// Expected: The textbook kernel gains from wider tiles and more resident blocks. Register tiling is several
 //   times faster at a quarter of the occupancy.
 #include <algorithm>
 
@@ -10,21 +10,22 @@ namespace occbench {
 
 const AddExperiment tiled_matmul{{
     .name = "tiled_matmul",
-    .question = "How wide a tile of a matrix product, and how many of them on an SM?",
+    .question = "Which tile size and how many resident tiles make a matrix product fastest?",
     .dial = "occupancy_theoretical",
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
           for (const Variant* v : sweep.variants("tiled_matmul")) {
-            // The text's host code: a tile is possible when its threads fit a block and its two halves fit
-            // the shared memory that the device's properties promise a block.
+            // As in PMPP's host code: the tile's threads and its shared memory without opt-in must fit a
+            // block.
             if (v->fixed_block_size > sm.max_threads_per_block ||
                 v->dynamic_smem_bytes(v->fixed_block_size) > sm.smem_per_block_bytes)
               continue;
-            const int most = std::min(sm.max_threads_per_sm / v->fixed_block_size, sm.max_blocks_per_sm);
-            for (int blocks = 1; blocks <= most;
-                 blocks = blocks < 4 ? blocks + 1 : blocks + std::max(1, most / 8))
-              if (!sweep.quick() || blocks == 1 || blocks == most / 2 || blocks == most)
+            const int max_blocks =
+                std::min(sm.max_threads_per_sm / v->fixed_block_size, sm.max_blocks_per_sm);
+            for (int blocks = 1; blocks <= max_blocks;
+                 blocks = blocks < 4 ? blocks + 1 : blocks + std::max(1, max_blocks / 8))
+              if (!sweep.quick() || blocks == 1 || blocks == max_blocks / 2 || blocks == max_blocks)
                 sweep.add({.variant = v, .resident_blocks = blocks});
           }
         },

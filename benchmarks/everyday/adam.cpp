@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: an optimizer's step reads four arrays and writes three: how many warps does it take? Kingma and
-//   Ba 2015.
-// Expected: DRAM's rate with half of the warps, even with one narrow access to each array. Wide accesses get
-//   there with fewer warps, but are no faster.
+// Question: how many warps does an Adam step need, with four arrays read and three written? Kingma and Ba
+//   2015.
+// Expected: DRAM bandwidth at half occupancy, even with one narrow access per array. Wide accesses need
+//   fewer warps but are not faster.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment adam{{
     .name = "adam",
-    .question = "How many warps does an optimizer's step take, which reads four arrays and writes three?",
+    .question = "How many warps does an Adam step need, with four arrays read and three written?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: work per thread or warps: what brings a map of potentials to full speed? Stone et al. 2007; PMPP,
-//   ch. 18.
-// Expected: More points per thread come nearer to the plateau of the square-root pipe, a third above that of
-//   one point. Eight points reach it with the fewest warps, and with fewer yet where the compiler may use
-//   more registers.
+// Question: more work per thread or more warps: what makes an electrostatic potential map fast? Stone et
+//   al. 2007; PMPP, ch. 18.
+// Expected: More points per thread approach the limit of the square-root unit, a third above one point per
+//   thread. Eight points need the fewest warps, and fewer still with more registers.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment electrostatic{{
     .name = "electrostatic",
-    .question = "Work per thread or warps: what brings a map of electrostatic potentials to full speed?",
+    .question = "More work per thread or more warps: what makes an electrostatic map fast?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {
@@ -19,11 +18,11 @@ const AddExperiment electrostatic{{
           if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
           for (const Variant* v : sweep.variants("electrostatic")) {
             const Dials& dials = v->dials;
-            const bool usual_block = v->fixed_block_size == 128;
-            const bool end = dials.ilp == 1 || dials.ilp == 8;
-            if (sweep.at_least(Preset::full) || (usual_block && !sweep.quick()))
+            const bool is_main_block = v->fixed_block_size == 128;
+            const bool is_extreme = dials.ilp == 1 || dials.ilp == 8;
+            if (sweep.at_least(Preset::full) || (is_main_block && !sweep.quick()))
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);
-            else if (sweep.quick() ? end && usual_block && dials.register_cap == 0 : end)
+            else if (sweep.quick() ? is_extreme && is_main_block && dials.register_cap == 0 : is_extreme)
               sweep.add_resident_warps(*v, v->fixed_block_size, sweep.quick() ? warps : std::vector{8, 32});
           }
         },

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what brings an MRI reconstruction's sines and cosines to full speed, warps or points per thread?
-//   Stone et al. 2008; PMPP, ch. 17.
-// Expected: One plateau for all, that of the special functions. More points per thread reach it with fewer
-//   warps where their chains are interleaved. Samples from constant memory instead of shared memory have an
-//   experiment of their own.
+// Question: warps or points per thread: what makes an MRI reconstruction's sines and cosines fast? Stone et
+//   al. 2008; PMPP, ch. 17.
+// Expected: All variants reach the special-function rate. More points per thread need fewer warps if their
+//   chains are interleaved. Samples in constant memory are the subject of experiment constant_memory.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
@@ -17,9 +16,9 @@ const AddExperiment mri{{
           const bool full = sweep.at_least(Preset::full);
           for (const Variant* v : sweep.variants("mri")) {
             if (v->fixed_block_size == 0) continue;  // from constant memory
-            const bool end = v->dials.register_cap == 0 && v->dials.ilp != 2;
-            std::vector<int> warps = end ? std::vector{4, 8, 16, 32, 64} : std::vector{4, 16, 32};
-            if (sweep.quick()) warps = end ? std::vector{4, 16} : std::vector<int>{};
+            const bool is_extreme = v->dials.register_cap == 0 && v->dials.ilp != 2;
+            std::vector<int> warps = is_extreme ? std::vector{4, 8, 16, 32, 64} : std::vector{4, 16, 32};
+            if (sweep.quick()) warps = is_extreme ? std::vector{4, 16} : std::vector<int>{};
             if (full) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
             if (v->fixed_block_size == 128) sweep.add_resident_warps(*v, 128, warps);
             if (v->fixed_block_size == 128 || sweep.quick()) continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: warps or bodies per thread: what brings all pairs of gravity to full speed? Nyland et al. 2007.
-// Expected: The same plateau for all: the issue slots or the FP32 pipe. Four bodies per thread reach it with
-//   the fewest warps. A register cap that buys warps beyond that buys nothing.
+// Question: warps or bodies per thread: what makes an all-pairs n-body step fast? Nyland et al. 2007.
+// Expected: All variants reach the same limit, the issue slots or the FP32 pipe. Four bodies per thread
+//   need the fewest warps. A register cap that adds warps beyond that gains nothing.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment nbody{{
     .name = "nbody",
-    .question = "Warps or bodies per thread: what brings all pairs of gravity to full speed?",
+    .question = "Warps or bodies per thread: what makes an all-pairs n-body step fast?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {
@@ -16,11 +16,11 @@ const AddExperiment nbody{{
           if (sweep.quick()) warps = {4, 16};
           if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
           for (const Variant* v : sweep.variants("nbody")) {
-            const bool block_of_128 = v->fixed_block_size == 128;
-            if (!sweep.quick() || (block_of_128 && v->dials.register_cap == 0))
+            const bool is_block_128 = v->fixed_block_size == 128;
+            if (!sweep.quick() || (is_block_128 && v->dials.register_cap == 0))
               sweep.add_resident_warps(
                   *v, v->fixed_block_size,
-                  block_of_128 || sweep.at_least(Preset::full) ? warps : std::vector{8, 32});
+                  is_block_128 || sweep.at_least(Preset::full) ? warps : std::vector{8, 32});
           }
         },
 }};

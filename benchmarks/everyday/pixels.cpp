@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: one pixel per thread or four: which block size does an image's filter want?
-// Expected: The GPU begins only so many blocks a second: those of 32 threads are slowest, and there four
-//   pixels per thread gain most. With larger blocks, four blended pixels per thread reach DRAM's rate at half
-//   occupancy. Grey pixels, of 5 bytes each, never reach it with one per thread.
+// Question: one pixel per thread or four: which block size is best for an image filter?
+// Expected: Block starts per second are limited: blocks of 32 threads are slowest and gain most from four
+//   pixels per thread. With larger blocks, blending four pixels per thread reaches DRAM bandwidth at half
+//   occupancy. Grey pixels of 5 bytes never reach it with one per thread.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment pixels{{
     .name = "pixels",
-    .question = "One pixel per thread or four: which block size does an image's filter want?",
+    .question = "One pixel per thread or four: which block size is best for an image filter?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
     .define =

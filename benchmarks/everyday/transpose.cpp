@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps does a transpose need, and what do they buy under bank conflicts? Ruetsch and
-//   Micikevicius 2009.
-// Expected: Padded: a copy's DRAM rate with about half the warps, and with fewer at 8 rows a thread.
-//   Unpadded: a plateau of shared memory below it that more warps do not lift.
+// Question: how many warps does a transpose need, with and without bank conflicts? Ruetsch and Micikevicius
+//   2009.
+// Expected: Padded: a copy's DRAM bandwidth with about half of the warps, and with fewer at 8 rows per
+//   thread. Unpadded: a lower limit by shared memory that more warps do not raise.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment transpose{{
     .name = "transpose",
-    .question = "How many warps does a transpose need, and what do they buy under bank conflicts?",
+    .question = "How many warps does a transpose need, with and without bank conflicts?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {

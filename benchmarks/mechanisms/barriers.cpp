@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does it cost a block to wait for its slowest warp, and a kernel to name its barriers? PMPP
+// Question: what does waiting for the slowest warp of a block cost, and what do named barriers cost? PMPP
 //   4.3.
-// Expected: The barrier itself costs tens of cycles. With uneven work, blocks of 16 warps take up to twice
-//   the mean at 16 warps per SM; full occupancy hides most of it. A barrier id known only at run time
-//   reserves all 16: on cc 9.0 small blocks fall from 32 to 4 per SM.
-// Found: H200: large blocks do not pay most: a round of 32 warps takes 109 cycles in blocks of 32 threads, 64
-//   in blocks of 512 and 91 in one of 1,024. Uneven work takes 1.69 times as long as without barriers at 16
-//   warps per SM, 1.14 times at 64.
+// Expected: A barrier takes tens of cycles. With uneven work, blocks of 16 warps take up to twice the mean
+//   at 16 warps per SM; full occupancy hides most of it. A barrier id known only at run time reserves all
+//   16 barriers: on cc 9.0 small blocks fall from 32 to 4 per SM.
+// Found: H200: large blocks are not the slowest: 32 warps take 109 cycles per barrier in blocks of 32
+//   threads, 64 in blocks of 512 and 91 in one of 1,024. Uneven work takes 1.69 times as long as without
+//   barriers at 16 warps per SM, 1.14 times at 64.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 namespace {
 
-/// Every block size that makes up `warps` resident warps, as far as the SM has block slots.
+/// Adds each block size with `warps` resident warps, unless that exceeds the SM's block limit.
 void add_block_sizes(Sweep& sweep, std::string_view name, int warps, const std::vector<int>& block_sizes) {
   for (const int block_size : block_sizes)
     if (warps * 32 / block_size <= sweep.sm().max_blocks_per_sm)
@@ -24,7 +24,7 @@ void add_block_sizes(Sweep& sweep, std::string_view name, int warps, const std::
 
 const AddExperiment barriers{{
     .name = "barriers",
-    .question = "What does waiting for the slowest warp cost, and what does naming barriers?",
+    .question = "What does waiting for the slowest warp of a block cost, and what do named barriers cost?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
     .define =
@@ -33,18 +33,18 @@ const AddExperiment barriers{{
               sweep.quick() ? std::vector{64, 1024} : std::vector{32, 64, 128, 256, 512, 1024};
           const int all = sweep.sm().max_warps_per_sm();
           const int half = all / 2;
-          constexpr int few = 16;  // four per scheduler: enough to fill the FMA pipe, none to spare
+          constexpr int few = 16;  // four per scheduler: just enough to fill the FMA pipe
 
           add_block_sizes(sweep, "sync-fma1", all, sizes);
           for (const std::string_view name : {"exchange-uneven", "uneven-free"}) {
-            const bool waits = name == "exchange-uneven";
+            const bool has_barrier = name == "exchange-uneven";
             add_block_sizes(sweep, name, few,
-                            !waits          ? std::vector{128}
+                            !has_barrier    ? std::vector{128}
                             : sweep.quick() ? std::vector{64, 512}
                                             : sizes);
-            add_block_sizes(sweep, name, all, waits ? sizes : std::vector{128});
+            add_block_sizes(sweep, name, all, has_barrier ? sizes : std::vector{128});
           }
-          // The cliff: the same kernel, the id a constant or not; then the constant at the other's residency.
+          // The same kernel with a constant id and with one known at run time, which reserves all barriers.
           for (const std::string_view name : {"exchange", "named-runtime"})
             sweep.add({.variant = &sweep.variant("barriers", name), .block_size = 64});
           if (sweep.quick()) return;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how few warps saturate DRAM, when copies run ahead of them into shared memory? Little's law; CUDA
-//   C++ Programming Guide, 'Asynchronous Data Copies'.
-// Expected: One warp per SM reaches 94 % of the theoretical rate at 48-64 KiB in flight, more than ordinary
-//   loads at 48-64 warps. The knee lies between 32 and 64 KiB per SM, however many warps share them.
-//   bytes_in_flight is of each warp: two and four warps get there with a half and a quarter of it.
-// Found: H200: only in large stages, for each costs a lone warp about 320 cycles besides its bytes: stages of
-//   4 KiB stop at 2.8 TB/s and of 8 KiB at 4.3 however deep; of 16 KiB and more they pass the best ordinary
-//   loads (4.4).
+// Question: how few warps saturate DRAM with bulk copies into shared memory? Little's law; CUDA C++
+//   Programming Guide, 'Asynchronous Data Copies'.
+// Expected: One warp per SM reaches 94 % of theoretical bandwidth with 48-64 KiB in flight, more than plain
+//   loads with 48-64 warps. The knee is between 32 and 64 KiB per SM for any number of warps.
+//   bytes_in_flight is per warp: two and four warps need a half and a quarter of it.
+// Found: H200: only with large stages, since each stage costs a lone warp about 320 cycles in addition to
+//   its bytes. Stages of 4 KiB reach 2.8 TB/s and of 8 KiB 4.3 TB/s at any depth; 16 KiB and more exceed
+//   the best plain loads (4.4 TB/s).
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 namespace {
 
-/// `warps` pipelines on each SM, for each number of stages.
+/// Adds a case with `warps` pipelines per SM for each number of stages.
 void add_pipelines(Sweep& sweep, const std::string& route, int stage_bytes, std::initializer_list<int> stages,
                    int warps = 1) {
   for (const int n : stages)
@@ -23,7 +23,7 @@ void add_pipelines(Sweep& sweep, const std::string& route, int stage_bytes, std:
                .resident_blocks = 1});
 }
 
-/// Every pipeline of the family, as often as an SM's shared memory holds it.
+/// Adds all pipelines that fit the shared memory.
 void add_every_pipeline(Sweep& sweep) {
   for (const Variant* v : sweep.variants("bulk_copy"))
     for (const int warps : {1, 2, 4}) {
@@ -34,7 +34,7 @@ void add_every_pipeline(Sweep& sweep) {
     }
 }
 
-void add_pipelines_of_record(Sweep& sweep) {
+void add_standard_pipelines(Sweep& sweep) {
   add_pipelines(sweep, "bulk", 1024, {8, 16, 32});
   add_pipelines(sweep, "bulk", 2048, {4, 8, 16, 32});
   add_pipelines(sweep, "bulk", 4096, {2, 3, 4, 6, 8, 12, 16, 32});
@@ -48,9 +48,8 @@ void add_pipelines_of_record(Sweep& sweep) {
   for (const int warps : {1, 4}) add_pipelines(sweep, "async", 2048, {2, 4, 8, 16}, warps);
 }
 
-/// What ordinary loads make of the same bytes: at the residencies that suit them best, and at the pipelines'
-/// own.
-void add_ordinary_loads(Sweep& sweep) {
+/// Adds plain loads for comparison: at their best residencies and at those of the pipelines.
+void add_plain_loads(Sweep& sweep) {
   const Variant& narrow = sweep.variant("stream", "read-f32-16B-ilp1");
   const Variant& deep = sweep.variant("stream", "read-f32-16B-ilp4");
   constexpr int block = 128;
@@ -75,7 +74,7 @@ void add_ordinary_loads(Sweep& sweep) {
 
 const AddExperiment bulk_copy{{
     .name = "bulk_copy",
-    .question = "How few warps saturate DRAM, when copies run ahead of them into shared memory?",
+    .question = "How few warps saturate DRAM with bulk copies into shared memory?",
     .dial = "bytes_in_flight",
     .split_by = {"warps_per_sm"},
     .define =
@@ -88,9 +87,9 @@ const AddExperiment bulk_copy{{
           } else if (sweep.at_least(Preset::full)) {
             add_every_pipeline(sweep);
           } else {
-            add_pipelines_of_record(sweep);
+            add_standard_pipelines(sweep);
           }
-          add_ordinary_loads(sweep);
+          add_plain_loads(sweep);
         },
 }};
 

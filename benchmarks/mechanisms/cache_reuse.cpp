@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: when do more resident blocks spoil the L1 that they share? Guz 2009, CCWS 2012, Orion 2016.
-// Expected: Throughput rises with the warps until blocks x working set pass the L1, then falls to the L2's
-//   rate. The best residency lies between, and is lower the larger the working set. Four loads in flight per
-//   thread reach the L1's rate with a quarter of the warps.
+// Question: when do more resident blocks evict each other's data from the L1? Guz 2009, CCWS 2012, Orion
+//   2016.
+// Expected: Throughput rises with warps until blocks x working set exceed the L1, then falls to L2
+//   bandwidth. The best residency is in between, and lower for larger working sets. Four loads in flight
+//   per thread reach L1 bandwidth with a quarter of the warps.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment cache_reuse{{
     .name = "cache_reuse",
-    .question = "When do more resident blocks spoil the L1 that they share?",
+    .question = "When do more resident blocks evict each other's data from the L1?",
     .dial = "warps_per_sm",
     .outside_model = "where working sets overflow the L1, chance decides on each SM which blocks hit",
     .define =
         [](Sweep& sweep) {
-          // Residency by ballast within one half of the memory that L1 and shared memory divide: the other
-          // half stays L1, the same at every point.
+          // Residency is set by ballast within half of the combined memory, so the L1 has the same size at
+          // all points.
           constexpr int carveout = 50;
           constexpr int block = 128;
-          const int most = sweep.sm().max_threads_per_sm / block;
+          const int max_blocks = sweep.sm().max_threads_per_sm / block;
           std::vector<int> blocks{1, 2, 3, 4, 6, 8, 12, 16};
           if (sweep.quick()) blocks = {1, 3, 8, 16};
           if (sweep.at_least(Preset::full)) {
             blocks.clear();
-            for (int b = 1; b <= most; ++b) blocks.push_back(b);
+            for (int b = 1; b <= max_blocks; ++b) blocks.push_back(b);
           }
           std::vector<const Variant*> kernels;
           if (sweep.at_least(Preset::full)) {
@@ -38,7 +39,7 @@ const AddExperiment cache_reuse{{
           }
           for (const Variant* kernel : kernels)
             for (const int b : blocks)
-              if (b <= most)
+              if (b <= max_blocks)
                 sweep.add({.variant = kernel,
                            .block_size = block,
                            .resident_blocks = b,

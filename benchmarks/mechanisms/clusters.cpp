@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does a cluster cost: in the rate and the latency of a neighbour's shared memory, and in idle
-//   SMs? Luo et al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
-// Expected: Reading a neighbour's shared memory runs well below one's own rate, and lower the larger the
-//   cluster. A dependent load takes some 200 cycles whatever the size. A cluster lies within a GPC, so sizes
-//   that do not divide a GPC's SMs leave some idle: arithmetic falls by their share.
-// Found: H200: per active SM a neighbour's rate is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
-//   (blocks of 1,024): flat from 4 on, where the idle SMs alone make the total fall. A dependent load takes
+// Question: what does a cluster cost in distributed shared-memory bandwidth, latency and idle SMs? Luo et
+//   al. 2024; CUDA C++ Programming Guide, 'Thread Block Clusters'.
+// Expected: Reading another block's shared memory is well below the local bandwidth, and lower for larger
+//   clusters. A dependent load takes about 200 cycles at any size. A cluster lies within a GPC, so sizes
+//   that do not divide a GPC's SMs leave some idle, and arithmetic throughput falls accordingly.
+// Found: H200: remote bandwidth per active SM is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
+//   (blocks of 1,024): constant from 4 on, where the total falls by idle SMs only. A dependent load takes
 //   189-190 cycles.
 #include "benchmarks/framework/sweep.hpp"
 
@@ -13,7 +13,7 @@ namespace occbench {
 
 const AddExperiment clusters{{
     .name = "clusters",
-    .question = "What does a cluster cost: a neighbour's shared memory, and idle SMs?",
+    .question = "What does a cluster cost in shared-memory bandwidth, latency and idle SMs?",
     .dial = "cluster_size",
     .split_by = {"block_size"},
     .outside_model = "no parameter says which SMs a cluster gets, nor describes the network between them",
@@ -22,8 +22,8 @@ const AddExperiment clusters{{
           std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable
           if (sweep.quick()) sizes = {1, 8, 16};
           if (sweep.at_least(Preset::full)) sizes = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
-          // One block per SM puts every neighbour on another SM. Of several small ones some may share one, so
-          // that part of what they read never leaves it.
+          // With one block per SM all reads of other blocks are remote. With several small blocks per SM
+          // some are local.
           const CaseSpec large{.block_size = 1024, .resident_blocks = 1};
           const CaseSpec small{.block_size = 128, .resident_blocks = 8};
           const CaseSpec lone{.block_size = 32, .resident_blocks = 1};
@@ -44,7 +44,7 @@ const AddExperiment clusters{{
             add(sweep.variant("fma_chain", "two-operand-ilp4"), large, size);
             if (!all) continue;
             add(read, small, size);
-            if (size == 1) continue;  // there is nobody to spread over
+            if (size == 1) continue;  // no other block to read
             add(spread, large, size);
             add(spread, small, size);
           }

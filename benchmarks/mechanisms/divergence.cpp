@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what do lanes that part ways cost, and do more warps hide it? PMPP 4.5.
-// Expected: Half of the rate for one lane of 32 as for 16, and 2^-D for D nested branches, at every occupancy
-//   alike. Whole warps or blocks that branch apart cost nothing. At a boundary only the lanes that stand
+// Question: what do divergent lanes cost, and do more warps hide it? PMPP 4.5.
+// Expected: Half the throughput for 1 divergent lane of 32 as for 16, and 2^-D for D nested branches, at
+//   every occupancy. Branches that are uniform per warp or block cost nothing. At a boundary only the lanes
 //   outside are lost.
 #include "benchmarks/framework/sweep.hpp"
 
@@ -9,13 +9,13 @@ namespace occbench {
 
 const AddExperiment divergence{{
     .name = "divergence",
-    .question = "What do lanes that part ways cost, and do more warps hide it?",
+    .question = "What do divergent lanes cost, and do more warps hide it?",
     .dial = "lanes_apart",
     .split_by = {"warps_per_sm"},
     .scale = Scale::ceiling,
     .define =
         [](Sweep& sweep) {
-          constexpr int block = 128;  // a warp for each scheduler
+          constexpr int block = 128;  // one warp per scheduler
           const int all = sweep.sm().max_warps_per_sm();
           const bool quick = sweep.quick();
           const std::vector<int> most{all};
@@ -36,7 +36,7 @@ const AddExperiment divergence{{
             sweep.add_resident_warps(sweep.variant("divergence", "spread-lane-4"), block, most);
           }
 
-          // Four waves, so that an SM whose tiles stand mostly outside takes over some of the others'.
+          // Four waves, to balance SMs whose tiles are mostly outside the image.
           constexpr int waves = 4;
           const auto add = [&](std::string_view name, int block_size, int warps_per_sm) {
             if (warps_per_sm * 32 % block_size == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: which occupancy does a unit of work with the least energy?
-// Expected: The fastest occupancy, or one near it. A board draws much of its power whatever runs, so time is
-//   energy; beyond the knee more warps change neither.
+// Question: which occupancy needs the least energy per unit of work?
+// Expected: The fastest one, or one close to it. Much of a board's power does not depend on the load, so
+//   energy follows time; beyond the knee more warps change neither.
 #include <set>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -10,7 +10,7 @@ namespace occbench {
 
 const AddExperiment energy{{
     .name = "energy",
-    .question = "Which occupancy does a unit of work with the least energy?",
+    .question = "Which occupancy needs the least energy per unit of work?",
     .dial = "warps_per_sm",
     .scale = Scale::best,
     .define =
@@ -23,12 +23,12 @@ const AddExperiment energy{{
             kernels.push_back(&sweep.variant("stream", "copy-f32-16B-ilp1"));
             kernels.push_back(&sweep.variant("fma_chain", "two-operand-ilp1"));
           }
-          const int most = sweep.sm().max_warps_per_sm();
-          // A case takes half a second, since the board counts energy in steps: two must do in a quick run.
-          std::set<int> warps{8, most};
-          if (sweep.at_least(Preset::standard)) warps = {4, 8, 16, 32, most};
+          const int max_warps = sweep.sm().max_warps_per_sm();
+          // The energy counter is coarse, so a case takes half a second: only two in a quick run.
+          std::set<int> warps{8, max_warps};
+          if (sweep.at_least(Preset::standard)) warps = {4, 8, 16, 32, max_warps};
           constexpr int block = 128;
-          if (sweep.at_least(Preset::standard)) {  // 128 threads each: a warpgroup, or as many warps
+          if (sweep.at_least(Preset::standard)) {  // one warpgroup, or four warps
             sweep.add({.variant = &sweep.variant("tensor_core", "wgmma-n256-ss1"),
                        .block_size = block,
                        .energy = true});
@@ -37,7 +37,7 @@ const AddExperiment energy{{
           }
           for (const Variant* kernel : kernels)
             for (const int w : warps)
-              if (w <= most)
+              if (w <= max_warps)
                 sweep.add({.variant = kernel,
                            .block_size = block,
                            .resident_blocks = w * sweep.sm().warp_size / block,

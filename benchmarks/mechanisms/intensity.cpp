@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how does the need for warps change with the arithmetic on each byte? Volkov 2016; the 'occupancy
-//   vs performance' sketch of the course text.
-// Expected: Memory-bound kernels need more warps than compute-bound ones. Compute-bound ones are flat from
-//   25-50 % occupancy on, by latency x throughput alone. Most are needed where arithmetic and memory time
-//   meet: the cusp, near 28 FMAs per 4-byte load. One load in flight per thread cannot fill an H200's DRAM,
-//   so the cusp is seen with four.
-// Found: H200: at 32 FMAs and four loads even 64 warps reach only 69 % of FP32's peak; 256 FMAs and one load
-//   are not flat: 58, 66, 78 and 80 % at 16, 32, 48 and 64 warps.
+// Question: how does the number of warps needed depend on arithmetic intensity? Volkov 2016; the 'occupancy
+//   vs performance' sketch of PMPP.
+// Expected: Memory-bound kernels need more warps than compute-bound ones, which are flat from 25-50 %
+//   occupancy on (latency x throughput). The most are needed where arithmetic and memory time are equal,
+//   near 28 FMAs per 4-byte load. One load in flight per thread cannot saturate an H200's DRAM, so this
+//   shows with four.
+// Found: H200: with 32 FMAs and four loads even 64 warps reach only 69 % of the FP32 peak. 256 FMAs with
+//   one load are not flat: 58, 66, 78 and 80 % at 16, 32, 48 and 64 warps.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment intensity{{
     .name = "intensity",
-    .question = "How does the need for warps change with the arithmetic on each byte?",
+    .question = "How does the number of warps needed depend on arithmetic intensity?",
     .dial = "warps_per_sm",
     .scale = Scale::ceiling,
     .define =

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps hide the latency, when each brings more independent work? Volkov 2010, 2016.
+// Question: how many warps hide latency, by the independent work per warp? Volkov 2010, 2016.
 // Expected: Arithmetic throughput is one curve over warps x ILP, up to the pipe. Memory throughput is one
-//   curve over bytes in flight, up to DRAM. 16-byte loads saturate memory at 50 % occupancy, four of them at
-//   25 %.
+//   curve over bytes in flight, up to DRAM bandwidth. 16-byte loads saturate memory at 50 % occupancy, four
+//   per thread at 25 %.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment latency_hiding{{
     .name = "latency_hiding",
-    .question = "How many warps hide the latency, when each brings more independent work?",
+    .question = "How many warps hide latency, by the independent work per warp?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {
@@ -24,17 +24,17 @@ const AddExperiment latency_hiding{{
             if (!sweep.quick() || v->dials.ilp == 1 || v->dials.ilp == 4)
               sweep.add_resident_warps(*v, block, warps);
           for (const Variant* v : sweep.variants("stream")) {
-            const bool read_f32 = v->name.starts_with("read-f32");
-            const bool corners = v->dials.ilp == 1 || v->dials.ilp == 4;
-            const bool wanted =
-                sweep.at_least(Preset::full) ? true
-                : sweep.at_least(Preset::standard)
-                    ? read_f32 || (corners && !v->name.starts_with("scale") && v->dials.bytes_per_access != 8)
-                    : read_f32 && corners && v->dials.bytes_per_access != 8;
-            // What writes follows the reads' curve: fewer points show that it does.
-            const bool all_points = read_f32 || sweep.at_least(Preset::full);
-            if (wanted)
-              sweep.add_resident_warps(*v, block, all_points ? warps : std::vector{4, 8, 16, 32, 48, 64});
+            const bool is_f32_read = v->name.starts_with("read-f32");
+            const bool is_corner = v->dials.ilp == 1 || v->dials.ilp == 4;
+            const bool is_included = sweep.at_least(Preset::full) ? true
+                                     : sweep.at_least(Preset::standard)
+                                         ? is_f32_read || (is_corner && !v->name.starts_with("scale") &&
+                                                           v->dials.bytes_per_access != 8)
+                                         : is_f32_read && is_corner && v->dials.bytes_per_access != 8;
+            // Kernels with stores follow the curve of the reads, so fewer points suffice.
+            const bool has_all_points = is_f32_read || sweep.at_least(Preset::full);
+            if (is_included)
+              sweep.add_resident_warps(*v, block, has_all_points ? warps : std::vector{4, 8, 16, 32, 48, 64});
           }
         },
 }};

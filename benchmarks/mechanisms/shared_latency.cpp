@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many loads from shared memory fill its pipe, and how many when banks conflict? PMPP 6, Volkov
-//   2016.
-// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict). ILP 1 is full with about 24
-//   warps, ILP 4 with 6. A conflict of C divides the rate by C, and then fewer warps reach it.
-// Found: H200: so it is, but for ILP 1 without conflicts: 99 % at 32 warps and 77 % at 64, why is not
-//   established.
+// Question: how many loads in flight saturate shared memory, with and without bank conflicts? PMPP 6,
+//   Volkov 2016.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict). ILP 1 saturates with about 24
+//   warps, ILP 4 with 6. A C-way conflict divides the bandwidth by C, and fewer warps reach it.
+// Found: H200: confirmed, except for ILP 1 without conflicts: 99 % at 32 warps and 77 % at 64, for an
+//   unknown reason.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 namespace {
 
-/// Resident warps at which a reading variant is measured. Without conflicts the curve has its knee where
-/// warps x ILP hide the latency; with them the rate is what matters, on either side of that knee.
+/// Resident warps of a read variant: points around the knee where warps x ILP hide the latency.
 std::vector<int> warps_for(const Variant& v, const Sweep& sweep) {
   const int ilp = v.dials.ilp;
   const int conflict = v.dials.bank_conflict;
@@ -32,7 +31,7 @@ std::vector<int> warps_for(const Variant& v, const Sweep& sweep) {
 
 const AddExperiment shared_latency{{
     .name = "shared_latency",
-    .question = "How many loads from shared memory fill its pipe, and how many when banks conflict?",
+    .question = "How many loads in flight saturate shared memory, with and without bank conflicts?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {

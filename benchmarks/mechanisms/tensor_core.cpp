@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many warps fill the tensor cores? Luo et al. 2024, FlashAttention-3 2024.
-// Expected: mma.sync needs warps x accumulators, and saturates by 16 warps at 60 % of cc 9.0's rate. wgmma is
-//   near the peak from 4 warps (6 % occupancy) on. The warp-specialised form gets there with 12 warps (19 %).
-// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %).
-//   wgmma: 99 % of the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz: why
-//   is not established.
+// Question: how many warps saturate the tensor cores? Luo et al. 2024, FlashAttention-3 2024.
+// Expected: mma.sync depends on warps x accumulators and saturates by 16 warps at 60 % of the cc 9.0 peak.
+//   wgmma is near the peak from 4 warps (6 % occupancy) on, the warp-specialised form from 12 warps (19 %).
+// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61
+//   %). wgmma: 99 % of the ceiling at the SM's momentary clock, which is about 1.7 GHz under this load, for
+//   an unknown reason.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
 
 const AddExperiment tensor_core{{
     .name = "tensor_core",
-    .question = "How many warps fill the tensor cores?",
+    .question = "How many warps saturate the tensor cores?",
     .dial = "warps_per_sm",
     .define =
         [](Sweep& sweep) {
@@ -27,25 +27,25 @@ const AddExperiment tensor_core{{
             else if (v->dials.ilp == 8)
               sweep.add_resident_warps(*v, 128, std::vector{4, 16});
 
-          // Tiles that stay: the same warps as blocks of one warpgroup, or as one block of several.
+          // Resident tiles: the same warps as blocks of one warpgroup, or as one block of several.
           for (const Variant* v : sweep.variants("tensor_core", "wgmma-n")) {
             const bool from_registers = v->series.ends_with("rs");
             const int warpgroups = v->fixed_block_size / 128;
-            std::vector<int> wanted;
+            std::vector<int> warps_of_variant;
             if (sweep.at_least(Preset::full))
-              wanted = warps;
+              warps_of_variant = warps;
             else if (warpgroups > 1 && (v->dials.tile_width == 256 || warpgroups == 4))
-              wanted = {4 * warpgroups};
+              warps_of_variant = {4 * warpgroups};
             else if (warpgroups == 1 && !from_registers)
-              wanted = {4, 8, 12, 16};
+              warps_of_variant = {4, 8, 12, 16};
             else if (warpgroups == 1 && v->dials.tile_width != 128)
-              wanted = {4, 8};
+              warps_of_variant = {4, 8};
             if (sweep.quick())
-              wanted = warpgroups == 1 && !from_registers ? std::vector{4, 12} : std::vector<int>{};
-            sweep.add_resident_warps(*v, v->fixed_block_size, wanted);
+              warps_of_variant = warpgroups == 1 && !from_registers ? std::vector{4, 12} : std::vector<int>{};
+            sweep.add_resident_warps(*v, v->fixed_block_size, warps_of_variant);
           }
 
-          // Tiles that stream in: what a producer of its own is worth, at 16, 32 and 48 KiB per iteration.
+          // Streamed tiles, with and without a producer warp, at 16, 32 and 48 KiB per iteration.
           for (const std::string_view form : {"wgmma-specialised", "wgmma-pipelined"})
             for (const Variant* v : sweep.variants("tensor_core", form))
               if (!sweep.quick() || (v->promised_threads != 0 && !v->name.ends_with("-b")))

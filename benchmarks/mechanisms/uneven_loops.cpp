@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what do loops of unlike length cost in lanes of one warp, and do more warps hide it?
-// Expected: Useful work falls to the mean length over the mean of the warps' longest, at every occupancy
-//   alike: to about a quarter with 32 different points of Mandelbrot's set, to half with 32 numbers of
-//   Collatz's. An item in 32 that takes work costs most warps as if each lane had it.
+// Question: what do different trip counts in the lanes of a warp cost, and do more warps hide it?
+// Expected: Useful work falls to the mean trip count over the mean of the warps' maxima, at every
+//   occupancy: to about a quarter for 32 different points of the Mandelbrot set, to half for 32 Collatz
+//   numbers. A long item in every 32 costs most warps as much as one in each lane.
 #include <algorithm>
 
 #include "benchmarks/framework/sweep.hpp"
@@ -11,17 +11,18 @@ namespace occbench {
 
 const AddExperiment uneven_loops{{
     .name = "uneven_loops",
-    .question = "What do loops of unlike length cost in the lanes of a warp?",
+    .question = "What do different trip counts in the lanes of a warp cost?",
     .dial = "warps_per_sm",
     .split_by = {"block_size"},
     .define =
         [](Sweep& sweep) {
-          constexpr int block = 128;  // a warp for each scheduler
+          constexpr int block = 128;  // one warp per scheduler
           const int all = sweep.sm().max_warps_per_sm();
           std::vector<int> warps{4, 8, 16, all};
           if (sweep.quick()) warps = {4, all};
           if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
-          warps.erase(std::unique(warps.begin(), warps.end()), warps.end());  // of an SM of 32 warps
+          warps.erase(std::unique(warps.begin(), warps.end()),
+                      warps.end());  // duplicates on an SM of 32 warps
           std::vector<const Variant*> kernels;
           const auto add = [&](std::initializer_list<std::string_view> names) {
             for (const std::string_view name : names) kernels.push_back(&sweep.variant("uneven_loops", name));

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: what does a grid cost that is no whole number of waves, and what a block's end and the next one's
-//   begin?
-// PMPP 4.2.
-// Expected: With one block an SM the time is (waves rounded up) x one block's. That is a sawtooth in
-//   throughput; 1 block uses one SM of all. With a full SM, the last wave's few blocks run alone and faster:
-//   softer teeth. Short blocks pay for their turnover, which a persistent grid (one wave that does the same
-//   iterations) does not.
+// Question: what does a partial last wave cost, and what does block turnover cost? PMPP 4.2.
+// Expected: With one block per SM the time is (waves rounded up) x the time of a block: a sawtooth in
+//   throughput; 1 block uses one SM. On a full SM the few blocks of the last wave run alone and faster, so
+//   the teeth are softer. Short blocks pay for turnover, which a persistent grid (one wave with the same
+//   iterations) avoids.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -17,9 +15,9 @@ namespace occbench {
 namespace {
 
 constexpr double microsecond = 1e-6;
-constexpr int one_warp_each = 128;  // threads: one warp for each scheduler
+constexpr int one_warp_each = 128;  // threads: one warp per scheduler
 
-/// Grids around every wave boundary up to `waves`, and between them.
+/// Adds grids at and between the wave boundaries up to `waves`.
 void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int waves) {
   const int wave = resident_blocks * sweep.sm().sm_count;
   std::set<int> grids{1, wave / 4, wave / 2};
@@ -28,7 +26,7 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
     if (!sweep.quick() && w < waves) grids.insert(w * wave + wave / 2);
   }
   for (const int grid : grids)
-    if (grid > 0)  // an offline device may not say how many SMs it has
+    if (grid > 0)  // an offline device may have an unknown number of SMs
       sweep.add({.curve = "partial waves",
                  .variant = &kernel,
                  .block_size = one_warp_each,
@@ -37,15 +35,15 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
                  .block_s = 200 * microsecond});
 }
 
-/// Blocks that take 1 us to 1 ms, `waves` of them one after another, and beside them one wave that does it
-/// all. `least_us`: a block's one iteration takes that long.
-void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int least_us) {
+/// Adds waves of blocks of 1 us to 1 ms, and a single wave with the same total work. `min_us`: time of one
+/// iteration of a block.
+void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int min_us) {
   constexpr int whole_us = 1024;
   std::vector<int> block_us{1, 4, 16, 64, 256, 1024};
   if (sweep.quick()) block_us = {4, 64};
   if (sweep.at_least(Preset::full)) block_us = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   for (const int us : block_us)
-    if (us >= least_us)
+    if (us >= min_us)
       sweep.add({.curve = "whole waves of short blocks",
                  .variant = &kernel,
                  .block_size = one_warp_each,
@@ -65,14 +63,13 @@ void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
 
 const AddExperiment waves{{
     .name = "waves",
-    .question = "What does a last, partial wave cost, and what the turnover from block to block?",
+    .question = "What does a partial last wave cost, and what does block turnover cost?",
     .dial = "waves",
     .split_by = {"blocks_per_sm"},
     .define =
         [](Sweep& sweep) {
-          // Alone on its scheduler a warp of this chain issues every fourth cycle, so each block takes
-          // exactly as long as any other. With two such warps, or ILP, blocks differ by percents, and the
-          // slowest SM decides.
+          // A lone warp of this chain issues every fourth cycle, so all blocks take the same time. With two
+          // warps per scheduler, or with ILP, times vary by per cents.
           const Variant& kernel = sweep.variant("fma_chain", "two-operand-ilp1");
           const int full = sweep.sm().max_threads_per_sm / one_warp_each;
           add_sawtooth(sweep, kernel, 1, sweep.quick() ? 2 : sweep.at_least(Preset::full) ? 10 : 5);
