@@ -132,7 +132,7 @@ TEST(Row, TellsTwoSpeeds) {
   EXPECT_EQ(cell("time_slow_s"), "0.002");
   EXPECT_EQ(cell("slow_share"), "0.25");
   r.speeds->in_streaks = true;
-  EXPECT_EQ(cell("speeds"), "two_in_spells");
+  EXPECT_EQ(cell("speeds"), "two_in_phases");
   r = modelled_result();
   EXPECT_EQ(cell("speeds"), "");
 }

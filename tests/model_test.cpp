@@ -89,7 +89,7 @@ TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
       EXPECT_EQ(case_number(r, "throughput"), case_number(r, "throughput_predicted"));
       EXPECT_EQ(case_number(r, "throughput_baseline"), 2 * case_number(r, "throughput_predicted"));
       EXPECT_EQ(cell(r, "bound_predicted"), "register port");
-      EXPECT_NEAR(case_number(r, "cycles_per_pass") * case_number(r, "iterations"), 1.5e6, 1);
+      EXPECT_NEAR(case_number(r, "cycles_per_iteration") * case_number(r, "iterations"), 1.5e6, 1);
     } else {
       EXPECT_NE(r.planned.reason, "") << r.planned.id;
       for (const char* predicted : {"time_median_s", "throughput", "throughput_predicted", "bound_predicted"})

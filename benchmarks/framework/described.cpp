@@ -15,10 +15,10 @@ nlohmann::json described(std::span<const std::string> names) {
     all[e.name] = {
         {"question", e.question},
         {"dial", e.dial},
-        {"parted_by", e.split_by},
+        {"split_by", e.split_by},
         {"scale", scales[static_cast<std::size_t>(e.scale)]},
         {"compares_kernels", e.compares_kernels},
-        {"ordinary_kernels", e.user_kernels},
+        {"user_kernels", e.user_kernels},
         {"outside_model", e.outside_model.empty() ? nlohmann::json() : nlohmann::json(e.outside_model)}};
   }
   return all;

@@ -86,9 +86,9 @@ nlohmann::json method(const Runner& runner) {
   const std::optional<References> references = runner.references();
   if (!references) return all;  // a model, which measures nothing
   all.update({{"ci95_half_width_target", p.half_width},
-              {"samples_per_visit", p.samples_per_visit},
-              {"least_rounds", p.least_rounds},
-              {"most_rounds", p.most_rounds},
+              {"samples_per_round", p.samples_per_visit},
+              {"min_rounds", p.least_rounds},
+              {"max_rounds", p.most_rounds},
               {"clock_tolerance", p.clock_tolerance},
               {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
               {"sm_clock_hz", references->sm_clock_hz},
@@ -169,9 +169,9 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
 nlohmann::json to_json(const Disturbance& d, bool anonymous) {
   return {{"launches", d.launches},
           {"discarded", d.discarded},
-          {"looks", d.probes},
-          {"disturbed_looks", d.disturbed_probes},
-          {"said", anonymous ? "" : d.said}};
+          {"probes", d.probes},
+          {"disturbed_probes", d.disturbed_probes},
+          {"message", anonymous ? "" : d.said}};
 }
 
 std::string without_paths(const std::string& text) {

@@ -18,7 +18,7 @@
 
 namespace occbench {
 
-constexpr int schema_version = 6;
+constexpr int schema_version = 7;
 
 std::vector<std::string> case_columns();
 std::vector<std::string> case_fields(const CaseResult& result);

@@ -36,13 +36,13 @@ class Plant(NamedTuple):
 
 TOOLS = "tools/occbench_tools"
 PLANTS = (
-    Plant("a walk that swallows errors", "fleet", f"{TOOLS}/sent.py",
+    Plant("a walk that swallows errors", "fleet", f"{TOOLS}/untrusted_files.py",
           (("onerror=lambda error: unread.append(reason(top, error))", "onerror=None"),)),
-    Plant("a cut taken for the end", "folders", f"{TOOLS}/sent.py",
+    Plant("a cut taken for the end", "folders", f"{TOOLS}/untrusted_files.py",
           (("if first is None and not is_whole:", "if False:"),)),
     Plant("an unbounded name", "folders", f"{TOOLS}/folder.py",
           (("f\"{cell!s:.60}\"", "str(cell)"),), seed=10),
-    Plant("a size that is believed", "folders", f"{TOOLS}/sent.py",
+    Plant("a size that is believed", "folders", f"{TOOLS}/untrusted_files.py",
           (("os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size", "False"),
            ('if b"\\0" in text:', "if False:"))),
     Plant("a field of another type", "fleet", f"{TOOLS}/schema.py",

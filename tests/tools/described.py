@@ -6,37 +6,37 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from occbench_tools.older import PLAIN, SUFFIXES
+from occbench_tools.schema_upgrade import PLAIN, SUFFIXES
 
 WHY = "a reason of its own"
 # What an experiment says beside PLAIN.
 MORE: dict[str, dict[str, Any]] = {
-    "barriers": dict(dial="block_size", parted_by=["warps_per_sm"]),
+    "barriers": dict(dial="block_size", split_by=["warps_per_sm"]),
     "block_size": dict(dial="block_size", scale="best"),
     "block_size_pick": dict(dial="block_size", scale="best"),
-    "bulk_copy": dict(dial="bytes_in_flight", parted_by=["warps_per_sm"]),
+    "bulk_copy": dict(dial="bytes_in_flight", split_by=["warps_per_sm"]),
     "cache_reuse": dict(outside_model=WHY),
     "carveout": dict(dial="carveout_percent"),
-    "clusters": dict(dial="cluster_size", parted_by=["block_size"], outside_model=WHY),
+    "clusters": dict(dial="cluster_size", split_by=["block_size"], outside_model=WHY),
     "constant_memory": dict(outside_model=WHY),
-    "divergence": dict(dial="lanes_apart", parted_by=["warps_per_sm"], scale="ceiling"),
+    "divergence": dict(dial="lanes_apart", split_by=["warps_per_sm"], scale="ceiling"),
     "energy": dict(scale="best"),
     "intensity": dict(scale="ceiling"),
     "launch_bounds_roulette": dict(
-        dial="registers_per_thread", parted_by=["register_route", "block_size"], scale="best",
+        dial="registers_per_thread", split_by=["register_route", "block_size"], scale="best",
         compares_kernels=True, outside_model=WHY,
     ),
     "pointer_chase": dict(dial="working_set_bytes", scale="cycles", compares_kernels=True),
     "registers": dict(
-        dial="registers_per_thread", parted_by=["register_route", "block_size"], scale="best"
+        dial="registers_per_thread", split_by=["register_route", "block_size"], scale="best"
     ),
-    "same_occupancy": dict(dial="occupancy_theoretical", parted_by=["carveout_percent"]),
+    "same_occupancy": dict(dial="occupancy_theoretical", split_by=["carveout_percent"]),
     "shared_memory": dict(dial="dynamic_smem_bytes", scale="best"),
     "spilling": dict(
-        dial="registers_per_thread", parted_by=["register_route", "block_size", "carveout_percent"]
+        dial="registers_per_thread", split_by=["register_route", "block_size", "carveout_percent"]
     ),
     "tiled_matmul": dict(dial="occupancy_theoretical"),
-    "waves": dict(dial="waves", parted_by=["blocks_per_sm"]),
+    "waves": dict(dial="waves", split_by=["blocks_per_sm"]),
 }  # fmt: skip
 # The first of these that a kernel's name begins with is its form.
 FORMS = (

@@ -195,7 +195,7 @@ def memory() -> Iterator[dict[str, Any]]:
             more = dict(kind="shared_memory", ilp=ilp, warps=warps, bank_conflict=lanes)
             yield case("shared_latency", "shared_latency", f"read-ilp{ilp}-conflict{lanes}", rate, **more)
     for name, cycles in (("chain", 24), ("chain-timed", 24.5)):
-        more = dict(kind="none", block=32, warps=1, bank_conflict=1, own_cycles_per_pass=cycles)
+        more = dict(kind="none", block=32, warps=1, bank_conflict=1, own_cycles_per_iteration=cycles)
         events = dict(time_s=cycles * (3 if "timed" in name else 1) * 1e5 / CLOCK, iterations=100000)
         yield case("shared_latency", "shared_latency", name, 1e9, **more, **events)
     whole = dict(block=1024, warps=32)
@@ -207,6 +207,6 @@ def memory() -> Iterator[dict[str, Any]]:
             yield case("clusters", "clusters", name, rate, kind="shared_memory", **more)
         rate = PEAK * (SMS - idle) / SMS
         yield case("clusters", "fma_chain", "two-operand-ilp4", rate, kind="fp32", **more)
-        lone = more | dict(block=32, warps=1, own_cycles_per_pass=200 * 32, iterations=300)
+        lone = more | dict(block=32, warps=1, own_cycles_per_iteration=200 * 32, iterations=300)
         grid = dict(grid_size=SMS - idle, operations_per_launch=(SMS - idle) * 300 * 32)
         yield case("clusters", "clusters", "dsmem-latency", 1e9, kind="none", **lone, **grid)

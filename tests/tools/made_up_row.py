@@ -43,7 +43,8 @@ def case(
         stop_reason="precision", time_median_s=time_s, time_ci95_low_s=0.998 * time_s,
         time_ci95_high_s=1.002 * time_s, speeds="one", sm_clock_hz=CLOCK,
         throughput=rate, throughput_unit=f"{unit}/s",
-        ceiling_kind=kind, per_cycle_per_sm=rate / CLOCK / SMS, cycles_per_pass=time_s * CLOCK / iterations,
+        ceiling_kind=kind, per_cycle_per_sm=rate / CLOCK / SMS,
+        cycles_per_iteration=time_s * CLOCK / iterations,
     )  # fmt: skip
     row[validate.WORK[f"{unit}/s"]] = rate * time_s
     if kind in CEILING:

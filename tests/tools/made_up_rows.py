@@ -111,7 +111,7 @@ def latency() -> Iterator[dict[str, Any]]:
         return case(
             "pointer_chase", "pointer_chase", variant, 1e8, kind="none", block=32, warps=1,
             working_set_bytes=size, time_s=events * loads * cycles * 5000 / CLOCK, iterations=5000,
-            own_cycles_per_pass=cycles,
+            own_cycles_per_iteration=cycles,
         )  # fmt: skip
 
     for name, cycles, size in (("l1", 34, 1 << 14), ("l2", 262, 1 << 21), ("dram", 650, 1 << 30)):
@@ -126,7 +126,7 @@ def latency() -> Iterator[dict[str, Any]]:
         for warps in (4, 8, 16, 32, 64):
             rate = read(warps, 16 * ilp)
             more = dict(ilp=ilp, warps=warps, working_set_bytes=1 << 30)
-            more |= dict(own_cycles_per_pass=650 * (1 + 1.5 * (rate / DRAM) ** 4))
+            more |= dict(own_cycles_per_iteration=650 * (1 + 1.5 * (rate / DRAM) ** 4))
             yield case("pointer_chase", "pointer_chase", f"loaded-ilp{ilp}", rate, **more)
 
 

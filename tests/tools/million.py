@@ -21,7 +21,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent))
 from made_up import newest_run
-from occbench_tools.sent import written
+from occbench_tools.untrusted_files import plain_or_packed
 
 COMMANDS = ("compare", "validate", "report", "explain", "cliffs", "predictions", "plot")
 TIMES = ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s")
@@ -35,7 +35,9 @@ def lay(folder: Path, samples: int, more: str, seed: int) -> None:
     chance = np.random.default_rng(seed)
     source = newest_run("nvidia-h200")
     cases, told = (
-        pd.read_csv(written(source / name), dtype=dict(variant=str), keep_default_na=False, na_values=[""])
+        pd.read_csv(
+            plain_or_packed(source / name), dtype=dict(variant=str), keep_default_na=False, na_values=[""]
+        )
         for name in ("cases.csv", "samples.csv")
     )
     copies = -(-samples // len(told))
@@ -58,7 +60,7 @@ def lay(folder: Path, samples: int, more: str, seed: int) -> None:
         cases[column] *= factor
     for column in RATES:
         cases[column] /= factor
-    cases["cycles_per_pass"] *= factor
+    cases["cycles_per_iteration"] *= factor
     valid = cases["status"].eq("valid")
     dropped = told.groupby("case_id")["discarded"].sum()
     for column, count in (("samples", kept.size()), ("discarded", dropped)):

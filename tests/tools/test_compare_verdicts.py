@@ -16,7 +16,7 @@ from occbench_tools import stats
 from occbench_tools.compare import verdicts
 from occbench_tools.compare.align import align
 from occbench_tools.folder import Folder, read_folder
-from occbench_tools.sent import read_sent, written
+from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 from parts import FIRST, RERUN, scaled
 
 
@@ -191,7 +191,7 @@ def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     """Many copies of every case: more than a million rows come through, whatever the time they take."""
     shutil.copy(FIRST / "env.json", tmp_path)
     for file in ("cases.csv", "samples.csv"):
-        head, *lines = read_sent(written(FIRST / file)).decode().splitlines(keepends=True)
+        head, *lines = read_untrusted(plain_or_packed(FIRST / file)).decode().splitlines(keepends=True)
         before = lines[0][: lines[0].index(lines[0].split(",")[head.split(",").index("case_id")])]
         with (tmp_path / file).open("w", encoding="utf-8", newline="") as stream:
             stream.write(head)

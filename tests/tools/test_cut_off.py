@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 from occbench_tools import counters
 from occbench_tools.devices import profiles
 from occbench_tools.import_ncu import NotNcu, number, read_launches
-from occbench_tools.sent import NotRegular, read_sent
+from occbench_tools.untrusted_files import NotRegular, read_untrusted
 
 NCU = Path(__file__).with_name("ncu_raw.csv")
 
@@ -52,15 +52,15 @@ def test_numbers_of_a_profile_that_nothing_holds(cell: str, tmp_path: Path) -> N
 def test_gzip_of_several_members_and_with_something_behind(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
-    assert read_sent(path) == b"a\nb\n"
+    assert read_untrusted(path) == b"a\nb\n"
     for behind, what in ((gzip.compress(b"b\n" * 99)[:-9], "is cut off"), (b"more", "is no gzip file")):
         path.write_bytes(gzip.compress(b"a\n") + behind)
         with pytest.raises(NotRegular, match=what):
-            read_sent(path)
+            read_untrusted(path)
 
 
 def test_what_a_file_unpacks_to_is_bounded_by_its_size(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(b"0,1\n" * (20 << 20), 1))
     with pytest.raises(NotRegular, match="holds more than the 64 MiB"):
-        read_sent(path)
+        read_untrusted(path)

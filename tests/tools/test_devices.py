@@ -51,7 +51,7 @@ def test_where_a_curve_parts() -> None:
     assert bought.parting(line(1, 1.01, 1.1, 1.2), "warps_per_sm") == 4
     assert pd.isna(bought.parting(line(1, 1.2, 1, 1.02), "warps_per_sm"))
     assert bought.parting(line(1, 1.2, 1.3), "warps_per_sm") is None
-    dials = dict(e=dict(dial="warps_per_sm", parted_by=[]))
+    dials = dict(e=dict(dial="warps_per_sm", split_by=[]))
     told = bought.curves(line(1, 1.01, 1.1, 1.2), dials).iloc[0]
     assert (told["first"], told["at_first"], told["last"], told["at_last"]) == (1, 1, 8, 1.2)
     assert (told["curves"], told["parted"], told["parts_at"]) == (1, 1, 4)

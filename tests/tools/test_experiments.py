@@ -152,7 +152,9 @@ def test_divergence(run: Path) -> None:
     assert "19.4 % of the warps diverge, 8.0 % of the lanes idle and 8.9 % of the rate is lost." in words
     many_warps = (rows["variant"] == "split-lane-1") & (rows["warps_per_sm"] == 64)
     quick = rows.assign(
-        cycles_per_pass=rows["cycles_per_pass"].where(~many_warps, 0.75 * rows["cycles_per_pass"])
+        cycles_per_iteration=rows["cycles_per_iteration"].where(
+            ~many_warps, 0.75 * rows["cycles_per_iteration"]
+        )
     )
     assert "More warps hide part of it: 2.01 x at 4 per SM, 1.51 x at 64." in said(quick, "divergence")
     assert said(rows[rows["variant"] == "uniform"], "divergence") == ""

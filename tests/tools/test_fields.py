@@ -18,7 +18,7 @@ import programs
 from occbench_tools import compare, explain, report, schema
 from occbench_tools.attached import folder as attached
 from occbench_tools.folder import read_env, read_folder
-from occbench_tools.sent import parse_json
+from occbench_tools.untrusted_files import parse_json
 from pages import H200
 
 VALUES: list[Any] = [True, 7, 1.5, "x", [1], ["waves", 1], {"a": 1}]

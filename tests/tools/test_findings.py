@@ -17,7 +17,7 @@ import pandas as pd
 from occbench_tools import NEWEST, analysis, cliffs, compare, curves, experiments, explain, plot, report
 from occbench_tools.cliffs import command
 from occbench_tools.explain import phrases
-from occbench_tools.older import PLAIN
+from occbench_tools.schema_upgrade import PLAIN
 
 NAME = "fresh"
 Row = dict[str, Any]
@@ -127,7 +127,7 @@ def test_a_baseline() -> None:
     alone = over_warps("free", 16)
     rows = alone + [
         row | dict(variant="waits", curve="waits", case_id=f"w{i}", baseline="free",
-                   cycles_per_pass=(2 + i) * row["cycles_per_pass"])
+                   cycles_per_iteration=(2 + i) * row["cycles_per_iteration"])
         for i, row in enumerate(alone)
     ]  # fmt: skip
     assert "`waits` takes up to 6.00 x the time of `free` (64 warps per SM)." in said(rows)
@@ -137,7 +137,7 @@ def test_a_baseline_that_is_slower() -> None:
     alone = over_warps("free", 16)
     rows = alone + [
         row | dict(variant="ahead", curve="ahead", case_id=f"w{i}", baseline="free",
-                   cycles_per_pass=0.5 * row["cycles_per_pass"])
+                   cycles_per_iteration=0.5 * row["cycles_per_iteration"])
         for i, row in enumerate(alone)
     ]  # fmt: skip
     assert "`ahead` takes as little as 0.50 x the time of `free` (4 warps per SM)." in said(rows)
@@ -154,7 +154,7 @@ def test_rates_that_are_none() -> None:
 def test_cycles() -> None:
     """Of a load's latency less is better: the cycles themselves are said."""
     rows = [
-        case(curve, 1e9, working_set_bytes=1 << size, own_cycles_per_pass=cycles + size)
+        case(curve, 1e9, working_set_bytes=1 << size, own_cycles_per_iteration=cycles + size)
         for curve, cycles in (("near", 30), ("far", 600)) for size in (10, 12, 14, 16)
     ]  # fmt: skip
     words = said(rows, dial="working_set_bytes", scale="cycles")
@@ -176,7 +176,7 @@ def test_lines_are_parted_by_what_tells_them_apart() -> None:
     rows = over_warps("one", 16, carveout_percent=50) + over_warps("one", 16, carveout_percent=100)
     rows += over_warps("two", 16) + over_warps("two", 16, block=256)
     table = pd.DataFrame(rows).reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *pd.DataFrame(rows)])])
-    found = list(curves.lines(table, PLAIN | dict(parted_by=["carveout_percent"])))
+    found = list(curves.lines(table, PLAIN | dict(split_by=["carveout_percent"])))
     assert [(line.curve, line.parts, len(line.rows)) for line in found] == [
         ("one", dict(carveout_percent=50), 5), ("one", dict(carveout_percent=100), 5),
         ("two", dict(carveout_percent=100, block_size=128), 5),
@@ -188,8 +188,8 @@ def test_lines_are_parted_by_what_tells_them_apart() -> None:
 def test_a_description_that_somebody_sent() -> None:
     """What is no column, or of another kind, is what is said of any experiment."""
     for dial in ("variant", "no_such", 5, None, ["ilp"]):
-        it = curves.described(env(dial=dial, parted_by=["no_such", "block_size", {}]), NAME)
-        assert it["dial"] == "warps_per_sm" and it["parted_by"] == ["block_size"]
+        it = curves.described(env(dial=dial, split_by=["no_such", "block_size", {}]), NAME)
+        assert it["dial"] == "warps_per_sm" and it["split_by"] == ["block_size"]
     for strange in ([], dict(experiments=[]), dict(experiments={NAME: 3})):
         assert curves.described(dict(strange), NAME) == PLAIN
 

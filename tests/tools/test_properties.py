@@ -20,7 +20,7 @@ pytest.importorskip("hypothesis")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from occbench_tools import escape, folder, import_ncu, sent, validate
+from occbench_tools import escape, folder, import_ncu, untrusted_files, validate
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "25"))
 many = settings(
@@ -42,14 +42,14 @@ RUN = Path(__file__).with_name("runs") / "schema-3"
 @given(TREES)
 def test_json_is_read_as_it_was_written(tree: object) -> None:
     for text in (json.dumps(tree), json.dumps(tree, ensure_ascii=False)):
-        assert sent.parse_json(text) == tree
+        assert untrusted_files.parse_json(text) == tree
 
 
 @many
 @given(st.text(alphabet='[]{}",:\\ab01 \n'))
 def test_json_that_is_none_is_a_value_error(text: str) -> None:
     try:
-        tree = sent.parse_json(text)
+        tree = untrusted_files.parse_json(text)
     except ValueError:
         return
     assert tree == json.loads(text)
@@ -59,7 +59,7 @@ def test_json_that_is_none_is_a_value_error(text: str) -> None:
 @given(st.binary(max_size=300))
 def test_bytes_are_an_environment_or_a_value_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "env.json").write_bytes(content)
-    with pytest.raises((ValueError, sent.NotRegular), match=r"env\.json|zero bytes"):
+    with pytest.raises((ValueError, untrusted_files.NotRegular), match=r"env\.json|zero bytes"):
         folder.read_env(tmp_path / "env.json")
 
 
@@ -78,7 +78,7 @@ def test_a_changed_cell_is_read_or_refused(
     (tmp_path / "cases.csv").write_bytes(content)
     try:
         read = folder.read_csv(tmp_path / "cases.csv", validate.schema(), [], strict)
-    except (ValueError, sent.NotRegular) as error:
+    except (ValueError, untrusted_files.NotRegular) as error:
         assert "cases.csv" in str(error)
     else:
         assert len(read) == len(rows) - 1

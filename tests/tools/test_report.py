@@ -80,7 +80,7 @@ def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path
     by_name = {e["name"]: e for e in document(target)["experiments"]}
     for name, it in made_up.ENV["experiments"].items():
         assert [by_name[name][word] for word in ("question", "dial")] == [it["question"], it["dial"]]
-        assert list(by_name[name]["groups"]) == it["parted_by"]
+        assert list(by_name[name]["groups"]) == it["split_by"]
         assert by_name[name]["show"], name
     assert by_name["block_size"]["y"] == "best" and by_name["pointer_chase"]["y"] == "own"
     assert by_name["latency_hiding"]["y"] in ("GB/s", "TFLOP/s")

@@ -15,39 +15,28 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
-from occbench_tools import NEWEST, validate  # noqa: E402
+from occbench_tools import NEWEST, SCHEMA_VERSIONS, validate  # noqa: E402
 
 SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
 SAMPLES = [c["name"] for c in SCHEMA["files"]["samples.csv"]["columns"]]
-CASE = dict(
+CASE = dict.fromkeys(CASES, "") | dict(
     schema_version=str(NEWEST), source="measured", case_id="block_size.fma.256", experiment="block_size",
-    family="fma_chain",
-    variant="ilp=4", curve="ilp=4", form="", baseline="", status="valid", reason="", block_size="256",
-    grid_size="1056", waves="1",
-    asked_resident_blocks="", asked_ballast_bytes="", asked_grid_size="", asked_waves="1", asked_block_s="",
-    ilp="4",
-    bytes_per_access="", data_type="f32", register_route="free", register_cap="", registers_per_thread="32",
-    local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", carveout_percent="",
-    cluster_size="", barriers="1", tile_width="", live_values="4", idle_values="", fma_per_load="", stages="",
-    bytes_in_flight="", working_set_bytes="", bank_conflict="", lanes_apart="", divergent_warps="",
-    blocks_per_sm="8", warps_per_sm="64",
-    occupancy_theoretical="1", limiters="warps+registers", occupancy_textbook="1", blocks_per_sm_api="8",
-    blocks_per_sm_resident="8", clusters_api="", clusters_resident="", idle_sms="0", block_size_api="1024",
-    occupancy_resident="0.95", occupancy_launch="0.9", lost_to_ramp="0.01", lost_to_turnover="-0.01",
-    lost_to_tail="0.07", lost_to_imbalance="0.02", lost_to_unused_places="0.01",
-    occupancy_achieved="0.98", issue_active="0.5", fma_active="0.9", tensor_active="0", dram_read_bytes="3e6",
-    dram_write_bytes="", l2_bytes="4e6", l1_bytes="5e6", stalls="long_scoreboard 4.10; wait 1.90",
-    counter_status="GX100 has no dram__bytes_write.sum", iterations="100", bytes_per_launch="",
-    flop_per_launch="6e10", operations_per_launch="",
-    verified="repeat", samples="4", discarded="1", stop_reason="precision",
-    time_median_s="0.0015", time_ci95_low_s="0.001", time_ci95_high_s="0.002",
-    time_p10_s="0.001", time_p90_s="0.002", speeds="one", sm_clock_hz="1.98e9",
-    throughput="4e13", throughput_predicted="", throughput_predicted_low="",
-    throughput_predicted_high="", bound_predicted="", throughput_baseline="", machine_code="",
-    throughput_unit="flop/s", ceiling_kind="fp32", ceiling="6.69e13",
-    percent_of_ceiling="59.790732", per_cycle_per_sm="153", cycles_per_pass="29700", own_cycles_per_pass="",
-    power_w="", energy_per_launch_j="",
+    family="fma_chain", variant="ilp=4", curve="ilp=4", status="valid", block_size="256", grid_size="1056",
+    waves="1", asked_waves="1", ilp="4", data_type="f32", register_route="free", registers_per_thread="32",
+    local_bytes="0", static_smem_bytes="0", dynamic_smem_bytes="0", barriers="1", live_values="4",
+    blocks_per_sm="8", warps_per_sm="64", occupancy_theoretical="1", limiters="warps+registers",
+    occupancy_textbook="1", blocks_per_sm_api="8", blocks_per_sm_resident="8", idle_sms="0",
+    block_size_api="1024", occupancy_resident="0.95", occupancy_launch="0.9", lost_to_ramp="0.01",
+    lost_to_turnover="-0.01", lost_to_tail="0.07", lost_to_imbalance="0.02", lost_to_unused_places="0.01",
+    occupancy_achieved="0.98", issue_active="0.5", fma_active="0.9", tensor_active="0",
+    dram_read_bytes="3e6", l2_bytes="4e6", l1_bytes="5e6", stalls="long_scoreboard 4.10; wait 1.90",
+    counter_status="GX100 has no dram__bytes_write.sum", iterations="100", flop_per_launch="6e10",
+    verified="repeat", samples="4", discarded="1", stop_reason="precision", time_median_s="0.0015",
+    time_ci95_low_s="0.001", time_ci95_high_s="0.002", time_p10_s="0.001", time_p90_s="0.002",
+    speeds="one", sm_clock_hz="1.98e9", throughput="4e13", throughput_unit="flop/s", ceiling_kind="fp32",
+    ceiling="6.69e13", percent_of_ceiling="59.790732", per_cycle_per_sm="153",
+    cycles_per_iteration="29700",
 )  # fmt: skip
 IMPOSSIBLE = {name: "" for name in CASES} | {k: CASE[k] for k in CASES[:7]}
 IMPOSSIBLE |= dict(
@@ -125,7 +114,7 @@ GOOD_CASES = {
     "clusters": dict(
         cluster_size="16", clusters_api="60", clusters_resident="60", blocks_per_sm_resident="7", idle_sms="4"
     ),
-    "energy": dict(power_w="500", energy_per_launch_j="0.75", own_cycles_per_pass="29500"),
+    "energy": dict(power_w="500", energy_per_launch_j="0.75", own_cycles_per_iteration="29500"),
 }
 
 
@@ -140,7 +129,7 @@ def test_good_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: d
 def test_residents_of_ordinary_kernels_may_be_uncounted(tmp_path: Path, ordinary: bool, code: int) -> None:
     folder = Folder()
     folder.cases[0] |= dict(blocks_per_sm_resident="")
-    folder.env["experiments"] = {CASE["experiment"]: dict(ordinary_kernels=ordinary)}
+    folder.env["experiments"] = {CASE["experiment"]: dict(user_kernels=ordinary)}
     assert validate.main([str(folder.write(tmp_path))]) == code
 
 
@@ -190,7 +179,7 @@ def test_bad_model(
     assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("version", [2, 3, 4, 5])
+@pytest.mark.parametrize("version", SCHEMA_VERSIONS[:-1])
 def test_an_older_version_is_still_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
 ) -> None:
@@ -198,9 +187,16 @@ def test_an_older_version_is_still_read(
     folder = Folder()
     folder.write(tmp_path)
     of_then = [c["name"] for c in validate.of_version(SCHEMA, version)["files"]["cases.csv"]["columns"]]
+    renamed = {
+        c["was"]["name"]: c["name"]
+        for c in SCHEMA["files"]["cases.csv"]["columns"]
+        if "name" in c.get("was", {})
+    }
     for name, kept in (("cases", of_then), ("samples", SAMPLES)):
         then = dict(schema_version=str(version), spill_bytes="0")
         rows = [row | then for row in getattr(folder, name)]
+        for row in rows:
+            row |= {old: row[new] for old, new in renamed.items() if new in row}
         with (tmp_path / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, kept, lineterminator="\n", extrasaction="ignore")
             writer.writeheader()
@@ -252,10 +248,10 @@ BAD_CASES = {
     "no percent": (dict(percent_of_ceiling=""), "ceiling: only one of it and percent_of_ceiling is empty"),
     "no ceiling": (dict(ceiling_kind="none"), "ceiling: 6.69e13, and ceiling_kind is none"),
     "cycles": (
-        dict(cycles_per_pass="29701"),
-        "cycles_per_pass: 29701, but time x clock / iterations is 29700",
+        dict(cycles_per_iteration="29701"),
+        "cycles_per_iteration: 29701, but time x clock / iterations is 29700",
     ),
-    "passes": (dict(iterations="0"), "iterations: 0 passes have no time"),
+    "passes": (dict(iterations="0"), "iterations: 0 iterations have no time"),
     "operations": (
         dict(throughput_unit="operation/s"),
         "operations_per_launch: empty, and throughput_unit is operation/s",
@@ -276,7 +272,7 @@ BAD_CASES = {
             time_median_s="0.0012",
             throughput="5e13",
             percent_of_ceiling="74.738416",
-            cycles_per_pass="23760",
+            cycles_per_iteration="23760",
         ),
         "time_median_s: 0.0012, but its samples' is 0.0015",
     ),
@@ -306,7 +302,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "another version": (
         lambda p: edit(p / "cases.csv", f"\n{NEWEST},", "\n1,"),
-        "cases.csv:2: schema_version 1 is not 2 or 3 or 4 or 5 or 6, the versions that this tool reads",
+        f"cases.csv:2: schema_version 1 is not one of 2 to {NEWEST}, the versions that this tool reads",
     ),
     "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
     "extra column": (
@@ -351,7 +347,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "env version": (
         lambda p: edit(p / "env.json", f'"schema_version": {NEWEST}', '"schema_version": 1'),
-        "env.json:2: schema_version 1 is not 2 or 3 or 4 or 5 or 6, the versions that this tool reads",
+        f"env.json:2: schema_version 1 is not one of 2 to {NEWEST}, the versions that this tool reads",
     ),
 }
 

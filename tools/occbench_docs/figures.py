@@ -258,8 +258,8 @@ FIGURES: dict[str, Figure] = {
         STENCIL, best("launch_bounds_roulette", "ceiling_kind == 'dram'"), form="{:.0f} %"
     ),
     # Blocks.
-    "barrier-b32": cell("barriers.barriers.sync-fma1.b32.r32", "cycles_per_pass", "{:.0f} cycles"),
-    "barrier-b512": cell("barriers.barriers.sync-fma1.b512.r2", "cycles_per_pass", "{:.0f} cycles"),
+    "barrier-b32": cell("barriers.barriers.sync-fma1.b32.r32", "cycles_per_iteration", "{:.0f} cycles"),
+    "barrier-b512": cell("barriers.barriers.sync-fma1.b512.r2", "cycles_per_iteration", "{:.0f} cycles"),
     "barrier-constant-blocks": cell("barriers.barriers.exchange.b32", "blocks_per_sm", "{:.0f}"),
     "barrier-runtime-blocks": cell("barriers.barriers.named-runtime.b32", "blocks_per_sm", "{:.0f}"),
     "barrier-runtime-slower": ratio(

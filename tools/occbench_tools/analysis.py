@@ -87,8 +87,12 @@ def alone(rows: pd.DataFrame, column: str) -> pd.Series:
 
 def cycles(rows: pd.DataFrame) -> pd.Series:
     """SM cycles of a loop iteration: by the kernel's own clock, where it has one, else by events."""
-    own = rows["own_cycles_per_pass"] if "own_cycles_per_pass" in rows else pd.Series(np.nan, rows.index)
-    return own.where(own > 0, rows["cycles_per_pass"])
+    own = (
+        rows["own_cycles_per_iteration"]
+        if "own_cycles_per_iteration" in rows
+        else pd.Series(np.nan, rows.index)
+    )
+    return own.where(own > 0, rows["cycles_per_iteration"])
 
 
 # L1 and shared memory together, and the sizes that shared memory can be set to, KiB, by compute capability:

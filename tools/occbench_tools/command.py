@@ -17,7 +17,7 @@ from typing import NoReturn, TextIO
 
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, for_terminal, reason
-from occbench_tools.sent import walked
+from occbench_tools.untrusted_files import walk_folders
 
 Main = Callable[[list[str] | None], int]
 RESULTS = Path("results")
@@ -81,7 +81,7 @@ def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
     try:
         found = [
             ((where / name).stat().st_mtime_ns, where)
-            for where, _, files in (walked(RESULTS, unread) if RESULTS.is_dir() else ())
+            for where, _, files in (walk_folders(RESULTS, unread) if RESULTS.is_dir() else ())
             for name in of
             if name in files and not (without and without in files)
         ]

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from occbench_tools.sent import read_sent
+from occbench_tools.untrusted_files import read_untrusted
 
 PERCENT = ".avg.pct_of_peak_sustained_elapsed"
 WAVEFRONTS = f"l1tex__data_pipe_lsu_wavefronts{PERCENT}"
@@ -78,7 +78,7 @@ def named(row: Mapping[str, float]) -> list[str]:
 def read_counters(path: Path) -> pd.DataFrame:
     """A counters.csv of occbench profile. Raises OSError, and ValueError where it is another's."""
     try:
-        counters = pd.read_csv(io.BytesIO(read_sent(path)), dtype=CELLS)
+        counters = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype=CELLS)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; occbench profile writes such a file") from None
     except pd.errors.ParserError as error:

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
-from occbench_tools.older import PLAIN
 from occbench_tools.schema import schema
+from occbench_tools.schema_upgrade import PLAIN
 
 TOO_FEW = "too few for a finding"
 
@@ -104,14 +104,14 @@ def described(env: dict[str, Any], experiment: str) -> dict[str, Any]:
     experiments = env.get("experiments")
     said = experiments.get(experiment) if isinstance(experiments, dict) else None
     it = PLAIN | (said if isinstance(said, dict) else {})
-    dial, parts = it["dial"], it["parted_by"]
+    dial, parts = it["dial"], it["split_by"]
     known = isinstance(dial, str) and dial in numbers()
     parts = (
         [name for name in parts if isinstance(name, str) and name in numbers() | {*ASKED}]
         if isinstance(parts, list)
         else []
     )
-    return it | dict(dial=dial if known else PLAIN["dial"], parted_by=parts)
+    return it | dict(dial=dial if known else PLAIN["dial"], split_by=parts)
 
 
 def lines(rows: pd.DataFrame, it: dict[str, Any]) -> Iterator[Line]:
@@ -122,7 +122,7 @@ def lines(rows: pd.DataFrame, it: dict[str, Any]) -> Iterator[Line]:
     table = Table(rows)
     values = table.column(dial)
     told = [place for place, value in enumerate(values) if value is not None]
-    parts = [name for name in it["parted_by"] if name != dial and name in rows]
+    parts = [name for name in it["split_by"] if name != dial and name in rows]
     more = [name for name in ASKED if name != dial and name not in parts and name in rows]
     for key, part in in_order(table.grouped(["family", "curve", *parts], told)):
         fixed = {name: value for name, value in zip(parts, key[2:], strict=True) if value is not None}

@@ -18,9 +18,9 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import pandas as pd
 
-from occbench_tools import SCHEMA_VERSIONS, older
-from occbench_tools.schema import check_types, of_version, schema, version_of
-from occbench_tools.sent import parse_json, read_sent, written
+from occbench_tools import NEWEST, READ, SCHEMA_VERSIONS, schema_upgrade
+from occbench_tools.schema import check_types, of_version, rename_fields, schema, version_of
+from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
 REPEATED = {"samples.csv": ("case_id",)}
@@ -63,8 +63,8 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
     rules = schema()
     warnings: list[str] = []
     env = read_env(path / "env.json")
-    cases = older.upgraded(read_csv(path / "cases.csv", rules, warnings, strict))
-    env["experiments"] = older.described(env.get("experiments"), cases)
+    cases = schema_upgrade.upgrade_cases(read_csv(path / "cases.csv", rules, warnings, strict))
+    env["experiments"] = schema_upgrade.upgrade_experiments(env.get("experiments"), cases)
     if strict:
         check_rows(cases)
     if strict and "source" in cases and len(other := cases.loc[cases["source"] != env["source"], "source"]):
@@ -78,7 +78,7 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
 def read_env(path: Path) -> dict[str, Any]:
     """env.json with `source` (measured where an old file does not say) and a `gpu` object."""
     try:
-        env = parse_json(read_sent(path).decode("utf-8"))
+        env = parse_json(read_untrusted(path).decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"env.json: not JSON: {error}") from error
     if not isinstance(env, dict) or not isinstance(env.get("gpu"), dict):
@@ -88,7 +88,8 @@ def read_env(path: Path) -> dict[str, Any]:
         raise ValueError(
             "env.json: of `occbench attach`, which has no cases; report, explain and compare read it"
         )
-    check_types(env, schema())
+    check_types(env, rules := schema())
+    rename_fields(env, rules["files"]["env.json"]["fields"])
     env = {"source": "measured"} | env
     if env["source"] not in ("measured", "model"):
         raise ValueError(f"env.json: source: {env['source']!s:.60} is not one of measured, model")
@@ -98,21 +99,26 @@ def read_env(path: Path) -> dict[str, Any]:
 def check_version(name: str, version: object) -> None:
     """Raises ValueError for a schema version that is not read."""
     if version not in SCHEMA_VERSIONS:
-        known = " or ".join(map(str, SCHEMA_VERSIONS))
-        raise ValueError(f"{name} has schema_version {version}, and this tool reads {known}")
+        newer = "; a newer occbench wrote it" if isinstance(version, int) and version > NEWEST else ""
+        raise ValueError(f"{name} has schema_version {version}, and this tool reads {READ}{newer}")
 
 
 def read_csv(
-    path: Path, rules: dict[str, Any], warnings: list[str], strict: bool, empty: bool = False
+    path: Path,
+    rules: dict[str, Any],
+    warnings: list[str],
+    strict: bool,
+    empty: bool = False,
+    version: int | None = None,
 ) -> pd.DataFrame:
-    """One CSV file of the schema; `empty`: it may have no row.
+    """One CSV file of the schema under the newest names of its columns; `empty`: it may have no row.
 
-    Integers without an empty cell are int64, other numbers float64. Empty text is NaN, and no other text is:
-    a variant may be called "null".
+    version: that of a file whose rows do not say it. Integers without an empty cell are int64, other numbers
+    float64. Empty text is NaN, and no other text is: a variant may be called "null".
     """
-    path = written(path)
+    path = plain_or_packed(path)
     name = path.name.removesuffix(".gz")
-    content = read_sent(path)
+    content = read_untrusted(path)
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         warnings.append(f"{path}: the last row is cut off (no line feed at its end) and left out")
@@ -124,7 +130,8 @@ def read_csv(
         header = next(csv.reader([first.rstrip("\r")]), [])
     except csv.Error as error:
         raise ValueError(f"{name}: not CSV: {error}") from None
-    version = version_of(content) if header[:1] == ["schema_version"] else None
+    if header[:1] == ["schema_version"]:
+        version = version_of(content)
     if header[:1] == ["schema_version"] and lines > 1:
         check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]
@@ -158,7 +165,7 @@ def read_csv(
         values = rows[column["name"]]
         if column["type"] == "integer" and values.notna().all():
             rows[column["name"]] = values.astype(np.int64)
-    return rows
+    return schema_upgrade.rename_columns(rows, rules["files"][name]["columns"])
 
 
 def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarray, what: str) -> None:

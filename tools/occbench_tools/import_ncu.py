@@ -35,7 +35,7 @@ import pandas as pd
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.lines import complain, reason, say, write_whole
-from occbench_tools.sent import read_sent, written
+from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
 DOMAIN = "occbench"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -168,7 +168,7 @@ def read_launches(path: Path) -> list[Launch]:
         if path.suffix == ".ncu-rep":
             with path.open("rb"):  # a missing file is a missing file, with or without ncu
                 return csv_launches(report_text(path).splitlines())
-        text = read_sent(path).decode("utf-8", "replace")
+        text = read_untrusted(path).decode("utf-8", "replace")
         if not text.strip():
             raise NotNcu("is empty")
         launches = csv_launches(text.splitlines())
@@ -197,7 +197,7 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
     output.mkdir(parents=True, exist_ok=True)
     joined = io.StringIO(newline="")
-    with io.TextIOWrapper(io.BytesIO(read_sent(folder / "cases.csv")), "utf-8", newline="") as source:
+    with io.TextIOWrapper(io.BytesIO(read_untrusted(folder / "cases.csv")), "utf-8", newline="") as source:
         rows = csv.DictReader(source)
         writer = csv.DictWriter(joined, rows.fieldnames or [], lineterminator="\n")
         writer.writeheader()
@@ -211,8 +211,8 @@ def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     write_whole(output / "cases.csv", joined.getvalue())
     write_counters(counters, output / COUNTERS)
     for name in ("env.json", "samples.csv"):
-        if (source := written(folder / name)).exists():
-            write_whole(output / name, read_sent(source))
+        if (source := plain_or_packed(folder / name)).exists():
+            write_whole(output / name, read_untrusted(source))
 
 
 def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:

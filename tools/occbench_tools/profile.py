@@ -47,7 +47,7 @@ from occbench_tools.import_ncu import (
     write_run,
 )
 from occbench_tools.lines import complain, reason, say
-from occbench_tools.sent import read_sent
+from occbench_tools.untrusted_files import read_untrusted
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
@@ -120,7 +120,7 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
     path = output / COUNTERS
     there = per_case([])
     if path.exists():
-        there = pd.read_csv(io.BytesIO(read_sent(path)), dtype={"case_id": "string"})
+        there = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype={"case_id": "string"})
         if "case_id" not in there:
             raise NoCounters(4, f"{path} has no case_id; name another --output")
     left = [case for case in wanted if case not in set(there["case_id"])]

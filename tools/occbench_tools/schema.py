@@ -11,6 +11,11 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 
+NESTED = (
+    "fields",
+    "items",
+    "each",
+)  # entries of an entry: of an object, of a list's objects, of each by name
 SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to results/schema.json
 
 
@@ -20,15 +25,28 @@ def schema() -> dict[str, Any]:
 
 
 def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
-    """The rules for files of a version; those of the schema itself for a version that is not read."""
+    """The rules for files of a version; those of the schema itself for a version that is not read.
+
+    An entry that has another name by now says it in `now`.
+    """
     if version not in SCHEMA_VERSIONS:
         return rules
 
     def entries(newest: list[dict[str, Any]], gone: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for one in newest:
             if one.get("since", version) <= version:
-                yield one | dict(allowed=[version]) if one["name"] == "schema_version" else one
+                yield as_it_was(one)
             yield from (old for old in gone if old["after"] == one["name"] and version <= old["until"])
+
+    def as_it_was(entry: dict[str, Any]) -> dict[str, Any]:
+        entry = entry | {kind: list(entries(entry[kind], [])) for kind in NESTED if kind in entry}
+        if entry["name"] == "schema_version":
+            entry["allowed"] = [version]
+        if (was := entry.get("was")) and version <= was["until"]:
+            entry |= dict(name=was.get("name", entry["name"]), now=entry["name"])
+            if values := was.get("values"):
+                entry["allowed"] = [values.get(value, value) for value in entry["allowed"]]
+        return entry
 
     files = {
         name: {
@@ -41,8 +59,31 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
     return rules | dict(schema_version=version, files=files)
 
 
+def under_newest_names(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries of an older version, called as the newest calls them."""
+    return [entry | dict(name=entry.get("now", entry["name"])) for entry in entries]
+
+
+def rename_fields(values: object, fields: list[dict[str, Any]]) -> None:
+    """Gives fields of env.json their newest names. fields: entries of schema.json."""
+    if not isinstance(values, dict):
+        return
+    for field in fields:
+        if (old := field.get("was", {}).get("name")) in values:
+            values.setdefault(field["name"], values.pop(old))
+        value = values.get(field["name"])
+        if "fields" in field:
+            rename_fields(value, field["fields"])
+        elif "items" in field and isinstance(value, list):
+            for each in value:
+                rename_fields(each, field["items"])
+        elif "each" in field and isinstance(value, dict):
+            for each in value.values():
+                rename_fields(each, field["each"])
+
+
 def complaint(rule: dict[str, Any], value: object) -> str | None:
-    """What allowed, pattern, minimum and maximum of a schema entry hold against a typed value."""
+    """Which of allowed, pattern, minimum and maximum of a schema entry a typed value breaks, or None."""
     if "allowed" in rule and value not in rule["allowed"]:
         return f"{value!r} is not one of {', '.join(map(str, rule['allowed']))}"
     if "pattern" in rule and not re.fullmatch(rule["pattern"], str(value)):

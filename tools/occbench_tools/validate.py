@@ -18,9 +18,9 @@ from typing import Any
 from occbench_tools.attached import check as attached
 from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, add_folder, entry, folders_of, parser_of
-from occbench_tools.promises import Report, Row, Said, check_env, close, readable, rows
-from occbench_tools.schema import HEAD, of_version, schema, version_of
-from occbench_tools.sent import read_sent, written
+from occbench_tools.schema import HEAD, of_version, schema, under_newest_names, version_of
+from occbench_tools.schema_checks import Report, Row, Said, check_env, close, readable, rows
+from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 
@@ -31,7 +31,7 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
     valid = status == "valid"
     modelled = row.get("source") == "model"
     measured = valid and not modelled
-    counted = measured and row["experiment"] not in said.ordinary
+    counted = measured and row["experiment"] not in said.user_kernels
     required = {"valid": valid, "measured": measured, "counted": counted, "not valid": not valid}
     for column in columns:
         name, when = column["name"], column.get("required_when")
@@ -103,11 +103,11 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
         yield "ceiling: only one of it and percent_of_ceiling is empty"
     if row["ceiling_kind"] == "none" and row["ceiling"]:
         yield f"ceiling: {row['ceiling']}, and ceiling_kind is none"
-    if got := numbers("cycles_per_pass", "time_median_s", "sm_clock_hz", "iterations"):
+    if got := numbers("cycles_per_iteration", "time_median_s", "sm_clock_hz", "iterations"):
         if got[3] == 0:
-            yield "iterations: 0 passes have no time"
+            yield "iterations: 0 iterations have no time"
         elif not close(got[0], expected := got[1] * got[2] / got[3]):
-            yield f"cycles_per_pass: {got[0]:.9g}, but time x clock / iterations is {expected:.9g}"
+            yield f"cycles_per_iteration: {got[0]:.9g}, but time x clock / iterations is {expected:.9g}"
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Samples:
 def check_cases(path: Path, rules: dict[str, Any], said: Said, report: Report) -> dict[str, tuple]:
     """Checks cases.csv. Returns (line, row or None unless valid and whole) by case_id."""
     found: dict[str, tuple[int, Row | None]] = {}
-    columns = rules["files"]["cases.csv"]["columns"]
+    columns = under_newest_names(rules["files"]["cases.csv"]["columns"])
     names = [c["name"] for c in columns]
     for line, cells, good in rows(path, rules, report):
         report.cases += 1
@@ -188,10 +188,10 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     with readable(path := folder / "env.json", report):
         said = check_env(path, rules, report)
     with readable(path := folder / "cases.csv", report):
-        its = of_version(rules, version_of(read_sent(path, HEAD)))
+        its = of_version(rules, version_of(read_untrusted(path, HEAD)))
         cases = check_cases(path, its, said, report)
-    with readable(path := written(folder / "samples.csv"), report):
-        its = of_version(rules, version_of(read_sent(path, HEAD)))
+    with readable(path := plain_or_packed(folder / "samples.csv"), report):
+        its = of_version(rules, version_of(read_untrusted(path, HEAD)))
         samples = check_samples(path, its, cases or {}, report)
     if cases is not None and samples is not None:
         check_summaries(folder / "cases.csv", cases, samples, report)

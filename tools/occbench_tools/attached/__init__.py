@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from occbench_tools.command import Refused
-from occbench_tools.sent import parse_json, read_sent
+from occbench_tools.untrusted_files import parse_json, read_untrusted
 
 
 def is_attached(folder: Path) -> bool:
@@ -18,7 +18,7 @@ def is_attached(folder: Path) -> bool:
     Refused where it is of `occbench attach --apply`, which no other command reads.
     """
     try:
-        env = parse_json(read_sent(folder / "env.json").decode("utf-8"))
+        env = parse_json(read_untrusted(folder / "env.json").decode("utf-8"))
     except (OSError, ValueError):
         return (folder / "kernels.csv").exists() and not (folder / "cases.csv").exists()
     kind = env.get("kind") if isinstance(env, dict) else None

@@ -12,8 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from occbench_tools.promises import Report, Row, check_env, close, readable, rows
-from occbench_tools.sent import written
+from occbench_tools.schema import of_version, under_newest_names
+from occbench_tools.schema_checks import Report, Row, check_env, close, readable, rows
+from occbench_tools.untrusted_files import plain_or_packed
 
 CHANGES = ("l1_change", "gain")
 Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id, arm and blocks_per_sm
@@ -23,11 +24,11 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
     """Checks the files, as far as they can be read; registers.csv is there after --registers alone."""
     kernels: dict[str, tuple[int, Row]] | None = None
     with readable(path := folder / "env.json", report):
-        check_env(path, rules, report)
+        rules = of_version(rules, check_env(path, rules, report).version)
     with readable(path := folder / "kernels.csv", report):
         kernels = check_kernels(path, rules, report)
     times: Arms | None = None
-    with readable(path := written(folder / "launches.csv"), report):
+    with readable(path := plain_or_packed(folder / "launches.csv"), report):
         times = check_launches(path, rules, kernels, report)
     with readable(path := folder / "arms.csv", report):
         check_arms(path, rules, kernels, times, report)
@@ -38,7 +39,7 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
 
 def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
     """(line, row, no cell is wrong by itself) of rows that have all cells."""
-    names = [c["name"] for c in rules["files"][path.name.removesuffix(".gz")]["columns"]]
+    names = [c["name"] for c in under_newest_names(rules["files"][path.name.removesuffix(".gz")]["columns"])]
     for line, cells, good in rows(path, rules, report):
         if len(cells) == len(names):
             yield line, dict(zip(names, cells, strict=True)), good

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.folder import check_version, read_csv, refuse
-from occbench_tools.schema import check_types, schema
-from occbench_tools.sent import parse_json, read_sent
+from occbench_tools.schema import check_types, rename_fields, schema
+from occbench_tools.untrusted_files import parse_json, read_untrusted
 
 LEAST = 6  # samples of an interval of 95 %
 SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
@@ -68,12 +68,16 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     """
     warnings: list[str] = []
     env = read_env(path / "env.json")
-    kernels = read_csv(path / "kernels.csv", rules(), warnings, strict=True, empty=True)
-    arms = read_csv(path / "arms.csv", rules(), warnings, strict=True, empty=True)
-    told = read_csv(path / "launches.csv", rules(), warnings, strict=True, empty=True) if launches else None
+
+    def read(name: str) -> pd.DataFrame:
+        version = env["schema_version"]
+        return read_csv(path / name, rules(), warnings, strict=True, empty=True, version=version)
+
+    kernels, arms = read("kernels.csv"), read("arms.csv")
+    told = read("launches.csv") if launches else None
     caps = None
     if (path / "registers.csv").exists():
-        caps = read_csv(path / "registers.csv", rules(), warnings, strict=True, empty=True)
+        caps = read("registers.csv")
         twice = caps.duplicated(["kernel_id", "register_cap"])
         refuse("registers.csv", caps, "kernel_id", twice, "has this cap twice")
     refuse("kernels.csv", kernels, "kernel_id", kernels["kernel_id"].duplicated(), "stands there twice")
@@ -95,13 +99,14 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
 def read_env(path: Path) -> dict[str, Any]:
     """env.json, with the lists that are shown. Raises OSError or ValueError."""
     try:
-        env = parse_json(read_sent(path).decode("utf-8"))
+        env = parse_json(read_untrusted(path).decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"env.json: not JSON: {error}") from error
     if not isinstance(env, dict):
         raise ValueError("env.json: not an object")
     check_version("env.json", env.get("schema_version"))
     check_types(env, rules())
+    rename_fields(env, rules()["files"]["env.json"]["fields"])
     for name in ("program", "gpus", "processes", "complaints"):
         if env.get(name) is None:
             raise ValueError(f"env.json: {name} is missing")

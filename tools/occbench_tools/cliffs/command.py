@@ -24,7 +24,7 @@ from occbench_tools.escape import printable
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.screen import columns, painted
-from occbench_tools.sent import written
+from occbench_tools.untrusted_files import plain_or_packed
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -38,7 +38,7 @@ def read(folder: Path) -> Folder:
 
     Raises OSError, and ValueError for what no run writes; says on stderr what was left out.
     """
-    run = read_folder(folder, samples=written(folder / "samples.csv").exists(), strict=False)
+    run = read_folder(folder, samples=plain_or_packed(folder / "samples.csv").exists(), strict=False)
     check_rows(run.cases)
     for warning in run.warnings:
         complain("occbench cliffs", warning)

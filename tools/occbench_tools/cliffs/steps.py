@@ -77,8 +77,10 @@ def weigh(
     """
     gap = x[place + 1] - x[place]
     ends, slopes, variance = [], [], 0.0
-    for side, at in ((slice(max(start, place + 1 - WINDOW), place + 1), place),
-                     (slice(place + 1, min(end, place + 1 + WINDOW)), place + 1)):
+    for side, at in (
+        (slice(max(start, place + 1 - WINDOW), place + 1), place),
+        (slice(place + 1, min(end, place + 1 + WINDOW)), place + 1),
+    ):
         xs, ys = x[side] - x[at], y[side]
         slope, level = line_of(xs, ys)
         # On a bend the line holds for fewer points.

@@ -112,10 +112,10 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
     expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # it is what was bought
     warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
     warnings += [
-        f"{side} was disturbed: {entry['said']}"
+        f"{side} was disturbed: {entry['message']}"
         for side, env in (("base", base.env), ("candidate", other.env))
         for entry in env.get("disturbance", [])
-        if entry.get("said")
+        if entry.get("message")
     ]
     if a.get("git_dirty") and b.get("git_dirty"):
         warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")

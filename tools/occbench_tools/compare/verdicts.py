@@ -258,9 +258,7 @@ def speeds_of(
     )
     mixed = np.zeros(len(found), bool)
     for i in np.flatnonzero(found.notna().all(axis=1)):
-        slow, whole = (
-            [side[name].iloc[i] for side in sides] for name in ("slow_share", "samples")
-        )
+        slow, whole = ([side[name].iloc[i] for side in sides] for name in ("slow_share", "samples"))
         counts = [round(part * n) for s, n in zip(slow, whole, strict=True) for part in (s, 1 - s)]
         mixed[i] = stats.fisher(*counts) < MIXED
     return found, mixed

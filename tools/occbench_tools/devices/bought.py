@@ -50,8 +50,8 @@ def pairs_of(base: pd.DataFrame, other: pd.DataFrame, pairs: pd.DataFrame) -> pd
         kind=ours["ceiling_kind"].map(KINDS).fillna("latency"),
         new_case_id=theirs["case_id"],
         new_time_s=theirs["time_median_s"],
-        new_cycles=theirs["cycles_per_pass"],
-        new_own_cycles=theirs.get("own_cycles_per_pass", np.nan),
+        new_cycles=theirs["cycles_per_iteration"],
+        new_own_cycles=theirs.get("own_cycles_per_iteration", np.nan),
         new_sm_clock_hz=theirs["sm_clock_hz"],
     )
     return told[alike & np.isfinite(told["speedup"]) & (told["speedup"] > 0)].reset_index(drop=True)
@@ -101,7 +101,7 @@ def curves(rows: pd.DataFrame, experiments: dict[str, Any]) -> pd.DataFrame:
             found.append((*told, *[np.nan] * 4, 0, 0, np.nan))
             continue
         over = part.groupby(dial)["speedup"].median()
-        key = ["family", "curve", *(c for c in it.get("parted_by", []) if c in part)]
+        key = ["family", "curve", *(c for c in it.get("split_by", []) if c in part)]
         at = [parting(line, dial) for _, line in part.groupby(key, dropna=False)]
         lines = [value for value in at if value is not None]
         parted = [value for value in lines if value == value]
@@ -128,9 +128,13 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
     That is a chain of one thread's operations: no ceiling, and at most one block to an SM or a single one.
     """
     alone = rows[(rows["kind"] == "latency") & (rows["grid_size"] == 1)]
-    own = alone["own_cycles_per_pass"] if "own_cycles_per_pass" in alone else pd.Series(np.nan, alone.index)
+    own = (
+        alone["own_cycles_per_iteration"]
+        if "own_cycles_per_iteration" in alone
+        else pd.Series(np.nan, alone.index)
+    )
     timed = own.notna() & alone["new_own_cycles"].notna()
-    cycles = own.where(timed, alone["cycles_per_pass"])
+    cycles = own.where(timed, alone["cycles_per_iteration"])
     new = alone["new_own_cycles"].where(timed, alone["new_cycles"])
     told = pd.DataFrame(
         dict(

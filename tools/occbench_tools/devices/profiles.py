@@ -17,7 +17,7 @@ import pandas as pd
 
 from occbench_tools.devices.features import SHARED, starts
 from occbench_tools.import_ncu import LABELS, NotNcu, number, refuse_cut
-from occbench_tools.sent import read_sent
+from occbench_tools.untrusted_files import read_untrusted
 
 # Of a plain CSV, by cases.csv's names: what they are in features.SHARED.
 PLAIN = {
@@ -55,7 +55,7 @@ def kernels_of(path: Path, gpu: dict[str, Any]) -> pd.DataFrame:
 
             text = report_text(path)
         else:
-            text = read_sent(path).decode("utf-8", "replace")
+            text = read_untrusted(path).decode("utf-8", "replace")
         launches = ncu_launches(text) if '"ID"' in text or "\nID," in f"\n{text}" else plain_launches(text)
         refuse_cut(text)
         return per_kernel(launches, gpu)

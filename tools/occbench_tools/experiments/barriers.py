@@ -24,8 +24,8 @@ def meetings(rows: pd.DataFrame) -> pd.DataFrame:
     """
     warps = rows["grid_size"] * rows["block_size"] / 32
     rounds = rows["operations_per_launch"] / warps / rows["iterations"]
-    ratio = rows["cycles_per_pass"] / alone(rows, "cycles_per_pass")
-    return rows.assign(cycles_per_round=rows["cycles_per_pass"] / rounds, ratio=ratio)
+    ratio = rows["cycles_per_iteration"] / alone(rows, "cycles_per_iteration")
+    return rows.assign(cycles_per_round=rows["cycles_per_iteration"] / rounds, ratio=ratio)
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:

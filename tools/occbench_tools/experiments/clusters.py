@@ -36,7 +36,9 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     chase = several[several["form"] == "dsmem-latency"]
     if len(chase):
         loads = chase["operations_per_launch"] / chase["grid_size"] / chase["iterations"]
-        cycles, events = (chase[column] / loads for column in ("own_cycles_per_pass", "cycles_per_pass"))
+        cycles, events = (
+            chase[column] / loads for column in ("own_cycles_per_iteration", "cycles_per_iteration")
+        )
         yield (
             f"a dependent load of a neighbour's takes {span(cycles)} cycles in the mean of the SMs, "
             f"{span(events)} in the slowest"

@@ -25,7 +25,7 @@ def parted(rows: pd.DataFrame) -> pd.DataFrame:
     lane_flop = rows["flop_per_launch"] / rows["grid_size"] / rows["block_size"] / rows["iterations"]
     rows = rows.assign(lane_flop=lane_flop)
     return rows.assign(
-        ratio=rows["cycles_per_pass"] / alone(rows, "cycles_per_pass"),
+        ratio=rows["cycles_per_iteration"] / alone(rows, "cycles_per_iteration"),
         loss=1 - rows["throughput"] / alone(rows, "throughput"),
         outside=1 - lane_flop / alone(rows, "lane_flop"),
     )

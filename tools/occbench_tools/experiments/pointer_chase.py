@@ -17,7 +17,7 @@ LEVELS = ("l1", "l2", "dram")
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
     """Each level idle, DRAM under load, near and far lines of the L2, and how far two methods are apart."""
     rows = rows.assign(cycles=cycles(rows))
-    idle = {level: rows.loc[rows["variant"] == level, "cycles_per_pass"].median() for level in LEVELS}
+    idle = {level: rows.loc[rows["variant"] == level, "cycles_per_iteration"].median() for level in LEVELS}
     idle = {level: count for level, count in idle.items() if count > 0}
     if idle:
         said = [f"{count:.0f} cycles in {level.upper()}" for level, count in idle.items()]

@@ -42,7 +42,7 @@ CAPS = ("register_route", "register_cap")
 USED = {
     *ASKED, "family", "variant", "curve", "baseline", "rate", "unit", "throughput", "throughput_predicted",
     "percent_of_ceiling", "ceiling_kind", "warps_per_sm", "occupancy_theoretical", "blocks_per_sm",
-    "registers_per_thread", "local_bytes", "cycles_per_pass", "own_cycles_per_pass", "sm_clock_hz",
+    "registers_per_thread", "local_bytes", "cycles_per_iteration", "own_cycles_per_iteration", "sm_clock_hz",
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class Findings(NamedTuple):
 def findings(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Findings:
     """All clauses on the scaled rows of one experiment: what suffices, the best, then effects by size."""
     it = described(env, experiment)
-    rows = rows[[name for name in rows if name in USED or name == it["dial"] or name in it["parted_by"]]]
+    rows = rows[[name for name in rows if name in USED or name == it["dial"] or name in it["split_by"]]]
     found = curved(list(lines(rows, it)), it["dial"])
     always = [*clock(rows), *missed(rows, env, it)]
     if it["scale"] == "cycles":
@@ -232,13 +232,13 @@ def worth(rows: pd.DataFrame, it: dict[str, Any]) -> Effects:
     dial = it["dial"]
     rows = rows[rows["register_route"] == "free"] if dial in WARPS else rows
     names = [
-        name for name in dict.fromkeys([*ASKED, *it["parted_by"]])
+        name for name in dict.fromkeys([*ASKED, *it["split_by"]])
         if name != dial and name in rows and rows[name].nunique(dropna=False) > 1
     ]  # fmt: skip
     table = Table(rows)
     based = set(rows.loc[rows["baseline"].notna(), "family"])
     for name in names:
-        if name in CAPS or name in it["parted_by"]:
+        if name in CAPS or name in it["split_by"]:
             continue
         places = range(len(rows))
         if name == "form":

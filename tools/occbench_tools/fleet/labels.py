@@ -8,7 +8,7 @@ import io
 from pathlib import Path
 
 from occbench_tools.fleet.scan import Card
-from occbench_tools.sent import read_sent
+from occbench_tools.untrusted_files import read_untrusted
 
 KEYS = ("host", "uuid")
 
@@ -16,7 +16,7 @@ KEYS = ("host", "uuid")
 def read_labels(path: Path) -> list[dict[str, str]]:
     """Rows with `host` or `uuid`, and a column per kind of label. Raises OSError and ValueError."""
     try:
-        text = read_sent(path).decode("utf-8-sig")
+        text = read_untrusted(path).decode("utf-8-sig")
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         header = list(reader.fieldnames or [])
         rows = list(reader)

@@ -17,7 +17,7 @@ from occbench_tools import SCHEMA_VERSIONS
 from occbench_tools.folder import read_env
 from occbench_tools.lines import reason
 from occbench_tools.schema import of_version, schema
-from occbench_tools.sent import NotRegular, read_sent, walked
+from occbench_tools.untrusted_files import NotRegular, read_untrusted, walk_folders
 
 DESCRIBED = [version for version in SCHEMA_VERSIONS if version >= 5]  # whose rows say what they are about
 # Of env.json: runs that differ in one of these are no measurements of the same thing.
@@ -63,7 +63,7 @@ def folders_below(top: Path) -> tuple[list[Path], list[str]]:
     found: list[Path] = []
     unread: list[str] = []
     inside = os.path.realpath(top)
-    for where, folders, files in walked(top, unread):
+    for where, folders, files in walk_folders(top, unread):
         unread += [
             f"{where / name}: a link, which is not followed"
             for name in sorted([*folders, *files])
@@ -98,7 +98,7 @@ def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
     """The card of a folder, or one line that says why there is none. Raises Unread."""
     try:
         env = read_env(folder / "env.json")
-        rows = read_sent(folder / "cases.csv")
+        rows = read_untrusted(folder / "cases.csv")
     except (NotRegular, FileNotFoundError, ValueError) as error:
         return reason(folder, error)
     except OSError as error:

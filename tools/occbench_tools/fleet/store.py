@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 
-from occbench_tools import older
+from occbench_tools import schema_upgrade
 from occbench_tools.fleet.resources import BY_NAME, resource_of
 from occbench_tools.fleet.scan import Card, columns_of
 from occbench_tools.folder import check_rows, read_csv
@@ -98,7 +98,7 @@ class Store:
 
     def _one(self, place: int, folder: Path) -> None:
         """Raises OSError and ValueError."""
-        cases = older.upgraded(read_csv(folder / "cases.csv", schema(), [], strict=True))
+        cases = schema_upgrade.upgrade_cases(read_csv(folder / "cases.csv", schema(), [], strict=True))
         check_rows(cases)
         told = cases.reindex(columns=[*WORDS, *NUMBERS])
         columns = {name: [None if pd.isna(cell) else cell for cell in told[name]] for name in told}

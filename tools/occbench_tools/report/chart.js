@@ -69,8 +69,8 @@ function scales(experiment, units) {
   column("ceiling", "% of the ceiling", "rate", "percent_of_ceiling");
   found.push({ id: "best", label: "% of the line's best", kind: "best", value: (r) => rows.get(r, "throughput") });
   column("cycle", "Per cycle and SM", "rate", "per_cycle_per_sm");
-  column("iteration", "SM cycles per loop iteration", "time", "cycles_per_pass");
-  column("own", "SM cycles by the kernel's own clock", "own", "own_cycles_per_pass");
+  column("iteration", "SM cycles per loop iteration", "time", "cycles_per_iteration");
+  column("own", "SM cycles by the kernel's own clock", "own", "own_cycles_per_iteration");
   if (has("energy_per_launch_j")) {
     const value = (r) => {
       const [work, energy] = [rows.get(r, units[rows.get(r, "throughput_unit")].work), rows.get(r, "energy_per_launch_j")];

@@ -115,7 +115,7 @@ def little(run: Run, _: str) -> str:
     top = reads["throughput"].max()
     row = chase.iloc[0]
     idle_s = (
-        row["own_cycles_per_pass" if row["own_cycles_per_pass"] > 0 else "cycles_per_pass"]
+        row["own_cycles_per_iteration" if row["own_cycles_per_iteration"] > 0 else "cycles_per_iteration"]
         / row["sm_clock_hz"]
     )
     enough = reads[reads["throughput"] >= 0.9 * top]

@@ -179,12 +179,12 @@ def experiment_of(
         rows = run.cases[run.cases["experiment"] == name]
         if len(rows):
             found = list(lines(scaled(rows), it))
-            parts.append(rows.assign(run=i, kernel=kernels(rows, found, it["parted_by"])))
+            parts.append(rows.assign(run=i, kernel=kernels(rows, found, it["split_by"])))
             first = first or found
     # Without the columns that a run leaves empty, whose type pandas would have to guess.
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
     kept = [c for c in rows.columns[rows.notna().any()] if c not in SHARED_BY_RUN]
-    groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["parted_by"] if c in rows}
+    groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["split_by"] if c in rows}
     y, show = seen_first(parts[0], first, it, groups)
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [

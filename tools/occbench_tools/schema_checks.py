@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from occbench_tools import SCHEMA_VERSIONS
+from occbench_tools import READ, SCHEMA_VERSIONS
 from occbench_tools.lines import say
-from occbench_tools.schema import complaint, field_violations, of_version
-from occbench_tools.sent import parse_json, read_sent
+from occbench_tools.schema import complaint, field_violations, of_version, rename_fields
+from occbench_tools.untrusted_files import parse_json, read_untrusted
 
 INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -96,10 +96,9 @@ def all_good(column: dict[str, Any], check: Callable[[str], str | None], cells: 
 
 
 def other_version(version: object, rules: dict[str, Any]) -> str:
-    known = " or ".join(map(str, SCHEMA_VERSIONS))
     if version in SCHEMA_VERSIONS:
         return f"schema_version {version}, and the first row has {rules['schema_version']}"
-    return f"schema_version {version} is not {known}, the versions that this tool reads"
+    return f"schema_version {version} is not one of {READ}, the versions that this tool reads"
 
 
 def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, list[str], bool]]:
@@ -111,7 +110,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
     columns = rules["files"][path.name.removesuffix(".gz")]["columns"]
     names = [c["name"] for c in columns]
     checks = [cell_check(c) for c in columns]
-    whole, line_feed, tail = read_sent(path).rpartition(b"\n")
+    whole, line_feed, tail = read_untrusted(path).rpartition(b"\n")
     whole += line_feed
     if tail:
         line = whole.count(b"\n") + 1
@@ -176,12 +175,13 @@ class Said:
 
     max_warps: int | None = None
     source: str | None = None
-    ordinary: frozenset[str] = frozenset()  # experiments on kernels whose residents cannot always be counted
+    user_kernels: frozenset[str] = frozenset()  # experiments whose residents cannot always be counted
+    version: int | None = None
 
 
 def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
     """Checks env.json. Returns what it says of its rows."""
-    text = read_sent(path).decode("utf-8")
+    text = read_untrusted(path).decode("utf-8")
     try:
         env = parse_json(text)
         if not isinstance(env, dict):
@@ -195,7 +195,7 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
         return next((i for i, line in enumerate(lines, 1) if f'"{name}"' in line), 1)
 
     version = env.get("schema_version")
-    rules = of_version(rules, version)
+    newest, rules = rules["files"]["env.json"]["fields"], of_version(rules, version)
     if version is not None and version != rules["schema_version"]:
         report.violation(path, line_of("schema_version"), other_version(version, rules))
         return Said()
@@ -205,10 +205,11 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
         max_warps = env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
     except (KeyError, TypeError, ZeroDivisionError):
         max_warps = None  # told above
+    rename_fields(env, newest)
     experiments = env.get("experiments")
     its = experiments.items() if isinstance(experiments, dict) else ()
-    ordinary = frozenset(n for n, it in its if isinstance(it, dict) and it.get("ordinary_kernels") is True)
-    return Said(max_warps, env.get("source", "measured"), ordinary)
+    uncounted = frozenset(n for n, it in its if isinstance(it, dict) and it.get("user_kernels") is True)
+    return Said(max_warps, env.get("source", "measured"), uncounted, version)
 
 
 @contextmanager

@@ -12,7 +12,17 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import compare, explain, older, predictions, report, validate
+from occbench_tools import (
+    NEWEST,
+    SCHEMA_VERSIONS,
+    compare,
+    explain,
+    predictions,
+    report,
+    schema,
+    schema_upgrade,
+    validate,
+)
 from occbench_tools.cliffs import command, find_cliffs
 from occbench_tools.folder import read_folder
 from parts import lay
@@ -25,15 +35,15 @@ def test_what_a_name_said_becomes_columns() -> None:
     marks[".r1.g133.t200us"] = dict(asked_resident_blocks=1, asked_grid_size=133, asked_block_s=2e-4)
     marks[".w3.t4us"] = dict(asked_waves=3, asked_block_s=4e-6)
     ids = [f"waves.fma_chain.two-operand-ilp4.b128{mark}" for mark in marks]
-    rows = older.upgraded(pd.DataFrame(dict(case_id=ids, variant="two-operand-ilp4")))
+    rows = schema_upgrade.upgrade_cases(pd.DataFrame(dict(case_id=ids, variant="two-operand-ilp4")))
     for (_, row), said in zip(rows.iterrows(), marks.values(), strict=True):
         plain = {} if "asked_grid_size" in said else dict(asked_waves=1)
-        found = row[list(older.SUFFIXES)].dropna().to_dict()
+        found = row[list(schema_upgrade.SUFFIXES)].dropna().to_dict()
         assert found == pytest.approx(plain | said)
     assert set(rows["curve"]) == {"two-operand-ilp4"} and set(rows["form"]) == {"two-operand-ilp*"}
 
 
-@pytest.mark.parametrize("version", [2, 3, 4, 5])
+@pytest.mark.parametrize("version", SCHEMA_VERSIONS[:-1])
 def test_every_tool_reads_it(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,6 +57,32 @@ def test_every_tool_reads_it(
     assert command.main([str(folder), "--output", "-"]) in (0, 1)  # 1: too few rows for a sweep
     assert predictions.main([str(folder)]) in (0, 1, 4)  # 4: version 2 has none
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_names_and_values_are_the_newest() -> None:
+    """What schema.json says that an entry `was`: in rows, and in env.json at any depth."""
+    of_six = read_folder(RUNS / "schema-6")
+    assert (of_six.cases["cycles_per_iteration"] > 0).all() and "cycles_per_pass" not in of_six.cases
+    assert of_six.env["experiments"]["transpose"]["split_by"] == []
+    assert of_six.env["method"]["min_rounds"] == 9
+    assert of_six.env["disturbance"] == [
+        dict(launches=24210, discarded=0, probes=146, disturbed_probes=0, message="")
+    ]
+    columns = schema.schema()["files"]["cases.csv"]["columns"]
+    rows = schema_upgrade.rename_columns(pd.DataFrame(dict(speeds=["two_in_spells", "one", None])), columns)
+    assert rows["speeds"].dropna().tolist() == ["two_in_phases", "one"]
+
+
+def test_old_values_are_allowed_in_old_files_alone() -> None:
+    def allowed(version: int) -> list[str]:
+        columns = schema.of_version(schema.schema(), version)["files"]["cases.csv"]["columns"]
+        return next(column["allowed"] for column in columns if column["name"] == "speeds")
+
+    assert allowed(6) == ["one", "two", "two_in_spells"] and allowed(NEWEST) == [
+        "one",
+        "two",
+        "two_in_phases",
+    ]
 
 
 def test_old_cliffs_and_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

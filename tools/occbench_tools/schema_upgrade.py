@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of schema versions before 5, whose asked dials stand in a case's name alone, as rows of version 5."""
+"""Files of older schema versions as the newest has them: names, values and columns.
+
+Renames what schema.json says that an entry `was`. Versions before 5 have no columns for the dials that a case
+asked for, which its name says, and no `curve`, `form` and `baseline`.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,28 @@ NUMBER = r"\d+(?:[KM]iB)?"  # in a kernel's name
 PLAIN = dict(
     question="",
     dial="warps_per_sm",
-    parted_by=[],
+    split_by=[],
     scale="rate",
     compares_kernels=False,
-    ordinary_kernels=False,
+    user_kernels=False,
     outside_model=None,
 )
 
 
-def upgraded(cases: pd.DataFrame) -> pd.DataFrame:
-    """Rows of an older version with what version 5 has more: asked dials, `curve`, `form`, `baseline`.
+def rename_columns(rows: pd.DataFrame, columns: list[dict[str, Any]]) -> pd.DataFrame:
+    """Rows under the newest names and values of their columns. columns: entries of schema.json."""
+    for column in columns:
+        was = column.get("was", {})
+        if was.get("name") in rows:
+            rows = rows.rename(columns={was["name"]: column["name"]})
+        if "values" in was and column["name"] in rows:
+            newest = {old: new for new, old in was["values"].items()}
+            rows[column["name"]] = rows[column["name"]].replace(newest)
+    return rows
+
+
+def upgrade_cases(cases: pd.DataFrame) -> pd.DataFrame:
+    """Rows with what version 5 added: requested dials, `curve`, `form`, `baseline`.
 
     The curve is the variant's name, and the form that name without its numbers.
     """
@@ -44,7 +60,7 @@ def upgraded(cases: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([cases, more.assign(curve=cases["variant"])], axis=1).copy()
 
 
-def described(experiments: object, cases: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def upgrade_experiments(experiments: object, cases: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """env.json's `experiments` of any version; older ones list names, or none for all that have rows."""
     if isinstance(experiments, dict):
         return {name: PLAIN | said for name, said in experiments.items() if isinstance(said, dict)}

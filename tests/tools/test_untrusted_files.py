@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from occbench_tools import compare, explain, import_ncu, plot, predictions, report, sent, validate
+from occbench_tools import compare, explain, import_ncu, plot, predictions, report, untrusted_files, validate
 from occbench_tools.cliffs import command as cliffs_command
 from occbench_tools.folder import read_folder
 
@@ -124,7 +124,7 @@ def test_packed_samples_that_are_not_whole(
     plain = sent_folder / "samples.csv"
     packed = gzip.compress(plain.read_bytes())
     if kind == "more than the 2048 MiB":
-        monkeypatch.setitem(sent.LIMITS, "samples.csv", len(plain.read_bytes()) - 1)
+        monkeypatch.setitem(untrusted_files.LIMITS, "samples.csv", len(plain.read_bytes()) - 1)
         kind = "holds more than"
     plain.unlink()
     content = {"cut off": packed[:-20], "no gzip file": b"a,b\n1,2\n"}.get(kind, packed)
@@ -135,11 +135,11 @@ def test_packed_samples_that_are_not_whole(
 
 
 def test_brackets_in_strings_are_no_levels() -> None:
-    assert sent.parse_json('{"a": "' + "[{" * 1000 + '", "b\\"[": [1]}')["b\"["] == [1]
+    assert untrusted_files.parse_json('{"a": "' + "[{" * 1000 + '", "b\\"[": [1]}')['b"['] == [1]
     with pytest.raises(ValueError, match="nested deeper"):
-        sent.parse_json('["\\\\", ' + "[" * 64)
+        untrusted_files.parse_json('["\\\\", ' + "[" * 64)
     with pytest.raises(ValueError, match="Infinity is no number of JSON"):
-        sent.parse_json("[Infinity]")
+        untrusted_files.parse_json("[Infinity]")
 
 
 def test_counters_of_another_kind(sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,13 +36,13 @@ class NotRegular(OSError):
     """A pipe, device or folder in a file's place, or more than is read; says so in strerror."""
 
 
-def written(path: Path) -> Path:
+def plain_or_packed(path: Path) -> Path:
     """`path`, or in its place its gzip file: a run's samples are packed at its end."""
     packed = path.with_name(f"{path.name}.gz")
     return packed if not path.exists() and packed.exists() else path
 
 
-def read_sent(path: Path, first: int | None = None) -> bytes:
+def read_untrusted(path: Path, first: int | None = None) -> bytes:
     """The bytes of a regular file, all or only the first so many; unpacked, where its name ends in .gz.
 
     Raises OSError, `path` in it.
@@ -63,7 +63,7 @@ def read_sent(path: Path, first: int | None = None) -> bytes:
             raise NotRegular(errno.EINVAL, HOLDS_ZEROS, str(path))
         file.seek(0)
         if path.suffix == ".gz":
-            text = unpacked(file.read(limit), path, limit, first)
+            text = unpack(file.read(limit), path, limit, first)
         else:
             text = file.read(limit if first is None else first)
     if b"\0" in text:
@@ -71,7 +71,7 @@ def read_sent(path: Path, first: int | None = None) -> bytes:
     return text
 
 
-def unpacked(content: bytes, path: Path, limit: int, first: int | None) -> bytes:
+def unpack(content: bytes, path: Path, limit: int, first: int | None) -> bytes:
     """What a gzip file holds in all its members, all of it or the first so many bytes. Raises NotRegular."""
     limit = min(limit, max(SMALL, MOST_UNPACKED * len(content)))
     wanted = limit + 1 if first is None else first
@@ -93,7 +93,7 @@ def unpacked(content: bytes, path: Path, limit: int, first: int | None) -> bytes
     return text
 
 
-def walked(top: Path, unread: list[str]) -> Iterator[tuple[Path, list[str], list[str]]]:
+def walk_folders(top: Path, unread: list[str]) -> Iterator[tuple[Path, list[str], list[str]]]:
     """The folders from `top` down, in order, each with its folders and files; links are not followed.
 
     A folder that cannot be read becomes a line of `unread`.
