@@ -11,26 +11,27 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.analysis import CURVE_POINTS, is_curve
-from occbench_tools.schema import schema
+from occbench_tools.schema import columns_of_cases, columns_with
 from occbench_tools.schema_upgrade import PLAIN
 
 TOO_FEW = "too few for a finding"
 
-# What is asked of a kernel, or compiled into it, in the order in which rows that share a value of the dial
-# are parted by it. Not how residency or a grid was asked for, which the dials say.
-ASKED = (
-    "form", "block_size", "register_route", "register_cap", "carveout_percent", "cluster_size", "tile_width",
-    "working_set_bytes", "stages", "ilp", "bytes_per_access", "data_type", "live_values", "idle_values",
-    "fma_per_load", "bytes_in_flight", "bank_conflict", "lanes_apart", "divergent_warps", "barriers",
-    "asked_block_s",
+# What is asked of a kernel, or compiled into it, in the order in which it splits rows that share a value of
+# the dial. Not how residency or a grid was asked for, which the dials say.
+ASKED = columns_with(
+    "dial", "fixed", "curve",
+    first=(
+        "form", "block_size", "register_route", "register_cap", "carveout_percent", "cluster_size",
+        "tile_width", "working_set_bytes", "stages",
+    ),
+    last=("barriers", "asked_block_s"),
 )  # fmt: skip
 
 
 @cache
 def numbers() -> frozenset[str]:
     """The columns of cases.csv that hold numbers."""
-    columns = schema()["files"]["cases.csv"]["columns"]
-    return frozenset(column["name"] for column in columns if column["type"] != "string")
+    return frozenset(name for name, column in columns_of_cases().items() if column["type"] != "string")
 
 
 class Table:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ SCHEMA_FILE = Path(__file__).with_name("schema.json")  # in the source a link to
 def schema() -> dict[str, Any]:
     """The machine-readable schema. Raises OSError when the checkout's results/schema.json is gone."""
     return json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+
+
+@cache
+def columns_of_cases() -> dict[str, dict[str, Any]]:
+    """The entries of cases.csv's columns by their names."""
+    return {column["name"]: column for column in schema()["files"]["cases.csv"]["columns"]}
+
+
+def columns_with(*roles: str, first: tuple[str, ...] = (), last: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The columns of cases.csv that have one of these roles, in file order but for `first` and `last`."""
+    names = [name for name, column in columns_of_cases().items() if column.get("role") in roles]
+    return (*first, *(name for name in names if name not in (*first, *last)), *last)
 
 
 def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:

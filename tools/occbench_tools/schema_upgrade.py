@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from occbench_tools.schema import columns_with
+
 SUFFIXES = {
     "asked_resident_blocks": r"\.r(\d+)",
     "asked_ballast_bytes": r"\.s(\d+)",
@@ -43,21 +45,29 @@ def rename_columns(rows: pd.DataFrame, columns: list[dict[str, Any]]) -> pd.Data
 
 
 def upgrade_cases(cases: pd.DataFrame) -> pd.DataFrame:
-    """Rows with what version 5 added: requested dials, `curve`, `form`, `baseline`.
+    """Rows with all dials, empty where a version lacks one, and with what version 5 added.
 
     The curve is the variant's name, and the form that name without its numbers.
     """
-    if "curve" in cases or not {"case_id", "variant"} <= set(cases):
+    if not {"case_id", "variant"} <= set(cases):
         return cases.copy()  # in one piece, which many columns read one by one are not
+    if "curve" not in cases:
+        cases = with_version_5(cases)
+    missing = [name for name in columns_with("dial", "fixed", "curve", "sweep") if name not in cases]
+    return cases.assign(**dict.fromkeys(missing, float("nan"))).copy()
+
+
+def with_version_5(cases: pd.DataFrame) -> pd.DataFrame:
+    """Rows of an older version with what a case's name says."""
     dials = cases["case_id"].str.extract(r"(\.b\d+[^b]*)$", expand=False).fillna("")
     more = pd.DataFrame(
         {column: dials.str.extract(mark, expand=False).astype(float) for column, mark in SUFFIXES.items()}
     )
     more["asked_block_s"] /= 1e6
     more["asked_waves"] = more["asked_waves"].fillna(1).mask(more["asked_grid_size"].notna())
-    more[["baseline", "idle_values"]] = float("nan")
+    more["baseline"] = float("nan")
     more["form"] = cases["variant"].str.replace(NUMBER, "*", regex=True)
-    return pd.concat([cases, more.assign(curve=cases["variant"])], axis=1).copy()
+    return pd.concat([cases, more.assign(curve=cases["variant"])], axis=1)
 
 
 def upgrade_experiments(experiments: object, cases: pd.DataFrame) -> dict[str, dict[str, Any]]:

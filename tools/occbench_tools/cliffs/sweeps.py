@@ -11,19 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from occbench_tools.schema import columns_of_cases, columns_with
+
 # What an experiment asks for, in the order in which a dial is looked for: each row is in one sweep of a dial.
-DIALS = (
-    "dynamic_smem_bytes", "register_cap", "block_size", "grid_size", "live_values", "barriers",
-    "cluster_size", "carveout_percent", "working_set_bytes", "stages", "ilp", "fma_per_load", "bank_conflict",
-    "lanes_apart", "divergent_warps", "tile_width",
+DIALS = columns_with(
+    "dial", "sweep",
+    first=(
+        "dynamic_smem_bytes", "register_cap", "block_size", "grid_size", "live_values", "barriers",
+        "cluster_size", "carveout_percent", "working_set_bytes", "stages",
+    ),
+    last=("tile_width",),
 )  # fmt: skip
 # What has to be the same along a sweep, besides the dials.
-FIXED = ("bytes_per_access", "data_type", "register_route", "bytes_in_flight", "idle_values")
+FIXED = columns_with("fixed", last=("idle_values",))
 # These dials are compiled into a kernel, so that a sweep of them goes through several kernels of one form.
-COMPILED = {"register_cap", "live_values", "barriers", "working_set_bytes", "stages", "ilp", "fma_per_load",
-            "bank_conflict", "lanes_apart", "divergent_warps"}  # fmt: skip
-# Grids are sized to the blocks that an SM holds, passes to the time that a launch takes: both follow from any
-# other dial, and make a sweep of the grid only where the passes stay.
+COMPILED = {name for name, column in columns_of_cases().items() if column.get("compiled")}
+# Grids are sized to the blocks that an SM holds, iterations to the time that a launch takes: both follow from
+# any other dial, and make a sweep of the grid only where the iterations stay.
 GRID = ("iterations", "blocks_per_sm")
 # What may go along with a dial, where nothing makes a sweep without it.
 FOLLOWS = {

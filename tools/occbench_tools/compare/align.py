@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import pandas as pd
 
+from occbench_tools.schema import columns_with
+
 # What an experiment asks for, whatever the device. Bytes of ballast, grid sizes and carve-outs are not among
 # them: they follow from a device's limits, and from what they are for, so many warps or waves.
-ASKED = [
-    "experiment", "family", "variant", "block_size", "ilp", "bytes_per_access", "data_type", "register_route",
-    "register_cap", "cluster_size", "tile_width", "live_values", "fma_per_load", "stages", "bytes_in_flight",
-    "bank_conflict", "lanes_apart", "divergent_warps", "asked_block_s",
-]  # fmt: skip
+OTHERWISE = {"carveout_percent", "working_set_bytes"}  # are in TRIES
+BY_VARIANT = {"form", "idle_values", "barriers"}  # follow from the variant, and older files lack them
+DIALS = [name for name in columns_with("dial", "fixed", "curve") if name not in OTHERWISE | BY_VARIANT]
+ASKED = ["experiment", "family", "variant", *DIALS]
 # Each try is coarser than the one before, and sees only the cases that are still alone.
 TRIES = {
     "dials, warps, waves, carve-out": ["warps_per_sm", "waves", "working_set_bytes", "carveout_percent"],

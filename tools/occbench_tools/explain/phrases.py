@@ -9,6 +9,7 @@ import pandas as pd
 
 from occbench_tools.analysis import many
 from occbench_tools.curves import Line
+from occbench_tools.schema import columns_of_cases
 
 ABSENT = "not in this run"
 NOTHING = 0.005  # a change below the precision of a case is none
@@ -16,34 +17,8 @@ LONGEST = 30  # words of a sentence
 NEAR = 0.9  # of the best: what suffices
 
 # Values of columns in words; {}: the number.
-VALUES = {
-    "asked_block_s": "blocks of {} s",
-    "bank_conflict": "{} lanes on one bank",
-    "block_size": "blocks of {}",
-    "blocks_per_sm": "{} blocks per SM",
-    "bytes_in_flight": "{} in flight",
-    "bytes_per_access": "accesses of {}",
-    "carveout_percent": "{} % carve-out",
-    "cluster_size": "clusters of {}",
-    "data_type": "{}",
-    "dynamic_smem_bytes": "{} of shared memory per block",
-    "fma_per_load": "{} FMAs per load",
-    "form": "`{}`",
-    "grid_size": "{} blocks",
-    "idle_values": "{} idle values",
-    "ilp": "ILP {}",
-    "lanes_apart": "{} lanes apart",
-    "live_values": "{} live values",
-    "occupancy_theoretical": "{} occupancy",
-    "register_route": "{}",
-    "registers_per_thread": "{} registers",
-    "stages": "{} stages",
-    "tile_width": "tiles of {}",
-    "warps_per_sm": "{} warps per SM",
-    "waves": "{} waves",
-    "working_set_bytes": "a working set of {}",
-}
-FRACTIONS = ("occupancy_theoretical", "divergent_warps")
+VALUES = {name: column["words"] for name, column in columns_of_cases().items() if "words" in column}
+FRACTIONS = {name for name, column in columns_of_cases().items() if column["unit"] == "fraction"}
 
 
 def amount(column: str, value: object) -> str:
