@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 def read(folder: str | PathLike[str], samples: bool = True) -> Folder:
     """One folder that `occbench run` wrote: `.cases` and `.samples` are pandas data frames, `.env` is a dict.
 
-    Units stand in the columns' names; `.valid` are the cases that were measured. OSError where a file cannot
-    be read, ValueError where it breaks a promise of the schema, ImportError without pandas.
+    Units stand in the columns' names; `.valid` are the cases that were measured. For one release, `.cases` takes
+    a column by its name of schema 6 too, with a FutureWarning. OSError where a file cannot be read, ValueError
+    where it breaks a promise of the schema, ImportError without pandas.
     """
     try:
         from occbench_tools.folder import read_folder
+        from occbench_tools.schema_upgrade import Cases
     except ImportError:
         raise ImportError("occbench.read needs pandas: pip install 'occbench[report]'") from None
-    return read_folder(Path(folder), samples=samples)
+    found = read_folder(Path(folder), samples=samples)
+    found.cases = Cases(found.cases)
+    return found

@@ -27,13 +27,13 @@ import pandas as pd
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parent))
+import occbench_fleet as fleet
 from made_up import REPOSITORY, newest_run
 from million import timed
-from occbench_tools import fleet
-from occbench_tools.fleet import judge
-from occbench_tools.fleet.resources import BY_NAME
-from occbench_tools.fleet.spread import QUANTILES, spread
-from occbench_tools.fleet.store import TYPES, Store
+from occbench_fleet import judge
+from occbench_fleet.resources import BY_NAME
+from occbench_fleet.spread import QUANTILES, spread
+from occbench_fleet.store import TYPES, Store
 
 ODD = ("DRAM", "L2", "memory latency", "L1", "SM", "clock")  # what is planted
 TIMES = ("time_median_s", "time_ci95_low_s", "time_ci95_high_s", "time_p10_s", "time_p90_s")
@@ -181,7 +181,7 @@ def main() -> int:
         top = options.folder / f"fleet-{cards}"
         write(made(cards, cards, options.odd), top)
         os.sync()
-        words = ["taskset", "-c", "0,1", sys.executable, "-P", "-m", "occbench_tools.fleet", "check"]
+        words = ["taskset", "-c", "0,1", sys.executable, "-P", "-m", "occbench_fleet", "check"]
         seconds, busy, memory, code = timed([*words, str(top)])
         print(
             f"{cards:6,} cards: {seconds:5.1f} s, {busy:5.1f} s of processor, {memory:5,.0f} MiB,"

@@ -13,7 +13,7 @@ from occbench_tools.start import TOOLS
 from pages import cases, write
 
 # The words that an installed wheel brings, and their modules.
-ENTRIES = {word: f"occbench_tools.{module}" for word, module in TOOLS.items()}
+ENTRIES = TOOLS
 PROGRAMS = ("ncu", "nvcc", "nm", "cuobjdump", "nvdisasm", "occbench", "git", "fc-list", "python3")
 
 

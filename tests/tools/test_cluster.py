@@ -31,7 +31,7 @@ SOON_S = 300
 # Node n3 stops when its first rows are there, once: the test then ends it.
 PROGRAM = """#!/bin/sh
 word=$1; shift
-if [ "$word" = fleet ]; then exec '{python}' -P -m occbench_tools.fleet "$@"; fi
+if [ "$word" = fleet ]; then exec '{python}' -P -m occbench_fleet "$@"; fi
 model={folder}/h200.json
 task=$SLURMD_NODENAME$NODE_NAME$OMPI_COMM_WORLD_LOCAL_RANK$PMI_RANK
 [ "$task" != "$SLOW" ] || model={folder}/slow.json
@@ -87,7 +87,7 @@ def call(*words: object, cwd: Path) -> str:
 
 def checked(folder: Path, *words: str) -> dict:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "occbench_tools.fleet", "check", folder, "--format", "json", *words],
+        [sys.executable, "-P", "-m", "occbench_fleet", "check", folder, "--format", "json", *words],
         capture_output=True, text=True, timeout=SOON_S,
     )  # fmt: skip
     assert done.returncode in (0, 1) and done.stderr == "", done.stderr

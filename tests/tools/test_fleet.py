@@ -21,8 +21,8 @@ import pytest
 pytest.importorskip("polars")
 
 import fleets
-from occbench_tools import fleet
-from occbench_tools.fleet import judge, spread
+import occbench_fleet as fleet
+from occbench_fleet import judge, spread
 from pages import H200, built
 
 CARDS = 24
@@ -326,7 +326,7 @@ def as_a_user() -> None:
 def user_check(top: Path, *words: str) -> tuple[int, str, str]:
     """`fleet check` of a folder by one whom modes stop."""
     done = subprocess.run(
-        [sys.executable, "-m", "occbench_tools.fleet", "check", top, "--width", "400", *words],
+        [sys.executable, "-m", "occbench_fleet", "check", top, "--width", "400", *words],
         preexec_fn=as_a_user, capture_output=True, text=True,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr

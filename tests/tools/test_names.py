@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case asks for and does stands in columns: no tool but older.py reads it out of a name."""
+"""What a case asks for and does stands in columns: no tool but schema_upgrade.py reads it out of a name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ def test_a_site_is_found() -> None:
         assert sites(text) == [], text
 
 
-FILES = sorted(path for room in ("occbench_tools", "occbench_docs") for path in (TOOLS / room).rglob("*.py"))
+FILES = sorted(
+    path
+    for room in ("occbench_tools", "occbench_fleet", "occbench_docs")
+    for path in (TOOLS / room).rglob("*.py")
+)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TOOLS).as_posix())

@@ -62,7 +62,7 @@ def test_every_tool_reads_it(
 def test_names_and_values_are_the_newest() -> None:
     """What schema.json says that an entry `was`: in rows, and in env.json at any depth."""
     of_six = read_folder(RUNS / "schema-6")
-    assert (of_six.cases["cycles_per_iteration"] > 0).all() and "cycles_per_pass" not in of_six.cases
+    assert (of_six.valid["cycles_per_iteration"] > 0).all() and "cycles_per_pass" not in of_six.cases
     assert of_six.env["experiments"]["transpose"]["split_by"] == []
     assert of_six.env["method"]["min_rounds"] == 9
     assert of_six.env["disturbance"] == [
@@ -71,6 +71,15 @@ def test_names_and_values_are_the_newest() -> None:
     columns = schema.schema()["files"]["cases.csv"]["columns"]
     rows = schema_upgrade.rename_columns(pd.DataFrame(dict(speeds=["two_in_spells", "one", None])), columns)
     assert rows["speeds"].dropna().tolist() == ["two_in_phases", "one"]
+
+
+def test_an_old_name_of_a_column_is_taken_and_the_new_one_said() -> None:
+    cases = schema_upgrade.Cases(read_folder(RUNS / "schema-6").cases)
+    with pytest.warns(FutureWarning, match="column own_cycles_per_pass is own_cycles_per_iteration now"):
+        old = cases[cases["status"] == "valid"]["own_cycles_per_pass"]
+    assert len(old) == 6 and "cycles_per_pass" not in cases
+    with pytest.raises(KeyError):
+        cases["cycles_per_turn"]
 
 
 def test_old_values_are_allowed_in_old_files_alone() -> None:

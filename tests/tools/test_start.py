@@ -103,6 +103,6 @@ def test_a_prediction_needs_scikit_learn(name: str) -> None:
 
 def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module of ours that is not there is a fault, and nothing that a user could install."""
-    monkeypatch.setitem(start.TOOLS, "validate", "no_such_module")
+    monkeypatch.setitem(start.TOOLS, "validate", "occbench_tools.no_such_module")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         start.validate()

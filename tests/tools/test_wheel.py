@@ -50,12 +50,13 @@ def test_nothing_is_left_in_the_source(away: Path) -> None:
 
 
 def test_what_the_tools_read_is_in_it(away: Path) -> None:
-    package = away / "wheel" / "occbench_tools"
-    source = made_up.REPOSITORY / "tools" / "occbench_tools"
-    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    assert {path.relative_to(source) for path in files} == {
-        path.relative_to(package) for path in package.rglob("*") if path.is_file()
-    }
+    for name in ("occbench_fleet", "occbench_tools"):
+        package = away / "wheel" / name
+        source = made_up.REPOSITORY / "tools" / name
+        files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        assert {path.relative_to(source) for path in files} == {
+            path.relative_to(package) for path in package.rglob("*") if path.is_file()
+        }
     assert not (package / "schema.json").is_symlink()
     (metadata,) = (away / "wheel").glob("occbench-*.dist-info")
     licenses = {path.name for path in (metadata / "licenses").rglob("*") if path.is_file()}

@@ -60,9 +60,7 @@ def commands() -> str:
         f"Commands on kernels of one's own\n\n{PYTHON}": [
             (word, f"occbench-{word}") for word in tools() if word in KERNELS
         ],
-        "Commands on folders of results\n\nLikewise.": [
-            (word, f"occbench-{word}") for word in everyday
-        ],
+        "Commands on folders of results\n\nLikewise.": [(word, f"occbench-{word}") for word in everyday],
         "Commands for developers\n\nThey need the source tree.": [
             (word, f"occbench-{word}") for word in tools() if word in DEVELOPERS
         ],

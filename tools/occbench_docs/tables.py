@@ -9,7 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 
-from occbench_tools.fleet.spread import spread
+from occbench_fleet.spread import spread
 from occbench_tools.predictions import errors_of, read_predictions
 
 from occbench_docs import DOCS, DocsError

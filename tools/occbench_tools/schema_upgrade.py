@@ -7,11 +7,12 @@ asked for, which its name says, and no `curve`, `form` and `baseline`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pandas as pd
 
-from occbench_tools.schema import columns_with
+from occbench_tools.schema import columns_of_cases, columns_with
 
 SUFFIXES = {
     "asked_resident_blocks": r"\.r(\d+)",
@@ -42,6 +43,22 @@ def rename_columns(rows: pd.DataFrame, columns: list[dict[str, Any]]) -> pd.Data
             newest = {old: new for new, old in was["values"].items()}
             rows[column["name"]] = rows[column["name"]].replace(newest)
     return rows
+
+
+class Cases(pd.DataFrame):
+    """Rows of cases.csv that are asked for a column by its old name too, and warn of it: for one release."""
+
+    @property
+    def _constructor(self) -> type[Cases]:
+        return Cases
+
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as that of a data frame
+        if isinstance(key, str) and key not in self.columns:
+            for name, column in columns_of_cases().items():
+                if column.get("was", {}).get("name") == key:
+                    warnings.warn(f"column {key} is {name} now", FutureWarning, stacklevel=2)
+                    key = name
+        return super().__getitem__(key)
 
 
 def upgrade_cases(cases: pd.DataFrame) -> pd.DataFrame:

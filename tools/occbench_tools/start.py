@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the console scripts call: occbench-WORD is `start:WORD`, a tool's main().
+"""What the console scripts call: occbench-WORD is `start:WORD`, the main() of a tool.
 
 Where a package is missing, one line says which and how to get it. The tools themselves could not: most import
 pandas in their first lines, before there is a main() to call.
@@ -13,12 +13,15 @@ from collections.abc import Callable
 
 from occbench_tools.lines import complain
 
-TOOLS = {  # modules of occbench_tools
-    "audit": "audit", "caps": "caps", "cliffs": "cliffs.command", "compare": "compare", "explain": "explain",
-    "fleet": "fleet", "import-ncu": "import_ncu", "machine-code": "machine_code", "plot": "plot",
-    "predictions": "predictions", "profile": "profile", "report": "report", "teach": "report.teach",
-    "validate": "validate",
-}  # fmt: skip
+NAMED_ALIKE = (
+    "audit", "caps", "compare", "explain", "import-ncu", "machine-code", "plot", "predictions", "profile",
+    "report", "validate",
+)  # fmt: skip
+TOOLS = {word: f"occbench_tools.{word.replace('-', '_')}" for word in NAMED_ALIKE} | {  # modules
+    "cliffs": "occbench_tools.cliffs.command",
+    "fleet": "occbench_fleet",
+    "teach": "occbench_tools.report.teach",
+}
 # By the name that is imported: the package, and the extra that brings it; two come without one.
 PACKAGES = {
     "matplotlib": ("matplotlib", "report"), "numpy": ("numpy", ""), "pandas": ("pandas", "report"),
@@ -32,7 +35,7 @@ MISSING = 5  # exit code
 def start(word: str) -> int:
     """Runs the tool; its exit code."""
     try:
-        return importlib.import_module(f"occbench_tools.{TOOLS[word]}").main()
+        return importlib.import_module(TOOLS[word]).main()
     except ModuleNotFoundError as error:
         if (name := (error.name or "").partition(".")[0]) not in PACKAGES:
             raise

@@ -8,11 +8,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-
 from occbench_tools.escape import as_json, printable
-from occbench_tools.fleet.check import Checked, Finding
-from occbench_tools.fleet.resources import BY_NAME
 from occbench_tools.screen import aligned, wrapped
+
+from occbench_fleet.check import Checked, Finding
+from occbench_fleet.resources import BY_NAME
 
 MOST = 40  # odd cards, and lines, that people are shown
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
 from occbench_tools.stats import deviation, student_tail
 
 LEVEL = 0.05  # of the whole fleet

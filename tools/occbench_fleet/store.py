@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 import polars as pl
-
 from occbench_tools import schema_upgrade
-from occbench_tools.fleet.resources import BY_NAME, resource_of
-from occbench_tools.fleet.scan import Card, columns_of
 from occbench_tools.folder import check_rows, read_csv
 from occbench_tools.lines import reason
 from occbench_tools.schema import schema
+
+from occbench_fleet.resources import BY_NAME, resource_of
+from occbench_fleet.scan import Card, columns_of
 
 FILES = 1000  # read at once
 NUMBERS = ("time_median_s", "sm_clock_hz", "power_w", "percent_of_ceiling")

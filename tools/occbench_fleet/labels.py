@@ -7,8 +7,9 @@ import csv
 import io
 from pathlib import Path
 
-from occbench_tools.fleet.scan import Card
 from occbench_tools.untrusted_files import read_untrusted
+
+from occbench_fleet.scan import Card
 
 KEYS = ("host", "uuid")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import sys
 
-from occbench_tools.fleet import main
+from occbench_fleet import main
 
 sys.exit(main())

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from occbench_tools.fleet import judge, labels, scan
-from occbench_tools.fleet.scan import Card
-from occbench_tools.fleet.spread import spread
-from occbench_tools.fleet.store import Store
+from occbench_fleet import judge, labels, scan
+from occbench_fleet.scan import Card
+from occbench_fleet.spread import spread
+from occbench_fleet.store import Store
 
 
 @dataclass

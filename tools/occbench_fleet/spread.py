@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far good cards of one kind lie apart: python -P -m occbench_tools.fleet.spread RUN... [--cases FILE]
+"""How far good cards of one kind lie apart: python -P -m occbench_fleet.spread RUN... [--cases FILE]
 
 Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes to FILE the cases that are
 steadiest on all cards besides their resource, which tell an odd card best: benchmarks/burn_in.csv, the cases
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from occbench_tools.fleet.resources import RESOURCES, resource_of
 from occbench_tools.folder import Folder, read_folder
+
+from occbench_fleet.resources import RESOURCES, resource_of
 
 QUANTILES = np.linspace(0, 1, 41)
 STEADY = 18  # cases of a resource

@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = words.parse_args(arguments)
     if not 0 < options.threshold < 100:
         words.error("argument --threshold: a percentage above 0 and below 100")
-    from occbench_tools.fleet.check import check  # what reads much is loaded when it is needed
-    from occbench_tools.fleet.labels import read_labels
-    from occbench_tools.fleet.show import shown
+    from occbench_fleet.check import check  # what reads much is loaded when it is needed
+    from occbench_fleet.labels import read_labels
+    from occbench_fleet.show import shown
 
     try:
         rows = read_labels(options.labels) if options.labels else []
