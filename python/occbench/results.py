@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def read(folder: str | PathLike[str], samples: bool = True) -> Folder:
-    """One folder that `occbench run` wrote: `.cases` and `.samples` are pandas data frames, `.env` is a dict.
+    """One folder that `occbench run` wrote: data frames `.cases` and `.samples`, and a dict `.env`.
 
-    Units stand in the columns' names; `.valid` are the cases that were measured. For one release, `.cases` takes
-    a column by its name of schema 6 too, with a FutureWarning. OSError where a file cannot be read, ValueError
-    where it breaks a promise of the schema, ImportError without pandas.
+    Columns are named with their units; `.valid` are the cases that were measured. For one release, `.cases`
+    takes a column by its name of schema 6 too, with a FutureWarning. OSError where a file cannot be read,
+    ValueError where it is not as results/schema.json says, ImportError without pandas.
     """
     try:
         from occbench_tools.folder import read_folder

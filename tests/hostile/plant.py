@@ -49,7 +49,7 @@ PLANTS = (
           (("field_violations(env, fields, types_only=True)", "field_violations(env, [])"),)),
     Plant("a control character passed on", "folders", f"{TOOLS}/lines.py",
           (("{printable(' '.join(str(words).split()))}", "{' '.join(str(words).split())}"),)),
-    Plant("a wrong exit code", "fleet", f"{TOOLS}/fleet/__init__.py",
+    Plant("a wrong exit code", "fleet", "tools/occbench_fleet/__init__.py",
           (("return 4 if found.unread else int(not found.passed)", "return int(bool(found.odd))"),)),
     Plant("a lost signal", "kills", "benchmarks/commands/run/run.cpp",
           (("for (const int number : {SIGINT, SIGTERM, SIGHUP})", "for (const int number : {SIGINT})"),)),

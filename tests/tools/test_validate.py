@@ -125,11 +125,11 @@ def test_good_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: d
     assert validate.main([str(folder.write(tmp_path))]) == 0, capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("ordinary", "code"), [(True, 0), (False, 1)])
-def test_residents_of_ordinary_kernels_may_be_uncounted(tmp_path: Path, ordinary: bool, code: int) -> None:
+@pytest.mark.parametrize(("is_user_kernel", "code"), [(True, 0), (False, 1)])
+def test_residents_of_user_kernels_may_be_uncounted(tmp_path: Path, is_user_kernel: bool, code: int) -> None:
     folder = Folder()
     folder.cases[0] |= dict(blocks_per_sm_resident="")
-    folder.env["experiments"] = {CASE["experiment"]: dict(user_kernels=ordinary)}
+    folder.env["experiments"] = {CASE["experiment"]: dict(user_kernels=is_user_kernel)}
     assert validate.main([str(folder.write(tmp_path))]) == code
 
 

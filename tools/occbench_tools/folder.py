@@ -20,6 +20,7 @@ import pandas as pd
 
 from occbench_tools import NEWEST, READ, SCHEMA_VERSIONS, schema_upgrade
 from occbench_tools.schema import check_types, of_version, rename_fields, schema, version_of
+from occbench_tools.schema_checks import wrong_header
 from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
@@ -125,40 +126,16 @@ def read_csv(
     lines = content.count(b"\n", 0, whole)
     if lines < 2 - empty:
         raise ValueError(f"{name} holds no row")
-    first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
-    try:
-        header = next(csv.reader([first.rstrip("\r")]), [])
-    except csv.Error as error:
-        raise ValueError(f"{name}: not CSV: {error}") from None
+    header = header_of(name, content)
     if header[:1] == ["schema_version"]:
         version = version_of(content)
-    if header[:1] == ["schema_version"] and lines > 1:
-        check_version(name, version)
+        if lines > 1:
+            check_version(name, version)
     columns = of_version(rules, version)["files"][name]["columns"]
     check_header(name, header, [column["name"] for column in columns], strict)
     columns = [column for column in columns if column["name"] in header]
-    types = {column["name"]: column["type"] for column in columns}
-    numbers = [column for column in types if types[column] != "string"]
-    text = dict.fromkeys((column for column in header if column not in numbers), object)
-    text |= dict.fromkeys(REPEATED.get(name, ()), "category")
-    options: dict[str, Any] = dict(keep_default_na=False, na_values=[""], index_col=False)
-    options["encoding"] = "utf-8-sig"
-    body = io.BytesIO(memoryview(content)[:whole])
-    try:
-        with catch_warnings():
-            simplefilter("error", pd.errors.ParserWarning)  # a first row with more cells than the header
-            rows = pd.read_csv(body, dtype=text | dict.fromkeys(numbers, np.float64), engine="c", **options)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
-    except ValueError:  # which of the cells?
-        body.seek(0)
-        words = pd.read_csv(body, dtype=str, **options)
-        for column in numbers:
-            bad = words[column].notna() & pd.to_numeric(words[column], errors="coerce").isna()
-            refuse(name, words, column, bad, "is not a number")
-        raise
+    numbers = [column["name"] for column in columns if column["type"] != "string"]
+    rows = parse_rows(name, io.BytesIO(memoryview(content)[:whole]), header, numbers)
     for column in columns:
         check_column(name, rows, column, strict)
     for column in columns:
@@ -166,6 +143,39 @@ def read_csv(
         if column["type"] == "integer" and values.notna().all():
             rows[column["name"]] = values.astype(np.int64)
     return schema_upgrade.rename_columns(rows, rules["files"][name]["columns"])
+
+
+def header_of(name: str, content: bytes) -> list[str]:
+    """The cells of a CSV file's first line. Raises ValueError."""
+    first = content[: content.find(b"\n")].decode("utf-8-sig", "replace")
+    try:
+        return next(csv.reader([first.rstrip("\r")]), [])
+    except csv.Error as error:
+        raise ValueError(f"{name}: not CSV: {error}") from None
+
+
+def parse_rows(name: str, content: io.BytesIO, header: list[str], numbers: list[str]) -> pd.DataFrame:
+    """Rows whose columns are text but for `numbers`. Raises ValueError, which names the first wrong cell."""
+    text = dict.fromkeys((column for column in header if column not in numbers), object)
+    text |= dict.fromkeys(REPEATED.get(name, ()), "category")
+    options: dict[str, Any] = dict(keep_default_na=False, na_values=[""], index_col=False)
+    options["encoding"] = "utf-8-sig"
+    try:
+        with catch_warnings():
+            simplefilter("error", pd.errors.ParserWarning)  # a first row with more cells than the header
+            types = text | dict.fromkeys(numbers, np.float64)
+            return pd.read_csv(content, dtype=types, engine="c", **options)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
+    except ValueError:  # which of the cells?
+        content.seek(0)
+        words = pd.read_csv(content, dtype=str, **options)
+        for column in numbers:
+            bad = words[column].notna() & pd.to_numeric(words[column], errors="coerce").isna()
+            refuse(name, words, column, bad, "is not a number")
+        raise
 
 
 def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarray, what: str) -> None:
@@ -190,10 +200,7 @@ def check_header(name: str, header: list[str], known: list[str], strict: bool) -
     """Raises ValueError unless the header has the schema's columns once; if strict, in order and alone."""
     if header == known or (not strict and set(known) <= set(header) and len(set(header)) == len(header)):
         return
-    lacks = ", ".join(column for column in known if column not in header)
-    more = ", ".join(column for column in header if column not in known)
-    said = [f"{what} {columns}" for what, columns in (("lacks", lacks), ("has extra", more)) if columns]
-    raise ValueError(f"{name}: header {' and '.join(said) or 'is out of order or repeats a column'}"[:300])
+    raise ValueError(f"{name}: header {wrong_header(header, known)}"[:300])
 
 
 def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: bool) -> None:

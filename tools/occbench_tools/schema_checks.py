@@ -110,28 +110,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
     columns = rules["files"][path.name.removesuffix(".gz")]["columns"]
     names = [c["name"] for c in columns]
     checks = [cell_check(c) for c in columns]
-    whole, line_feed, tail = read_untrusted(path).rpartition(b"\n")
-    whole += line_feed
-    if tail:
-        line = whole.count(b"\n") + 1
-        report.violation(path, line, "the last row is cut off (no line feed at its end)")
-    try:
-        whole.decode()
-    except UnicodeDecodeError as error:
-        report.violation(path, whole.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}")
-        return
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="\n"), strict=True)
-
-    def numbered() -> Iterator[tuple[int, list[str]]]:
-        start = 1
-        try:
-            for cells in reader:
-                yield start, cells
-                start = reader.line_num + 1
-        except csv.Error as error:
-            report.violation(path, start, f"not CSV: {error}")
-
-    records = numbered()
+    records = numbered_records(path, report)
     _, header = next(records, (1, []))
     while stretch := list(itertools.islice(records, 8192)):
         line, first = stretch[0]
@@ -157,12 +136,39 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
                     report.violation(path, line, f"{name}: {what}")
                 yield line, cells, not wrong
     if header != names:
-        missing = [n for n in names if n not in header]
-        extra = [n for n in header if n not in names]
-        wrong = [
-            f"{what} {', '.join(who)}" for what, who in (("lacks", missing), ("has extra", extra)) if who
-        ]
-        report.violation(path, 1, f"header {' and '.join(wrong) or 'is out of order or repeats a column'}")
+        report.violation(path, 1, f"header {wrong_header(header, names)}")
+
+
+def numbered_records(path: Path, report: Report) -> Iterator[tuple[int, list[str]]]:
+    """The whole records of a CSV file, each with the line that it begins on; reports what is no CSV."""
+    whole, line_feed, tail = read_untrusted(path).rpartition(b"\n")
+    whole += line_feed
+    if tail:
+        line = whole.count(b"\n") + 1
+        report.violation(path, line, "the last row is cut off (no line feed at its end)")
+    try:
+        whole.decode()
+    except UnicodeDecodeError as error:
+        report.violation(path, whole.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}")
+        return
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="\n"), strict=True)
+    start = 1
+    try:
+        for cells in reader:
+            yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as error:
+        report.violation(path, start, f"not CSV: {error}")
+
+
+def wrong_header(header: list[str], known: list[str]) -> str:
+    """'lacks waves and has extra note': how a header differs from the schema's."""
+    missing = [name for name in known if name not in header]
+    extra = [name for name in header if name not in known]
+    parts = [
+        f"{what} {', '.join(names)}" for what, names in (("lacks", missing), ("has extra", extra)) if names
+    ]
+    return " and ".join(parts) or "is out of order or repeats a column"
 
 
 def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> bool:

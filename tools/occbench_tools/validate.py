@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench validate DIR...: does a folder of results keep the promises of schema.json?
+"""occbench validate DIR...: are folders of results as schema.json says?
 
-One line per violation, `file:line: what is wrong`, of many alike the first few, then a summary. Exit 0 all
-well, 1 violations, 2 the words of the call, 4 a file is missing or could not be read.
+One line per violation, `file:line: what is wrong`, of many alike the first few, then a summary. Exit 0 without
+one, 1 with some, 2 invalid arguments, 4 a file is missing or could not be read.
 """
 
 from __future__ import annotations
@@ -25,8 +25,24 @@ from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 
 
+def numbers(row: Row, *names: str) -> list[float] | None:
+    """These cells; None where one is empty, or a version has none."""
+    return [float(row[n]) for n in names] if all(row.get(n) for n in names) else None
+
+
 def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iterator[str]:
-    """What holds between the cells of one row of cases.csv; each cell is already right by itself."""
+    """What is wrong between the cells of one row of cases.csv; each cell is already right by itself."""
+    yield from unfilled(row, columns, said)
+    if row["status"] == "valid":
+        yield from wrong_source(row)
+        yield from wrong_residency(row)
+        yield from wrong_occupancy(row, said.max_warps)
+        yield from wrong_times(row)
+        yield from wrong_rates(row)
+
+
+def unfilled(row: Row, columns: list[dict[str, Any]], said: Said) -> Iterator[str]:
+    """Cells that are empty and must not be, or the other way round."""
     status = row["status"]
     valid = status == "valid"
     modelled = row.get("source") == "model"
@@ -41,25 +57,28 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
             yield f"{name}: {row[name]}, and source is model"
     if valid and row["reason"]:
         yield "reason: must be empty in a valid row"
-    if not valid:
-        return
 
-    def numbers(*names: str) -> list[float] | None:
-        return [float(row[n]) for n in names] if all(row[n] for n in names) else None
 
+def wrong_source(row: Row) -> Iterator[str]:
+    """A model's row has no samples, and its throughput is the prediction; a prediction lies in its band."""
+    modelled = row.get("source") == "model"
     if modelled != (row["stop_reason"] == "model"):
         yield f"stop_reason: {row['stop_reason']}, and source is {row.get('source', 'measured')}"
     if modelled and row["samples"] != "0":
         yield f"samples: {row['samples']}, and source is model"
-    if modelled and (got := numbers("throughput", "throughput_predicted")) and not close(*got):
+    if modelled and (got := numbers(row, "throughput", "throughput_predicted")) and not close(*got):
         yield f"throughput: {got[0]:.9g} in a row of the model, which predicts {got[1]:.9g}"
     band = [f"throughput_predicted{end}" for end in ("_low", "", "_high")]
-    if set(band) <= set(row) and (got := numbers(*band)) and got != sorted(got):
+    if (got := numbers(row, *band)) and got != sorted(got):
         yield f"throughput_predicted: {got[1]:.9g} outside its band, {got[0]:.9g} to {got[2]:.9g}"
-    # Clusters are placed in whole GPCs: an SM may hold fewer blocks, the device's count is what must agree.
+
+
+def wrong_residency(row: Row) -> Iterator[str]:
+    """Theory, API and observation agree. A GPC holds whole clusters, so that an SM may hold fewer blocks: of
+    them the device's count must agree."""
     in_clusters = bool(row["clusters_api"])
     observed = [] if in_clusters or not row["blocks_per_sm_resident"] else ["blocks_per_sm_resident"]
-    if (got := numbers("blocks_per_sm", "blocks_per_sm_api", *observed)) and len(set(got)) > 1:
+    if (got := numbers(row, "blocks_per_sm", "blocks_per_sm_api", *observed)) and len(set(got)) > 1:
         yield (
             f"blocks_per_sm: theory {row['blocks_per_sm']}, API {row['blocks_per_sm_api']} and "
             f"residency {row['blocks_per_sm_resident']} differ"
@@ -67,35 +86,47 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
     if in_clusters and row["clusters_resident"] != row["clusters_api"]:
         seen = row["clusters_resident"] or "empty"
         yield f"clusters_resident: {seen}, and the API says {row['clusters_api']}"
-    if said.max_warps and (got := numbers("occupancy_theoretical", "warps_per_sm")):
-        expected = got[1] / said.max_warps
+
+
+def wrong_occupancy(row: Row, max_warps: int | None) -> Iterator[str]:
+    """It is warps over the SM's, and the sum of its parts."""
+    if max_warps and (got := numbers(row, "occupancy_theoretical", "warps_per_sm")):
+        expected = got[1] / max_warps
         if not close(got[0], expected, absolute=1e-4):
-            of = f"{got[1]:g} warps of {said.max_warps}"
+            of = f"{got[1]:g} warps of {max_warps}"
             yield f"occupancy_theoretical: {got[0]:g}, but {of} are {expected:g}"
-    if modelled and row.get("occupancy_launch"):
+    if row.get("source") == "model" and row.get("occupancy_launch"):
         yield f"occupancy_launch: {row['occupancy_launch']}, and source is model"
     parts = [name for name in row if name == "occupancy_launch" or name.startswith("lost_to_")]
-    if (got := numbers("occupancy_theoretical", *parts)) and parts and not close(got[0], sum(got[1:])):
+    if (got := numbers(row, "occupancy_theoretical", *parts)) and parts and not close(got[0], sum(got[1:])):
         yield f"occupancy_theoretical: {got[0]:g}, but launch and parts add up to {sum(got[1:]):g}"
-    if (got := numbers("time_ci95_low_s", "time_median_s", "time_ci95_high_s")) and sorted(got) != got:
+
+
+def wrong_times(row: Row) -> Iterator[str]:
+    """The median lies in its interval and between the tenths; two speeds are fast and slow."""
+    if (got := numbers(row, "time_ci95_low_s", "time_median_s", "time_ci95_high_s")) and sorted(got) != got:
         yield f"time_median_s: {got[1]:g} is outside its interval [{got[0]:g}, {got[2]:g}]"
-    if (got := numbers("time_p10_s", "time_median_s", "time_p90_s")) and sorted(got) != got:
+    if (got := numbers(row, "time_p10_s", "time_median_s", "time_p90_s")) and sorted(got) != got:
         yield f"time_median_s: {got[1]:g} is outside the tenths [{got[0]:g}, {got[2]:g}]"
     two = row.get("speeds", "").startswith("two")
     for name in ("time_fast_s", "time_slow_s", "slow_share"):
         if two != bool(row.get(name)):
             yield f"{name}: {row.get(name) or 'empty'}, and speeds is {row.get('speeds') or 'empty'}"
-    if two and (got := numbers("time_fast_s", "time_slow_s")) and got[0] >= got[1]:
+    if two and (got := numbers(row, "time_fast_s", "time_slow_s")) and got[0] >= got[1]:
         yield f"time_fast_s: {got[0]:g} is not under time_slow_s, {got[1]:g}"
+
+
+def wrong_rates(row: Row) -> Iterator[str]:
+    """Throughput is work over time, in percent of the ceiling; cycles are time x clock / iterations."""
     work = WORK.get(row["throughput_unit"])
     if work and not row[work]:
         yield f"{work}: empty, and throughput_unit is {row['throughput_unit']}"
-    elif work and (got := numbers("throughput", work, "time_median_s")):
+    elif work and (got := numbers(row, "throughput", work, "time_median_s")):
         if got[2] == 0:
             yield "time_median_s: 0 is no time"
         elif not close(got[0], got[1] / got[2]):
             yield f"throughput: {got[0]:.9g}, but {work} / time_median_s is {got[1] / got[2]:.9g}"
-    if (got := numbers("percent_of_ceiling", "throughput", "ceiling")) and (
+    if (got := numbers(row, "percent_of_ceiling", "throughput", "ceiling")) and (
         got[2] == 0 or not close(got[0], 100 * got[1] / got[2], relative=1e-4)
     ):
         yield f"percent_of_ceiling: {got[0]:g} is not 100 x throughput / ceiling"
@@ -103,7 +134,7 @@ def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iter
         yield "ceiling: only one of it and percent_of_ceiling is empty"
     if row["ceiling_kind"] == "none" and row["ceiling"]:
         yield f"ceiling: {row['ceiling']}, and ceiling_kind is none"
-    if got := numbers("cycles_per_iteration", "time_median_s", "sm_clock_hz", "iterations"):
+    if got := numbers(row, "cycles_per_iteration", "time_median_s", "sm_clock_hz", "iterations"):
         if got[3] == 0:
             yield "iterations: 0 iterations have no time"
         elif not close(got[0], expected := got[1] * got[2] / got[3]):

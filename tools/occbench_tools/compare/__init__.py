@@ -121,12 +121,19 @@ def run(options: argparse.Namespace) -> int:
     LookupError where the words of the call do not fit the folders.
     """
     base = read(options.base)
+    found = compare_all(base, options)
+    if options.export_benchmark:
+        export.write(export.numbered(options.export_benchmark, "base", True), export.benchmark_json(base))
+    sys.stdout.write(text_of(base, found, cards_of(found), options))
+    return int(any(one.verdicts.get(SLOWER) for one in found))
+
+
+def compare_all(base: Folder, options: argparse.Namespace) -> list[Comparison]:
+    """Each candidate with `base`; exports candidates as asked for. Raises as run() does."""
     threshold = None if options.threshold is None else options.threshold / 100
     found: list[Comparison] = []
     cliffs: dict[frozenset[str], pd.DataFrame] = {}  # of base
-    for place, (path, name) in enumerate(
-        zip(options.candidates, names_of(options.candidates), strict=True), 1
-    ):
+    for path, name in zip(options.candidates, names_of(options.candidates), strict=True):
         candidate = read(path)
         if base.modelled != candidate.modelled and not options.allow_model:
             model, measured = (path, options.base) if candidate.modelled else (options.base, path)
@@ -134,54 +141,67 @@ def run(options: argparse.Namespace) -> int:
                 f"{model} is a model's run and {measured} was measured; --allow-model compares them, marked"
             )
         found.append(compare(base, candidate, name, options.by, threshold, cliffs))
-        several = len(options.candidates) > 1
-        if options.export_benchmark:
-            export.write(
-                export.numbered(options.export_benchmark, str(place), True), export.benchmark_json(candidate)
-            )
-        if options.export_bencher:
-            file = export.numbered(options.export_bencher, str(place), several)
-            export.write(file, export.bencher_json(candidate))
+        export_candidate(candidate, len(found), options)
         candidate.samples = None  # large, and no longer needed
+    return found
+
+
+def export_candidate(candidate: Folder, place: int, options: argparse.Namespace) -> None:
+    """Writes the files of the `place`-th candidate that --export-... ask for. Raises OSError."""
     if options.export_benchmark:
-        export.write(export.numbered(options.export_benchmark, "base", True), export.benchmark_json(base))
-    cards = None
-    if len(found) > 1 and all(one.relation != DIFFERENT for one in found):
-        # A run may be given twice, and may be called what the table calls BASE.
-        names = [one.name for one in found]
-        alone = [names.count(name) == 1 and name != "base" for name in names]
-        labels = [name if alone[i] else f"{name} #{i + 1}" for i, name in enumerate(names)]
-        cards = across_devices(
-            dict(zip(labels, (one.cases for one in found), strict=True)), found[0].threshold
+        export.write(
+            export.numbered(options.export_benchmark, str(place), True), export.benchmark_json(candidate)
         )
+    if options.export_bencher:
+        file = export.numbered(options.export_bencher, str(place), len(options.candidates) > 1)
+        export.write(file, export.bencher_json(candidate))
+
+
+def cards_of(found: list[Comparison]) -> tuple[pd.DataFrame, list[str]] | None:
+    """across_devices() of several runs on devices of one kind, each under a name of its own."""
+    if len(found) < 2 or any(one.relation == DIFFERENT for one in found):
+        return None
+    # A run may be given twice, and may be called what the table calls BASE.
+    names = [one.name for one in found]
+    unique = [names.count(name) == 1 and name != "base" for name in names]
+    labels = [name if unique[i] else f"{name} #{i + 1}" for i, name in enumerate(names)]
+    return across_devices(dict(zip(labels, (one.cases for one in found), strict=True)), found[0].threshold)
+
+
+def text_of(
+    base: Folder,
+    found: list[Comparison],
+    cards: tuple[pd.DataFrame, list[str]] | None,
+    options: argparse.Namespace,
+) -> str:
+    """What is printed, in the format that is asked for."""
     if options.format == "csv":
-        text = show.as_csv(found)
-    elif options.format == "json":
-        text = show.as_json(found, cards)
-    elif options.format == "table" and not (options.verbose or options.all):
-        width = columns(options.width)
-        purchases = any(map(bought.is_purchase, found))
-        if len(found) > 1:
-            outliers = cards[1] if cards else []
-            lines = bought.several(found, width) if purchases else digest.several(found, outliers, width)
-        else:
-            lines = (bought.screen if purchases else digest.pair)(found[0], width)
-        text = painted(lines, digest.style)
+        return show.as_csv(found)
+    if options.format == "json":
+        return show.as_json(found, cards)
+    if options.format == "table" and not (options.verbose or options.all):
+        return summary_of(found, cards[1] if cards else [], columns(options.width))
+    parts = [
+        part for one in found
+        for part in (bought if bought.is_purchase(one) else show).sections(one, options.all)
+    ]  # fmt: skip
+    if cards:
+        parts.insert(0, show.device_section(*cards))
+    elif len(found) > 1 and any(map(bought.is_purchase, found)):
+        parts.insert(0, bought.matrix([base, *(one.candidate for one in found)]))
+    if options.format == "table":
+        return show.terminal(parts, options.width)
+    return dict(markdown=show.markdown, html=show.page)[options.format](parts)
+
+
+def summary_of(found: list[Comparison], outliers: list[str], width: int) -> str:
+    """One screen of a terminal."""
+    purchases = any(map(bought.is_purchase, found))
+    if len(found) > 1:
+        lines = bought.several(found, width) if purchases else digest.several(found, outliers, width)
     else:
-        parts = [
-            part for one in found
-            for part in (bought if bought.is_purchase(one) else show).sections(one, options.all)
-        ]  # fmt: skip
-        if cards:
-            parts.insert(0, show.device_section(*cards))
-        elif len(found) > 1 and any(map(bought.is_purchase, found)):
-            parts.insert(0, bought.matrix([base, *(one.candidate for one in found)]))
-        if options.format == "table":
-            text = show.terminal(parts, options.width)
-        else:
-            text = dict(markdown=show.markdown, html=show.page)[options.format](parts)
-    sys.stdout.write(text)
-    return int(any(one.verdicts.get(SLOWER) for one in found))
+        lines = (bought.screen if purchases else digest.pair)(found[0], width)
+    return painted(lines, digest.style)
 
 
 @entry("occbench compare")

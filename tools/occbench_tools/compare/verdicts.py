@@ -41,7 +41,7 @@ THRESHOLD = {"same device": 0.005, "same kind of device": 0.03, "different devic
 # less than 0.3 of the distance from p10 to p90.
 SPREAD_SHARE = 0.1
 SPREAD_SHARE_OF_OLD = 0.4
-PASSES_SINCE = 5  # schema_version
+ROUNDS_SINCE = 5  # schema_version: a case's visits lie over the whole run
 MODEL_CHANCE = 0.03  # differences that the model's simulation leaves to chance
 # With fewer visits no order of the ranks is improbable enough among some thousand cases, and Welch's t test
 # takes the place of Mann and Whitney's.
@@ -271,14 +271,66 @@ def settle_speeds(judged: pd.DataFrame, changes: pd.DataFrame, mixed: np.ndarray
     judged.loc[stayed & ~mixed, ["verdict", "note"]] = SAME, ""
 
 
-def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: str, by: str,
-                  threshold: float) -> pd.DataFrame:  # fmt: skip
-    """A row for each row of `pairs` (base_case_id, case_id), with the verdict and all measures.
+@dataclass
+class Matched:
+    """Rows of two runs, pair by pair, and what is computed of all pairs at once.
 
-    `by` is the measure that is asked for; cases without a ceiling are judged by cycles instead, and the
-    column `by` says so. change, change_low, change_high: the cost's relative change (fraction; positive:
-    costs more); time_change, cycles_change and so on: the same of each measure.
+    offset: what the logs of a pair's costs differ by besides its time, by measure. places: where its visits
+    stand in `visits`. spreads: p10 to p90 of each side's launches. still: whose seconds count at a reference
+    clock, and not the cycles. clock: log change of the SM clock. margin_share: of the spread, is allowed.
     """
+
+    base: pd.DataFrame
+    other: pd.DataFrame
+    offset: pd.DataFrame
+    visits: list[Visits]
+    places: pd.DataFrame
+    spreads: list[pd.DataFrame]
+    still: np.ndarray
+    summary: pd.DataFrame
+    clock: pd.Series
+    modelled: bool
+    margin_share: float
+
+    def shifts(self, measure: str, relation: str, test: bool) -> pd.DataFrame:
+        """shifts() of one measure, with margin, spread and chance."""
+        by_time = dict(time=True, cycles=False, reference=self.still, ceiling=True)[measure]
+        # Ceilings of DRAM stay where they are when the SM clock moves; the others move with it.
+        clocked = dict(time=1, cycles=0, reference=0, ceiling=dram(self.other))[measure]
+        spreads = [np.where(by_time, side["time_spread"], side["cycles_spread"]) for side in self.spreads]
+        spread = np.nan_to_num(np.maximum(*spreads))
+        chance = (self.clock - self.clock.median()).abs().fillna(0) * clocked
+        margin = np.maximum(np.maximum(self.margin_share * spread, chance), MARGIN[relation])
+        values = [np.concatenate([v.time, v.cycles]) for v in self.visits]
+        at = self.places.copy()
+        for start, v in zip(("start_base", "start"), self.visits, strict=True):
+            at[start] += np.where(by_time, 0, len(v.time))
+        found = shifts(*values, at, self.offset[measure].to_numpy(), margin.to_numpy(), test)
+        if self.modelled:  # of which there are no samples
+            found = found.assign(
+                shift=self.summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
+            )
+        return found.assign(margin=margin, spread=spread, chance=chance)
+
+    def judge(self, measured: dict[str, pd.DataFrame], by: str, threshold: float) -> pd.DataFrame:
+        """judge() of the measure `by`, or of cycles where a case has no ceiling; column `by` says which."""
+        chosen = np.where(measured[by]["shift"].isna() & (by == "ceiling"), "cycles", by)
+        table = measured[by].copy()
+        table[chosen != by] = measured["cycles"][chosen != by]
+        table["model"], table["share"] = self.modelled, self.margin_share
+        table["visits"] = np.minimum(self.places["count_base"], self.places["count"])
+        few = np.where(table["visits"] == 0, "no samples", "too few visits")
+        table["why"] = np.where(self.offset["cycles"].notna(), few, "its work is counted differently")
+        judged = judge(table, threshold)
+        if not self.modelled and by != "ceiling":
+            clock = {"cycles": self.clock, "reference": np.where(self.still, 0, self.clock)}.get(by, 0)
+            speeds = speeds_of(self.base, self.other, self.offset["time"], clock)
+            settle_speeds(judged, *speeds, threshold)
+        return judged.assign(by=chosen)
+
+
+def match(base: Folder, other: Folder, pairs: pd.DataFrame) -> Matched:
+    """The rows of `pairs` (base_case_id, case_id) side by side."""
     rows = [folder.valid.set_index("case_id") for folder in (base, other)]
     a, b = rows[0].loc[pairs["base_case_id"]], rows[1].loc[pairs["case_id"]]
     sms = [int(folder.env["gpu"].get("sm_count") or 1 << 30) for folder in (base, other)]
@@ -292,50 +344,41 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
     told = [v.cases.reindex(ids).reset_index(drop=True) for v, ids in
             zip(visits, (pairs["base_case_id"], pairs["case_id"]), strict=True)]  # fmt: skip
     places = pd.concat([told[0][["start", "count"]].add_suffix("_base"), told[1][["start", "count"]]], axis=1)
-    places = places.fillna(0).astype(int)
     still = keeps_seconds(a) & keeps_seconds(b)  # of the pair: two runs of one case may be bound otherwise
     summary = summary_shift(a, b, offset, still)
-    model = base.modelled or other.modelled
-    new = all(folder.env["schema_version"] >= PASSES_SINCE for folder in (base, other))
-    share = SPREAD_SHARE if new else SPREAD_SHARE_OF_OLD
-    clock = summary["cycles"] - summary["time"] - (offset["cycles"] - offset["time"])
-    wander = (clock - clock.median()).abs().fillna(0)
-    measured = {}
-    for measure in MEASURES:
-        by_time = dict(time=True, cycles=False, reference=still, ceiling=True)[measure]
-        # Ceilings of DRAM stay where they are when the SM clock moves; the others move with it.
-        clocked = dict(time=1, cycles=0, reference=0, ceiling=dram(b))[measure]
-        spreads = [np.where(by_time, t["time_spread"], t["cycles_spread"]) for t in told]
-        spread = np.nan_to_num(np.maximum(*spreads))
-        chance = wander * clocked
-        margin = np.maximum(np.maximum(share * spread, chance), MARGIN[relation])
-        values = [np.concatenate([v.time, v.cycles]) for v in visits]
-        at = places.copy()
-        for start, v in zip(("start_base", "start"), visits, strict=True):
-            at[start] += np.where(by_time, 0, len(v.time))
-        judges = measure == by or (measure, by) == ("cycles", "ceiling")
-        found = shifts(*values, at, offset[measure].to_numpy(), margin.to_numpy(), judges)
-        if model:  # of which there are no samples
-            found = found.assign(
-                shift=summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
-            )
-        measured[measure] = found.assign(margin=margin, spread=spread, chance=chance)
-    chosen = np.where(measured[by]["shift"].isna() & (by == "ceiling"), "cycles", by)
-    table = measured[by].copy()
-    table[chosen != by] = measured["cycles"][chosen != by]
-    table["model"], table["share"] = model, share
-    table["visits"] = np.minimum(places["count_base"], places["count"])
-    few = np.where(table["visits"] == 0, "no samples", "too few visits")
-    table["why"] = np.where(offset["cycles"].notna(), few, "its work is counted differently")
-    judged = judge(table, threshold)
-    if not model and by != "ceiling":
-        at_one_clock = {"cycles": clock, "reference": np.where(still, 0, clock)}.get(by, 0)
-        settle_speeds(judged, *speeds_of(a, b, offset["time"], at_one_clock), threshold)
-    head = b.reset_index()[["experiment", "family", "variant"]]
+    new = all(folder.env["schema_version"] >= ROUNDS_SINCE for folder in (base, other))
+    return Matched(
+        base=a,
+        other=b,
+        offset=offset,
+        visits=visits,
+        places=places.fillna(0).astype(int),
+        spreads=told,
+        still=still,
+        summary=summary,
+        clock=summary["cycles"] - summary["time"] - (offset["cycles"] - offset["time"]),
+        modelled=base.modelled or other.modelled,
+        margin_share=SPREAD_SHARE if new else SPREAD_SHARE_OF_OLD,
+    )
+
+
+def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: str, by: str,
+                  threshold: float) -> pd.DataFrame:  # fmt: skip
+    """A row for each row of `pairs` (base_case_id, case_id), with the verdict and all measures.
+
+    `by` is the measure that is asked for; cases without a ceiling are judged by cycles instead, and the
+    column `by` says so. change, change_low, change_high: the cost's relative change (fraction; positive:
+    costs more); time_change, cycles_change and so on: the same of each measure.
+    """
+    matched = match(base, other, pairs)
+    tested = {by, "cycles"} if by == "ceiling" else {by}
+    measured = {measure: matched.shifts(measure, relation, measure in tested) for measure in MEASURES}
+    judged = matched.judge(measured, by, threshold)
+    head = matched.other.reset_index()[["experiment", "family", "variant"]]
     changes = {f"{m}_change": np.expm1(measured[m]["shift"]) for m in MEASURES}
     return pd.concat([pairs.reset_index(drop=True), head], axis=1).assign(
         verdict=judged["verdict"],
-        by=chosen,
+        by=judged["by"],
         change=np.expm1(judged["shift"]),
         change_low=np.expm1(judged["low"]),
         change_high=np.expm1(judged["high"]),
@@ -344,11 +387,11 @@ def compare_cases(base: Folder, other: Folder, pairs: pd.DataFrame, relation: st
         p_value=judged["p_value"],
         q_value=judged["q_value"],
         spread=np.expm1(judged["spread"]),
-        visits_base=places["count_base"],
-        visits=places["count"],
-        base_time_s=a["time_median_s"].to_numpy(),
-        time_s=b["time_median_s"].to_numpy(),
-        base_percent_of_ceiling=a["percent_of_ceiling"].to_numpy(),
-        percent_of_ceiling=b["percent_of_ceiling"].to_numpy(),
+        visits_base=matched.places["count_base"],
+        visits=matched.places["count"],
+        base_time_s=matched.base["time_median_s"].to_numpy(),
+        time_s=matched.other["time_median_s"].to_numpy(),
+        base_percent_of_ceiling=matched.base["percent_of_ceiling"].to_numpy(),
+        percent_of_ceiling=matched.other["percent_of_ceiling"].to_numpy(),
         note=judged["note"],
     )
