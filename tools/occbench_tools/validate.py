@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench validate DIR...: are folders of results as schema.json says?
 
-One line per violation, `file:line: what is wrong`, of many alike the first few, then a summary. Exit 0 without
-one, 1 with some, 2 invalid arguments, 4 a file is missing or could not be read.
+One line per violation, `file:line: what is wrong`, of many alike the first few, then a summary. Exit 0
+without one, 1 with some, 2 invalid arguments, 4 a file is missing or could not be read.
 """
 
 from __future__ import annotations
