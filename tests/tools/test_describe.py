@@ -145,9 +145,9 @@ def test_what_follows_in_memory() -> None:
 
 
 def walk(lines: str, trips: list[float]) -> tuple[str, float]:
-    """Initials of the instructions on the way, small for a branch that is taken; and the passes."""
-    walked, _, passes = describe.trace(code(*lines.split("; ")), trips)
-    return "".join(i.opcode[0].lower() if taken else i.opcode[0] for i, taken in walked), passes
+    """Initials of the instructions on the way, small for a branch that is taken; and the iterations."""
+    walked, _, iterations = describe.trace(code(*lines.split("; ")), trips)
+    return "".join(i.opcode[0].lower() if taken else i.opcode[0] for i, taken in walked), iterations
 
 
 ONE = f"MOV R0, RZ; {FMA}; @P0 BRA 0x10; EXIT"
@@ -192,11 +192,11 @@ def test_trace(lines: str, trips: list[float], expected: tuple[str, float]) -> N
         (ONE, [1, 2], "it declares the trips of 2 loops, its machine code has 1"),
         (SIDE_BY_SIDE, [0, 0], "none of its loops runs"),
         (ONE, [-8], "none of its loops runs"),
-        (SIDE_BY_SIDE, [1 / 8, 1], "several passes a turn stands beside another"),
-        (SIDE_BY_SIDE, [1, 1 / 8], "several passes a turn stands beside another"),
-        (NESTED, [1, 2.5], "it declares 2.5 turns of a loop, which cannot be walked"),
-        (NESTED, [1, 1 / 8], "it declares 0.125 turns of a loop, which cannot be walked"),
-        (ONE, [1.5], "it declares 1.5 turns of a loop, which cannot be walked"),
+        (SIDE_BY_SIDE, [1 / 8, 1], "several iterations a trip stands beside another"),
+        (SIDE_BY_SIDE, [1, 1 / 8], "several iterations a trip stands beside another"),
+        (NESTED, [1, 2.5], "it declares 2.5 trips of a loop, which is no whole number"),
+        (NESTED, [1, 1 / 8], "it declares 0.125 trips of a loop, which is no whole number"),
+        (ONE, [1.5], "it declares 1.5 trips of a loop, which is no whole number"),
     ],
 )
 def test_what_cannot_be_traced(lines: str, trips: list[float], why: str) -> None:
@@ -229,7 +229,7 @@ def test_description() -> None:
         describe.describe(variant, loop, None)
 
 
-def test_like_instructions_are_counted_and_the_loop_turns() -> None:
+def test_like_instructions_are_counted_and_the_loop_ends() -> None:
     plain = code("MOV R1, R3", *["FADD R0, R0, R2"] * 3, "FADD R0, R0, R2.reuse", "@P0 BRA 0x10", "EXIT")
     variant = {"family": "f", "variant": "v", "loop_trips": [1 / 4]}
     assert describe.describe(variant, plain, ATTRIBUTES) == [

@@ -65,7 +65,7 @@ def test_stale(tmp_path: Path, known: dict[str, list[str]], now: dict[str, list[
     descriptions.write(tmp_path, "sm_80", known, "13.0.88")
     with pytest.raises(sass.Failure) as complaint:
         descriptions.compare(tmp_path, "sm_80", now, "13.0.88")
-    mend = f"`occbench audit --arch sm_80 --describe {tmp_path}` writes it anew"
+    mend = f"`occbench audit --arch sm_80 --describe {tmp_path}` writes it again"
     assert str(complaint.value) == f"{tmp_path}/sm_80 {why} {mend}"
 
 
@@ -156,7 +156,7 @@ def test_command(
     assert audit.main(words) == 1
     assert capsys.readouterr().out.splitlines() == [
         f"FAIL {folder}/sm_90 lacks stream/forgotten; "
-        f"`occbench audit --arch sm_90 --describe {folder}` writes it anew",
+        f"`occbench audit --arch sm_90 --describe {folder}` writes it again",
         "audited 2 variants of 1 families: 1 failures",
     ]
     right[1] |= {"least_cc": 100}  # which sm_90 has not

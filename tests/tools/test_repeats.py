@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loads every turn of a loop makes of the same addresses, on short listings of `cuobjdump -sass`."""
+"""Which loads every trip of a loop makes of the same addresses, on short listings of `cuobjdump -sass`."""
 
 from __future__ import annotations
 

@@ -3,11 +3,11 @@
 
 `occbench list --variants --format json` names every variant, its kernel and the instructions that one
 iteration of its hot loop must hold; the disassembled kernel shows what it does hold. Needs no GPU. With
---describe it also writes what the model is told of each kernel; with --described it says where that is stale,
-and disassembles nothing when code, declarations and descriptions are those that were audited when they were
-written.
-Exit 0 all agree, 1 some do not, 2 the words of the call, 77 (a skipped test) without a disassembler or
-without machine code for the architecture.
+--describe it also writes the description of each kernel that the model reads; with --described it says where
+that is stale, and disassembles nothing when code, declarations and descriptions are those that were audited
+when they were written.
+Exit 0 all agree, 1 some do not, 2 invalid arguments, 77 (a skipped test) without a disassembler or without
+machine code for the architecture.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Set
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -89,43 +90,62 @@ def list_variants(binary: Path) -> dict[str, Any]:
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def kernels(
-    variants: list[dict[str, Any]],
-    names: dict[int, list[str]],
-    attributes: dict[str, describe.Attributes],
-    arch: str,
-) -> list[str]:
-    """Names of the variants' kernels, of those that can be told."""
-    codes = {name: each.code for name, each in attributes.items()}
-    found = []
-    for variant in variants:
-        with suppress(Failure):
-            found.append(sass.kernel_name(variant["entry_offset"], names, codes, arch))
-    return found
+@dataclass
+class Built:
+    """An executable for one architecture: what it declares, and what of it is known without disassembling."""
+
+    binary: Path
+    arch: str
+    toolkit: str
+    variants: list[dict[str, Any]]
+    names: dict[int, list[str]]  # of its functions, by offset
+    attributes: dict[str, describe.Attributes]  # by kernel; empty where nothing is described
+
+    @property
+    def counted(self) -> str:
+        """'audited 1,400 variants of 40 families: '"""
+        families = {variant["family"] for variant in self.variants}
+        return f"audited {len(self.variants)} variants of {len(families)} families: "
+
+    def kernels(self) -> list[str]:
+        """Names of the variants' kernels, of those that are known."""
+        codes = {name: each.code for name, each in self.attributes.items()}
+        found = []
+        for variant in self.variants:
+            with suppress(Failure):
+                found.append(sass.kernel_name(variant["entry_offset"], self.names, codes, self.arch))
+        return found
+
+    def evidence(self, folder: Path) -> str:
+        """A hash of all that audit and description of these variants depend on: what they declare, their
+        machine code, this program, and the descriptions in FOLDER of ARCH and of DECLARED. Empty when a
+        variant's kernel is not known."""
+        digest = sha256()
+        for module in (__file__, describe.__file__, descriptions.__file__, repeats.__file__, sass.__file__):
+            digest.update(Path(module).read_bytes())
+        kernels = self.kernels()
+        if len(kernels) < len(self.variants):
+            return ""
+        for variant, kernel in zip(self.variants, kernels, strict=True):
+            declared = {name: value for name, value in variant.items() if name != "entry_offset"}
+            digest.update(f"{json.dumps(declared, sort_keys=True)} {self.attributes[kernel]}\n".encode())
+        for file in (*descriptions.files(folder / self.arch), *descriptions.files(folder / DECLARED)):
+            digest.update(descriptions.family_of(file).encode() + descriptions.content(file))
+        return digest.hexdigest()
 
 
-def evidence(
-    variants: list[dict[str, Any]],
-    names: dict[int, list[str]],
-    attributes: dict[str, describe.Attributes],
-    folder: Path,
-    arch: str,
-) -> str:
-    """A hash of all that audit and description of these variants depend on: what they declare, their machine
-    code, this program, and the descriptions in FOLDER of ARCH and of DECLARED. Empty when a variant's kernel
-    cannot be told."""
-    digest = sha256()
-    for module in (__file__, describe.__file__, descriptions.__file__, repeats.__file__, sass.__file__):
-        digest.update(Path(module).read_bytes())
-    names_of = kernels(variants, names, attributes, arch)
-    if len(names_of) < len(variants):
-        return ""
-    for variant, kernel in zip(variants, names_of, strict=True):
-        declared = {name: value for name, value in variant.items() if name != "entry_offset"}
-        digest.update(f"{json.dumps(declared, sort_keys=True)} {attributes[kernel]}\n".encode())
-    for file in (*descriptions.files(folder / arch), *descriptions.files(folder / DECLARED)):
-        digest.update(descriptions.family_of(file).encode() + descriptions.content(file))
-    return digest.hexdigest()
+def open_binary(binary: Path, options: argparse.Namespace) -> Built:
+    """What `binary` declares of the families that are asked for.
+
+    Raises Skip, OSError, CalledProcessError, ValueError or KeyError.
+    """
+    listing = list_variants(binary)
+    families = set(options.family or (variant["family"] for variant in listing["variants"]))
+    variants = [v for v in listing["variants"] if v["family"] in families and is_for(v, options.arch)]
+    is_described = options.describe or options.described
+    attributes = describe.attributes(binary, options.arch) if is_described else {}
+    names = sass.symbols(binary)
+    return Built(binary, options.arch, listing["cuda_toolkit"], variants, names, attributes)
 
 
 def audited(folder: Path, arch: str) -> str:
@@ -136,8 +156,8 @@ def audited(folder: Path, arch: str) -> str:
         return ""
 
 
-def parse_words(arguments: list[str] | None) -> argparse.Namespace:
-    """The words of the call. Raises SystemExit(2) on wrong ones."""
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """The arguments. Raises SystemExit(2) on invalid ones."""
     parser = parser_of(
         "audit",
         "Compare the built machine code with what each variant declares.",
@@ -155,10 +175,10 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
         "--describe",
         type=Path,
         metavar="FOLDER",
-        help="write what the model is told of each kernel to FOLDER/ARCH, a file per family",
+        help="write a description of each kernel for the model to FOLDER/ARCH, a file per family",
     )
     parser.add_argument(
-        "--described", type=Path, metavar="FOLDER", help="fail unless FOLDER/ARCH tells the model that"
+        "--described", type=Path, metavar="FOLDER", help="fail unless FOLDER/ARCH has these descriptions"
     )
     parser.add_argument("--family", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
@@ -166,53 +186,21 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-@entry("occbench audit")
-def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    options = parse_words(arguments)
-    binary, arch = options.binary and options.binary.resolve(), options.arch
-    if not binary or not os.access(binary, os.X_OK) or not binary.is_file():
-        why = f"{options.binary or 'occbench'}: no such executable; build it, or name it with --binary"
-        complain("occbench audit", why)
-        return 2
-    try:
-        listing = list_variants(binary)
-        listed, toolkit = listing["variants"], listing["cuda_toolkit"]
-        families = set(options.family or (variant["family"] for variant in listed))
-        variants = [v for v in listed if v["family"] in families and is_for(v, arch)]
-        names = sass.symbols(binary)
-        folder = options.describe or options.described
-        attributes = describe.attributes(binary, arch) if folder else {}
-        all_said = f"audited {len(variants)} variants of {len({v['family'] for v in variants})} families: "
-        if options.described and not (options.describe or options.json or options.verbose or options.family):
-            proof = evidence(variants, names, attributes, options.described, arch)
-            if proof and proof == audited(options.described, arch):
-                print(f"{all_said}0 failures, as {options.described / arch}.audited says")
-                return 0
-        functions = sass.disassemble(
-            binary, arch, kernels(variants, names, attributes, arch) if options.family else ()
-        )
-    except Skip as why:
-        print(printable(f"occbench audit: skipped: {why}"))
-        return SKIPPED
-    except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        complain("occbench audit", f"{options.binary}: cannot be listed: {error}")
-        return 1
-
+def audit_all(
+    built: Built, functions: dict[str, list[Instruction]], options: argparse.Namespace
+) -> tuple[list[dict[str, Any]], descriptions.Descriptions]:
+    """Audits and describes every variant, and prints failures. Returns a record of each, and descriptions."""
     records: list[dict[str, Any]] = []
     described: descriptions.Descriptions = {}
-    reference = descriptions.read_all(folder / DECLARED) if attributes and arch != DECLARED else {}
-    for variant in variants:
+    folder = options.describe or options.described
+    is_reference = not built.attributes or built.arch == DECLARED
+    reference = {} if is_reference else descriptions.read_all(folder / DECLARED)
+    for variant in built.variants:
         name = f"{variant['family']}/{variant['variant']}"
         counts, around, failure = Counter(), Counter(), None
         try:
-            kernel = sass.kernel_name(variant["entry_offset"], names, functions, arch)
-            code = functions[kernel]
-            spilled = (LOCAL - variant["instructions"].keys() if variant["may_spill"] else set()) | (
-                SHARED if variant["spills_to_shared"] else set()
-            )
-            uncounted = set() if arch == DECLARED else INTEGER | LOCAL
-            counts, around = audit(code, variant["instructions"], spilled, variant["hot_loops"], uncounted)
+            kernel = sass.kernel_name(variant["entry_offset"], built.names, functions, built.arch)
+            counts, around = audit_variant(variant, functions[kernel], built.arch)
         except Failure as why:
             failure = str(why)
         records.append({**variant, "counts": counts, "counts_around": around, "failure": failure})
@@ -222,15 +210,37 @@ def main(arguments: list[str] | None = None) -> int:
         if options.verbose:
             more = f"; around it: {spell(around)}" if around else ""
             print(printable(f"ok   {name}: {spell(counts)}{more}"))
-        if attributes and variant.get("predicted", True):
+        if built.attributes and variant.get("predicted", True):
             try:
-                lines = describe.describe(variant, code, attributes.get(kernel))
+                lines = describe.describe(variant, functions[kernel], built.attributes.get(kernel))
                 if name in reference:
                     descriptions.same_work(lines, reference[name])
                 described[name] = lines
             except Failure as why:
                 print(printable(f"not described: {name}: {why}"))
-    failures = sum(bool(r["failure"]) for r in records)
+    return records, described
+
+
+def audit_variant(
+    variant: dict[str, Any], code: list[Instruction], arch: str
+) -> tuple[Counter[str], Counter[str]]:
+    """audit() of one variant by what it declares. Raises Failure."""
+    spilled = LOCAL - variant["instructions"].keys() if variant["may_spill"] else set()
+    if variant["spills_to_shared"]:
+        spilled = spilled | SHARED
+    uncounted = set() if arch == DECLARED else INTEGER | LOCAL
+    return audit(code, variant["instructions"], spilled, variant["hot_loops"], uncounted)
+
+
+def write_results(
+    built: Built,
+    records: list[dict[str, Any]],
+    described: descriptions.Descriptions,
+    options: argparse.Namespace,
+) -> int:
+    """Writes and compares what is asked for. Returns how many failures there are, those of `records` too."""
+    failures = sum(bool(record["failure"]) for record in records)
+    arch = built.arch
     try:
         if options.json:
             text = json.dumps({"arch": arch, "variants": records}, indent=1, sort_keys=True) + "\n"
@@ -238,18 +248,45 @@ def main(arguments: list[str] | None = None) -> int:
         if options.describe and failures:
             print(f"{printable(options.describe / arch)} is not written after these failures")
         elif options.describe:
-            descriptions.write(options.describe, arch, described, toolkit)
+            descriptions.write(options.describe, arch, described, built.toolkit)
             if not options.family:
-                proof = evidence(variants, names, attributes, options.describe, arch)
+                proof = built.evidence(options.describe)
                 write_whole(options.describe / f"{arch}.audited", proof + "\n")
         if options.described:
-            descriptions.compare(options.described, arch, described, toolkit, options.family)
+            descriptions.compare(options.described, arch, described, built.toolkit, options.family)
     except Skip as why:
         print(printable(f"not compared: {why}"))
     except (Failure, OSError) as why:
         print(printable(f"FAIL {why}"))
         failures += 1
-    print(f"{all_said}{failures} failures")
+    return failures
+
+
+@entry("occbench audit")
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = parse_arguments(arguments)
+    binary = options.binary and options.binary.resolve()
+    if not binary or not os.access(binary, os.X_OK) or not binary.is_file():
+        why = f"{options.binary or 'occbench'}: no such executable; build it, or name it with --binary"
+        complain("occbench audit", why)
+        return 2
+    try:
+        built = open_binary(binary, options)
+        if options.described and not (options.describe or options.json or options.verbose or options.family):
+            proof = built.evidence(options.described)
+            if proof and proof == audited(options.described, built.arch):
+                print(f"{built.counted}0 failures, as {options.described / built.arch}.audited says")
+                return 0
+        functions = sass.disassemble(binary, built.arch, built.kernels() if options.family else ())
+    except Skip as why:
+        print(printable(f"occbench audit: skipped: {why}"))
+        return SKIPPED
+    except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
+        complain("occbench audit", f"{options.binary}: cannot be listed: {error}")
+        return 1
+    failures = write_results(built, *audit_all(built, functions, options), options)
+    print(f"{built.counted}{failures} failures")
     return 1 if failures else 0
 
 

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the model is told of a kernel: one turn of its loop, read from the built machine code.
+"""A kernel's description for the model: one trip of its loop, read from the built machine code.
 
 A folder per architecture holds a file per family. A description is a line per variant, `family variant
-registers local static_smem block_limit passes` (what a launch takes, as in Attributes; how many passes of
-the kernel's loop the instructions make up), then a line per instruction, in the order in which a warp meets
-them:
+registers local static_smem block_limit iterations` (what a launch takes, as in Attributes; how many
+iterations of the kernel's loop the instructions make up), then a line per instruction, in the order in which
+a warp executes them:
 
     [COUNT*]OPCODE STALL WRITE READ WAIT PORTS PORTS_ALONE
 
-`COUNT*{` begins what a warp meets so many times over (turns of an inner loop), `}` ends it. Variants whose
+`COUNT*{` begins what a warp executes COUNT times (trips of an inner loop), `}` ends it. Variants whose
 lines stand one below the other share the instructions that follow.
 
 STALL is the number of cycles before the warp's next instruction may issue; WRITE and READ the scoreboard
 (0-5, or -) that is held until the result is there or the operands have been read; WAIT the scoreboards, as
 a hexadecimal mask, that must be free. The compiler wrote all of these into the instruction (Jia et al.
 2018, 'Dissecting the NVIDIA Volta GPU architecture', 2.1). A load or store of global memory that begins
-where the one before it ended is a NEXT: 'STG.32.NEXT'; a load that every turn makes of the same address is
+where the one before it ended is a NEXT: 'STG.32.NEXT'; a load that every trip makes of the same address is
 a SAME (repeats.py): 'LDG.32.SAME'. A branch that is taken says how many instructions back it goes:
-'BRA.TAKEN.394', or none where the loop has made its turns. PORTS is two digits: how many registers the even
+'BRA.TAKEN.394', or none where the loop has made its trips. PORTS is two digits: how many registers the even
 and the odd bank of the register file must deliver, less those that the operand cache kept from the
 instruction before; PORTS_ALONE the same when another warp came between. `00` is an instruction that reads
 none, or one of memory, tensor cores or control, whose reads are not counted.
@@ -183,80 +183,93 @@ def place(instruction: Instruction) -> tuple[str, int, int] | None:
     return match[1], begin, begin + 32 * int((instruction.audited_class or ".32").split(".")[-1]) // 8
 
 
-def whole(turns: float) -> int:
+def whole(trips: float) -> int:
     """Raises Failure when it is none."""
-    if turns != round(turns):
-        raise Failure(f"it declares {turns:g} turns of a loop, which cannot be walked")
-    return round(turns)
+    if trips != round(trips):
+        raise Failure(f"it declares {trips:g} trips of a loop, which is no whole number")
+    return round(trips)
 
 
-# What a warp meets, in order: the place of an instruction, or an inner loop's turns.
+# What a warp meets, in order: the place of an instruction, or an inner loop's trips.
 Way = list["int | list[Way]"]
 
 
-def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], Way, float]:
-    """The instructions that make up one pass or several, each with whether it is a branch that is taken
-    (the one back to its loop's head; all others fall through); the way through them; and how many passes
-    that is.
+class Nest:
+    """The loops of one function and how often each runs, by the address of its header.
 
-    `trips` gives the turns of each loop of the function, by address: of an outermost one per pass (1/8: one
-    turn makes eight passes; 0: not part of it), of an inner one per turn of the loop around it (-8: 0, 1,
-    ... 7 in turn). Empty: one turn of the one outermost loop that does audited work or accesses memory, and
+    trips: of each loop of the function, by address: of an outermost one per iteration (1/8: one trip makes
+    eight iterations; 0: not part of it), of an inner one per trip of the loop around it (-8: 0, 1, ... 7 one
+    after the other). Empty: one trip of the one outermost loop that does audited work or accesses memory, and
     of every loop in it. Raises Failure when that names no one sequence.
     """
-    found = loops(code)
-    if not found:
-        raise Failure("it has no loop")
-    if trips and len(trips) != len(found):
-        raise Failure(f"it declares the trips of {len(trips)} loops, its machine code has {len(found)}")
-    at = {i.address: i for i in code}
-    nested: dict[int, dict[int, Loop]] = {loop.header: {} for loop in found}  # in each loop, others by header
-    outermost: list[Loop] = []
-    for loop in found:
-        around = [o for o in found if o is not loop and loop.header in o.body]
-        if around:
-            nested[min(around, key=lambda o: len(o.body)).header][loop.header] = loop
-        else:
-            outermost.append(loop)
-    if not trips:
-        hot = {a for a, i in at.items() if i.audited_class and i.base not in INTEGER}
-        busy = [loop for loop in outermost if hot & loop.body]
-        outermost = busy or outermost
-        if len(outermost) > 1:
-            raise Failure(f"it has {len(outermost)} loops one after the other, and declares no trips")
-    turns = dict(zip((loop.header for loop in found), trips or [1.0] * len(found), strict=True))
-    running = [loop for loop in outermost if turns[loop.header] > 0]
-    if not running:
-        raise Failure("none of its loops runs")
-    if len(running) > 1 and any(turns[loop.header] < 1 for loop in running):
-        raise Failure("a loop that makes several passes a turn stands beside another that runs")
 
-    walked: list[tuple[Instruction, bool]] = []
-    visits: Counter[int] = Counter()
+    def __init__(self, code: list[Instruction], trips: list[float]) -> None:
+        found = loops(code)
+        if not found:
+            raise Failure("it has no loop")
+        if trips and len(trips) != len(found):
+            raise Failure(f"it declares the trips of {len(trips)} loops, its machine code has {len(found)}")
+        self.at = {i.address: i for i in code}
+        self.inner: dict[int, dict[int, Loop]] = {loop.header: {} for loop in found}  # others by header
+        outermost: list[Loop] = []
+        for loop in found:
+            around = [o for o in found if o is not loop and loop.header in o.body]
+            if around:
+                self.inner[min(around, key=lambda o: len(o.body)).header][loop.header] = loop
+            else:
+                outermost.append(loop)
+        if not trips:
+            outermost = self.only_busy(outermost)
+        self.trips = dict(zip((loop.header for loop in found), trips or [1.0] * len(found), strict=True))
+        self.running = [loop for loop in outermost if self.trips[loop.header] > 0]
+        if not self.running:
+            raise Failure("none of its loops runs")
+        if len(self.running) > 1 and any(self.trips[loop.header] < 1 for loop in self.running):
+            raise Failure("a loop that makes several iterations a trip stands beside another that runs")
+        self.walked: list[tuple[Instruction, bool]] = []
+        self.visits: Counter[int] = Counter()
 
-    def walk(loop: Loop) -> Way:
-        """One turn of it."""
+    def only_busy(self, outermost: list[Loop]) -> list[Loop]:
+        """The one loop that does audited work. Raises Failure when there are several."""
+        hot = {a for a, i in self.at.items() if i.audited_class and i.base not in INTEGER}
+        found = [loop for loop in outermost if hot & loop.body] or outermost
+        if len(found) > 1:
+            raise Failure(f"it has {len(found)} loops one after the other, and declares no trips")
+        return found
+
+    def walk(self, loop: Loop) -> Way:
+        """One trip of a loop; its instructions are appended to `walked`."""
         way: Way = []
-        inner = nested[loop.header]
+        inner = self.inner[loop.header]
         theirs = set().union(*(o.body for o in inner.values()))
         back = -1
         for address in sorted(loop.body):
+            instruction = self.at[address]
             if address in inner:
-                count = whole(turns[address])
-                count = count if count >= 0 else visits[address] % -count
-                way.append([walk(inner[address]) for _ in range(count)])
-                visits[address] += 1
-            elif address not in theirs and at[address].guard != "!PT":
-                if at[address].base == "BRA" and loop.header in at[address].next_addresses:
-                    back = len(walked)  # the last one: those before it wait for something
-                way.append(len(walked))
-                walked.append((at[address], False))
+                count = whole(self.trips[address])
+                count = count if count >= 0 else self.visits[address] % -count
+                way.append([self.walk(inner[address]) for _ in range(count)])
+                self.visits[address] += 1
+            elif address not in theirs and instruction.guard != "!PT":
+                if instruction.base == "BRA" and loop.header in instruction.next_addresses:
+                    back = len(self.walked)  # the last one: those before it wait for something
+                way.append(len(self.walked))
+                self.walked.append((instruction, False))
         if back >= 0:
-            walked[back] = (walked[back][0], True)
+            self.walked[back] = (self.walked[back][0], True)
         return way
 
-    ways: Way = [[walk(loop) for _ in range(whole(max(1.0, turns[loop.header])))] for loop in running]
-    return walked, ways, max(1.0, 1 / turns[running[0].header])
+
+def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], Way, float]:
+    """The instructions that make up one loop iteration or several, each with whether it is a branch that is
+    taken (the one back to its loop's head; all others fall through); the way through them; and how many
+    iterations that is. trips: as Nest takes them. Raises Failure as it does.
+    """
+    nest = Nest(code, trips)
+    way: Way = [
+        [nest.walk(loop) for _ in range(whole(max(1.0, nest.trips[loop.header])))] for loop in nest.running
+    ]
+    return nest.walked, way, max(1.0, 1 / nest.trips[nest.running[0].header])
 
 
 def folded(way: Way, lines: list[str]) -> list[str]:
@@ -265,7 +278,7 @@ def folded(way: Way, lines: list[str]) -> list[str]:
     for part, same in groupby(
         part
         for step in way
-        for part in ([[lines[step]]] if isinstance(step, int) else [folded(turn, lines) for turn in step])
+        for part in ([[lines[step]]] if isinstance(step, int) else [folded(trip, lines) for trip in step])
     ):
         count = len(list(same))
         if count == 1:
@@ -281,8 +294,8 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     """The lines of one variant. Raises Failure when its loop cannot be followed, or without attributes."""
     if attributes is None:
         raise Failure("cuobjdump -elf does not name its kernel")
-    walked, way, passes = trace(code, variant["loop_trips"])
-    before = walked[-1][0]  # the loop turns
+    walked, way, iterations = trace(code, variant["loop_trips"])
+    before = walked[-1][0]  # of the trip before
     lines = []
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
     again = repeated([instruction for instruction, _ in walked])
@@ -302,4 +315,4 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
         before = instruction
     a = attributes
     launch = f"{a.registers} {a.local_bytes} {a.static_smem_bytes} {a.block_limit}"
-    return [f"{variant['family']} {variant['variant']} {launch} {passes:g}", *folded(way, lines)]
+    return [f"{variant['family']} {variant['variant']} {launch} {iterations:g}", *folded(way, lines)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that tell the model of machine code: FOLDER/ARCH/FAMILY.txt.gz, in the form of
+"""The files that describe machine code to the model: FOLDER/ARCH/FAMILY.txt.gz, in the form of
 describe.py. Plain FAMILY.txt is read as well, and replaced when it is written.
 
 Which of them a build can judge is known by what it has machine code for. CI builds BUILT; a file of any other
@@ -48,8 +48,8 @@ def body(descriptions: Iterable[list[str]]) -> list[str]:
 
 
 def work(lines: list[str]) -> Counter[str]:
-    """What a pass of a described variant does, whoever compiled it: its accesses and what it computes, but
-    for integers and for constants in halves."""
+    """What an iteration of a described variant does, whoever compiled it: accesses and arithmetic, without
+    integers and constants in halves."""
     done: Counter[str] = Counter()
     times = [1 / float(lines[0].split()[-1])]
     for line in lines[1:]:
@@ -184,7 +184,7 @@ def compare(
         if names
     ]
     if complaints:
-        mend = f"`occbench audit --arch {arch} --describe {folder}` writes it anew"
+        mend = f"`occbench audit --arch {arch} --describe {folder}` writes it again"
         raise Failure(f"{folder / arch} {'; '.join(complaints)}; {mend}")
     for file, other in others.items():
         raise Skip(f"{file} is of CUDA {other}, this build of CUDA {toolkit}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench machine-code FILE --kernel NAME: what a warp of a kernel goes through, for `occbench whatif`.
+"""occbench machine-code FILE --kernel NAME: the instructions that a warp executes, for `occbench whatif`.
 
 FILE is a cubin or a program with machine code for --arch; cuobjdump and nvdisasm read it. How often a warp
 executes each instruction comes from a profile, by the first of these that is given:
@@ -7,13 +7,13 @@ executes each instruction comes from a profile, by the first of these that is gi
   --opcodes FFMA:96,... of all warps together, by opcode: loops are given the trips that come nearest
   --instructions N      of all warps together: enough where the kernel has one loop
 Loads and stores that a predicate kept from making a request are told by --loads and --stores.
-What is written is a description as describe.py says, with family `kernel` and variant `measured`: one turn of
+What is written is a description as describe.py says, with family `kernel` and variant `measured`: one trip of
 the outermost loop that holds most of what is executed, or the kernel from its first instruction to its last
-where none holds 80 %. A pass is the whole kernel, so that `passes` is one over the turns. Of what only some
-turns or some warps execute, as many instructions are kept, and the others left out. Registers, stack and
-shared memory are as cuobjdump gives them.
+where none holds 80 %. An iteration is the whole kernel, so that `iterations` is one over the trips. Of what
+only some trips or some warps execute, as many instructions are kept, and the others are not. Registers, stack
+and shared memory are as cuobjdump gives them.
 
-Exit 0 written, 1 the kernel cannot be followed, 2 the words of the call, 4 FILE holds no such kernel, 5 no
+Exit 0 written, 1 the kernel cannot be followed, 2 invalid arguments, 4 FILE holds no such kernel, 5 no
 disassembler is here.
 """
 
@@ -123,20 +123,20 @@ def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[
     matrix = np.array([[shape[name] for shape in shapes] for name in names], dtype=float)
     wanted = np.array([counted.get(name, 0.0) for name in names])
     scale = 1 / np.maximum(wanted, wanted.max() / 1000)  # relative errors: stores count as much as FMAs
-    turns = non_negative(matrix * scale[:, None], wanted * scale)
-    return [float(turns[home]) if is_met else 0.0 for home, is_met in zip(homes, there, strict=True)]
+    executed = non_negative(matrix * scale[:, None], wanted * scale)
+    return [float(executed[home]) if is_met else 0.0 for home, is_met in zip(homes, there, strict=True)]
 
 
 def kept(
-    code: list[Instruction], homes: list[int], turns: list[float], ran: list[float]
+    code: list[Instruction], homes: list[int], executed: list[float], ran: list[float]
 ) -> list[Instruction]:
-    """The code, what a turn leaves out marked as never running: alternatives take turns by their shares."""
+    """The code; instructions that a trip skips are marked as never running. Alternatives share the trips."""
     carried: dict[int, float] = defaultdict(float)
     result: list[Instruction] = []
     before: tuple[int, float, bool] | None = None
     for instruction, home, count in zip(code, homes, ran, strict=True):
         if before is None or before[:2] != (home, count):
-            share = count / turns[home] if turns[home] > 0 else 0.0
+            share = count / executed[home] if executed[home] > 0 else 0.0
             runs = share > 1 - 1e-3
             if not runs:
                 carried[home] += share
@@ -187,8 +187,10 @@ def followed(code: list[Instruction], ran: list[float], warps: float, a: describ
         loops = sass.loops(code)
         hot = next(n for n, loop in enumerate(loops) if loop.header == code[0].address)
     homes = innermost(code, loops)
-    turns = [max((ran[n] for n, home in enumerate(homes) if home == which), default=0.0)
-             for which in range(len(loops))]  # fmt: skip
+    executed = [
+        max((ran[n] for n, home in enumerate(homes) if home == which), default=0.0)
+        for which in range(len(loops))
+    ]
     trips = []
     for n, loop in enumerate(loops):
         around = [m for m, other in enumerate(loops) if m != n and loop.header in other.body]
@@ -196,14 +198,14 @@ def followed(code: list[Instruction], ran: list[float], warps: float, a: describ
             trips.append(1.0)
         elif hot in around:
             parent = min(around, key=lambda m: len(loops[m].body))
-            trips.append(float(round(turns[n] / turns[parent])) if turns[parent] > 0 else 0.0)
+            trips.append(float(round(executed[n] / executed[parent])) if executed[parent] > 0 else 0.0)
         else:
             trips.append(0.0)
-    if turns[hot] == 0:
+    if executed[hot] == 0:
         raise Failure("the profile says that none of its loops ran")
     variant = {"family": "kernel", "variant": "measured", "loop_trips": trips}
-    head, *lines = describe.describe(variant, kept(code, homes, [*turns, warps], ran), a)
-    return [" ".join([*head.split()[:-1], f"{warps / turns[hot]:.9g}"]), *lines]
+    head, *lines = describe.describe(variant, kept(code, homes, [*executed, warps], ran), a)
+    return [" ".join([*head.split()[:-1], f"{warps / executed[hot]:.9g}"]), *lines]
 
 
 def parse_words(arguments: list[str] | None) -> argparse.Namespace:
@@ -255,8 +257,8 @@ def run(options: argparse.Namespace) -> list[str]:
             if len(loops) > 1:
                 raise Failure(f"it has {len(loops)} loops: a profile must say how often each opcode ran")
             inside = len(loops[0].body) if loops else 1
-            turns = max(0.0, options.instructions - outside * options.warps) / inside
-            ran = [(turns if home == 0 else options.warps) if is_met else 0.0
+            executed = max(0.0, options.instructions - outside * options.warps) / inside
+            ran = [(executed if home == 0 else options.warps) if is_met else 0.0
                    for is_met, home in zip(there, homes, strict=True)]  # fmt: skip
     ran = made(code, made(code, ran, "LDG", options.loads), "STG", options.stores)
     return followed(code, ran, options.warps, usage[name])

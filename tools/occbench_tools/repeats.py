@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loads of a loop every turn makes of the same addresses, read from its machine code.
+"""Which loads of a loop every trip makes of the same addresses, read from its machine code.
 
 Values are numbered (Cocke and Schwartz 1970): the same operation on the same values is one value, whatever
-register holds it. So an address that a turn computes anew, for want of registers, is known for what it is.
+register holds it. So an address that a trip computes again, for want of registers, is recognised.
 """
 
 from __future__ import annotations
@@ -100,18 +100,18 @@ class Values:
         return *sources, guard
 
 
-def repeated(turn: Iterable[Instruction]) -> list[bool]:
-    """Of each instruction of a loop's turn, whether it is a load from global memory that every turn makes of
+def repeated(trip: Iterable[Instruction]) -> list[bool]:
+    """Of each instruction of a loop's trip, whether it is a load from global memory that every trip makes of
     the same address."""
-    turn = list(turn)
-    if all(instruction.base != "LDG" for instruction in turn):
-        return [False] * len(turn)
+    trip = list(trip)
+    if all(instruction.base != "LDG" for instruction in trip):
+        return [False] * len(trip)
     values = Values()
-    # Three turns, for what the first finds in registers was computed before the loop, by other instructions.
+    # Three trips, for what the first finds in registers was computed before the loop, by other instructions.
     _, before, after = (
-        [values.run(instruction, (time, at)) for at, instruction in enumerate(turn)] for time in range(3)
+        [values.run(instruction, (time, at)) for at, instruction in enumerate(trip)] for time in range(3)
     )
     return [
         instruction.base == "LDG" and first == then
-        for instruction, first, then in zip(turn, before, after, strict=True)
+        for instruction, first, then in zip(trip, before, after, strict=True)
     ]
