@@ -42,7 +42,9 @@ def cases() -> list[dict[str, Any]]:
 ENV["experiments"] = {row["experiment"]: described.experiment(row["experiment"]) for row in cases()}
 
 
-def foretold(row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline: float = 0) -> dict[str, Any]:
+def with_prediction(
+    row: dict[str, Any], off: float = 0, bound: str = "DRAM", baseline: float = 0
+) -> dict[str, Any]:
     """The row with a prediction that is `off` (fraction) of the throughput, and a baseline that is."""
     said = dict(throughput_predicted=(1 + off) * row["throughput"], bound_predicted=bound)
     said |= dict(throughput_baseline=(1 + baseline) * row["throughput"])

@@ -47,7 +47,7 @@ def write(folder: Path, rows: list[dict[str, Any]] | None = None, **env: Any) ->
 
 
 def steps(valid: pd.DataFrame, _: dict[str, Any]) -> pd.DataFrame:
-    """Stands in for find_cliffs: where shared memory costs a block, and one that nobody foretold."""
+    """Stands in for find_cliffs: where shared memory costs a block, and one that nobody predicted."""
     found = []
     rows = valid[valid["experiment"] == "shared_memory"]
     for (family, variant), line in rows.groupby(["family", "variant"]):

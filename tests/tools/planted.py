@@ -33,7 +33,7 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
 
 def plant(folder: Path) -> Path:
     """A small run beside which lie a module of every name, programs, and files of configuration."""
-    rows = [made_up.foretold(row) for row in cases() if row["experiment"] in ("waves", "registers")]
+    rows = [made_up.with_prediction(row) for row in cases() if row["experiment"] in ("waves", "registers")]
     write(folder, rows)
     for name in imported():
         (folder / f"{name}.py").write_text(f"open({str(marker(folder))!r}, 'a').write(__file__ + '\\n')\n")

@@ -63,7 +63,7 @@ def test_launches_of_two_speeds_are_ambiguous(whole: Folder) -> None:
         samples.loc[samples["round"].isin(slow), "time_s"] *= 1.08
         runs.append(Folder(whole.path, whole.cases[whole.cases["case_id"] == case], whole.env, samples))
     row = judged(*runs).loc[case]
-    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "launches of more than one speed")
+    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "launches have more than one speed")
 
 
 def of_two_speeds(whole: Folder, slow: int, faster_by: float = 1, slower_by: float = 1) -> Folder:
@@ -90,7 +90,7 @@ def test_two_speeds_are_each_held_against_their_own(whole: Folder) -> None:
     for other, verdict, note in (
         (of_two_speeds(whole, 17), verdicts.SAME, ""),
         (of_two_speeds(whole, 29), verdicts.AMBIGUOUS, mix),
-        (of_two_speeds(whole, 13, slower_by=1.03), verdicts.AMBIGUOUS, "launches of more than one speed"),
+        (of_two_speeds(whole, 13, slower_by=1.03), verdicts.AMBIGUOUS, "launches have more than one speed"),
         (of_two_speeds(whole, 13, 1.2, 1.2), verdicts.SLOWER, ""),
     ):
         row = judged(base, other, "reference").iloc[0]
@@ -103,7 +103,7 @@ def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
     other.samples.loc[other.samples["case_id"] == case, "sm_clock_hz"] /= 1.03
     other.cases.loc[other.cases["case_id"] == case, "sm_clock_hz"] /= 1.03
     row = judged(whole, other).loc[case]
-    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "its SM clock moved, and no other's")
+    assert (row["verdict"], row["note"]) == (verdicts.AMBIGUOUS, "its SM clock changed, unlike the others'")
     assert judged(whole, other, "cycles").loc[case, "verdict"] == verdicts.SAME
 
 

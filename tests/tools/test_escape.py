@@ -28,7 +28,7 @@ NAME = f"=cmd()|<img src=x onerror=a()>[red]$x$_b_*c*`d`{ESC}"
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two experiments, and one that nobody knows, all of whose words are hostile."""
-    rows = [made_up.foretold(row) for row in cases() if row["experiment"] in ("registers", "waves")]
+    rows = [made_up.with_prediction(row) for row in cases() if row["experiment"] in ("registers", "waves")]
     strange = [row | dict(experiment=f"../../{NAME}") for row in rows[:6]]
     rows = [row | dict(variant=f"{row['variant']}{NAME}", family=f"{NAME}{row['family']}") for row in rows]
     for i, row in enumerate([*rows, *strange]):

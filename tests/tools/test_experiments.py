@@ -37,7 +37,7 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 
 def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV) -> str:
     """What its own room says, as sentences."""
-    room = experiments.room(experiment)
+    module = experiments.module_of(experiment)
     assert room
     return " ".join(map(sentence, room.sentences(rows, env)))
 

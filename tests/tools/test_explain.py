@@ -41,7 +41,7 @@ def test_sentences_of_a_folder(run: Path) -> None:
     """Every experiment that is known, its sentences apart; those without rows have none."""
     found = said_once(run)
     assert sorted(found) == NAMES and all(found.values())
-    own = experiments.room("divergence")
+    own = experiments.module_of("divergence")
     assert (
         own
         and list(map(explain.sentence, own.sentences(rows_of(run, "divergence"), made_up.ENV)))
@@ -212,7 +212,7 @@ def test_preset_standard_has_enough(gpu: str) -> None:
     if not (program := command.occbench()):
         pytest.skip("no occbench on the PATH or built here")
     found = explain.sentences_of(NEWEST[gpu])
-    few = [name for name, words in found.items() if words and curves.TOO_FEW in words[0]]
+    few = [name for name, words in found.items() if words and curves.TOO_FEW in words[0].lower()]
     measured = analysis.read_folder(NEWEST[gpu])[0]["experiment"].value_counts()
     for name in few:  # it has been given more points since, or it has too few to this day
         words = ["list", "--preset", "standard", "--experiment", name, "--format", "csv"]
@@ -230,7 +230,7 @@ def test_preset_quick_says_what_it_lacks(tmp_path: Path) -> None:
     subprocess.run([program, *words], check=True, capture_output=True, cwd=tmp_path)
     found = explain.sentences_of(tmp_path / "quick")
     for name in few:
-        assert found[name] == ["2 points a line are too few for a finding; preset standard has more."]
+        assert found[name] == ["Not enough points for a finding (preset standard has them)."]
     assert all(curves.TOO_FEW not in found[name][0] for name in enough)
 
 
@@ -238,9 +238,9 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
     """Three values of the dial are no finding, four are; and a quick run says what has more."""
     rows = rows_of(run, "softmax")
     three = rows[rows["warps_per_sm"] < 64]
-    words = "3 points a line are too few for a finding; preset standard has more."
+    words = "Not enough points for a finding (preset standard has them)."
     assert explain.said_of("softmax", three, made_up.ENV | dict(preset="quick")) == [words]
-    assert explain.headline("softmax", three[:1], made_up.ENV) == "1 point a line is too few for a finding."
+    assert explain.headline("softmax", three[:1], made_up.ENV) == "Not enough points for a finding."
     assert len(explain.said_of("softmax", rows, made_up.ENV)) > 1
     for name in [name for name, it in described.MORE.items() if it.get("compares_kernels")]:
         assert curves.TOO_FEW not in explain.headline(name, rows_of(run, name)[:1], made_up.ENV)

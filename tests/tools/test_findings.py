@@ -50,7 +50,7 @@ def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> lis
 
 
 def test_it_has_no_room() -> None:
-    assert experiments.room(NAME) is None
+    assert experiments.module_of(NAME) is None
 
 
 def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
@@ -162,7 +162,7 @@ def test_cycles() -> None:
 
 
 def test_what_the_model_missed() -> None:
-    rows = pd.DataFrame([made_up.foretold(row) for row in over_warps("odd", 16)])
+    rows = pd.DataFrame([made_up.with_prediction(row) for row in over_warps("odd", 16)])
     rows = analysis.scaled(rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])]))
     rows.loc[2, "throughput_predicted"] *= 1.3
     words = "the model is over 10 % off in 1 of 5 cases, most in `odd` with 16 warps per SM: +30 %"

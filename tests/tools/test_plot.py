@@ -38,7 +38,7 @@ VARIANTS = dict(  # the second of each computes, the others read and write
 EXPERIMENTS = ["latency_hiding", "registers", "spilling", "block_size", "shared_memory", "tiled_matmul"]
 EXPERIMENTS += ["an_unknown_one"]
 ALL = sorted(ENV["experiments"])
-OWN = [name for name in ALL if hasattr(experiments.room(name), "picture")]
+OWN = [name for name in ALL if hasattr(experiments.module_of(name), "picture")]
 
 
 def case(experiment: str, line: int, point: int) -> dict[str, object]:
@@ -157,7 +157,7 @@ def test_strange_rows_are_no_error(folder: Path, experiment: str) -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rows = [made_up.foretold(row, 0.05) for row in made_up.cases()]
+    rows = [made_up.with_prediction(row, 0.05) for row in made_up.cases()]
     return made_up.write(tmp_path_factory.mktemp("run"), rows)
 
 
@@ -271,8 +271,8 @@ def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
     assert all(places >= CURVE_POINTS for places in joined(figure))
     if dial == "warps_per_sm" and experiment != "energy":
         assert not any(joined(figure))
-        assert "points a line are too few" in title_of(figure)
-        assert "fewer than 4 points are not joined; preset standard has more" in source_of(figure)
+        assert "Not enough points for a finding" in title_of(figure)
+        assert "fewer than 4 points are not joined (preset standard has them)" in source_of(figure)
 
 
 def model_lines(figure: Figure) -> list[list[float]]:
@@ -359,8 +359,8 @@ def test_lines_stand_out_from_their_paper() -> None:
 
 
 def test_predictions_have_a_picture(tmp_path: Path) -> None:
-    rows = [made_up.foretold(row, 0.04) for row in made_up.cases()]
-    folder = made_up.write(tmp_path / "foretold", rows)
+    rows = [made_up.with_prediction(row, 0.04) for row in made_up.cases()]
+    folder = made_up.write(tmp_path / "predicted", rows)
     assert plot.main([str(folder), "--experiment", "predictions"]) == 0
     assert [path.name for path in folder.glob("*.png")] == ["predictions.png"]
     cases, env = read_folder(folder)

@@ -25,7 +25,7 @@ def rows_of(experiment: str, errors: list[float | None], baseline: float = 0.5) 
     ]
     return [
         row | dict(schema_version=NEWEST, source="measured") if off is None else
-        made_up.foretold(row, off, "DRAM", baseline)
+        made_up.with_prediction(row, off, "DRAM", baseline)
         for row, off in zip(cases, errors, strict=True)
     ]  # fmt: skip
 
@@ -109,8 +109,11 @@ def write_counters(path: Path, rows: dict[str, dict[str, float]]) -> Path:
 def test_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shape = dict(experiment="waves", family="fma_chain", variant="v", rate=1e12)
     said = ["DRAM", "DRAM", "issue", "launch", "latency"]
-    rows = [made_up.foretold(made_up.case(**shape, marks=f".{i}"), 0, bound) for i, bound in enumerate(said)]
-    rows += [made_up.foretold(made_up.case("clusters", "clusters", "v", 1e12), 0, "L2")]
+    rows = [
+        made_up.with_prediction(made_up.case(**shape, marks=f".{i}"), 0, bound)
+        for i, bound in enumerate(said)
+    ]
+    rows += [made_up.with_prediction(made_up.case("clusters", "clusters", "v", 1e12), 0, "L2")]
     folder = made_up.write(tmp_path / "run", rows)
     seen = [
         counted(dram__throughput=92), counted(),

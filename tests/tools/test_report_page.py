@@ -348,7 +348,7 @@ def test_no_chart_is_cut(browser: Any, two_devices: Path, width: int) -> None:  
 def test_a_band_stands_around_what_the_model_said(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
     ends = dict(throughput_predicted_low=0.9, throughput_predicted_high=1.2)
     rows = [
-        made_up.foretold(row) | {name: share * row["throughput"] for name, share in ends.items()}
+        made_up.with_prediction(row) | {name: share * row["throughput"] for name, share in ends.items()}
         for row in cases()
         if row["experiment"] == "shared_memory"
     ]

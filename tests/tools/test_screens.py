@@ -104,8 +104,8 @@ def at_terminal(words: list[str], cwd: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    write(home / "BASE", [made_up.foretold(row) for row in cases()])
-    write(home / "NEW", [made_up.foretold(row, 0.2) for row in cases()], gpu_name="Another GPU")
+    write(home / "BASE", [made_up.with_prediction(row) for row in cases()])
+    write(home / "NEW", [made_up.with_prediction(row, 0.2) for row in cases()], gpu_name="Another GPU")
     write(home / "OTHER")
     return home
 

@@ -2,8 +2,8 @@
 """occbench fleet check DIR: which cards, hosts or racks of a cluster are odd, in what, and by how much?
 
 DIR holds folders of results at any depth, best as DIR/HOST/UUID. judge.py says how it decides.
-Exit 0 every folder was judged and nothing is odd, 1 something is, or could not be judged, 2 the words of the
-call, 4 a file or folder could not be read, whatever else was found, unless --ignore-unreadable.
+Exit 0 every folder was judged and nothing is odd, 1 something is, or could not be judged, 2 invalid
+arguments, 4 a file or folder could not be read, whatever else was found, unless --ignore-unreadable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     words.add_argument("folder", metavar="DIR", type=Path, help="holds one folder per card, at any depth")
     words.add_argument(
-        "--reference", metavar="RUN", type=Path, help="a good card's run: hold each card against it"
+        "--reference", metavar="RUN", type=Path, help="a good card's run: compare each card with it"
     )
     words.add_argument(
         "--labels", metavar="CSV", type=Path,
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     words.add_argument(
         "--threshold", metavar="PERCENT", type=float, default=1.0,
-        help="least change that is odd (default: 1)",
+        help="smallest change that is odd (default: 1)",
     )  # fmt: skip
     words.add_argument(
         "--ignore-unreadable", action="store_true",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cards and groups of cards are odd, so that a whole fleet without an odd one is rarely told of one.
 
-A card's effect in a resource is held against how far the fleet's cards lie apart in it: the median absolute
+A card's effect in a resource is compared with the spread of the fleet's cards in it: the median absolute
 deviation, which odd cards do not stretch. A few cards say little of that, so it is moderated as limma does
 (Smyth 2004): the variance of the four cards that spread.json was made of counts as PRIOR observations more,
 and the law of the ratio is Student's. It stays Student's in large fleets: cases have heavier tails than a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of a fleet: where they lie, whose they are, and which of them may be held against each other.
+"""The folders of a fleet: where they lie, whose they are, and which of them may be compared.
 
 Of every folder env.json is read, and the first line and last byte of cases.csv; the rows are store.py's.
 What cannot be read is named: a fleet does not pass on it.
@@ -174,7 +174,7 @@ def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:
 
 
 def by_settings(cards: list[Card]) -> list[list[Card]]:
-    """The cards that may be held against each other, most first."""
+    """The cards that may be compared, largest group first."""
     groups: dict[tuple[str, ...], list[Card]] = {}
     for each in cards:
         groups.setdefault(each.settings, []).append(each)

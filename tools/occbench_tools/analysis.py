@@ -51,7 +51,7 @@ def scaled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 # Two points lie on any law, and three on most. Below so many distinct values of its dial a line is its
-# marks alone, and nothing is said of where it is best, what suffices, or how it bends.
+# marks alone, and nothing is said of its best, its knee or its shape.
 CURVE_POINTS = 4  # as many as the doublings 8, 16, 32, 64 of an SM's warps
 
 

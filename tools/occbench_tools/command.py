@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Its complaints quote words of the call, which a pattern of file names may have made."""
+    """Its errors quote arguments, which a pattern of file names may have made."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

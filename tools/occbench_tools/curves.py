@@ -14,7 +14,7 @@ from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.schema import columns_of_cases, columns_with
 from occbench_tools.schema_upgrade import PLAIN
 
-TOO_FEW = "too few for a finding"
+TOO_FEW = "not enough points for a finding"
 
 # What is asked of a kernel, or compiled into it, in the order in which it splits rows that share a value of
 # the dial. Not how residency or a grid was asked for, which the dials say.
@@ -175,17 +175,12 @@ def too_few(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
     found = points(rows, it)
     if it["compares_kernels"] or found >= CURVE_POINTS:
         return ""
-    return f"{at_most(found)} {TOO_FEW}{what_has_more(env)}"
-
-
-def at_most(found: int) -> str:
-    """'2 points a line are'"""
-    return "1 point a line is" if found == 1 else f"{found} points a line are"
+    return f"{TOO_FEW}{what_has_more(env)}"
 
 
 def what_has_more(env: dict[str, Any]) -> str:
-    """'; preset standard has more', of a run that was quick."""
-    return "; preset standard has more" if env.get("preset") == "quick" else ""
+    """' (preset standard has them)', of a run that was quick."""
+    return " (preset standard has them)" if env.get("preset") == "quick" else ""
 
 
 def curved(found: list[Line], dial: str) -> list[Line]:

@@ -13,7 +13,7 @@ DIR stays as it is. A folder beside it (--output, by default DIR-ncu) gets the r
 Every tool reads it as any run. Printed are the largest gaps between theoretical and achieved occupancy, and
 how far the DRAM bytes lie from the bytes that streaming cases say they move.
 
-Exit 0 all joined, 1 something belongs to no case of DIR, 2 the words of the call, 4 a file could not be read
+Exit 0 all joined, 1 something belongs to no case of DIR, 2 invalid arguments, 4 a file could not be read
 or written.
 """
 

@@ -209,7 +209,7 @@ def followed(code: list[Instruction], ran: list[float], warps: float, a: describ
 
 
 def parse_words(arguments: list[str] | None) -> argparse.Namespace:
-    """The words of the call. Raises SystemExit(2) on wrong ones."""
+    """The arguments. Raises SystemExit(2) on invalid ones."""
     parser = parser_of(
         "machine-code",
         "What a warp of a kernel goes through, for occbench whatif.",

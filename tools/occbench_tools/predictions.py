@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench predictions DIR: what the model said of each case, against what was measured afterwards.
+"""occbench predictions DIR: the model's prediction of each case, compared with its measurement.
 
 A Markdown table from cases.csv alone, as the README has it: per experiment and in all, the error
 predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % within: its 90th percentile;
@@ -7,10 +7,10 @@ worst: with its sign, the case last in the line; bias: the signed median; the sa
 min(latency bound, throughput bounds). Experiments that say they are outside the model follow below the total,
 and a second total has them in it.
 --model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
-place of what was said before the run: today's model against an older measurement.
+place of the run's own: today's model compared with an older measurement.
 --bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
 names, by the rule of counters.py. Where predictions have bands (`run --bands`), a line says how many of the
-measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 the words of the call, 4 a file could
+measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 invalid arguments, 4 a file could
 not be read, or has no predictions of measured cases.
 """
 
@@ -37,9 +37,9 @@ HEAD = ["experiment", "cases", "mean", "90 % within", "worst", "bias", "min(): m
 
 
 def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
-    """Valid, measured rows, with `error` and `baseline_error` (fractions; NaN where nothing was said).
+    """Valid, measured rows, with `error` and `baseline_error` (fractions; NaN where nothing was predicted).
 
-    `model`: a run of the model, whose word counts instead of the rows' own. Raises as read_folder does, and
+    `model`: a model's run, whose predictions replace those of the rows. Raises as read_folder does, and
     ValueError where a run has no such columns or was not measured, or `model` was.
     """
     cases, _ = read_folder(folder)
@@ -47,7 +47,7 @@ def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
         versions = " and ".join(map(str, sorted(set(cases["schema_version"])))) or "none"
         raise ValueError(
             f"cases.csv (schema_version {versions}) has no {', '.join(lacking)}: "
-            "it was measured before there was a model; run again with this build"
+            "it is older than the model; run again with this build"
         )
     if (cases["source"] != "measured").any():
         raise ValueError("a run of the model: nothing in it was measured, and nothing can be compared")
@@ -109,7 +109,7 @@ def lines(rows: pd.DataFrame) -> list[list[list[str]]]:
         [line(name, some) for name, some in part.groupby("experiment")]
         for part in (rows[~outside], rows[outside])
     )
-    whole = [line("all, with those outside", rows)] if apart else []
+    whole = [line("all, and those outside", rows)] if apart else []
     return [each, [line("all of these", rows[~outside])], apart, whole]
 
 
@@ -130,15 +130,15 @@ def held(rows: pd.DataFrame) -> str:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """Whether the model keeps to what it aims at, over the cases that count; and which do not count."""
+    """Whether the model meets its aims, over the cases that count; and which do not count."""
     inside = rows[rows["outside_model"].isna()]
     errors = errors_of(inside, "error")
     if not errors:
-        return "Of the cases that count none was predicted."
+        return "None of the cases that count was predicted."
     found = {"mean": errors.mean, "90 % within": errors.most, "worst": abs(errors.worst)}
     missed = [f"{name} {100 * found[name]:.1f} %" for name in AIM if found[name] > AIM[name]]
     aims = ", ".join(f"{name} {100 * most:.0f} %" for name, most in AIM.items())
-    said = f"Aims, at most: {aims}. " + (f"Missed: {', '.join(missed)}" if missed else "All kept")
+    said = f"Aims, at most: {aims}. " + (f"Missed: {', '.join(missed)}" if missed else "All met")
     if silent := inside["error"].isna().sum():
         said += f", without the {silent:,} of {len(inside):,} cases that were not predicted"
     apart = rows.dropna(subset="outside_model").groupby("experiment")["outside_model"].first()
@@ -256,7 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = parser_of(
         "predictions",
-        "Hold the model's predictions against what was measured.",
+        "Compare the model's predictions with the measurements.",
         "occbench predictions --plain",
     )
     add_folder(parser)

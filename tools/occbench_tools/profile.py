@@ -10,7 +10,7 @@ for by what they find there. Twenty cases share one ncu; counters.csv grows with
 already in it are not read again. The cases: every n-th of the run by name, so that each experiment has its
 share and nobody chooses.
 
-Exit 0 all read, 1 some cases gave none, 2 the words of the call, 3 no right to read counters, 4 a file
+Exit 0 all read, 1 some cases gave none, 2 invalid arguments, 3 no right to read counters, 4 a file
 could not be read or written, 5 ncu is missing.
 """
 

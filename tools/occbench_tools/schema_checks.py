@@ -177,7 +177,7 @@ def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class Said:
-    """What env.json says that rows are held against; None where it does not."""
+    """What env.json says that rows are checked against; None where it does not."""
 
     max_warps: int | None = None
     source: str | None = None

@@ -7,7 +7,7 @@ its own that goes at the end; the command's -o file is never touched.
 
 With --run the program is built at every cap and timed: each build once in each round, in random order.
 
-Exit 0 all well, 1 some cap failed (its row says why), 2 the words of the call, 5 no occbench to ask, 130
+Exit 0 all well, 1 some cap failed (its row says why), 2 invalid arguments, 5 no occbench to ask, 130
 interrupted; else nvcc's or the program's own code, and 125 for a failure of caps, 126 where what is called
 cannot be run, 127 where it is not found.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench cliffs DIR...: the cliffs of each sweep, predicted and not, in short and as DIR/cliffs.csv.
 
-Exit 0 all well, 1 a folder has no sweep, 2 the words of the call, 4 a file could not be read or written.
+Exit 0 all well, 1 a folder has no sweep, 2 invalid arguments, 4 a file could not be read or written.
 """
 
 from __future__ import annotations

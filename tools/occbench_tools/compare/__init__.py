@@ -4,12 +4,12 @@
 Each is a folder of results. Says on one screen how many of the cases that both have are SAME, FASTER, SLOWER
 or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists what differs beside the
 measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
-Several candidates are each held against BASE; cards of one kind also get a table over all. Between different
-devices it says first what was bought: how many times as fast, by what a case used of the old device.
---predict-for foretells what each kernel of a profile would gain. Two folders of `occbench attach` are held
-against each other kernel by kernel (attached/changes.py).
-Exit 0 nothing is slower, 1 something is, 2 the words of the call (no case in common, or a model's run held
-against a measured one without --allow-model), 4 a file could not be read or written,
+Each of several candidates is compared with BASE; cards of one kind also get a table over all. Between
+different devices it begins with the speed-up, by the share of the old device that a case used.
+--predict-for predicts what each kernel of a profile would gain. Two folders of `occbench attach` are compared
+kernel by kernel (attached/changes.py).
+Exit 0 nothing is slower, 1 something is, 2 invalid arguments (no case in common, or a model's run compared
+with a measured one without --allow-model), 4 a file could not be read or written,
 5 a tool or a package is missing.
 """
 
@@ -35,10 +35,8 @@ from occbench_tools.screen import columns, painted
 
 
 def parser() -> argparse.ArgumentParser:
-    words = parser_of(
-        "compare", "Hold runs against each other, case by case.", "occbench compare results/nvidia-h200/*"
-    )
-    words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to hold against")
+    words = parser_of("compare", "Compare runs case by case.", "occbench compare results/nvidia-h200/*")
+    words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to compare with")
     words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
     words.add_argument(
         "--by",
@@ -47,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )
     words.add_argument(
         "--threshold", metavar="PERCENT", type=float,
-        help="least change that counts (default: 0.5 on one device, 3 between devices and for a model)",
+        help="smallest change that counts (default: 0.5 on one device, 3 between devices and for a model)",
     )  # fmt: skip
     words.add_argument("--format", choices=("table", "csv", "json", "markdown", "html"), default="table")
     words.add_argument(
@@ -58,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         "--width", metavar="N", type=int, help="columns of the table (default: the terminal's)"
     )
     words.add_argument(
-        "--allow-model", action="store_true", help="hold a model's run against a measured one, marked as such"
+        "--allow-model", action="store_true", help="compare a model's run with a measured one, marked as such"
     )
     words.add_argument(
         "--predict-for", metavar="PROFILE", type=Path,
@@ -118,7 +116,7 @@ def programs(options: argparse.Namespace) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Compares, exports, prints; returns the exit code. Raises Unreadable, OSError, ValueError, and
-    LookupError where the words of the call do not fit the folders.
+    LookupError where the arguments do not fit the folders.
     """
     base = read(options.base)
     found = compare_all(base, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of different devices held against each other: what was bought comes first, then all that differs."""
+"""Runs of different devices compared: the speed-up comes first, then all that differs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def headline(one: Comparison, rows: pd.DataFrame) -> list[str]:
     new, old = devices(one)
     count, median, low, high = bought.spread(rows["speedup"])
     if not count:
-        return [f"{new} against {old}: no case does work that both count alike."]
+        return [f"{new} against {old}: no case counts its work alike in both."]
     told = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
     return [
         f"{new} against {old}: {times(low)} to {times(high)} times as fast "
@@ -211,7 +211,7 @@ def matrix(runs: list[Folder]) -> Section:
                          for k, (_, median, low, high) in enumerate(row))]
         for i, (name, row) in enumerate(zip(labels(runs), speedups(runs), strict=True))
     ]  # fmt: skip
-    said = ["Row against column: the median over the cases, and what 90 % of them keep to."]
+    said = ["Row over column: median of the cases, and the range of 90 % of them."]
     return Section("Times as fast", said, [head, *rows])
 
 
@@ -231,7 +231,7 @@ def several(found: list[Comparison], width: int) -> list[str]:
     lines = [*wrapped(head, width), "", *aligned(rows, width, 1)]
     if len(found) + 1 > len(runs):
         lines.append(f"{counted(len(found) + 1 - len(runs), 'more run')}: --verbose")
-    lines += wrapped("Times as fast, median over the cases: row against column. Verdicts: against 0.", width)
+    lines += wrapped("Times as fast, median of the cases: row over column. Verdicts: compared with 0.", width)
     lines.append("")
     cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
     return [*lines, *cases, hidden(found, len(cases))]

@@ -18,17 +18,17 @@ OWN = {"created_utc", "anonymous", "command_line", "parameters", "assumed", "sch
        "method.empty_launch_s", "method.memcpy_bytes_per_s", "method.sm_clock_hz", "disturbance"}  # fmt: skip
 # What a difference means for the numbers, by field.
 MEANS = {
-    "gpu.power_limit_w": "kernels that draw much run at another clock under another power cap: read cycles",
+    "gpu.power_limit_w": "kernels near the power cap run at another clock under another cap: read cycles",
     "gpu.ecc": "error correction takes a part of DRAM's bandwidth on some devices",
-    "gpu.memory_clock_hz": "DRAM has another clock: rates of DRAM compare clocks, not code",
+    "gpu.memory_clock_hz": "the DRAM clock differs: DRAM rates compare clocks, not code",
     "gpu.throttle_reasons": "one run began under a throttled clock",
     "gpu.mig": "one of them is a slice of a device",
-    "gpu.driver_version": "the driver places data and compiles PTX: a difference may be its own",
+    "gpu.driver_version": "the driver places data and compiles PTX: it may cause a difference",
     "cuda_toolkit": "another compiler makes other machine code: see the registers and spills that changed",
     "compiler_flags": "other flags make other machine code",
     "cuda_architectures": "one binary may run machine code for another architecture, or PTX",
-    "build_type": "a build that is not Release is not what is measured elsewhere",
-    "git_commit": "another commit: a difference may be the code's own",
+    "build_type": "only Release builds are comparable with other runs",
+    "git_commit": "another commit: the code may cause a difference",
     "preset": "another preset has other cases and other precision",
     "benchmark_filter": "other cases were asked for",
     "experiments": "other experiments were asked for",
@@ -45,8 +45,8 @@ GRAVE = {
 }
 CLOCK_MATTERS = 0.01  # of the SM clock
 OF_RELATION = {
-    SAME_KIND: "two cards of one kind: placement and chip alone shift a case by up to some percent",
-    DIFFERENT: "different devices: seconds compare what was bought, the share of the ceiling what is used",
+    SAME_KIND: "two cards of one kind: placement and chip variation alone shift a case by a few percent",
+    DIFFERENT: "different devices: seconds compare the hardware, shares of the ceiling how it is used",
 }
 
 
@@ -118,7 +118,7 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
         if entry.get("message")
     ]
     if a.get("git_dirty") and b.get("git_dirty"):
-        warnings.append("both trees had uncommitted changes: their commits do not tell the code apart")
+        warnings.append("both trees had uncommitted changes: the commits do not identify the code")
     return pd.DataFrame(rows, columns=["field", "base", "candidate", "means"]), warnings
 
 

@@ -112,7 +112,7 @@ def alone(one: Comparison, everything: bool) -> list[str]:
 
 def case_section(one: Comparison, everything: bool, mark: str) -> Section:
     """The cases that are not SAME, the largest change first, and how many more there are."""
-    section = Section(f"Cases that changed, and those that nobody can tell{mark}")
+    section = Section(f"Cases that changed or are ambiguous{mark}")
     head = ["verdict", "case", "change", "95 % interval", "seconds", "cycles", "of ceiling", "note"]
     lines, more = [head], []
     for verdict in (SLOWER, FASTER, AMBIGUOUS, SAME):

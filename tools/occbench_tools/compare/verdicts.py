@@ -231,8 +231,8 @@ def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
         [
             "",
             found["why"],
-            "its SM clock moved, and no other's",
-            "launches of more than one speed",
+            "its SM clock changed, unlike the others'",
+            "launches have more than one speed",
             "too few visits",
         ],
         "too close to call",

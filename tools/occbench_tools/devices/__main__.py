@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m occbench_tools.devices OLD NEW: how well --predict-for foretells what it has not seen.
+"""python -m occbench_tools.devices OLD NEW: leave-one-experiment-out validation of --predict-for.
 
-Each experiment is left out once and foretold from the others, by all that a row says and by what ncu says.
+By all columns of a row, and by ncu's alone.
 """
 
 from __future__ import annotations

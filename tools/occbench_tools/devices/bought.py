@@ -26,7 +26,7 @@ PARTED = 0.03  # a curve has parted where its speed-up is so far from the one at
 
 
 def bound_of(rows: pd.DataFrame) -> pd.Series:
-    """What holds each case back, one of BOUNDS: by the model where it said so, else the ceiling's kind."""
+    """What bounds each case, one of BOUNDS: by the model where it predicted, else the ceiling's kind."""
     kind = rows["ceiling_kind"].map(KINDS)
     said = rows["bound_predicted"].reindex(rows.index) if "bound_predicted" in rows else kind
     told = said.where(said != "pipe", kind.where(kind.isin(["FP32", "FP64", "tensor"]), "issue")).fillna(kind)

@@ -16,9 +16,9 @@ import pandas as pd
 
 TREES = 100
 LEVEL = 0.9  # of the intervals
-FOLDS = 8  # parts of the experiments, each left out once, that the intervals are calibrated on
+FOLDS = 8  # of the cross-validation that the intervals are calibrated on
 NEIGHBOURS = 5  # cases that a kernel must lie near to be known
-FURTHEST = 0.99  # of the cases left out lie nearer to the others than what is unknown
+FURTHEST = 0.99  # of held-out cases are nearer to the others than an unknown kernel is
 FLOOR = 0.005  # least disagreement that counts: reruns of a case differ by as much
 
 
@@ -32,7 +32,7 @@ class Told:
 
 
 class Trees:
-    """Fitted to cases; says of others what it makes of them."""
+    """Trees fitted to cases, which predict others."""
 
     def __init__(self, features: pd.DataFrame, log_speedup: np.ndarray) -> None:
         from scipy.spatial import cKDTree  # which comes with scikit-learn
@@ -53,7 +53,7 @@ class Trees:
 
 
 def left_out(features: pd.DataFrame, log_speedup: np.ndarray, groups: np.ndarray) -> Told:
-    """Each group's cases as trees see them that were grown without it."""
+    """Predictions of each group's cases by trees that were fitted without it."""
     told = Told(*(np.zeros(len(features)) for _ in range(3)))
     for group in np.unique(groups):
         here = groups == group
@@ -103,7 +103,7 @@ def predict(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series, ker
 
 
 def errors(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series) -> pd.DataFrame:
-    """Each experiment left out once: a row per case with `error` (fraction), `covered` and `known`.
+    """Leave-one-experiment-out validation: a row per case with `error` (fraction), `covered` and `known`.
 
     Its interval is as wide as the errors of the other experiments say.
     """

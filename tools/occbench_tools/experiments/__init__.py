@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One room per experiment that has something of its own to say or to show, found by its name; none is needed.
+"""Optional modules of experiments with sentences or pictures of their own, found by the experiment's name.
 
-A room may have `sentences(rows, env)`: clauses on its scaled rows, the most telling first; and
+A module may have `sentences(rows, env)`: clauses on its scaled rows, the most telling first; and
 `picture(rows, env, plot)`: its Figure of them by occbench_tools.plot.sheet, or None for the plain one.
 """
 
@@ -13,7 +13,7 @@ import re
 from types import ModuleType
 
 
-def room(experiment: str) -> ModuleType | None:
+def module_of(experiment: str) -> ModuleType | None:
     """The module of that name here; None where there is none."""
     name = f"{__name__}.{experiment}"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", experiment) or importlib.util.find_spec(name) is None:

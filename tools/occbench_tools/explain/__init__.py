@@ -4,7 +4,7 @@
 Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON; each computed from
 cases.csv and env.json alone. Of a model's run it is what the model predicts, and the first line says so.
 Of a folder of `occbench attach` it is which kernels to work on first, how, and what is not worth it.
-Exit 0 printed, 1 attach saw no kernel, 2 the words of the call, 4 a file could not be read.
+Exit 0 printed, 1 attach saw no kernel, 2 invalid arguments, 4 a file could not be read.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def sentence(clause: str) -> str:
 def told(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Said:
     """What the valid rows of one experiment say, a sentence each.
 
-    What its own room says (experiments/NAME.py), then what is said of any. Of too few points
+    What its own module says (experiments/NAME.py), then what is said of any experiment. Of too few points
     (curves.too_few) that alone; nothing of no rows.
     """
     rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > LEAST)]
@@ -68,8 +68,8 @@ def told(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Said:
     if words := too_few(experiment, rows, env):
         return Said([sentence(words)])
     rows = scaled(rows)
-    room = experiments.room(experiment)
-    own = room.sentences(rows, env) if hasattr(room, "sentences") and env["schema_version"] >= 5 else ()
+    module = experiments.module_of(experiment)
+    own = module.sentences(rows, env) if hasattr(module, "sentences") and env["schema_version"] >= 5 else ()
     found = findings(experiment, rows, env)
     return Said([sentence(clause) for clause in [*own, *found.clauses] or [ABSENT]], found.effect)
 
@@ -135,14 +135,14 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
     for name, words in sentences_of(folder).items():
         if (only and name not in only) or not (words or only):
             continue
-        if not only and words and TOO_FEW in words[0]:
+        if not only and words and TOO_FEW in words[0].lower():
             few.append(name)
             continue
         shown = words[:most]
         left += len(words) - len(shown)
         paragraphs.append(printable(name) + "\n" + "".join(map(paragraph, shown or [sentence(ABSENT)])))
     if few:
-        words = f"These have points {TOO_FEW}{what_has_more(env)}: {', '.join(few)}."
+        words = f"{sentence(TOO_FEW + what_has_more(env))[:-1]}: {', '.join(few)}."
         paragraphs.append(paragraph(words).lstrip())
     if not only and (words := of_occupancy(folder)):
         paragraphs.append("achieved occupancy\n" + paragraph(words))

@@ -14,7 +14,7 @@ from occbench_tools.schema import columns_of_cases
 ABSENT = "not in this run"
 NOTHING = 0.005  # a change below the precision of a case is none
 LONGEST = 30  # words of a sentence
-NEAR = 0.9  # of the best: what suffices
+NEAR = 0.9  # of the best: good enough
 
 # Values of columns in words; {}: the number.
 VALUES = {name: column["words"] for name, column in columns_of_cases().items() if "words" in column}

@@ -2,9 +2,9 @@
 """occbench plot DIR: a picture per experiment of a folder of results, from cases.csv and env.json alone.
 
 Each as PNG on white, and as SVG that follows the screen's light or dark. Where the model said beforehand how
-fast the cases would be, grey lines show it, and `predictions` holds it against what was measured. Where the
-blocks said when they began and ended, `occupancy` shows what became of the theoretical occupancy.
-Exit 0 drawn, 1 nothing valid to draw, 2 the words of the call, 4 a file could not be read or written.
+fast the cases would be, grey lines show it, and `predictions` compares it with the measurement. Where the
+blocks recorded when they began and ended, `occupancy` shows where theoretical occupancy was lost.
+Exit 0 drawn, 1 nothing valid to draw, 2 invalid arguments, 4 a file could not be read or written.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # exp
 
 
 def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """The figure of one experiment, its own room's if that has one. `rows`: its valid rows, at least one."""
+    """The figure of one experiment, by its own module if that has one. `rows`: valid ones, at least one."""
     shown = scaled(pictured(rows))
-    room = experiments.room(experiment)
+    module = experiments.module_of(experiment)
     figure = None
-    if hasattr(room, "picture") and env["schema_version"] >= 5:
-        figure = room.picture(shown, env, sheet)
+    if hasattr(module, "picture") and env["schema_version"] >= 5:
+        figure = module.picture(shown, env, sheet)
     if figure is None or all(has_none(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env)
     title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
-    head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
+    head(figure, f"{experiment}: {title}" if TOO_FEW in title.lower() else title, env)
     return figure
 
 

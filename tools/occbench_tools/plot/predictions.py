@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture that holds the model against the measurement, all experiments in one."""
+"""The picture of predictions and measurements, all experiments in one."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 """occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
 
 Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
-occupancy that suffices; several devices over each other,
+fewest warps for 90 % of the best; several devices in one chart,
 after what each buys over the first. From cases.csv and env.json alone. Of a folder of `occbench attach` the
 program's kernels, by their share of GPU time (attached/page.py).
-Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 the words of the call, 4 a file
+Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 invalid arguments, 4 a file
 could not be read or written.
 """
 

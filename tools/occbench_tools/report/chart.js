@@ -124,7 +124,7 @@ function firstLines(all, patterns) {
 }
 
 /** Of one line and run: for 90, 95 and 99 % of its best the row with the fewest warps that reaches it. */
-function suffices(rows, list) {
+function fewestWarps(rows, list) {
   const rate = (r) => rows.get(r, "throughput");
   const best = list.reduce((a, b) => (rate(b) > rate(a) ? b : a));
   const byWarps = [...list].sort((a, b) => rows.get(a, "warps_per_sm") - rows.get(b, "warps_per_sm"));
@@ -210,7 +210,7 @@ function ticks(x, values, width) {
 
 /** The cliffs that are marked: the `most` deepest losses, one for each place, in order; and how many there are.
 
-    Where residency is x, every step of it is a cliff that was foretold: there the table alone has these. */
+    Where residency is x, every step of it is a predicted cliff: there the table alone has these. */
 function deepest(cliffs, x, most) {
   const found = new Map();
   for (const cliff of cliffs) {

@@ -53,7 +53,7 @@ def schema_columns() -> list[dict[str, Any]]:
 
 
 def in_flight_bytes(rows: pd.DataFrame) -> pd.Series:
-    """Bytes that an SM's resident warps have under way at most, NaN where no column tells.
+    """Most bytes that an SM's resident warps have in flight, NaN where no column tells.
 
     Of asynchronous copies what the pipelines hold, one to a block in tensor_core and to a warp elsewhere; of
     ordinary loads the lanes' independent ones.
@@ -119,7 +119,7 @@ def shortened(number: float) -> float | None:
 
 
 def cliffs_of(run: Run) -> pd.DataFrame:
-    """The cliffs of one run that the data show, foretold or not, in the columns of occbench-cliffs."""
+    """The cliffs of one run that the data show, predicted or not, in the columns of occbench-cliffs."""
     from occbench_tools.cliffs import find_cliffs
 
     found = find_cliffs(run.cases, run.env)

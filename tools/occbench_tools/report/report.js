@@ -133,7 +133,7 @@ class Section {
     this.cliffs = el("div", {});
     this.lost = el("div", {});
     this.element.append(
-      el("div", { className: "tools" }, chooser("Across", this.axes, "x"), chooser("Up", this.scales, "y"),
+      el("div", { className: "tools" }, chooser("X axis", this.axes, "x"), chooser("Y axis", this.scales, "y"),
         el("button", { type: "button", className: "quiet", onclick: () => this.drawn && Plotly.downloadImage(this.chart, { format: "svg", width: 960, height: 520, filename: plan.id }) }, "SVG")),
       el("div", { className: "figure" }, this.chart, this.legend), this.table, this.cliffs, this.lost);
     this.chart.addEventListener("keydown", (event) => this.step(event));
@@ -190,7 +190,7 @@ class Section {
     const here = (line) => runs.filter((run) => line.runs.has(run)).map((run) => line.runs.get(run));
     const focused = document.activeElement?.closest?.("[data-line]")?.dataset.line;
     const key = experiment.rows.some("throughput_predicted") && view.y.kind !== "own" && runs.some((run) => !models.has(run))
-      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "what the model says")] : [];
+      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "predicted by the model")] : [];
     const distinct = (list) => new Set(list.map((r) => experiment.rows.get(r, view.x.id))).size;
     const bare = shownOf(view).some((line) => here(line).some((list) => distinct(list) > 1 && distinct(list) < experiment.curve_points))
       ? [el("p", { className: "key" }, experiment.bare)] : [];
@@ -221,7 +221,7 @@ class Section {
     this.chart.on("plotly_click", ({ points: [point] }) => { pinned = true; showRow(this.experiment, point.customdata); });
   }
 
-  /** What suffices, the cliffs in words, and the cases that no chart shows. */
+  /** The fewest warps for shares of the best, the cliffs, and the cases that no chart shows. */
   fillTables() {
     this.attempt(() => this.listFigures());
   }
@@ -238,12 +238,12 @@ class Section {
     const body = shown.flatMap((line) => runs.filter((run) => line.runs.has(run)).flatMap((run) => {
       const list = line.runs.get(run);
       if (new Set(list.map((r) => rows.get(r, "warps_per_sm"))).size < this.experiment.curve_points) return [];
-      const { best, least } = suffices(rows, list);
+      const { best, least } = fewestWarps(rows, list);
       const who = runs.length > 1 || models.has(run) ? [line.label, el("small", {}, names[run])] : line.label;
       return [[who, `${rate(best)} with ${place(best)}`, ...least.map(place)]];
     }));
     const isOpen = (place) => Boolean(place.querySelector("details")?.open);
-    this.table.replaceChildren(...(body.length && !this.plan.before ? [el("h3", {}, "The fewest warps per SM, and occupancy, that suffice"),
+    this.table.replaceChildren(...(body.length && !this.plan.before ? [el("h3", {}, "Fewest warps per SM (and occupancy) for a share of the best"),
       table(["line", "best", ...SHARES.map((s) => `${100 * s} % of it`)], body)] : []));
     const steps = cliffs.map((c) => [c.line.label, `${number(c.from_value)} \u2192 ${number(c.to_value)}`,
       c.blocks_from === null ? "" : `${number(c.blocks_from)} \u2192 ${number(c.blocks_to)}`, (c.cause || "").replace(/_/g, " "),
@@ -339,7 +339,7 @@ function buildFoot() {
   document.getElementById("footer").append(
     folded("Environment of each run", () => table(["", ...names], keys.map((key) => [
       differs(key) ? el("b", {}, key) : key, ...data.runs.map((run) => run.env[key] || "")]), "env")),
-    el("p", {}, data.foot || "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: what the model says. Every number is computed from cases.csv and env.json."));
+    el("p", {}, data.foot || "Throughput is the algorithm's own count of work over the median time of a launch; bars are its 95 % interval. Thin grey lines: the model's prediction. Every number is computed from cases.csv and env.json."));
 }
 
 function buildTheme() {
@@ -347,7 +347,7 @@ function buildTheme() {
   const button = document.getElementById("theme");
   const apply = (word) => {
     document.documentElement.dataset.theme = word;
-    button.textContent = `Colours: ${word}`;
+    button.textContent = `Theme: ${word}`;
     for (const section of sections) if (section.drawn || section.sketched) section.draw();
   };
   button.onclick = () => apply(words[(words.indexOf(document.documentElement.dataset.theme) + 1) % 3]);
