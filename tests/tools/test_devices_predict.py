@@ -176,6 +176,6 @@ def test_words_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_intervals_are_as_wide_as_errors_were() -> None:
-    told = predict.Told(np.zeros(100), np.full(100, 0.01), np.zeros(100))
+    told = predict.Estimates(np.zeros(100), np.full(100, 0.01), np.zeros(100))
     errors = np.linspace(0.0001, 0.01, 100)
     assert predict.reach(told, errors) == pytest.approx(0.91, abs=0.01)

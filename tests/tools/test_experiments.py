@@ -36,14 +36,14 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 
 
 def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV) -> str:
-    """What its own room says, as sentences."""
+    """What its own module says, as sentences."""
     module = experiments.module_of(experiment)
-    assert room
-    return " ".join(map(sentence, room.sentences(rows, env)))
+    assert module
+    return " ".join(map(sentence, module.sentences(rows, env)))
 
 
-def test_turnover_is_found_whatever_the_passes(run: Path) -> None:
-    """700 cycles, though the long blocks make up to 1 % fewer passes than the short ones together."""
+def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
+    """700 cycles, though the long blocks make up to 1 % fewer iterations than the short ones together."""
     found = waves.turnover(rows_of(run, "waves"))
     assert list(found["block_us"]) == [1, 4, 16, 64, 256, 1024]
     assert list(found["cycles"]) == pytest.approx([made_up.TURNOVER_CYCLES] * 6, rel=1e-6)

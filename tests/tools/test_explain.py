@@ -51,7 +51,7 @@ def test_sentences_of_a_folder(run: Path) -> None:
 
 def test_the_order_of_experiments() -> None:
     """What people ask first, then by the largest effect in any run; what has too few points is last."""
-    said = explain.Said
+    said = explain.Sentences
     sizes = dict(
         adam=0.1, softmax=2, spilling=0, gemv=1.5, registers=-1, latency_hiding=0.2, energy=0, nbody=-1
     )
@@ -164,9 +164,9 @@ def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.Capt
 def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
     rows = rows_of(run, experiment)
     for some in (rows[::2], rows[1::3], *(rows[i : i + 1] for i in range(len(rows)))):
-        words = explain.said_of(experiment, some, made_up.ENV)
+        words = explain.sentences_of_rows(experiment, some, made_up.ENV)
         assert words and all(each.endswith(".") for each in words)
-    words = explain.said_of(experiment, rows, made_up.ENV)
+    words = explain.sentences_of_rows(experiment, rows, made_up.ENV)
     assert explain.headline(experiment, rows, made_up.ENV) == words[0]
 
 
@@ -239,9 +239,9 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
     rows = rows_of(run, "softmax")
     three = rows[rows["warps_per_sm"] < 64]
     words = "Not enough points for a finding (preset standard has them)."
-    assert explain.said_of("softmax", three, made_up.ENV | dict(preset="quick")) == [words]
+    assert explain.sentences_of_rows("softmax", three, made_up.ENV | dict(preset="quick")) == [words]
     assert explain.headline("softmax", three[:1], made_up.ENV) == "Not enough points for a finding."
-    assert len(explain.said_of("softmax", rows, made_up.ENV)) > 1
+    assert len(explain.sentences_of_rows("softmax", rows, made_up.ENV)) > 1
     for name in [name for name, it in described.MORE.items() if it.get("compares_kernels")]:
         assert curves.TOO_FEW not in explain.headline(name, rows_of(run, name)[:1], made_up.ENV)
 

@@ -38,10 +38,10 @@ def said(rows: list[Row], **it: Any) -> list[str]:  # noqa: ANN401
     return told(rows, **it).sentences
 
 
-def told(rows: list[Row], **it: Any) -> explain.Said:  # noqa: ANN401
+def told(rows: list[Row], **it: Any) -> explain.Sentences:  # noqa: ANN401
     table = pd.DataFrame(rows).assign(throughput_predicted=rows[0].get("throughput_predicted"))
     table = table.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *table])])
-    return explain.told(NAME, table, env(**it))
+    return explain.explain_rows(NAME, table, env(**it))
 
 
 def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> list[Row]:  # noqa: ANN401
@@ -78,7 +78,7 @@ def test_the_size_of_the_largest_effect() -> None:
     )
     assert told(over_warps("alone", 8)).effect == 0
     assert told(over_warps("alone", 8), scale="cycles").effect == 0
-    assert told(over_warps("alone", 8)[:2]).effect == -1 == explain.Said([]).effect
+    assert told(over_warps("alone", 8)[:2]).effect == -1 == explain.Sentences([]).effect
 
 
 def test_what_another_dial_is_worth() -> None:

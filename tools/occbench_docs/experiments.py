@@ -104,7 +104,7 @@ def sentences(run: Run, name: str) -> list[str]:
     return all_sentences(run).get(name, [])[:SENTENCES]
 
 
-def said(run: Run, name: str) -> str:
+def first_sentence(run: Run, name: str) -> str:
     return "\n".join(f"- {words}" for words in sentences(run, name)) or "Not in this run."
 
 
@@ -127,7 +127,7 @@ def page(name: str) -> str:
         told.append(f"## What one {run.gpu} says")
         if run is first and len(rows):
             told.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
-        told += [f"`occbench explain {name}` says:", said(run, name)]
+        told += [f"`occbench explain {name}` says:", first_sentence(run, name)]
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(

@@ -6,9 +6,10 @@ from __future__ import annotations
 import csv
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
+
+from occbench_tools.programs import run_program
 
 from occbench_docs import ROOT, DocsError
 from occbench_docs.program import binary
@@ -23,14 +24,14 @@ def page() -> str | None:
         return None
     with open(ROOT / "docs/data/exit-codes.csv", encoding="utf-8", newline="") as file:
         codes = "".join(f".TP\n{row['code']}\n{row['meaning']}\n" for row in csv.DictReader(file))
-    version = subprocess.run([binary(), "--version"], capture_output=True, text=True).stdout.split()[1]
+    version = run_program([binary(), "--version"]).stdout.split()[1]
     more = (ROOT / "docs/data/occbench.h2m").read_text(encoding="utf-8").replace("@exit_codes@\n", codes)
     with tempfile.TemporaryDirectory() as folder:
         include = Path(folder) / "more"
         include.write_text(more, encoding="utf-8")
         words = [help2man, "--no-info", "--section=1", f"--source=occbench {version}", f"--include={include}"]
         words += [f"--version-string={version}", "--help-option=--help-all", str(binary())]
-        ran = subprocess.run(words, capture_output=True, text=True)
+        ran = run_program(words)
     if ran.returncode:
         raise DocsError(f"help2man: {ran.stderr.strip()}")
     return re.sub(r'^(\.TH \S+ "1" )"[^"]*"', r'\1""', ran.stdout, flags=re.MULTILINE)  # the day it was made

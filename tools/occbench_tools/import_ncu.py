@@ -25,7 +25,6 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,6 +34,7 @@ import pandas as pd
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import entry, newest, parser_of
 from occbench_tools.lines import complain, reason, say, write_whole
+from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
 DOMAIN = "occbench"
@@ -153,7 +153,7 @@ def report_text(path: Path) -> str:
             f"`ncu --import {path} --csv --page raw` prints"
         )
     words = [ncu, *NCU, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
-    ran = subprocess.run(words, capture_output=True, text=True, errors="replace")
+    ran = run_program(words)
     if ran.returncode:
         said = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
         raise NotNcu(

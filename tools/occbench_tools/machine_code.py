@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -32,6 +31,7 @@ from pathlib import Path
 from occbench_tools import describe, sass
 from occbench_tools.command import entry, parser_of
 from occbench_tools.lines import complain
+from occbench_tools.programs import demangle
 from occbench_tools.sass import Failure, Instruction, Loop, Skip
 
 HOT = 0.8  # share of what is executed that a loop must hold to stand for its kernel
@@ -60,15 +60,14 @@ def one_name(wanted: str, names: Iterable[str]) -> str:
     names = list(names)
     if wanted in names:
         return wanted
-    filt = shutil.which("cu++filt") or shutil.which("c++filt")
-    if filt is None:
+    demangled = demangle(names)
+    if demangled is None:
         raise Skip(f"no kernel {wanted}; profile with --print-kernel-base mangled, or install c++filt")
-    said = subprocess.run([filt], input="\n".join(names), capture_output=True, text=True, check=True).stdout
 
     def bare(text: str) -> str:
         return re.sub(r"\s|\((?:int|bool|unsigned int)\)", "", text.removeprefix("void "))
 
-    spelled = dict(zip(names, map(bare, said.splitlines()), strict=True))
+    spelled = dict(zip(names, map(bare, demangled), strict=True))
     found = [name for name, text in spelled.items() if text == bare(wanted)]
     found = found or [name for name, text in spelled.items() if text.startswith(bare(wanted) + "(")]
     if len(found) != 1:

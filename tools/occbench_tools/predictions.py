@@ -113,7 +113,7 @@ def lines(rows: pd.DataFrame) -> list[list[list[str]]]:
     return [each, [line("all of these", rows[~outside])], apart, whole]
 
 
-def held(rows: pd.DataFrame) -> str:
+def band_coverage(rows: pd.DataFrame) -> str:
     """How many of the measured cases lie within their bands, and how wide these are; empty without bands."""
     rows = rows.dropna(subset=list(BAND)) if set(BAND) <= set(rows) else rows[:0]
     if rows.empty:
@@ -236,7 +236,7 @@ def report(
             "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
         )
     text = table(HEAD, *lines(rows)) + f"\n{verdict(rows)}\n"
-    if bands := held(rows):
+    if bands := band_coverage(rows):
         text += f"\n{bands}\n"
     if bounds:
         counters = read_counters(bounds)

@@ -20,7 +20,6 @@ import argparse
 import io
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -47,6 +46,7 @@ from occbench_tools.import_ncu import (
     write_run,
 )
 from occbench_tools.lines import complain, reason, say
+from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import read_untrusted
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
@@ -71,7 +71,7 @@ def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None
 
 def known(ncu: str, metrics: list[str]) -> list[str]:
     """Those of the metrics that ncu knows on this GPU; all where it does not say."""
-    answer = subprocess.run([ncu, *NCU, "--query-metrics"], capture_output=True, text=True).stdout
+    answer = run_program([ncu, *NCU, "--query-metrics"]).stdout
     names = {line.split()[0] for line in answer.splitlines() if line.strip()}
     found = [metric for metric in metrics if metric.split(".")[0] in names] or metrics
     if lacking := [metric for metric in metrics if metric not in found]:
@@ -98,7 +98,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
             str(options.occbench), "run", "--preset", preset, "--case", ",".join(cases),
             "--launches", str(options.launches), "--profile",
         ]  # fmt: skip
-        ran = subprocess.run(words, capture_output=True, text=True)
+        ran = run_program(words)
         said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if "ERR_NVGPUCTRPERM" in said + ran.stdout + ran.stderr:
         raise NoCounters(

@@ -176,7 +176,7 @@ def close(a: float, b: float, relative: float = 1e-6, absolute: float = 0.0) -> 
 
 
 @dataclass(frozen=True)
-class Said:
+class RunFacts:
     """What env.json says that rows are checked against; None where it does not."""
 
     max_warps: int | None = None
@@ -185,7 +185,7 @@ class Said:
     version: int | None = None
 
 
-def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
+def check_env(path: Path, rules: dict[str, Any], report: Report) -> RunFacts:
     """Checks env.json. Returns what it says of its rows."""
     text = read_untrusted(path).decode("utf-8")
     try:
@@ -194,7 +194,7 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
             raise ValueError("not a JSON object")
     except ValueError as error:
         report.violation(path, getattr(error, "lineno", 1), f"not JSON: {error}")
-        return Said()
+        return RunFacts()
     lines = text.splitlines()
 
     def line_of(name: str) -> int:
@@ -204,7 +204,7 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
     newest, rules = rules["files"]["env.json"]["fields"], of_version(rules, version)
     if version is not None and version != rules["schema_version"]:
         report.violation(path, line_of("schema_version"), other_version(version, rules))
-        return Said()
+        return RunFacts()
     for name, what in field_violations(env, rules["files"]["env.json"]["fields"]):
         report.violation(path, line_of(name), what)
     try:
@@ -215,7 +215,7 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> Said:
     experiments = env.get("experiments")
     its = experiments.items() if isinstance(experiments, dict) else ()
     uncounted = frozenset(n for n, it in its if isinstance(it, dict) and it.get("user_kernels") is True)
-    return Said(max_warps, env.get("source", "measured"), uncounted, version)
+    return RunFacts(max_warps, env.get("source", "measured"), uncounted, version)
 
 
 @contextmanager

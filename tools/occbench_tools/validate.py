@@ -19,7 +19,7 @@ from occbench_tools.attached import check as attached
 from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, add_folder, entry, folders_of, parser_of
 from occbench_tools.schema import HEAD, of_version, schema, under_newest_names, version_of
-from occbench_tools.schema_checks import Report, Row, Said, check_env, close, readable, rows
+from occbench_tools.schema_checks import Report, Row, RunFacts, check_env, close, readable, rows
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
 WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
@@ -30,24 +30,24 @@ def numbers(row: Row, *names: str) -> list[float] | None:
     return [float(row[n]) for n in names] if all(row.get(n) for n in names) else None
 
 
-def case_violations(row: Row, columns: list[dict[str, Any]], said: Said) -> Iterator[str]:
+def case_violations(row: Row, columns: list[dict[str, Any]], facts: RunFacts) -> Iterator[str]:
     """What is wrong between the cells of one row of cases.csv; each cell is already right by itself."""
-    yield from unfilled(row, columns, said)
+    yield from unfilled(row, columns, facts)
     if row["status"] == "valid":
         yield from wrong_source(row)
         yield from wrong_residency(row)
-        yield from wrong_occupancy(row, said.max_warps)
+        yield from wrong_occupancy(row, facts.max_warps)
         yield from wrong_times(row)
         yield from wrong_rates(row)
 
 
-def unfilled(row: Row, columns: list[dict[str, Any]], said: Said) -> Iterator[str]:
+def unfilled(row: Row, columns: list[dict[str, Any]], facts: RunFacts) -> Iterator[str]:
     """Cells that are empty and must not be, or the other way round."""
     status = row["status"]
     valid = status == "valid"
     modelled = row.get("source") == "model"
     measured = valid and not modelled
-    counted = measured and row["experiment"] not in said.user_kernels
+    counted = measured and row["experiment"] not in facts.user_kernels
     required = {"valid": valid, "measured": measured, "counted": counted, "not valid": not valid}
     for column in columns:
         name, when = column["name"], column.get("required_when")
@@ -149,7 +149,7 @@ class Samples:
     discarded: int = 0
 
 
-def check_cases(path: Path, rules: dict[str, Any], said: Said, report: Report) -> dict[str, tuple]:
+def check_cases(path: Path, rules: dict[str, Any], facts: RunFacts, report: Report) -> dict[str, tuple]:
     """Checks cases.csv. Returns (line, row or None unless valid and whole) by case_id."""
     found: dict[str, tuple[int, Row | None]] = {}
     columns = under_newest_names(rules["files"]["cases.csv"]["columns"])
@@ -162,10 +162,10 @@ def check_cases(path: Path, rules: dict[str, Any], said: Said, report: Report) -
             report.violation(path, line, f"case_id: {case} is already on line {found[case][0]}")
             continue
         if good:
-            for what in case_violations(row, columns, said):
+            for what in case_violations(row, columns, facts):
                 report.violation(path, line, what)
-            if said.source and row.get("source", "measured") != said.source:
-                report.violation(path, line, f"source: {row['source']}, and env.json says {said.source}")
+            if facts.source and row.get("source", "measured") != facts.source:
+                report.violation(path, line, f"source: {row['source']}, and env.json says {facts.source}")
         found[case] = (line, row if good and row["status"] == "valid" else None)
     return found
 
@@ -215,12 +215,12 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     if is_attached(folder):
         attached.check(folder, rules | dict(files=rules["attach"]), report)
         return
-    said, cases, samples = Said(), None, None
+    facts, cases, samples = RunFacts(), None, None
     with readable(path := folder / "env.json", report):
-        said = check_env(path, rules, report)
+        facts = check_env(path, rules, report)
     with readable(path := folder / "cases.csv", report):
         its = of_version(rules, version_of(read_untrusted(path, HEAD)))
-        cases = check_cases(path, its, said, report)
+        cases = check_cases(path, its, facts, report)
     with readable(path := plain_or_packed(folder / "samples.csv"), report):
         its = of_version(rules, version_of(read_untrusted(path, HEAD)))
         samples = check_samples(path, its, cases or {}, report)

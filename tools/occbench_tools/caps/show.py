@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -19,6 +18,7 @@ from occbench_tools.caps.builds import Build, Use
 from occbench_tools.caps.steps import Footprint, Residency, residencies
 from occbench_tools.caps.timing import Change, Times, change, percent, verdict
 from occbench_tools.escape import printable
+from occbench_tools.programs import demangle
 from occbench_tools.screen import elided
 
 Footprints = Callable[..., Footprint]
@@ -28,10 +28,8 @@ NAME = 72
 @lru_cache
 def demangled(name: str) -> str:
     """As c++filt has it, where there is one."""
-    tool = shutil.which("cu++filt") or shutil.which("c++filt")
-    if not tool or not name.startswith("_Z"):
-        return name
-    return subprocess.run([tool, name], capture_output=True, text=True).stdout.strip() or name
+    found = demangle([name]) if name.startswith("_Z") else None
+    return found[0] if found else name
 
 
 def words_of(build: Build) -> str:

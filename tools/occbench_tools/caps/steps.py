@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from occbench_tools.caps.ptx import Limit
 from occbench_tools.command import Refused
+from occbench_tools.programs import run_program
 
 NO_OCCBENCH = "no occbench to ask for occupancy: build it, name it in OCCBENCH, or pip install occbench"
 LEAST, MOST = 24, 255  # registers that ptxas gives a kernel of today's GPUs, and that a thread may have
@@ -72,11 +72,8 @@ def by_package(device: str, footprints: list[Footprint]) -> list[Residency]:
 def by_program(program: Path, device: str, footprints: list[Footprint]) -> list[Residency]:
     """Raises Refused."""
     rows = [",".join(map(str, (device, *footprint))) for footprint in footprints]
-    words = [str(program), "calc", "--batch", "-"]
     try:
-        ran = subprocess.run(
-            words, input="\n".join([",".join(COLUMNS), *rows]), capture_output=True, text=True
-        )
+        ran = run_program([program, "calc", "--batch", "-"], stdin="\n".join([",".join(COLUMNS), *rows]))
     except OSError as error:
         raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
     if ran.returncode:

@@ -174,14 +174,14 @@ def sweeps_of(run: Cases, rows: np.ndarray, dial: str) -> Iterator[Sweep]:
             places = rows[order[start:end]]
             taken.append(places)
             first = run.records[places[0]]
-            shown = [f"{key} {said(first[key])}" for key in varied if pd.notna(first[key])]
+            shown = [f"{key} {cell_text(first[key])}" for key in varied if pd.notna(first[key])]
             name = common_name([run.records[place] for place in places])
             yield Sweep(
                 first["experiment"], first["family"], name, ", ".join([name, *shown]), dial, run, places
             )
 
 
-def said(value: str | float) -> str:
+def cell_text(value: str | float) -> str:
     """A cell in a sweep's name."""
     return value if isinstance(value, str) else f"{value:g}"
 

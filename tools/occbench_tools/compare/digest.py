@@ -93,7 +93,7 @@ def gpu(run: Folder) -> str:
     return elided(name, NAME)
 
 
-def held(one: Comparison) -> str:
+def compared_runs(one: Comparison) -> str:
     """What was compared with what."""
     base, name = names_of([one.base.path, one.candidate.path])
     base, name = elided(base, NAME), elided(name, NAME)
@@ -127,8 +127,8 @@ def verdict(one: Comparison) -> str:
     number = better + worse
     if unsure == total:
         why = one.cases["note"].mode()
-        return f"{held(one)}: none of {counted(total, 'case')} can be told ({', '.join(why)})."
-    compared = f"{held(one)}: of {counted(total, 'case')}"
+        return f"{compared_runs(one)}: none of {counted(total, 'case')} is decided ({', '.join(why)})."
+    compared = f"{compared_runs(one)}: of {counted(total, 'case')}"
     also = f"; {unsure:,} cannot be told" if unsure else ""
     if not number:
         return f"{compared}, none differs in {quantity(one)} by more than {chance(one)}{also}."

@@ -95,7 +95,8 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
     names.sort(key=lambda name: (not name.startswith("gpu."), name.startswith("method.")))
     told = {name for name in names if a.get(name) is not None and b.get(name) is not None}
     rows = [
-        (name, said(a.get(name)), said(b.get(name)), MEANS.get(name, "") * (name in told)) for name in names
+        (name, text_of(a.get(name)), text_of(b.get(name)), MEANS.get(name, "") * (name in told))
+        for name in names
     ]
     before, after, change = clocks(base, other, pairs)
     warnings = []
@@ -107,8 +108,8 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
         )
         warnings.append(what)
     relation = device_relation(base.env["gpu"], other.env["gpu"])
-    if said_of := OF_RELATION.get(relation):
-        warnings.append(said_of)
+    if warning := OF_RELATION.get(relation):
+        warnings.append(warning)
     expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # it is what was bought
     warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
     warnings += [
@@ -122,7 +123,7 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
     return pd.DataFrame(rows, columns=["field", "base", "candidate", "means"]), warnings
 
 
-def said(value: object) -> str:
+def text_of(value: object) -> str:
     """A value for people; clocks and rates with as many digits as tell them apart."""
     if value is None:
         return "(not known)"

@@ -23,7 +23,7 @@ FLOOR = 0.005  # least disagreement that counts: reruns of a case differ by as m
 
 
 @dataclass
-class Told:
+class Estimates:
     """Of each kernel log speed-up, disagreement of the trees, and distance to the nearest cases."""
 
     log_speedup: np.ndarray
@@ -44,28 +44,28 @@ class Trees:
         self.scale = np.where(spread > 0, spread, 1)
         self.cases = cKDTree(features.to_numpy() / self.scale)
 
-    def of(self, features: pd.DataFrame) -> Told:
+    def of(self, features: pd.DataFrame) -> Estimates:
         values = features.to_numpy()
         each = np.stack([tree.predict(values.astype(np.float32)) for tree in self.trees.estimators_])
         near = min(NEIGHBOURS, self.cases.n)
         distance, _ = self.cases.query(values / self.scale, [near])
-        return Told(each.mean(axis=0), each.std(axis=0) + FLOOR, distance[:, 0])
+        return Estimates(each.mean(axis=0), each.std(axis=0) + FLOOR, distance[:, 0])
 
 
-def left_out(features: pd.DataFrame, log_speedup: np.ndarray, groups: np.ndarray) -> Told:
+def cross_validate(features: pd.DataFrame, log_speedup: np.ndarray, groups: np.ndarray) -> Estimates:
     """Predictions of each group's cases by trees that were fitted without it."""
-    told = Told(*(np.zeros(len(features)) for _ in range(3)))
+    whole = Estimates(*(np.zeros(len(features)) for _ in range(3)))
     for group in np.unique(groups):
         here = groups == group
         found = Trees(features[~here], log_speedup[~here]).of(features[here])
-        told.log_speedup[here], told.disagreement[here] = found.log_speedup, found.disagreement
-        told.distance[here] = found.distance
-    return told
+        whole.log_speedup[here], whole.disagreement[here] = found.log_speedup, found.disagreement
+        whole.distance[here] = found.distance
+    return whole
 
 
-def reach(told: Told, log_speedup: np.ndarray) -> float:
+def reach(found: Estimates, log_speedup: np.ndarray) -> float:
     """How many disagreements hold LEVEL of the errors."""
-    errors = np.abs(log_speedup - told.log_speedup) / told.disagreement
+    errors = np.abs(log_speedup - found.log_speedup) / found.disagreement
     return float(np.quantile(errors, min(1, LEVEL * (1 + 1 / len(errors)))))
 
 
@@ -89,14 +89,14 @@ def predict(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series, ker
     if len(np.unique(groups)) < 2:
         raise ValueError("a prediction needs cases of several experiments that both devices ran")
     logs = np.log(speedup.to_numpy())
-    before = left_out(cases, logs, groups)
-    told = Trees(cases, logs).of(kernels)
-    wide = reach(before, logs) * told.disagreement
+    before = cross_validate(cases, logs, groups)
+    found = Trees(cases, logs).of(kernels)
+    wide = reach(before, logs) * found.disagreement
     return pd.DataFrame(
         dict(
-            speedup=np.exp(told.log_speedup), low=np.exp(told.log_speedup - wide),
-            high=np.exp(told.log_speedup + wide),
-            known=told.distance <= np.quantile(before.distance, FURTHEST),
+            speedup=np.exp(found.log_speedup), low=np.exp(found.log_speedup - wide),
+            high=np.exp(found.log_speedup + wide),
+            known=found.distance <= np.quantile(before.distance, FURTHEST),
         ),
         index=kernels.index,
     )  # fmt: skip
@@ -108,13 +108,14 @@ def errors(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series) -> p
     Its interval is as wide as the errors of the other experiments say.
     """
     logs, names = np.log(speedup.to_numpy()), experiments.to_numpy()
-    told = left_out(cases, logs, names)
-    off = np.abs(logs - told.log_speedup)
+    found = cross_validate(cases, logs, names)
+    off = np.abs(logs - found.log_speedup)
     covered, known = np.zeros(len(cases), bool), np.zeros(len(cases), bool)
     for name in np.unique(names):
         here = names == name
-        others = Told(*(values[~here] for values in (told.log_speedup, told.disagreement, told.distance)))
-        covered[here] = off[here] <= reach(others, logs[~here]) * told.disagreement[here]
-        known[here] = told.distance[here] <= np.quantile(others.distance, FURTHEST)
-    error = np.abs(np.expm1(told.log_speedup - logs))
+        parts = (found.log_speedup, found.disagreement, found.distance)
+        others = Estimates(*(values[~here] for values in parts))
+        covered[here] = off[here] <= reach(others, logs[~here]) * found.disagreement[here]
+        known[here] = found.distance[here] <= np.quantile(others.distance, FURTHEST)
+    error = np.abs(np.expm1(found.log_speedup - logs))
     return pd.DataFrame(dict(experiment=names, error=error, covered=covered, known=known), index=cases.index)

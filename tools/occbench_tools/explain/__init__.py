@@ -40,7 +40,7 @@ MAIN = 3  # sentences of an experiment, unless all are asked for
 FIRST = ("latency_hiding", "registers", "shared_memory", "block_size", "spilling")
 
 
-class Said(NamedTuple):
+class Sentences(NamedTuple):
     """Sentences on an experiment, most worth reading first, and the size of its largest effect.
 
     The size is 0 where no effect has one, and less where there are too few points to tell.
@@ -55,43 +55,43 @@ def sentence(clause: str) -> str:
     return f"{clause[0].upper()}{clause[1:]}."
 
 
-def told(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Said:
-    """What the valid rows of one experiment say, a sentence each.
+def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
+    """Sentences on the valid rows of one experiment, most worth reading first, and its largest effect.
 
     What its own module says (experiments/NAME.py), then what is said of any experiment. Of too few points
     (curves.too_few) that alone; nothing of no rows.
     """
     rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > LEAST)]
     if rows.empty:
-        return Said([])
+        return Sentences([])
     rows = without_backticks(rows)
     if words := too_few(experiment, rows, env):
-        return Said([sentence(words)])
+        return Sentences([sentence(words)])
     rows = scaled(rows)
     module = experiments.module_of(experiment)
     own = module.sentences(rows, env) if hasattr(module, "sentences") and env["schema_version"] >= 5 else ()
     found = findings(experiment, rows, env)
-    return Said([sentence(clause) for clause in [*own, *found.clauses] or [ABSENT]], found.effect)
+    return Sentences([sentence(clause) for clause in [*own, *found.clauses] or [ABSENT]], found.effect)
 
 
-def said_of(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
+def sentences_of_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
     """The sentences alone."""
-    return told(experiment, rows, env).sentences
+    return explain_rows(experiment, rows, env).sentences
 
 
-def in_order(found: Mapping[str, Iterable[Said]]) -> list[str]:
+def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
     """The names of experiments as they are read: FIRST, then by the largest effect in any of the runs."""
 
     def key(name: str) -> tuple[int, float, str]:
         place = FIRST.index(name) if name in FIRST else len(FIRST)
-        return place, -max(said.effect for said in found[name]), name
+        return place, -max(each.effect for each in found[name]), name
 
     return sorted(found, key=key)
 
 
 def headline(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
     """The first of these, for titles and lists; the experiment's name where there is none."""
-    return next(iter(said_of(experiment, rows, env)), experiment)
+    return next(iter(sentences_of_rows(experiment, rows, env)), experiment)
 
 
 def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
@@ -100,9 +100,11 @@ def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
 
 
 def sentences_of(folder: Path) -> dict[str, list[str]]:
-    """said_of each experiment of a folder, in_order; [] where it has no rows. Raises as read_folder does."""
+    """Those of each experiment of a folder, in_order; [] where it has no rows. Raises as read_folder does."""
     cases, env = read_folder(folder)
-    found = {name: [told(name, cases[cases["experiment"] == name], env)] for name in known(cases, env)}
+    found = {
+        name: [explain_rows(name, cases[cases["experiment"] == name], env)] for name in known(cases, env)
+    }
     return {name: found[name][0].sentences for name in in_order(found)}
 
 

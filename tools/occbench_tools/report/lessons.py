@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from occbench_tools.explain import MAIN, said_of
+from occbench_tools.explain import MAIN, sentences_of_rows
 from occbench_tools.report.payload import Run
 
 Answer = dict[str, Any]  # what `occbench calc --format json` says of one footprint
@@ -57,7 +57,7 @@ class Lesson(NamedTuple):
     question: str
     attempt: tuple[str, ...]
     measured: Callable[[Run, str], str] = lambda run, experiment: " ".join(
-        said_of(experiment, rows_of(run, experiment), run.env)[:MAIN]
+        sentences_of_rows(experiment, rows_of(run, experiment), run.env)[:MAIN]
     )
 
 

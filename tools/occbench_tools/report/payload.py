@@ -170,7 +170,7 @@ def seen_first(
 
 
 def experiment_of(
-    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[explain.Said]
+    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[explain.Sentences]
 ) -> dict[str, Any]:
     """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
     it = next(described(run.env, name) for run in runs if (run.cases["experiment"] == name).any())
@@ -215,11 +215,13 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
     return value if isinstance(value, str) else float(f"{value:.7g}")
 
 
-def told_of(runs: list[Run], only: set[str] | None) -> dict[str, list[explain.Said]]:
+def sentences_by_experiment(runs: list[Run], only: set[str] | None) -> dict[str, list[explain.Sentences]]:
     """Of each experiment that has rows, and is wanted, what every run says."""
     names = {name for run in runs for name in run.cases["experiment"].unique()}
     return {
-        name: [explain.told(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs]
+        name: [
+            explain.explain_rows(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs
+        ]
         for name in names
         if only is None or name in only
     }
@@ -245,7 +247,7 @@ def units_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
 def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     """The whole document. only: the experiments wanted, all if None."""
     cliffs = [cliffs_of(run) for run in runs]
-    told = told_of(runs, only)
+    told = sentences_by_experiment(runs, only)
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
         units=units_of(runs),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.command import Refused, entry, folders_of, occbench
+from occbench_tools.programs import run_program
 from occbench_tools.report import checked, page_parser, read_runs, warn, write
 from occbench_tools.report.lessons import LESSONS, Answer, Footprint, Lesson, percent, rows_of, share
 from occbench_tools.report.page import render
@@ -39,7 +40,7 @@ class Calculator:
         """What it says of a footprint on a device that it knows by name or as ccX.Y. Raises Refused."""
         command = [self.program, *footprint.command(device), "--format", "json"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            done = run_program(command, limit_s=60)
             if done.returncode in (0, 1):  # 1: it cannot launch, and that is the answer
                 return json.loads(done.stdout)
             words = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
