@@ -76,6 +76,30 @@ def test_a_page_for_each_experiment() -> None:
         assert f"<!-- generated: page {path.stem} -->" in path.read_text(encoding="utf-8")
 
 
+def test_modules_are_in_the_table() -> None:
+    """docs/extending.md names each folder that has sources, or one that holds it."""
+    named = set(
+        re.findall(
+            r"`([\w/]+)`", "".join(re.findall(r"^\|([^|]+)\|", text_of("docs/extending.md"), re.MULTILINE))
+        )
+    )
+    tops = ("benchmarks", "harness", "kernels", "include", "python", "tools")
+    folders = {
+        path.parent.relative_to(ROOT).as_posix()
+        for top in tops
+        for suffix in ("cpp", "cu", "hpp", "py", "json")
+        for path in (ROOT / top).rglob(f"*.{suffix}")
+        if path.parent != ROOT / top and "__pycache__" not in path.parts
+    }
+    parts = {folder: folder.split("/") for folder in folders}
+    unnamed = [
+        folder
+        for folder, steps in sorted(parts.items())
+        if not any("/".join(steps[:depth]) in named for depth in range(2, len(steps) + 1))
+    ]
+    assert unnamed == [] and [name for name in named if not (ROOT / name).is_dir()] == []
+
+
 def test_exit_codes_are_the_programs() -> None:
     codes = re.search(r"enum class Exit : int \{(.*?)\}", text_of("harness/io/check.hpp"), re.DOTALL)
     said = {code for code, _ in rows_of("exit-codes.csv")[1:]}

@@ -13,7 +13,16 @@ from occbench_docs.marks import BEGIN, END
 
 LIST = DOCS / "data" / "retired_words.txt"
 ROOMS = ("benchmarks", "cmake", "docs", "harness", "include", "kernels", "python", "tests", "tools", "")
-CODE = {".hpp": "//", ".cpp": "//", ".cuh": "//", ".cu": "//", ".js": "//", ".py": "#", ".cmake": "#", ".txt": "#"}
+CODE = {
+    ".hpp": "//",
+    ".cpp": "//",
+    ".cuh": "//",
+    ".cu": "//",
+    ".js": "//",
+    ".py": "#",
+    ".cmake": "#",
+    ".txt": "#",
+}
 EXEMPT = re.compile(
     r"CHANGELOG\.md|docs/history(\.md|/.*)|tests/(data|samples|tools/runs|fuzz/corpus)/.*|.*schema_upgrade.*|"
     r"tests/docs/test_words\.py|.*/(?!CMakeLists)[^/]*\.txt"
@@ -43,7 +52,7 @@ def is_type(word: str) -> bool:
 
 
 def code_of(line: str, comment: str) -> str:
-    """The code of a line, and what its comment sets in `code`. Of Markdown (no comment sign) only the latter."""
+    """The code of a line, and what its comment sets in `code`; of Markdown the latter alone."""
     code, _, said = STRING.sub('""', line).partition(comment) if comment else ("", "", line)
     return f"{code} {' '.join(re.findall(r'`([^`]+)`', said))}"
 
