@@ -65,10 +65,10 @@ class Apply(AttachCase):
         self.attach(f"-- {ASKED} lower_k 1500", output=None)
         kept = self.folder / "results/attach/attach_opened"
         own = self.kernels(str(kept))
-        self.assertEqual([r["verdict"] for r in own], ["faster lower"])
+        self.assertEqual([r["verdict"] for r in own], ["faster at lower occupancy"])
         text = (kept / "kernels.csv").read_text()
         elsewhere = text.replace(own[0]["arguments"], "0123456789abcdef")
-        known = elsewhere + text.splitlines()[1].replace("faster lower", "saturated") + "\n"
+        known = elsewhere + text.splitlines()[1].replace("faster at lower occupancy", "saturated") + "\n"
         green = text.replace(",132\n", ",16\n")  # faster on a part of the SMs: that says nothing of them all
         for table, changed in ((elsewhere, "1500 1500"), (known, "1500 0"), (green, "1500 0")):
             (kept / "kernels.csv").write_text(table)

@@ -78,9 +78,18 @@ double gentle(double warps, bool) { return 90 + 10 / warps; }
 TEST(AttachVerdict, FollowsTheLaw) {
   EXPECT_EQ(judge(made_up(40, many_blocks, latency), h100()).finding, Finding::needs_occupancy);
   EXPECT_EQ(judge(made_up(32, many_blocks, flat), h100()).finding, Finding::saturated);
-  EXPECT_EQ(judge(made_up(32, many_blocks, thrashing), h100()).finding, Finding::faster_lower);
+  EXPECT_EQ(judge(made_up(32, many_blocks, thrashing), h100()).finding, Finding::faster_at_lower_occupancy);
   EXPECT_EQ(judge(made_up(32, many_blocks, in_l1), h100()).finding, Finding::needs_l1);
-  EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::little);
+  EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::small_gain);
+}
+
+TEST(AttachVerdict, ReadsTheWordsOfSchema6) {
+  EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);
+  EXPECT_EQ(finding_of("helps little"), Finding::small_gain);
+  EXPECT_EQ(finding_of("left alone"), Finding::skipped);
+  EXPECT_EQ(finding_of("better"), std::nullopt);
+  for (int n = 0; n <= static_cast<int>(Finding::small_gain); ++n)
+    EXPECT_EQ(finding_of(words_of(static_cast<Finding>(n))), static_cast<Finding>(n));
 }
 
 TEST(AttachVerdict, AFasterCarveoutIsNotFewerWarps) {

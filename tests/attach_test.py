@@ -44,7 +44,7 @@ class Attach(AttachCase):
         expected = {
             "latency_k:40": "needs occupancy",
             "flat_k": "saturated",
-            "lower_k": "faster lower",
+            "lower_k": "faster at lower occupancy",
             "l1_k": "needs L1",
             "kinds_k": "unknown",
         }
@@ -57,7 +57,7 @@ class Attach(AttachCase):
                     (kernel,) = self.kernels(to)
                     self.assertEqual(kernel["verdict"], verdict, done.stderr)
                     tried = f"\n  occbench attach --apply best --from {self.folder / to}\n"
-                    self.assertEqual(tried in done.stderr, verdict == "faster lower", done.stderr)
+                    self.assertEqual(tried in done.stderr, verdict == "faster at lower occupancy", done.stderr)
                     if name == "kinds_k":
                         self.assertIn("several kinds", kernel["why"])
                     if name == "latency_k:40":  # 6 blocks of 8 warps; 8 registers fewer give 8
@@ -358,12 +358,12 @@ class OnDevice(unittest.TestCase):
         "needs_occupancy": "needs occupancy",
         "saturated": "saturated",
         "needs_l1": "needs L1",
-        "faster_lower": "faster lower",
+        "faster_lower": "faster at lower occupancy",
         "few_waves": "saturated",
         "steps_by_waves": "waves",
-        "barrier": "left alone",
+        "barrier": "skipped",
         "two_kinds": "unknown",
-        "asks_for_smem": "left alone",
+        "asks_for_smem": "skipped",
     }
 
     def planted(self, arguments: str, *before: str) -> str:
@@ -418,7 +418,7 @@ class OnDevice(unittest.TestCase):
         on_a_part = [(r["verdict"], r["why"]) for r in found if r["sm_count"] == "32"]
         on_all = [(r["verdict"], r["why"]) for r in found if r["sm_count"] != "32"]
         self.assertEqual(on_a_part, 2 * [("saturated", "")], found)
-        self.assertEqual(on_all, [("left alone", "grid within one residency")], found)
+        self.assertEqual(on_all, [("skipped", "grid within one residency")], found)
 
 
 if __name__ == "__main__":

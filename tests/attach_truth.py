@@ -59,9 +59,9 @@ def verdict_of(curve: Curve, levels: list[int]) -> str:
     top = max(curve)
     rates = [float(curve[blocks]["throughput"]) / float(curve[top]["throughput"]) for blocks in levels]
     if max(rates) > 1.01:
-        return "faster lower"
+        return "faster at lower occupancy"
     slower = 1 / rates[0] - 1
-    return "needs occupancy" if slower >= 0.03 else "saturated" if slower < 0.01 else "helps little"
+    return "needs occupancy" if slower >= 0.03 else "saturated" if slower < 0.01 else "small gain"
 
 
 def compare(run: Path, attached: Path) -> None:

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "benchmarks/commands/attach/options.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
@@ -85,12 +86,13 @@ Advised best_of(const std::filesystem::path& folder) {
     const std::vector<Cells> arms = table_of(folder / "arms.csv");
     const std::vector<Cells> kernels = table_of(folder / "kernels.csv");
     for (const Cells& row : kernels) {
-      if (row.at("verdict") != "faster lower" && row.at("block_x") != "0" && !row.at("symbol").empty())
+      const bool is_faster =
+          attach::finding_of(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
+      if (!is_faster && row.at("block_x") != "0" && !row.at("symbol").empty())
         advised.left.push_back(kernel_of(row));
       // A whole graph is none to apply: those of its kernels that are meant have rows of their own.
       // What is told apart by what ran before it cannot be applied by name.
-      if (row.at("verdict") != "faster lower" || row.at("block_x") == "0" || !row.at("after").empty())
-        continue;
+      if (!is_faster || row.at("block_x") == "0" || !row.at("after").empty()) continue;
       attach::Advice advice = kernel_of(row);
       double fastest = std::numeric_limits<double>::infinity(), untouched = 0;
       for (const Cells& arm : arms) {

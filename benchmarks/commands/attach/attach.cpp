@@ -41,7 +41,7 @@ bool says_stuck(const std::filesystem::path& raw) {
   if (!std::filesystem::exists(path, error)) return false;
   constexpr std::size_t room = 20'000;
   std::cerr << "occbench: " << printable(read_file(path, room))
-            << ". Ctrl-C ends the program; without --all such grids are left alone.\n";
+            << ". Ctrl-C ends the program; without --all such grids are skipped.\n";
   return true;
 }
 

@@ -69,7 +69,7 @@ std::string verdict_cell(const Kernel& k, const Verdict& v) {
   if (v.finding == Finding::needs_occupancy && v.l1->low > worth_it)
     said += ", and L1 (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::needs_l1) said += " (" + signed_part(v.l1->value) + " without)";
-  if (v.finding == Finding::faster_lower) {
+  if (v.finding == Finding::faster_at_lower_occupancy) {
     const auto best = std::ranges::min_element(
         v.levels, {}, [](const LevelFound& level) { return level.from_untouched.value; });
     said += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
@@ -138,7 +138,7 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
   for (const auto& [reason, count] : alone)
     said += (said.empty() ? "" : ", ") + reason + " " +
             part(static_cast<double>(count) / static_cast<double>(kernels));
-  if (!said.empty()) print_wrapped(out, "Left alone, of the kernels in graphs: " + said + ".");
+  if (!said.empty()) print_wrapped(out, "Skipped, of the kernels in graphs: " + said + ".");
 }
 
 void print_skipped(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
@@ -150,7 +150,7 @@ void print_skipped(std::ostream& out, const Collected& all, const std::vector<Ve
   std::string said;
   for (const auto& [reason, us] : reasons)
     said += (said.empty() ? "" : ", ") + reason + " " + part(total > 0 ? us / total : 0);
-  if (!said.empty()) print_wrapped(out, "Left alone, of GPU time: " + said + ".");
+  if (!said.empty()) print_wrapped(out, "Skipped, of GPU time: " + said + ".");
 }
 
 std::string processes(std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); }

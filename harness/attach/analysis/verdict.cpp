@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "harness/attach/protocol/kinds.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -104,148 +105,167 @@ Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_bl
           .high = std::min(step, most * step + law_error)};
 }
 
+namespace {
+
+struct FindingWords {
+  Finding finding;
+  const char* words;
+  const char* retired = nullptr;  ///< of schema 6
+};
+constexpr FindingWords all_words[] = {
+    {Finding::skipped, "skipped", "left alone"},
+    {Finding::observed, ""},
+    {Finding::unknown, "unknown"},
+    {Finding::needs_l1, "needs L1"},
+    {Finding::faster_at_lower_occupancy, "faster at lower occupancy", "faster lower"},
+    {Finding::needs_occupancy, "needs occupancy"},
+    {Finding::waves, "waves"},
+    {Finding::saturated, "saturated"},
+    {Finding::small_gain, "small gain", "helps little"},
+};
+
+}  // namespace
+
 const char* words_of(Finding finding) {
-  switch (finding) {
-    case Finding::skipped:
-      return "left alone";
-    case Finding::observed:
-      return "";
-    case Finding::unknown:
-      return "unknown";
-    case Finding::needs_l1:
-      return "needs L1";
-    case Finding::faster_lower:
-      return "faster lower";
-    case Finding::needs_occupancy:
-      return "needs occupancy";
-    case Finding::waves:
-      return "waves";
-    case Finding::saturated:
-      return "saturated";
-    case Finding::little:
-      return "helps little";
-  }
-  return "";
+  return std::ranges::find(all_words, finding, &FindingWords::finding)->words;
 }
 
-Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+std::optional<Finding> finding_of(std::string_view words) {
+  for (const FindingWords& f : all_words)
+    if (words == f.words || (f.retired != nullptr && words == f.retired)) return f.finding;
+  return std::nullopt;
+}
+
+namespace {
+
+/// What is known before any time: occupancy, limiters and the next step.
+Verdict describe(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v;
   const theory::Occupancy o = theory::occupancy(sm, k.footprint);
   const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
   const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
-  // A kernel in a graph is judged by the graph's time.
-  const double scale = k.is_in_graph() ? in_graph_scale : 1, worth = scale * worth_it,
-               none = scale * no_change;
   v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
-  const bool theory_agrees = o.launchable() && o.blocks_per_sm == k.blocks_per_sm;
-  if (theory_agrees) {
-    v.limiters = o.limiters;
-    v.next = next_step(k, sm);
-  }
-  if (k.skip_reason != SkipReason::no) {
-    v.finding = Finding::skipped;
-    v.why = skip_reason_text[static_cast<int>(k.skip_reason)];
-    return v;
-  }
-  if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) {
-    v.finding = Finding::observed;
-    return v;
-  }
+  if (!o.launchable() || o.blocks_per_sm != k.blocks_per_sm) return v;  // the driver counts otherwise
+  v.limiters = o.limiters;
+  v.next = next_step(k, sm);
+  return v;
+}
 
-  const auto untouched_time = median_of(k, untouched), pinned_time = median_of(k, pinned);
-  std::size_t fewest = SIZE_MAX;
-  for (const auto& [arm, times] : k.arms) fewest = std::min(fewest, times.times_us.size());
-  if (!k.arms.contains(untouched) || !k.arms.contains(pinned)) fewest = 0;
-  if (untouched_time && pinned_time) {
-    v.l1 = change_of(*pinned_time, *untouched_time);
-    for (const auto& [arm, times] : k.arms) {
-      if (arm < first_level) continue;
-      const auto time = median_of(k, arm);
-      if (!time) continue;
-      v.levels.push_back({.blocks_per_sm = times.blocks_per_sm,
-                          .warps = static_cast<double>(times.blocks_per_sm) / k.blocks_per_sm,
-                          .samples = times.times_us.size(),
-                          .change = change_of(*time, *pinned_time),
-                          .from_untouched = change_of(*time, *untouched_time),
-                          .wave_change = wave_change(k, times.blocks_per_sm)});
-    }
-    std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
+Verdict settle(Verdict v, Finding finding, std::string why = "") {
+  v.finding = finding;
+  v.why = std::move(why);
+  return v;
+}
+
+/// The arms with fewer blocks that have a median, most blocks first.
+std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time, const Median& pinned_time) {
+  std::vector<LevelFound> levels;
+  for (const auto& [arm, times] : k.arms) {
+    const auto time = arm < first_level ? std::nullopt : median_of(k, arm);
+    if (!time) continue;
+    levels.push_back({.blocks_per_sm = times.blocks_per_sm,
+                      .warps = static_cast<double>(times.blocks_per_sm) / k.blocks_per_sm,
+                      .samples = times.times_us.size(),
+                      .change = change_of(*time, pinned_time),
+                      .from_untouched = change_of(*time, untouched_time),
+                      .wave_change = wave_change(k, times.blocks_per_sm)});
   }
-  const auto unknown = [&](const std::string& why) {
-    v.finding = Finding::unknown;
-    v.why = why;
-    return v;
-  };
-  const double launches_per_sample =
-      static_cast<double>(k.launches) / static_cast<double>(std::max<std::size_t>(fewest, 1));
-  if (k.launches == k.captured) return unknown("captured into CUDA graphs");
-  if (untouched_time) {
-    const std::vector<double>& times = k.arms.at(untouched).times_us;
-    char text[100] = "";
-    if (const double part = spread(times); part > most_spread)
-      std::snprintf(text, sizeof text, "several kinds, whose times vary by %.0f %%", 100 * part);
-    else if (const double elsewhere = part_elsewhere(times); elsewhere > most_elsewhere)
-      std::snprintf(text, sizeof text, "several kinds: %.0f %% take another time", 100 * elsewhere);
-    if (text[0] != '\0') {
-      v.levels.clear();  // a median of several kinds is of none
-      return unknown(text);
-    }
-  }
+  std::ranges::sort(levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  return levels;
+}
+
+/// Why no median is of all launches; empty: it is.
+std::string several_kinds(const std::vector<double>& times) {
+  char text[100] = "";
+  if (const double part = spread(times); part > most_spread)
+    std::snprintf(text, sizeof text, "several kinds, whose times vary by %.0f %%", 100 * part);
+  else if (const double elsewhere = part_elsewhere(times); elsewhere > most_elsewhere)
+    std::snprintf(text, sizeof text, "several kinds: %.0f %% take another time", 100 * elsewhere);
+  return text;
+}
+
+bool is_highest_level_known(const Kernel& k, const std::vector<LevelFound>& levels) {
   int highest = 0;
   for (const auto& [arm, times] : k.arms)
     if (arm >= first_level) highest = std::max(highest, times.blocks_per_sm);
-  if (!untouched_time || !pinned_time || v.levels.empty() || v.levels.front().blocks_per_sm < highest)
-    return unknown(k.overlapping * 2 > k.timed
-                       ? "other streams run beside it"
-                       : more_launches(fewest == 0
-                                           ? std::max(6.0 * static_cast<double>(k.launches), 60.0)
-                                           : static_cast<double>(least - fewest) * launches_per_sample));
+  return !levels.empty() && levels.front().blocks_per_sm >= highest;
+}
+
+/// Why too few launches are known.
+std::string missing_launches(const Kernel& k) {
+  if (k.overlapping * 2 > k.timed) return "other streams run beside it";
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [arm, times] : k.arms) fewest = std::min(fewest, times.times_us.size());
+  const auto launches = static_cast<double>(k.launches);
+  if (fewest == 0 || !k.arms.contains(untouched) || !k.arms.contains(pinned))
+    return more_launches(std::max(6.0 * launches, 60.0));
+  return more_launches(static_cast<double>(least - fewest) * (launches / static_cast<double>(fewest)));
+}
+
+/// Takes whole waves out of a slowdown before its slope is judged; they never add to it.
+Change without_waves(const Kernel& k, const LevelFound& level) {
+  const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
+  const auto without = [&](double change) {
+    return change <= 0 ? change : std::max(0.0, (1 + change) / waves - 1);
+  };
+  return {.value = without(level.change.value),
+          .low = without(level.change.low),
+          .high = without(level.change.high)};
+}
+
+}  // namespace
+
+Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+  Verdict v = describe(k, sm);
+  if (k.skip_reason != SkipReason::no)
+    return settle(v, Finding::skipped, skip_reason_text[static_cast<int>(k.skip_reason)]);
+  if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) return settle(v, Finding::observed);
+
+  const auto untouched_time = median_of(k, untouched), pinned_time = median_of(k, pinned);
+  if (untouched_time && pinned_time) {
+    v.l1 = change_of(*pinned_time, *untouched_time);
+    v.levels = levels_of(k, *untouched_time, *pinned_time);
+  }
+  if (k.launches == k.captured) return settle(v, Finding::unknown, "captured into CUDA graphs");
+  if (untouched_time)
+    if (const std::string why = several_kinds(k.arms.at(untouched).times_us); !why.empty()) {
+      v.levels.clear();
+      return settle(v, Finding::unknown, why);
+    }
+  if (!is_highest_level_known(k, v.levels)) return settle(v, Finding::unknown, missing_launches(k));
+
+  // A kernel in a graph is judged by the graph's time.
+  const double scale = k.is_in_graph() ? in_graph_scale : 1, worth = scale * worth_it,
+               none = scale * no_change;
   const LevelFound& first = v.levels.front();
   if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
-    return unknown("few waves, whose part in the graph's time is not known");
+    return settle(v, Finding::unknown, "few waves, whose part in the graph's time is not known");
 
-  // Whole waves are taken out of a slowdown before the slope is judged; they never add to it.
-  const auto corrected = [&k](const LevelFound& level) {
-    const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
-    const auto without = [&](double change) {
-      return change <= 0 ? change : std::max(0.0, (1 + change) / waves - 1);
-    };
-    return Change{.value = without(level.change.value),
-                  .low = without(level.change.low),
-                  .high = without(level.change.high)};
-  };
   std::vector<Slowdown> slowdowns;
-  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, corrected(level)});
+  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, without_waves(k, level)});
   const Change slope = slowdowns.front().change;
   // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
   const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
     return level.from_untouched.high < -none && level.change.high < 0;
   });
-  // A wide interval that lies all on one side of what counts has answered.
+  // A wide interval that lies on one side of the threshold is enough.
   const double error = (first.change.high - first.change.low) / 2;
   if (error > worth && slope.low < worth && !lower_is_faster)
-    return unknown(more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
+    return settle(v, Finding::unknown,
+                  more_launches(static_cast<double>(k.launches) * (std::pow(error / worth, 2) - 1)));
+
   if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
     v.gain = gain_of(slowdowns, k.blocks_per_sm, v.next.blocks_per_sm);
-  for (const LevelFound& level : v.levels) {
-    if (corrected(level).value >= none) break;
-    v.saturated_to = level.warps;
+  for (const auto& [warps, change] : slowdowns) {
+    if (change.value >= none) break;
+    v.saturated_to = warps;
   }
-
-  if (lower_is_faster) {
-    v.finding = Finding::faster_lower;
-  } else if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth)) {
-    v.finding = Finding::needs_occupancy;
-  } else if (v.l1->low > worth) {
-    v.finding = Finding::needs_l1;
-  } else if (first.change.value >= worth && slope.value < none) {
-    v.finding = Finding::waves;
-  } else if (slope.value < none) {
-    v.finding = Finding::saturated;
-  } else {
-    v.finding = Finding::little;
-  }
-  return v;
+  if (lower_is_faster) return settle(v, Finding::faster_at_lower_occupancy);
+  if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth))
+    return settle(v, Finding::needs_occupancy);
+  if (v.l1->low > worth) return settle(v, Finding::needs_l1);
+  if (first.change.value >= worth && slope.value < none) return settle(v, Finding::waves);
+  return settle(v, slope.value < none ? Finding::saturated : Finding::small_gain);
 }
 
 namespace {
@@ -303,7 +323,7 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
   double held = 0, gain = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Kernel& k = all.kernels[i];
-    if (verdicts[i].finding != Finding::faster_lower || total <= 0) continue;
+    if (verdicts[i].finding != Finding::faster_at_lower_occupancy || total <= 0) continue;
     if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply leaves the last kind alone
     double best = 0;
     for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the times of a kernel's arms say: does it need its occupancy, and what would more of it bring?
+// Judges a kernel by the times of its arms: whether it needs its occupancy, and what more would gain.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/attach/analysis/collect.hpp"
@@ -13,8 +14,8 @@
 namespace occbench::attach {
 
 // Where one verdict ends and the next begins, as parts of the time.
-constexpr double worth_it = 0.03;       // from here on a step is worth its work
-constexpr double no_change = 0.01;      // below it a kernel is said not to care
+constexpr double worth_it = 0.03;       // from here on a next step is worth its work
+constexpr double no_change = 0.01;      // below it a change does not count
 constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
 constexpr double many_waves = 10;       // from here on the last wave does not matter
 
@@ -23,14 +24,16 @@ enum class Finding {
   observed,
   unknown,
   needs_l1,
-  faster_lower,
+  faster_at_lower_occupancy,
   needs_occupancy,
   waves,
   saturated,
-  little,
+  small_gain,
 };
-/// "needs occupancy"
+/// "needs occupancy", as kernels.csv has it.
 [[nodiscard]] const char* words_of(Finding finding);
+/// The finding of words in kernels.csv, those that schema 6 had included; nullopt: there is none such.
+[[nodiscard]] std::optional<Finding> finding_of(std::string_view words);
 
 /// A change of the time relative to something, with its 95 % interval: 0.05 is 5 % more.
 struct Change {
@@ -53,7 +56,7 @@ struct NextStep {
 
 struct Verdict {
   Finding finding = Finding::unknown;
-  std::string why;                     ///< of an unknown one, or one left alone
+  std::string why;                     ///< of unknown and skipped ones
   std::optional<Change> l1;            ///< pinned against untouched
   std::vector<LevelFound> levels;      ///< most blocks first
   std::optional<double> saturated_to;  ///< share of the natural warps

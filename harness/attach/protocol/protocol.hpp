@@ -106,7 +106,7 @@ constexpr const char* skip_reason_text[] = {
     "too many signatures",
     "no level within the shared memory limit",
     "no PTX that a cap changes",
-    "CUDA graph of kernels that are left alone",
+    "CUDA graph of skipped kernels",
     "CUDA graph that the program updates",
     "CUDA graph that the device launches or updates",
     "reads its shared memory's size",

@@ -12,8 +12,8 @@ import pandas as pd
 from occbench_tools.attached.changes import Changes, compare, together
 from occbench_tools.attached.folder import Attached, read_attached
 from occbench_tools.attached.said import whole
+from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.attached.words import (
-    NEEDS,
     counted,
     grid,
     occupancy,

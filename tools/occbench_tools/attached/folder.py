@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from occbench_tools.attached.verdicts import current
 from occbench_tools.folder import check_version, read_csv, refuse
 from occbench_tools.schema import check_types, rename_fields, schema
 from occbench_tools.untrusted_files import parse_json, read_untrusted
@@ -91,6 +92,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     kernels["part_sms"] = sms.where((sms > 0) & (sms < kernels["gpu_uuid"].map(whole)))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
+    kernels["verdict"] = kernels["verdict"].map(current)
     mixed = kernels.loc[kernels["why"].str.contains("several kinds"), "kernel_id"]
     known = levels(arms[~arms["kernel_id"].isin(mixed)])  # a median of several kinds is of none
     return Attached(path, env, kernels, known, told, caps, warnings)

@@ -14,8 +14,8 @@ import pandas as pd
 from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.said import lower_in_all, whole
+from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.attached.words import (
-    NEEDS,
     ROOM,
     counted,
     fewer_warps,
@@ -30,7 +30,7 @@ from occbench_tools.attached.words import (
     summary,
     time_of,
     verdict,
-)  # fmt: skip
+)
 from occbench_tools.report.payload import flat
 
 LARGEST = 10  # kernels that are pictured

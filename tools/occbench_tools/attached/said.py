@@ -7,15 +7,9 @@ import pandas as pd
 
 from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
+from occbench_tools.attached.verdicts import L1, LITTLE, LOWER, NEEDS, SATURATED, UNKNOWN, WAVES
 from occbench_tools.attached.words import (
-    L1,
-    LITTLE,
-    LOWER,
-    NEEDS,
     NO_CHANGE,
-    SATURATED,
-    UNKNOWN,
-    WAVES,
     WORTH_IT,
     are_graphs,
     counted,
@@ -26,7 +20,7 @@ from occbench_tools.attached.words import (
     percent,
     sentence,
     short_name,
-)  # fmt: skip
+)
 
 ROOM = 60  # signs of a kernel's name in a sentence
 

@@ -7,10 +7,9 @@ from math import floor
 
 import pandas as pd
 
-NEEDS, LITTLE, SATURATED = "needs occupancy", "helps little", "saturated"
-LOWER, L1, WAVES, UNKNOWN, ALONE = "faster lower", "needs L1", "waves", "unknown", "left alone"
-JUDGED = (NEEDS, LITTLE, SATURATED, LOWER, L1, WAVES)
-# As harness/attach/analysis/verdict.hpp has them, parts of the time: what is worth its work, what is no change, and
+from occbench_tools.attached.verdicts import ALONE, JUDGED, L1, NEEDS
+
+# As in harness/attach/analysis/verdict.hpp, parts of the time: what is worth its work, what is no change, and
 # the gain of a whole program that is more than a bound.
 WORTH_IT, NO_CHANGE, WORTH_SAYING = 0.03, 0.01, 0.005
 ROOM = 44  # signs of a kernel's name in a table
