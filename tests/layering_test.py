@@ -24,14 +24,32 @@ ABOVE_HARNESS = r"<(benchmark|CLI|gtest|gmock)/.*>"
 # room -> (what it may include, what it may not even so). An empty 'may' allows whatever is not refused.
 RULES = {
     "include/occbench/": (rf"{STANDARD}|{DEVICE}|<occbench/.*>", ""),  # the suite's own headers stay outside
-    "include/facade/": (rf'{STANDARD}|<occbench/.*>|"kernels/family\.cuh"|"benchmarks/framework/sweep\.hpp"', ""),
-    "harness/theory/": (rf'{STANDARD}|<cuda_occupancy\.h>|"harness/theory/.*"', ""),
+    "include/facade/": (
+        rf'{STANDARD}|<occbench/.*>|"kernels/family\.cuh"|"benchmarks/framework/sweep\.hpp"',
+        "",
+    ),
+    "harness/theory/": (rf'{STANDARD}|"harness/theory/\w+\.hpp"', ""),
+    "harness/theory/occupancy/": (
+        rf'{STANDARD}|<cuda_occupancy\.h>|"harness/theory/(occupancy/)?\w+\.hpp"',
+        "",
+    ),
+    "harness/theory/simulator/": (rf'{STANDARD}|"harness/theory/(simulator/)?\w+\.hpp"', ""),
+    "harness/theory/prediction/": (rf'{STANDARD}|"harness/theory/.*"', ""),
     "harness/statistics/": (rf'{STANDARD}|"harness/statistics/.*"', ""),
     "harness/io/": ("", rf'"(?!harness/io/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
     "harness/binary/": ("", rf'"(?!harness/(io|theory|binary)/).*"|<cuda\w*\.h(pp)?>|{ABOVE_HARNESS}'),
     "harness/c_api/": (rf'{STANDARD}|<nlohmann/json\.hpp>|"harness/(theory|binary|c_api)/.*"', ""),
     "harness/device/": ("", rf'"(?!harness/(io|theory|device)/|\w+\.hpp").*"|{ABOVE_HARNESS}'),
     "harness/attach/": ("", rf'"(?!harness/(io|theory|statistics|attach)/).*"|{ABOVE_HARNESS}'),
+    "harness/attach/protocol/": ("", rf'"(?!harness/(io|statistics|attach/protocol)/).*"|{ABOVE_HARNESS}'),
+    "harness/attach/preload/": (
+        "",
+        rf'"(?!harness/(io|statistics|attach/protocol|attach/preload)/).*"|{ABOVE_HARNESS}',
+    ),
+    "harness/attach/analysis/": (
+        "",
+        rf'"(?!harness/(io|theory|statistics|attach/protocol|attach/analysis)/).*"|{ABOVE_HARNESS}',
+    ),
     "harness/measure/": ("", rf'"(?!harness/(io|theory|statistics|device|measure)/).*"|{ABOVE_HARNESS}'),
     "harness/record/": ("", rf'"(kernels|benchmarks|tests)/.*"|{ABOVE_HARNESS}'),
     "kernels/": (
@@ -39,6 +57,8 @@ RULES = {
         "",
     ),
     "benchmarks/": ("", r'"(kernels|tests)/.*"'),
+    "benchmarks/framework/": ("", r'"(kernels|tests|benchmarks/(?!framework/|report/)\w+)/.*"'),
+    "benchmarks/report/": ("", r'"(kernels|tests|benchmarks/(?!framework/|report/)\w+)/.*"'),
 }
 
 # Python reads the CSV schema (and the audit the built binary), never a source file.
@@ -202,6 +222,11 @@ class Layering(unittest.TestCase):
             "harness/record/b.hpp": '  #  include "benchmarks/framework/sweep.hpp"',
             "harness/measure/c.hpp": "#include <benchmark/benchmark.h>",
             "harness/theory/a.hpp": "#include <cuda_runtime.h>",
+            "harness/theory/simulator/a.hpp": '#include "harness/theory/prediction/model.hpp"',
+            "harness/theory/occupancy/a.hpp": '#include "harness/theory/simulator/warp.hpp"',
+            "harness/attach/preload/a.cpp": '#include "harness/attach/analysis/verdict.hpp"',
+            "harness/attach/protocol/a.cpp": '#include "harness/attach/preload/hooks.hpp"',
+            "benchmarks/report/a.cpp": '#include "benchmarks/commands/run/options.hpp"',
             "harness/theory/b.hpp": '#include "harness/measure/timing.hpp"',
             "harness/statistics/a.cpp": '#include "harness/measure/timing.hpp"',
             "harness/io/a.cpp": '#include "harness/theory/occupancy/occupancy.hpp"',
