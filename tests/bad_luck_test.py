@@ -108,7 +108,7 @@ class BadLuck:
             self.assertEqual(done.returncode, 4, done.stderr)
             line = done.stderr.splitlines()[-1]
             self.assertIn(
-                ": File too large; every row before is kept, make room and go on with --resume", line
+                ": File too large; earlier rows are kept, make room and continue with --resume", line
             )
             for name in ("cases.csv", "samples.csv"):
                 self.assertTrue((folder / "run" / name).read_text().endswith("\n"), name)

@@ -121,7 +121,7 @@ BAD_WORDS = {
     "--benchmark_context=card": "the value must be KEY=VALUE,...",
     "--benchmark_out=": "the value must be a path",
     "--benchmark_out_format=csv": "needs --benchmark_out=FILE",
-    "--benchmark_nope": "Google Benchmark knows no flag '--benchmark_nope'",
+    "--benchmark_nope": "Google Benchmark has no flag '--benchmark_nope'",
 }
 
 

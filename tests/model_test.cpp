@@ -385,7 +385,7 @@ TEST(ParameterFiles, ThatArePartOfTheProgramAreWholeAndNamedByTheirDevice) {
     const auto of_gpu = parameters_of_gpu(file.device);
     ASSERT_TRUE(of_gpu);
     EXPECT_EQ(of_gpu->name, file.name);
-    EXPECT_NE(model_words().find("model:" + name), std::string::npos);
+    EXPECT_NE(model_names().find("model:" + name), std::string::npos);
   }
   EXPECT_FALSE(parameters_of_gpu("NVIDIA of nowhere"));
 }

@@ -288,7 +288,7 @@ TEST_F(RunFolder, AFullDiskLeavesWholeRowsAndTheRunGoesOnLater) {
   {
     const FullDisk full(fs::file_size(cases()) + 20);  // room for a part of the row
     expect_file_error([&] { recorder.append(second); },
-                      "cases.csv: File too large; every row before is kept");
+                      "cases.csv: File too large; earlier rows are kept");
   }
   EXPECT_EQ(rows_of(cases()), (std::vector<csv::Row>{case_columns(), case_fields(first)}));
   {

@@ -52,18 +52,18 @@ constexpr Flag flags_known[] = {
 
 constexpr std::size_t filter_limit = 4096;  // bytes
 
-struct Word {
+struct ParsedFlag {
   const Flag* flag;
   std::string value;
 };
 
-Word read(const std::string& text) {
+ParsedFlag read(const std::string& text) {
   const std::string name = text.substr(0, text.find('='));
   const auto* const flag = std::ranges::find(flags_known, name, &Flag::name);
   if (flag == std::end(flags_known))
     throw UserError(Exit::usage, name.starts_with("--benchmark_")
-                                     ? "Google Benchmark knows no flag '" + text + "'"
-                                     : "run knows no '" + text + "'; see `occbench run --help`");
+                                     ? "Google Benchmark has no flag '" + text + "'"
+                                     : "run has no '" + text + "'; see `occbench run --help`");
   if (flag->refused) throw UserError(Exit::usage, name + " has no meaning here: " + flag->says);
   const bool has_value = name.size() < text.size();
   const std::string value = has_value ? text.substr(name.size() + 1) : "";
@@ -109,16 +109,16 @@ std::vector<std::string> with_environment(const std::vector<std::string>& flags)
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   BenchmarkFlags asked;
   for (const std::string& text : flags) {
-    const Word word = read(text);
-    const std::string_view name = word.flag->name;
-    if (name == "--benchmark_filter") asked.filter = word.value;
-    if (name == "--benchmark_list_tests") asked.list_tests = is_true(word.value);
+    const ParsedFlag parsed = read(text);
+    const std::string_view name = parsed.flag->name;
+    if (name == "--benchmark_filter") asked.filter = parsed.value;
+    if (name == "--benchmark_list_tests") asked.list_tests = is_true(parsed.value);
     if (name == "--benchmark_format") asked.report_on_stdout = true;
-    if (name == "--benchmark_format") asked.csv_on_stdout = word.value == "csv";
-    if (name == "--benchmark_out_format") asked.file_format = word.value;
+    if (name == "--benchmark_format") asked.csv_on_stdout = parsed.value == "csv";
+    if (name == "--benchmark_out_format") asked.file_format = parsed.value;
     if (name == "--benchmark_out") {
       asked.writes_file = true;
-      check_writable(word.value);
+      check_writable(parsed.value);
     }
   }
   static_cast<void>(benchmark_filter(asked.filter));
@@ -131,19 +131,19 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   if (asked.writes_file && asked.file_format.empty()) asked.file_format = "json";
 
   // The library keeps argv[0], and prints it at the end of the run.
-  static std::vector<std::string> words;
-  words.assign(1, "occbench");
-  words.insert(words.end(), flags.begin(), flags.end());
+  static std::vector<std::string> arguments;
+  arguments.assign(1, "occbench");
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
   static std::vector<char*> argv;
   argv.clear();
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& each : arguments) argv.push_back(each.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   benchmark::SetDefaultTimeUnit(benchmark::kMicrosecond);  // unless --benchmark_time_unit says another
   benchmark::Initialize(&argc, argv.data());
   if (argc > 1)
     throw UserError(Exit::usage,
-                    "Google Benchmark " + google_benchmark_version() + " knows no flag '" + argv[1] + "'");
+                    "Google Benchmark " + google_benchmark_version() + " has no flag '" + argv[1] + "'");
   return asked;
 }
 

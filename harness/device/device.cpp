@@ -141,7 +141,7 @@ Choice choose_device(const std::vector<Device>& devices, std::string_view wanted
 std::string without_device() {
   return "`occbench calc --device h200 ...` answers without one, and `occbench run --device M` predicts, "
          "with M " +
-         model_words();
+         model_names();
 }
 
 Device open_device(std::string_view wanted) {

@@ -98,9 +98,9 @@ void widen(const Json& entry, std::string_view unit, double value, double& low, 
   high = std::max(high, value * (1 + by));
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -182,22 +182,22 @@ std::vector<std::string> parameter_devices() {
   return names;
 }
 
-std::string model_words() {
-  std::string words;
-  for (const std::string& name : parameter_devices()) words += (words.empty() ? "model:" : ", model:") + name;
-  return words + (words.empty() ? "" : " or ") + "model:FILE.json";
+std::string model_names() {
+  std::string text;
+  for (const std::string& name : parameter_devices()) text += (text.empty() ? "model:" : ", model:") + name;
+  return text + (text.empty() ? "" : " or ") + "model:FILE.json";
 }
 
-ParameterFile model_parameters(const std::string& words) {
-  if (words.ends_with(".json")) return read_parameters(words);
-  std::string name = words;
+ParameterFile model_parameters(const std::string& model) {
+  if (model.ends_with(".json")) return read_parameters(model);
+  std::string name = model;
   try {
-    name = theory::find_device(words).name;  // "H200", "RTX 5090"
+    name = theory::find_device(model).name;  // "H200", "RTX 5090"
   } catch (const std::invalid_argument&) {
   }
   const auto found = std::ranges::find(parameter_texts, name, &ParameterText::name);
   if (found != std::end(parameter_texts)) return built_in(*found);
-  throw UserError(Exit::usage, "there is no model of '" + words + "'; name " + model_words() +
+  throw UserError(Exit::usage, "there is no model of '" + model + "'; name " + model_names() +
                                    ", a file as `occbench calibrate` writes it");
 }
 

@@ -46,12 +46,12 @@ std::vector<std::string> parameter_devices();
 
 /// "model:a100, model:h200 or model:FILE.json": the devices whose files are part of the program, and how to
 /// name others.
-std::string model_words();
+std::string model_names();
 
-/// The parameters behind "model:h200" or "model:FILE.json", given the words after the colon. Throws
+/// The parameters behind "model:h200" or "model:FILE.json", given what follows the colon. Throws
 /// UserError: Exit::usage on a device that is not known, which lists those that are, and Exit::file as
 /// read_parameters does.
-ParameterFile model_parameters(const std::string& words);
+ParameterFile model_parameters(const std::string& model);
 
 /// The same for the value of --device; nullopt when it names no model. Throws as model_parameters does.
 std::optional<ParameterFile> model_of(const std::string& device);

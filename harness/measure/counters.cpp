@@ -51,11 +51,11 @@ std::string stall_metric(std::string_view reason) {
 }
 
 /// What a failure means and how to fix it. CUPTI's own message follows in brackets.
-struct Answer {
+struct Explanation {
   int result;
-  const char* words;
+  const char* text;
 };
-constexpr Answer answers[] = {
+constexpr Explanation explanations[] = {
     {cupti::no_headers, "built without CUPTI: build again with the CUPTI headers of CUDA 12.6 or newer"},
     {cupti::library_missing,
      "CUPTI's library is missing: install it (cuda-cupti) or name its folder in LD_LIBRARY_PATH"},
@@ -81,9 +81,9 @@ constexpr Answer answers[] = {
 };
 
 std::string why_not(const cupti::Error& error) {
-  const auto* found = std::ranges::find(answers, error.result(), &Answer::result);
-  const std::string words = found == std::end(answers) ? "CUPTI failed" : found->words;
-  return words + " (" + error.what() + ")";
+  const auto* found = std::ranges::find(explanations, error.result(), &Explanation::result);
+  const std::string text = found == std::end(explanations) ? "CUPTI failed" : found->text;
+  return text + " (" + error.what() + ")";
 }
 
 /// The three reasons that stall most warps, in warps per instruction issued.
@@ -118,7 +118,7 @@ CounterGroups parse_counter_groups(const std::vector<std::string>& names) {
 
 Counters::Counters(const CounterGroups& groups, Open open) : groups_(groups), open_(std::move(open)) {}
 
-Counters::~Counters() { rest(); }
+Counters::~Counters() { release(); }
 
 void Counters::release() noexcept {
   if (std::exchange(attached_, false)) profiler_->disable();
@@ -168,7 +168,7 @@ Counts Counters::count(const std::function<void()>& prepare, const std::function
   try {
     attach();
   } catch (const cupti::Error& error) {  // the same for every case
-    rest();
+    release();
     denied_ = Counts{.status = why_not(error)};
     return *denied_;
   }
@@ -181,13 +181,13 @@ Counts Counters::count(const std::function<void()>& prepare, const std::function
       launch();
       if (profiler_->end_pass()) return read(profiler_->values());
     }
-    rest();
+    release();
     return {.status = "CUPTI wanted more than " + std::to_string(most_passes) + " passes"};
   } catch (const cupti::Error& error) {  // perhaps only this case's: the next starts anew
-    rest();
+    release();
     return {.status = why_not(error)};
   } catch (...) {
-    rest();
+    release();
     throw;
   }
 }

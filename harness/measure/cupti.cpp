@@ -52,7 +52,7 @@ class Library {
     auto* function = reinterpret_cast<CUptiResult (*)(Parameters*)>(dlsym(handle_, name));
     if (function == nullptr) throw Error(library_too_old, std::string(name) + " is not in libcupti");
     if (const CUptiResult result = function(&parameters); result != CUPTI_SUCCESS)
-      throw Error(result, std::string(name) + ": " + words(result));
+      throw Error(result, std::string(name) + ": " + name_of(result));
   }
 
  private:
@@ -61,7 +61,7 @@ class Library {
       paths.push_back(root + folder + name);
   }
   /// "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"
-  [[nodiscard]] std::string words(CUptiResult result) const {
+  [[nodiscard]] std::string name_of(CUptiResult result) const {
     const char* text = nullptr;
     using Words = CUptiResult (*)(CUptiResult, const char**);
     if (auto* function = reinterpret_cast<Words>(dlsym(handle_, "cuptiGetResultString")))

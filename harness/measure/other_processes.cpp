@@ -13,15 +13,15 @@ constexpr std::size_t most_named = 3;
 
 /// "4711 python3 (2048 MiB), 4712 (512 MiB) and 2 more"
 std::string named(const std::vector<nvml::Process>& processes) {
-  std::string words;
+  std::string text;
   for (const nvml::Process& each : std::span(processes).first(std::min(most_named, processes.size()))) {
-    words += (words.empty() ? "" : ", ") + std::to_string(each.pid);
-    if (!each.name.empty()) words += " " + each.name;
-    if (each.memory_bytes > 0) words += " (" + std::to_string(each.memory_bytes >> 20) + " MiB)";
+    text += (text.empty() ? "" : ", ") + std::to_string(each.pid);
+    if (!each.name.empty()) text += " " + each.name;
+    if (each.memory_bytes > 0) text += " (" + std::to_string(each.memory_bytes >> 20) + " MiB)";
   }
   if (processes.size() > most_named)
-    words += " and " + std::to_string(processes.size() - most_named) + " more";
-  return words;
+    text += " and " + std::to_string(processes.size() - most_named) + " more";
+  return text;
 }
 
 std::string processes(std::size_t count, const char* which) {

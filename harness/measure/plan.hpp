@@ -65,7 +65,7 @@ struct Case {
   int wave_blocks = 0;      ///< blocks that the device holds at once
   Launch launch;
   std::int64_t iterations = 0;  ///< iterations of each thread in the timed launch
-  Forecast forecast;            ///< made before the case is launched; empty when nobody asked for it
+  Forecast forecast;            ///< made before the case is launched; empty when not requested
 
   [[nodiscard]] Shape shape(std::int64_t iterations) const {
     return {launch.grid_size, launch.block_size, iterations, launch.cluster_size};

@@ -23,15 +23,15 @@ struct Account {
 };
 
 /// Adds one SM's blocks, in the order in which they began.
-void add_sm(Account& a, std::span<const CensusRecord> blocks, int places, std::uint64_t launched_ns,
+void add_sm(Account& a, std::span<const CensusRecord> blocks, int slots, std::uint64_t launched_ns,
             const Dispatch& dispatch) {
   const auto since_launch = [&](std::uint64_t t) { return static_cast<std::int64_t>(t - launched_ns); };
-  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;  // one per place in use
+  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;  // one per slot in use
   std::int64_t last_end = 0;
   for (const CensusRecord& block : blocks) {
     std::int64_t begin = since_launch(block.begin_ns);
     const std::int64_t end = since_launch(block.end_ns);
-    if (std::ssize(ends) < places) {
+    if (std::ssize(ends) < slots) {
       a.ramps.push_back(static_cast<double>(begin));
       begin = std::min(begin, dispatch.ramp_ns);
       a.ramp += begin;
@@ -49,14 +49,14 @@ void add_sm(Account& a, std::span<const CensusRecord> blocks, int places, std::u
     last_end = std::max(last_end, end);
   }
   ++a.busy_sms;
-  a.unused += (places - std::ssize(ends)) * a.whole;
+  a.unused += (slots - std::ssize(ends)) * a.whole;
   a.imbalance += std::ssize(ends) * (a.whole - last_end);
   for (; !ends.empty(); ends.pop()) a.tail += last_end - ends.top();
 }
 
-std::optional<Account> account_of(std::vector<CensusRecord> records, int places, const Dispatch& dispatch) {
+std::optional<Account> account_of(std::vector<CensusRecord> records, int slots, const Dispatch& dispatch) {
   const auto left_none = [](const CensusRecord& r) { return r.sm == ~0U || r.end_ns < r.begin_ns; };
-  if (records.empty() || places < 1 || std::ranges::any_of(records, left_none)) return {};
+  if (records.empty() || slots < 1 || std::ranges::any_of(records, left_none)) return {};
   const std::uint64_t launched_ns = std::ranges::min(records, {}, &CensusRecord::begin_ns).begin_ns;
   const std::uint64_t ended_ns = std::ranges::max(records, {}, &CensusRecord::end_ns).end_ns;
   if (launched_ns == ended_ns) return {};
@@ -67,7 +67,7 @@ std::optional<Account> account_of(std::vector<CensusRecord> records, int places,
   a.whole = static_cast<std::int64_t>(ended_ns - launched_ns);
   for (auto first = records.begin(); first != records.end();) {
     const auto last = std::ranges::upper_bound(first, records.end(), first->sm, {}, &CensusRecord::sm);
-    add_sm(a, {first, last}, places, launched_ns, dispatch);
+    add_sm(a, {first, last}, slots, launched_ns, dispatch);
     first = last;
   }
   return a;
@@ -91,12 +91,12 @@ std::optional<SlotTime> slot_time(std::vector<CensusRecord> records, int sm_coun
                                   double occupancy_theoretical, const Dispatch& dispatch) {
   const auto a = account_of(std::move(records), blocks_per_sm, dispatch);
   if (!a || a->busy_sms > sm_count || a->active == 0) return {};
-  const double place = occupancy_theoretical / blocks_per_sm;  // of an SM's warp slots
-  const auto share = [&](std::int64_t place_ns) {
-    return place * static_cast<double>(place_ns) / (static_cast<double>(a->whole) * sm_count);
+  const double slot = occupancy_theoretical / blocks_per_sm;  // of an SM's warp slots
+  const auto share = [&](std::int64_t slot_ns) {
+    return slot * static_cast<double>(slot_ns) / (static_cast<double>(a->whole) * sm_count);
   };
   const std::int64_t idle_sms = std::int64_t{sm_count - a->busy_sms} * blocks_per_sm * a->whole;
-  return SlotTime{.resident = place * static_cast<double>(a->resident) / static_cast<double>(a->active),
+  return SlotTime{.resident = slot * static_cast<double>(a->resident) / static_cast<double>(a->active),
                   .launch = share(a->resident),
                   .ramp = share(a->ramp),
                   .turnover = share(a->turnover),

@@ -13,28 +13,29 @@
 namespace occbench {
 
 /// Where the warp slots of the device went between the first block's begin and the last one's end. An SM
-/// holds as many blocks as theory says, each in a place of its own; a block that begins takes the place that
+/// holds as many blocks as theory says, each in a block slot; a block that begins takes the slot that
 /// has been free for longest. All numbers are fractions of warp slots x time, so that
 ///   theoretical = launch + ramp + turnover + tail + imbalance + unused
 /// exactly, for any records.
 struct SlotTime {
   double resident = 0;   ///< achieved occupancy as counters define it, below
   double launch = 0;     ///< achieved occupancy over all SMs and the whole launch
-  double ramp = 0;       ///< lost from the launch's begin to the first block of a place
+  double ramp = 0;       ///< lost from the launch's begin to the first block of a slot
   double turnover = 0;   ///< from a block's end to its successor's begin; negative where it began before that
-  double tail = 0;       ///< from the last block of a place to that of its SM: no block was left for it
+  double tail = 0;       ///< from the last block of a slot to that of its SM: no block was left for it
   double imbalance = 0;  ///< from the last block of an SM to that of the device
   double unused =
-      0;  ///< places that never had a block: SMs left idle, a grid too small, no room for a cluster
+      0;  ///< slots that never had a block: SMs left idle, a grid too small, no room for a cluster
 };
 
-/// How long the device takes at most to fill a place, ns.
+/// How long the device takes at most to fill a slot, ns.
 struct Dispatch {
   std::int64_t ramp_ns = std::numeric_limits<std::int64_t>::max();      ///< from the launch's first begin
   std::int64_t turnover_ns = std::numeric_limits<std::int64_t>::max();  ///< from the end of the block before
 };
 
-/// What nine in ten blocks took in a launch with `blocks_per_sm` places whose blocks compete for nothing.
+/// What nine in ten blocks took in a launch with `blocks_per_sm` slots per SM whose blocks compete for
+/// nothing.
 Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm);
 
 /// By `records`, one per block, of a launch on `sm_count` SMs that in theory each hold `blocks_per_sm`

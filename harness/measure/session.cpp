@@ -203,7 +203,7 @@ class Session::GroupRun {
 
   void close(CaseProgress& progress) {
     progress.stage = Stage::done;
-    session_.on_case_(nullptr);  // the host writes its row; the device has no part in it
+    session_.on_case_(nullptr);  // writing its row is no device work that may hang
     session_.verifier_.finish_check(progress);
     on_result_(progress.result, progress.samples);
   }

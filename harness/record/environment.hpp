@@ -34,7 +34,7 @@ nlohmann::json to_json(const Disturbance& disturbance, bool anonymous);
 
 /// The name of a card in an anonymous run: "anonymous-" and the 64-bit FNV-1a of its UUID, in 16 hexadecimal
 /// digits. It is the same in all runs of a card. The UUID's 122 bits cannot be read back from 64, however
-/// weak the hash. It does not hide a card from somebody who knows its UUID: they can hash it, too.
+/// weak the hash. It does not hide a card from those who know its UUID: they can hash it, too.
 std::string anonymous_uuid(std::string_view uuid);
 
 /// A compiler's flags, without those that name a path.

@@ -222,7 +222,7 @@ const std::vector<Column>& columns() {
 }
 
 constexpr const char* run_files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json"};
-constexpr const char* every_row_is_kept = "; every row before is kept, make room and go on with --resume";
+constexpr const char* rows_are_kept = "; earlier rows are kept, make room and continue with --resume";
 
 /// The whole records of a CSV file whose header must be `header`.
 std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header,
@@ -385,7 +385,7 @@ Recorder::Recorder(RunFolder folder)
       samples_(open_for_append(folder_.path() / "samples.csv")) {}
 
 void Recorder::append(const CaseResult& result) {
-  append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", every_row_is_kept);
+  append_whole(cases_, csv::format(case_fields(result)), folder_.path() / "cases.csv", rows_are_kept);
   if (!result.has_time()) without_time_.insert(result.planned.id);
   // An fsync per row would take milliseconds.
   if (std::chrono::steady_clock::now() - synced_ > std::chrono::seconds(5)) sync();
@@ -394,7 +394,7 @@ void Recorder::append(const CaseResult& result) {
 void Recorder::append(std::span<const SampleRow> samples) {
   std::string text;
   for (const SampleRow& row : samples) text += csv::format(sample_fields(row));
-  append_whole(samples_, text, folder_.path() / "samples.csv", every_row_is_kept);
+  append_whole(samples_, text, folder_.path() / "samples.csv", rows_are_kept);
 }
 
 void Recorder::add_to_environment(const char* field, nlohmann::json entry) {

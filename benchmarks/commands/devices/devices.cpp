@@ -101,7 +101,7 @@ void print(const std::vector<Device>& devices, const std::string& format) {
   }
   print_wrapped(std::cout, "default: " + std::to_string(choice.device->index) + " " + choice.device->name +
                                ", " + choice.why);
-  print_wrapped(std::cout, "models, which `occbench run` takes as a device without a GPU: " + model_words());
+  print_wrapped(std::cout, "models, which `occbench run` takes as a device without a GPU: " + model_names());
 }
 
 }  // namespace

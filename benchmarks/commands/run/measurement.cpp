@@ -167,28 +167,28 @@ void Measurement::on_timeout(const Case& c) {
 
 void Measurement::resume_in_new_process(const std::string& why) {
   progress_.clear();
-  const auto words = resume_command();
-  std::cerr << "occbench: " << why << (words.empty() ? "; --resume measures the rest" : "") << std::endl;
+  const auto arguments = resume_command();
+  std::cerr << "occbench: " << why << (arguments.empty() ? "; --resume measures the rest" : "") << std::endl;
   const auto noisy =
       std::ranges::count(results_, Status::noisy, [](const CaseResult& r) { return r.planned.status; });
-  if (!words.empty())
-    exec_resume(words, recorder_.finished().size() + results_.size() - static_cast<std::size_t>(noisy));
+  if (!arguments.empty())
+    exec_resume(arguments, recorder_.finished().size() + results_.size() - static_cast<std::size_t>(noisy));
 }
 
 /// None where something else reads this process's output when it ends.
 std::vector<std::string> Measurement::resume_command() const {
   const RunOptions& o = options_;
   if (flags_.report_on_stdout || flags_.writes_file) return {};
-  std::vector<std::string> words{"--resume", recorder_.folder().string()};
-  if (!o.device.empty()) words.insert(words.end(), {"--device", o.device});
-  if (o.timeout_s > 0) words.insert(words.end(), {"--timeout", std::to_string(o.timeout_s) + "s"});
+  std::vector<std::string> arguments{"--resume", recorder_.folder().string()};
+  if (!o.device.empty()) arguments.insert(arguments.end(), {"--device", o.device});
+  if (o.timeout_s > 0) arguments.insert(arguments.end(), {"--timeout", std::to_string(o.timeout_s) + "s"});
   if (o.stop_after_s > 0) {
     const double left_s = std::max(1.0, o.stop_after_s - progress_.elapsed_s());
-    words.insert(words.end(), {"--stop-after", std::to_string(left_s) + "s"});
+    arguments.insert(arguments.end(), {"--stop-after", std::to_string(left_s) + "s"});
   }
-  if (o.verbose) words.emplace_back("--verbose");
-  if (o.allow_debug) words.emplace_back("--allow-debug");
-  return words;
+  if (o.verbose) arguments.emplace_back("--verbose");
+  if (o.allow_debug) arguments.emplace_back("--allow-debug");
+  return arguments;
 }
 
 int Measurement::conclude() {

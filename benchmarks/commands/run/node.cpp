@@ -179,21 +179,21 @@ std::vector<DeviceRun> device_runs(const std::string& device, const std::vector<
     return runs;
   }
   std::set<std::string> taken;
-  for (const std::string& word : split(device)) {
-    if (word.empty())
+  for (const std::string& name : split(device)) {
+    if (name.empty())
       throw UserError(Exit::usage, "--device " + device + ": a name is empty; give 0,2 or UUIDs, or all");
-    if (word == "all") throw UserError(Exit::usage, "--device: all cannot be combined");
-    if (word.starts_with(model)) {
+    if (name == "all") throw UserError(Exit::usage, "--device: all cannot be combined");
+    if (name.starts_with(model)) {
       const auto n = std::to_string(runs.size());
       runs.push_back(
-          {.device = word, .visible = "", .label = word, .folder = folder_of_device(word) + "-" + n});
-    } else if (word.starts_with(mig)) {
-      runs.push_back({.device = "0", .visible = word, .label = word, .folder = folder_of_device(word)});
+          {.device = name, .visible = "", .label = name, .folder = folder_of_device(name) + "-" + n});
+    } else if (name.starts_with(mig)) {
+      runs.push_back({.device = "0", .visible = name, .label = name, .folder = folder_of_device(name)});
     } else {
-      add(*choose_device(here, word).device);
+      add(*choose_device(here, name).device);
     }
     const DeviceRun& last = runs.back();
-    if (!word.starts_with(model) && !taken.insert(last.folder).second)
+    if (!name.starts_with(model) && !taken.insert(last.folder).second)
       throw UserError(Exit::usage, "--device " + device + " names " + last.label + " twice");
   }
   return runs;
