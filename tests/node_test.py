@@ -66,7 +66,7 @@ class Node(unittest.TestCase):
             ("--device", "all"): (3, ""),
             ("--device", "0,2"): (3, ""),
             ("--device", "MIG-1"): (3, ""),
-            ("--device", "model:h100,model:h200", "--case", "a"): (2, "--case is of one run"),
+            ("--device", "model:h100,model:h200", "--case", "a"): (2, "--case needs a single device"),
             ("--device", "all", "--benchmark_out=a.json"): (2, "--benchmark_out is one file"),
         }
         with working_folder() as folder:
@@ -106,7 +106,7 @@ NO_TASK = (
     ({"LOCAL_RANK": "x"}, (), 2, "LOCAL_RANK='x' is no local rank"),
     (RANK_0, (), 3, "local rank 0 on k1 has no GPU: "),
     (RANK_0, ("--device", "0"), 2, "--task-device uses the task's own GPU"),
-    (RANK_0, ("--device", "model:h100,model:h200"), 2, "--task-device is of one run"),
+    (RANK_0, ("--device", "model:h100,model:h200"), 2, "--task-device needs a single device"),
     (RANK_0, ("--resume", "fleet"), 2, "excludes"),
 )
 LAUNCHERS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")

@@ -221,8 +221,8 @@ int run_on_each(const RunOptions& o) {
        {std::pair{!o.resume.empty(), "--resume"}, std::pair{!o.case_ids.empty(), "--case"},
         std::pair{!o.task_device.empty(), "--task-device"}})
     if (is_given)
-      throw UserError(Exit::usage, std::string(option) + " is of one run, and --device " + o.device +
-                                       " asks for several; name one device");
+      throw UserError(Exit::usage, std::string(option) + " needs a single device, and --device " + o.device +
+                                       " names several");
   std::vector<Device> here;
   const auto names = split(o.device);
   if (std::ranges::any_of(names, [](const std::string& name) {
