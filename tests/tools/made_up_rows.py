@@ -183,23 +183,23 @@ def blocks() -> Iterator[dict[str, Any]]:
             yield case("energy", "stream" if kind == "dram" else "fma_chain", kernel, rate, **more)
 
 
-PASS_CYCLES, TURNOVER_CYCLES = 1000, 700
+ITERATION_CYCLES, TURNOVER_CYCLES = 1000, 700
 
 
 def waves() -> Iterator[dict[str, Any]]:
-    """A block an SM; a pass takes 1,000 cycles, a turnover 700; the largest grid takes 1 % more than that."""
+    """One block per SM; an iteration takes 1,000 cycles, a turnover 700; the largest grid takes 1 % more."""
 
-    def row(marks: str, waves: float, passes: int, late: float = 1) -> dict[str, Any]:
+    def row(marks: str, waves: float, iterations: int, late: float = 1) -> dict[str, Any]:
         whole = math.ceil(waves)
-        time_s = late * (whole * passes * PASS_CYCLES + (whole - 1) * TURNOVER_CYCLES) / CLOCK
-        shape = dict(block=256, warps=8, kind="fp32", marks=marks, waves=waves)
+        time_s = late * (whole * iterations * ITERATION_CYCLES + (whole - 1) * TURNOVER_CYCLES) / CLOCK
+        shape = dict(block=256, warps=8, kind="fp32", marks=marks, waves=waves, iterations=iterations)
         rate = 1e13 / whole * waves
-        return case("waves", "fma_chain", "two-operand-ilp4", rate, iterations=passes, time_s=time_s, **shape)
+        return case("waves", "fma_chain", "two-operand-ilp4", rate, time_s=time_s, **shape)
 
     for grid in (1, 66, 131, 132, 133, 198, 263, 264, 265):
         yield row(f".r1.g{grid}.t200us", grid / SMS, 400, 1.01 if grid == 265 else 1)
     for block_us in (1, 4, 16, 64, 256, 1024):
         many = max(2, 1024 // block_us)
         yield row(f".r1.w{many}.t{block_us}us", many, 2 * block_us)
-    yield row(".r1.t1024us", 1, 2030)  # 18 passes fewer than the short blocks make
+    yield row(".r1.t1024us", 1, 2030)  # 18 iterations fewer than the short blocks make
     yield row(".r1.t2048us", 1, 4096)

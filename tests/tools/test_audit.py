@@ -14,7 +14,7 @@ sys.path.insert(0, str(REPOSITORY / "tools"))
 
 from occbench_tools import audit, sass  # noqa: E402
 
-# A grid-stride read of 16 bytes a pass, as cuobjdump 13.2 prints it for sm_90, shortened.
+# A grid-stride read of 16 bytes an iteration, as cuobjdump 13.2 prints it for sm_90, shortened.
 RECORDED = """
 Fatbin elf code:
 ================

@@ -51,8 +51,8 @@ def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
     # Two medians of 0.2 % each, in quadrature, over 1023 turnovers.
     first = found.iloc[0]
     width = (first["high"] - first["low"]) * 1023 / made_up.CLOCK
-    many_s = (2048 * made_up.PASS_CYCLES + 1023 * made_up.TURNOVER_CYCLES) / made_up.CLOCK
-    one_s = 2030 * made_up.PASS_CYCLES / made_up.CLOCK
+    many_s = (2048 * made_up.ITERATION_CYCLES + 1023 * made_up.TURNOVER_CYCLES) / made_up.CLOCK
+    one_s = 2030 * made_up.ITERATION_CYCLES / made_up.CLOCK
     assert width == pytest.approx(2 * 0.002 * (many_s**2 + one_s**2) ** 0.5, rel=1e-6)
 
 
@@ -65,7 +65,7 @@ def test_turnover_needs_one_wave_of_as_much_work(run: Path) -> None:
 
 def test_sawtooth(run: Path) -> None:
     grids = waves.sawtooth(rows_of(run, "waves")).set_index("grid_size")["off"]
-    whole = 400 * made_up.PASS_CYCLES
+    whole = 400 * made_up.ITERATION_CYCLES
     assert grids[[1, 66, 132]].abs().max() < 1e-9
     assert grids[133] == pytest.approx(made_up.TURNOVER_CYCLES / whole / 2)
     assert grids[265] == pytest.approx(1.01 * (1 + 2 * made_up.TURNOVER_CYCLES / whole / 3) - 1)

@@ -23,7 +23,7 @@ LOAD = "LDG.E R9, desc[UR6][R2.64+0x80]"
         ([LOAD], True),
         ([LOAD, "IADD3 R2, P1, R2, 0x80, RZ"], False),
         ([LOAD, "IADD3.X R3, R3, UR5, RZ, P1, !PT"], False),  # the pair's upper half
-        (["IMAD.WIDE R2, R0, 0x4, R6", LOAD], True),  # made anew in each turn, of the same
+        (["IMAD.WIDE R2, R0, 0x4, R6", LOAD], True),  # made again in each trip, of the same
         (["IMAD.WIDE R2, R0, 0x4, R6", LOAD, "IADD3 R0, R0, 0x1, RZ"], False),
         (["IMAD.WIDE R2, R0, 0x4, R6", LOAD, "IADD3 R7, R7, 0x1, RZ"], False),  # half of the pair R6
         (["IADD3 R2, P1, R0, UR4, RZ", "IADD3.X R3, R1, UR5, RZ, P1, !PT", LOAD], True),  # with its carry

@@ -51,9 +51,9 @@ def of_rows(rows: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
     spilled = rows["local_bytes"] * threads
     shared = rows["blocks_per_sm"] * (rows["dynamic_smem_bytes"] + rows["static_smem_bytes"] + SMEM_RESERVED)
     l1 = (L1_BYTES - shared).clip(lower=8192)
-    pass_s = rows["cycles_per_iteration"] / rows["sm_clock_hz"]
+    iteration_s = rows["cycles_per_iteration"] / rows["sm_clock_hz"]
     said["spill_in_l1"], said["spill_in_l2"] = np.log1p(10 * spilled / l1), np.log1p(10 * spilled * sms / l2)
-    said["spill_rate"] = np.log1p(10 * (spilled * sms / pass_s / peak).clip(upper=100))
+    said["spill_rate"] = np.log1p(10 * (spilled * sms / iteration_s / peak).clip(upper=100))
     # Of a chain through memory one set serves the device, else each block has its own.
     held = rows["working_set_bytes"].fillna(0)
     per_sm = (held / sms).where(held > 1e6, held * rows["blocks_per_sm"])
@@ -71,7 +71,7 @@ def of_rows(rows: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
     said["bytes_per_flop"] = np.log2(
         (rows["bytes_per_launch"].fillna(0) + 1) / (rows["flop_per_launch"].fillna(0) + 1)
     )
-    said["pass_cycles"] = np.log2(rows["cycles_per_iteration"])
+    said["iteration_cycles"] = np.log2(rows["cycles_per_iteration"])
     # What the model says of the old device: what holds the case back, and how far it lies from that.
     predicted = rows.get("throughput_predicted", pd.Series(np.nan, rows.index))
     said["off_model"] = np.log(rows["throughput"] / predicted).clip(-0.5, 0.5)

@@ -34,11 +34,11 @@ def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
 def turnover(rows: pd.DataFrame) -> pd.DataFrame:
     """Experiment waves: SM cycles that each wave after the first adds, by blocks_per_sm and block_us.
 
-    With one block per SM that is a turnover, from a block's end to the next one's first pass; with several
-    the others work meanwhile, and it is what is left. Computed as the time of w waves of short blocks less
-    that of one wave that makes as many passes, over w - 1. Where rounding let them make a few passes more or
-    less, those are taken off at the long blocks' time per pass. low and high bound the 95 % interval: those
-    of the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
+    With one block per SM that is a turnover, from a block's end to the next one's first iteration; with
+    several, the others work meanwhile, and it is what is left. Computed as the time of w waves of short blocks
+    less that of one wave of as many iterations, over w - 1. Where rounding makes a few iterations more or
+    less, they count by the long blocks' time per iteration. low and high bound the 95 % interval: those of
+    the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
     """
     block_us = (1e6 * rows["asked_block_s"]).round(3)
     rows = rows.assign(block_us=block_us)[rows["asked_grid_size"].isna()]
@@ -46,15 +46,15 @@ def turnover(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     for _, short in rows[~lone & rows["block_us"].notna()].iterrows():
         waves = round(short["waves"])
-        passes = waves * short["iterations"]
+        iterations = waves * short["iterations"]
         whole = rows[
             lone & (rows["blocks_per_sm"] == short["blocks_per_sm"]) & (rows["variant"] == short["variant"])
         ]
-        whole = whole[(whole["iterations"] / passes - 1).abs() < 0.25]
+        whole = whole[(whole["iterations"] / iterations - 1).abs() < 0.25]
         if whole.empty:
             continue
-        one = whole.loc[(whole["iterations"] - passes).abs().idxmin()]
-        same_work_s = one["time_median_s"] * passes / one["iterations"]
+        one = whole.loc[(whole["iterations"] - iterations).abs().idxmin()]
+        same_work_s = one["time_median_s"] * iterations / one["iterations"]
         cycles = short["sm_clock_hz"] / (waves - 1)
         up, down = (
             np.hypot(
@@ -71,9 +71,10 @@ def turnover(rows: pd.DataFrame) -> pd.DataFrame:
                 *(cycles * s for s in (middle, middle - down, middle + up)),
             )
         )
-    turns = pd.DataFrame(found, columns=["blocks_per_sm", "block_us", "cycles", "low", "high"], dtype=float)
-    half = (turns["high"] - turns["low"]) / 2
-    return turns.assign(sure=half < np.maximum(turns["cycles"].abs() / 2, 100))
+    columns = ["blocks_per_sm", "block_us", "cycles", "low", "high"]
+    turnovers = pd.DataFrame(found, columns=columns, dtype=float)
+    half = (turnovers["high"] - turnovers["low"]) / 2
+    return turnovers.assign(sure=half < np.maximum(turnovers["cycles"].abs() / 2, 100))
 
 
 def tooth(grids: pd.DataFrame) -> pd.Series:
@@ -104,21 +105,21 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
                 f"with {blocks:g} blocks per SM one block beyond whole waves costs {span(teeth)} % of a "
                 "wave: it runs alone"
             )
-    turns = turnover(rows)
-    for blocks, part in turns[turns["sure"]].sort_values("block_us").groupby("blocks_per_sm"):
+    turnovers = turnover(rows)
+    for blocks, part in turnovers[turnovers["sure"]].sort_values("block_us").groupby("blocks_per_sm"):
         row = part.iloc[0]
         what = "the turnover from block to block takes" if blocks == 1 else "each further wave takes"
         yield (
             f"{what} {row['cycles']:.0f} cycles at {many(blocks, 'block')} per SM of {row['block_us']:g} us "
             f"(95 % interval {row['low']:.0f} to {row['high']:.0f})"
         )
-    if len(turns) and not turns["sure"].any():
+    if len(turnovers) and not turnovers["sure"].any():
         yield "turnover from block to block: too few blocks to tell"
 
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     """Time over waves, whose stairs are whole waves, and a block's turnover over its time."""
-    figure, (stairs, turns), _ = plot.sheet(2)
+    figure, (stairs, turnovers), _ = plot.sheet(2)
     grids = sawtooth(rows)
     grids = grids.assign(ratio=grids["time_median_s"] * np.ceil(grids["waves"]) / grids["expected"])
     found = turnover(rows)
@@ -129,16 +130,16 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
         steps = np.arange(np.ceil(grids["waves"].max()) + 1)
         stairs.step(steps, steps, where="pre", color=plot.INK, linewidth=0.8, linestyle="--")
         stairs.set_xlabel("Waves: grid over resident blocks; dashed: rounded up")
-    if plot.panel(turns, sure, "Turnover: what a wave adds to its work", "", "SM cycles per wave"):
+    if plot.panel(turnovers, sure, "Turnover: what a wave adds to its work", "", "SM cycles per wave"):
         colours = plot.told_apart([part["blocks_per_sm"].unique() for part in among], numbers=True)
         for blocks, part in sure.groupby("blocks_per_sm"):
             colour = colours[blocks]
             part = part.sort_values("block_us")
             x, y = part["block_us"], part["cycles"]
             error = [y - part["low"], part["high"] - y]
-            turns.errorbar(x, y, error, fmt="none", ecolor=colour, capsize=3)
+            turnovers.errorbar(x, y, error, fmt="none", ecolor=colour, capsize=3)
             style = "o-" if is_curve(x) else "o"
-            turns.plot(x, y, style, color=colour, label=at("blocks_per_sm", blocks))
-        plot.fit(turns, "block_us", log=True)
-        turns.set_xlabel("Time of a block (us)")
+            turnovers.plot(x, y, style, color=colour, label=at("blocks_per_sm", blocks))
+        plot.fit(turnovers, "block_us", log=True)
+        turnovers.set_xlabel("Time of a block (us)")
     return figure

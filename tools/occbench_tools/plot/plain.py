@@ -92,7 +92,7 @@ def kernels(axes: Axes, panel: Panel, it: dict[str, Any]) -> None:
     label, value = scale_of(it)
     found = [value(line.rows) for line in panel.lines]
     ratios = [as_predicted(line.rows) for line in panel.lines]
-    turn = -1 if it["scale"] == "cycles" else 1
-    dots(axes, panel.names, found, [y * ratio**turn for y, ratio in zip(found, ratios, strict=True)])
+    exponent = -1 if it["scale"] == "cycles" else 1
+    dots(axes, panel.names, found, [y * ratio**exponent for y, ratio in zip(found, ratios, strict=True)])
     axes.set_xlabel(label or panel.lines[0].first("unit"))
     axes.set_title(panel.title)

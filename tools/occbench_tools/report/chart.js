@@ -53,7 +53,7 @@ class Rows {
   }
 }
 
-/** What y may be: id, label, value of a row, and whether it is a rate or a time (its interval and model turn). */
+/** What y may be: id, label, value of a row, and whether it is a rate or a time (its interval and prediction are then inverted). */
 function scales(experiment, units) {
   const { rows } = experiment;
   const found = [];
@@ -137,12 +137,12 @@ function heights(rows, y, r, top) {
   const value = y.kind === "best" ? (100 * y.value(r)) / top : y.value(r);
   const [middle, low, high] = ["median", "ci95_low", "ci95_high"].map((n) => rows.get(r, `time_${n}_s`));
   if (y.kind === "own") return [value, value, value, null];
-  const turn = y.kind === "time";
-  const scaled = (rate) => (rate ? value * (rate / rows.get(r, "throughput")) ** (turn ? -1 : 1) : null);
+  const isTime = y.kind === "time";
+  const scaled = (rate) => (rate ? value * (rate / rows.get(r, "throughput")) ** (isTime ? -1 : 1) : null);
   const [model, ...band] = ["", "_low", "_high"].map((end) => scaled(rows.get(r, `throughput_predicted${end}`)));
-  if (turn) band.reverse();
+  if (isTime) band.reverse();
   if (low === null || high === null) return [value, value, value, model, ...band];
-  return turn ? [value, (value * low) / middle, (value * high) / middle, model, ...band]
+  return isTime ? [value, (value * low) / middle, (value * high) / middle, model, ...band]
     : [value, (value * middle) / high, (value * middle) / low, model, ...band];
 }
 

@@ -16,9 +16,9 @@ function sketch(place, { traces, layout }) {
   const [width, height] = [place.clientWidth, place.clientHeight];
   const { l, r, t, b } = layout.margin;
   const scale = (axis, from, to) => {
-    const turn = axis.type === "log" ? Math.log10 : Number;
+    const transform = axis.type === "log" ? Math.log10 : Number;
     const [low, high] = axis.range;
-    return (value) => from + ((turn(value) - low) / (high - low)) * (to - from);
+    return (value) => from + ((transform(value) - low) / (high - low)) * (to - from);
   };
   const upright = (axis) => scale(axis, height - b - axis.domain[0] * (height - t - b), height - b - axis.domain[1] * (height - t - b));
   const x = scale(layout.xaxis, l, width - r);
