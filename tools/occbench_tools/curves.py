@@ -14,7 +14,7 @@ from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.schema import columns_of_cases, columns_with
 from occbench_tools.schema_upgrade import PLAIN
 
-TOO_FEW = "not enough points for a finding"
+TOO_FEW = "Not enough points for a finding"
 
 # What is asked of a kernel, or compiled into it, in the order in which it splits rows that share a value of
 # the dial. Not how residency or a grid was asked for, which the dials say.

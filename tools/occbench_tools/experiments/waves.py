@@ -34,10 +34,10 @@ def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
 def turnover(rows: pd.DataFrame) -> pd.DataFrame:
     """Experiment waves: SM cycles that each wave after the first adds, by blocks_per_sm and block_us.
 
-    With one block per SM that is a turnover, from a block's end to the next one's first iteration; with
-    several, the others work meanwhile, and it is what is left. Computed as the time of w waves of short blocks
-    less that of one wave of as many iterations, over w - 1. Where rounding makes a few iterations more or
-    less, they count by the long blocks' time per iteration. low and high bound the 95 % interval: those of
+    With one block per SM that is a turnover, from a block's end to the first iteration of the next; with
+    several, the others work meanwhile, and it is what is left. Computed as the time of w waves of short
+    blocks less that of one wave of as many iterations, over w - 1. Where rounding makes a few iterations more
+    or less, they count by the long blocks' time per iteration. low and high bound the 95 % interval: those of
     the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
     """
     block_us = (1e6 * rows["asked_block_s"]).round(3)

@@ -137,14 +137,14 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
     for name, words in sentences_of(folder).items():
         if (only and name not in only) or not (words or only):
             continue
-        if not only and words and TOO_FEW in words[0].lower():
+        if not only and words and TOO_FEW in words[0]:
             few.append(name)
             continue
         shown = words[:most]
         left += len(words) - len(shown)
         paragraphs.append(printable(name) + "\n" + "".join(map(paragraph, shown or [sentence(ABSENT)])))
     if few:
-        words = f"{sentence(TOO_FEW + what_has_more(env))[:-1]}: {', '.join(few)}."
+        words = f"{TOO_FEW}{what_has_more(env)}: {', '.join(few)}."
         paragraphs.append(paragraph(words).lstrip())
     if not only and (words := of_occupancy(folder)):
         paragraphs.append("achieved occupancy\n" + paragraph(words))

@@ -49,7 +49,7 @@ def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     if figure is None or all(has_none(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env)
     title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
-    head(figure, f"{experiment}: {title}" if TOO_FEW in title.lower() else title, env)
+    head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
     return figure
 
 
