@@ -62,7 +62,7 @@ def test_a_screen_of_whole_runs(
             assert f"{counts['FASTER']:,} FASTER, {counts['SLOWER']:,} SLOWER" in verdict
             assert "more than chance (" in verdict
         else:
-            assert verdict.startswith("3 runs: most is bought by NVIDIA H200, ")
+            assert verdict.startswith("3 runs: NVIDIA H200 is fastest, ")
         rows = [re.split(" {2,}", line) for line in lines]
         listed = [row[-1] for row in rows if row[0] in LISTED]
         assert candidates == 1 or (len(listed) > 0) == (max(changed) > 0)
@@ -94,7 +94,7 @@ def test_the_verdict_says_what_is_true(
     card = lay(tmp_path / "card", slower=1.05, env=dict(gpu=dict(uuid="GPU-2")))
     assert said(base, card).startswith(f"card against base, another NVIDIA H200: of {CASES} cases, ")
     assert "more than chance (3 % between two cards)" in said(base, card)
-    # Of another device what was bought comes first, in seconds; the share of the ceiling on request.
+    # Of another device the speed-up comes first, in seconds; the share of the ceiling on request.
     device = lay(tmp_path / "device", slower=1.25, env=dict(gpu=dict(name="NVIDIA H100", uuid="GPU-3")))
     text = said(base, device)
     assert text.startswith(f"NVIDIA H100 against NVIDIA H200: 0.80 to 0.80 times as fast (90 % of {CASES} ")

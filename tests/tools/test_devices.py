@@ -11,9 +11,9 @@ pytest.importorskip("rich")
 import made_up
 import pandas as pd
 from occbench_tools import compare
-from occbench_tools.compare import bought as words
+from occbench_tools.compare import speedup as words
 from occbench_tools.compare.align import align
-from occbench_tools.devices import bought
+from occbench_tools.devices import speedup
 from occbench_tools.folder import read_folder
 
 RUNS = [made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200")]
@@ -23,7 +23,7 @@ RUNS = [made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h20
 def rows() -> pd.DataFrame:
     old, new = (read_folder(run, samples=False) for run in RUNS)
     pairs, _ = align(old.valid, new.valid, False)
-    return bought.pairs_of(old.valid, new.valid, pairs)
+    return speedup.pairs_of(old.valid, new.valid, pairs)
 
 
 def case(share: float, speedup: float, **more: object) -> dict[str, object]:
@@ -36,7 +36,7 @@ def case(share: float, speedup: float, **more: object) -> dict[str, object]:
 def test_bands_of_the_law() -> None:
     """Each case in the band of its share; what exceeds its ceiling in the last one; latencies in none."""
     made = [case(0.05, 1.0), case(0.099, 1.2), case(0.1, 2.0), case(1.2, 3.0), case(float("nan"), 9.0)]
-    table = bought.law(pd.DataFrame([*made, case(0.35, 4.0, kind="L1")])).set_index(["kind", "from"])
+    table = speedup.law(pd.DataFrame([*made, case(0.35, 4.0, kind="L1")])).set_index(["kind", "from"])
     assert table["count"].to_dict() == {("DRAM", 0): 2, ("DRAM", 10): 1, ("DRAM", 90): 1, ("L1", 30): 1}
     assert table.loc[("DRAM", 0), "median"] == pytest.approx(1.1)
     assert table.loc[("DRAM", 0), "high"] == pytest.approx(1.19)
@@ -48,11 +48,11 @@ def test_where_a_curve_parts() -> None:
     def line(*speedups: float) -> pd.DataFrame:
         return pd.DataFrame([case(0.5, s, warps_per_sm=2**i) for i, s in enumerate(speedups)])
 
-    assert bought.parting(line(1, 1.01, 1.1, 1.2), "warps_per_sm") == 4
-    assert pd.isna(bought.parting(line(1, 1.2, 1, 1.02), "warps_per_sm"))
-    assert bought.parting(line(1, 1.2, 1.3), "warps_per_sm") is None
+    assert speedup.parting(line(1, 1.01, 1.1, 1.2), "warps_per_sm") == 4
+    assert pd.isna(speedup.parting(line(1, 1.2, 1, 1.02), "warps_per_sm"))
+    assert speedup.parting(line(1, 1.2, 1.3), "warps_per_sm") is None
     dials = dict(e=dict(dial="warps_per_sm", split_by=[]))
-    told = bought.curves(line(1, 1.01, 1.1, 1.2), dials).iloc[0]
+    told = speedup.curves(line(1, 1.01, 1.1, 1.2), dials).iloc[0]
     assert (told["first"], told["at_first"], told["last"], told["at_last"]) == (1, 1, 8, 1.2)
     assert (told["curves"], told["parted"], told["parts_at"]) == (1, 1, 4)
 
@@ -62,28 +62,28 @@ def test_what_bounds_a_case() -> None:
         [("fp32", "pipe"), ("issue", "pipe"), ("dram", "L2"), ("none", "tail"), ("dram", None)],
         columns=["ceiling_kind", "bound_predicted"],
     )
-    assert list(bought.bound_of(made)) == ["FP32", "issue", "L2", "other", "DRAM"]
+    assert list(speedup.bound_of(made)) == ["FP32", "issue", "L2", "other", "DRAM"]
 
 
 def test_the_committed_pair(rows: pd.DataFrame) -> None:
     """The law rises with the share of DRAM, arithmetic is equal, and seconds are what FASTER counts."""
-    table = bought.law(rows).set_index(["kind", "from"])["median"]
+    table = speedup.law(rows).set_index(["kind", "from"])["median"]
     assert list(table["DRAM"].loc[40:]) == sorted(table["DRAM"].loc[40:])
     assert table[("DRAM", 90)] > 1.35 > 1.1 > table[("DRAM", 30)]
-    bounds = bought.by_bound(rows).set_index("bound")
+    bounds = speedup.by_bound(rows).set_index("bound")
     assert bounds.at["FP32", "median"] == pytest.approx(1, abs=0.01)
     assert bounds["count"].sum() == len(rows)
-    found = bought.latencies(rows).set_index("variant")
+    found = speedup.latencies(rows).set_index("variant")
     assert found.at["l1", "cycles"] == pytest.approx(found.at["l1", "new_cycles"], rel=0.01)
     assert found.at["dram", "ns"] > found.at["l2", "ns"] > found.at["l1", "ns"]
 
 
 @pytest.mark.slow
 def test_tables_of_two_devices(capsys: pytest.CaptureFixture[str]) -> None:
-    """What was bought is the first table and the environment the last; FASTER takes fewer seconds."""
+    """The speed-up is the first table and the environment the last; FASTER takes fewer seconds."""
     code = compare.main([*map(str, RUNS), "--format", "markdown"])
     titles = [line[3:] for line in capsys.readouterr().out.splitlines() if line.startswith("## ")]
-    assert titles[0] == "What was bought" and titles[-1].endswith("what differs beside the measurements")
+    assert titles[0] == "Speed-up" and titles[-1].endswith("what differs beside the measurements")
     assert "Speed-up over the dial of each experiment" in titles
     compare.main([*map(str, RUNS), "--format", "csv"])
     out = capsys.readouterr().out.splitlines()

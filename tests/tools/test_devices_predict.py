@@ -17,7 +17,7 @@ import pandas as pd
 import programs
 from occbench_tools import compare
 from occbench_tools.compare.align import align
-from occbench_tools.devices import bought, features, launched, predict, profiles
+from occbench_tools.devices import features, launched, predict, profiles, speedup
 from occbench_tools.folder import read_folder
 
 OLD, NEW = (made_up.newest_run(gpu) for gpu in ("nvidia-h100-80gb-hbm3", "nvidia-h200"))
@@ -36,7 +36,7 @@ def cases() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The pairs of both runs, and their features."""
     old, new = (read_folder(run, samples=False) for run in (OLD, NEW))
     pairs, _ = align(old.valid, new.valid, False)
-    rows = bought.pairs_of(old.valid, new.valid, pairs)
+    rows = speedup.pairs_of(old.valid, new.valid, pairs)
     return rows, features.of_rows(rows, old.env["gpu"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fills in what README.md and docs/ say of the committed runs: blocks, figures in prose, whole pages.
+"""Writes the parts of README.md and docs/ that come from committed runs: blocks, figures, whole pages.
 
 `tools/docs` is the command. It knows files and the built program; nothing else of the house knows it.
 """

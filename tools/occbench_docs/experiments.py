@@ -2,7 +2,7 @@
 """One page per experiment, and the list of them.
 
 Question and dial are the program's own words; what is expected and its source are read from the header of
-benchmarks/SHELF/NAME.cpp, what the GPU says from the committed runs, and the rest from
+benchmarks/CATEGORY/NAME.cpp, what the GPU says from the committed runs, and the rest from
 docs/data/experiments.toml.
 """
 
@@ -25,7 +25,7 @@ from occbench_docs.runs import Run, runs
 FOLDER = DOCS / "experiments"
 SPDX = "<!-- SPDX-License-Identifier: Apache-2.0 -->"
 SENTENCES = 3  # that a page says of a run, at most
-SHELVES = {
+CATEGORIES = {
     "dials": "What varies one resource",
     "mechanisms": "How the hardware works",
     "everyday": "Kernels of everyday work",
@@ -41,14 +41,14 @@ class Experiment:
     dial: str
     expected: str
     source: str  # may be empty
-    shelf: str
+    category: str
     why: str
     next: Sequence[str]
     path: Path  # of its .cpp
 
 
 def of_source(path: Path) -> dict[str, str]:
-    """What benchmarks/SHELF/NAME.cpp says on top: what is expected, and who says so."""
+    """What benchmarks/CATEGORY/NAME.cpp says on top: what is expected, and who says so."""
     text = path.read_text(encoding="utf-8")
     header = re.match(r"(?://.*\n)+", text)
     said = " ".join(line.removeprefix("//").strip() for line in header[0].splitlines()[1:]) if header else ""
@@ -60,9 +60,11 @@ def of_source(path: Path) -> dict[str, str]:
 
 
 def sources() -> dict[str, Path]:
-    """The files of the experiments by their names; the folder is the shelf."""
+    """The files of the experiments by their names; the folder is the category."""
     return {
-        path.stem: path for shelf in SHELVES for path in sorted((ROOT / "benchmarks" / shelf).glob("*.cpp"))
+        path.stem: path
+        for category in CATEGORIES
+        for path in sorted((ROOT / "benchmarks" / category).glob("*.cpp"))
     }
 
 
@@ -81,7 +83,7 @@ def experiments() -> dict[str, Experiment]:
     return {
         name: Experiment(
             name, question=plain(found[name]["question"]), dial=found[name]["dial"], path=paths[name],
-            shelf=paths[name].parent.name, **of_source(paths[name]), **(nothing | told.get(name, {})),
+            category=paths[name].parent.name, **of_source(paths[name]), **(nothing | told.get(name, {})),
         )
         for name in [*told, *sorted(set(found) - set(told))]
     }  # fmt: skip
@@ -111,8 +113,8 @@ def first_sentence(run: Run, name: str) -> str:
 def families(name: str) -> str:
     """The kernels that an experiment runs, as their files or folders."""
     found = sorted({family for run in runs() for family in run.of(name)["family"]})
-    shelves = ("dials", "mechanisms", "everyday")
-    each = [path for shelf in shelves for path in (ROOT / "kernels" / shelf).iterdir()]
+    categories = ("dials", "mechanisms", "everyday")
+    each = [path for category in categories for path in (ROOT / "kernels" / category).iterdir()]
     paths = {path.stem: f"{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in each}
     return ", ".join(f"`{paths[family]}`" for family in found if family in paths)
 
@@ -151,10 +153,10 @@ def page(name: str) -> str:
 
 
 def index() -> str:
-    """The list of experiments, by shelf."""
+    """The list of experiments, by category."""
     first = runs()[0]
     parts = []
-    for shelf, title in SHELVES.items():
+    for category, title in CATEGORIES.items():
         rows = [
             [
                 f"[{it.name}]({it.name}.md)",
@@ -163,7 +165,7 @@ def index() -> str:
                 f"{len(first.of(it.name))}",
             ]
             for it in experiments().values()
-            if it.shelf == shelf
+            if it.category == category
         ]
         parts.append(f"## {title}\n\n{table(['experiment', 'question', 'dial', 'cases'], rows)}")
     return "\n\n".join(parts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/images: the pictures that occbench plot draws of the first run. They stand nowhere else."""
+"""docs/images: the pictures that occbench plot draws of the first run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from occbench_tools import plot
 from occbench_tools.compare.align import align
-from occbench_tools.devices.bought import pairs_of
+from occbench_tools.devices.speedup import pairs_of
 from occbench_tools.folder import read_folder
 from occbench_tools.plot.devices import devices
 
@@ -21,7 +21,7 @@ FOLDER = DOCS / "images"
 DEVICES = "devices"  # a picture of two runs, not of an experiment
 
 
-def bought() -> Figure:
+def speedup() -> Figure:
     """What the device of the first run buys over that of the second."""
     new, old = (read_folder(run.folder, samples=False) for run in runs()[:2])
     pairs, _ = align(old.valid, new.valid, False)
@@ -32,7 +32,7 @@ def drawn(name: str) -> tuple[Path, bytes]:
     """One picture: where it belongs, and its SVG, which is light or dark as the reader's screen is."""
     run = runs()[0]
     if name == DEVICES:
-        return FOLDER / f"{name}.svg", plot.svg(bought())
+        return FOLDER / f"{name}.svg", plot.svg(speedup())
     whole = plot.OF_ALL.get(name)
     rows = run.of(name)
     figure = whole(run.cases, run.env) if whole else plot.draw(name, rows, run.env)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed runs: the newest of each GPU, and how numbers are said."""
+"""The committed runs: the newest of each GPU, and how numbers are formatted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs' hook: readers see no marks, experiments are listed by shelf, links stay within docs/."""
+"""MkDocs' hook: removes marks, lists experiments by category, keeps links within docs/."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from occbench_docs import ROOT
-from occbench_docs.experiments import SHELVES, sources
+from occbench_docs.experiments import CATEGORIES, sources
 from occbench_docs.marks import without_marks
 
 # The license's line stands in each file, not on each page.
@@ -39,10 +39,10 @@ def on_config(config: Any) -> Any:  # noqa: ANN401
             title: [
                 {name: f"experiments/{name}.md"}
                 for name, path in sources().items()
-                if path.parent.name == shelf
+                if path.parent.name == category
             ]
         }
-        for shelf, title in SHELVES.items()
+        for category, title in CATEGORIES.items()
     ]
     for entry in config.nav:
         for pages in entry.values():

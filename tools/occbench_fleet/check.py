@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the folders of a fleet to what is odd about it."""
+"""The check: from the folders of a fleet to its odd cards."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cards and groups of cards are odd, so that a whole fleet without an odd one is rarely told of one.
+"""Which cards and groups of cards are odd, with few false alarms over a whole fleet.
 
 A card's effect in a resource is compared with the spread of the fleet's cards in it: the median absolute
 deviation, which odd cards do not stretch. A few cards say little of that, so it is moderated as limma does

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a card is judged: its resources, and which of them a case is bound by."""
+"""The resources of a card that are judged, and which of them bounds a case."""
 
 from __future__ import annotations
 

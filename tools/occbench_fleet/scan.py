@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of a fleet: where they lie, whose they are, and which of them may be compared.
+"""The folders of a fleet: where they are, of which card, and which may be compared.
 
 Of every folder env.json is read, and the first line and last byte of cases.csv; the rows are store.py's.
 What cannot be read is named: a fleet does not pass on it.

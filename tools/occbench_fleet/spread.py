@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far good cards of one kind lie apart: python -P -m occbench_fleet.spread RUN... [--cases FILE]
+"""The spread of good cards of one kind: python -P -m occbench_fleet.spread RUN... [--cases FILE]
 
 Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes to FILE the cases that are
 steadiest on all cards besides their resource, which tell an odd card best: benchmarks/burn_in.csv, the cases

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of all folders, in lots on disk, and what they say of each card; Polars reads and groups them.
+"""The rows of all folders, in batches on disk, and each card's figures; Polars reads and groups them.
 
-cases.csv files of this schema are read in bulk. A file that breaks a promise there, one of an older schema
+cases.csv files of this schema are read in bulk. A file that is not as the schema says, one of an older schema
 and one cut off while it was written are read by folder.py, which says what is wrong. Of all rows those of
 one resource are in memory at a time.
 """

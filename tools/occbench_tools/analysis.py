@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of results as data frames, and what is computed from its rows: for pictures and findings alike."""
+"""A folder of results as data frames, and what pictures and findings compute from its rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands of the tools share: their words, the folder they take if none is named, and their end."""
+"""What all commands share: parsers, the default folder, and how they end."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Refused(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Its errors quote arguments, which a pattern of file names may have made."""
+    """Its errors quote arguments, which shell patterns may have made from file names."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, for_terminal(f"{self.prog}: error: {printable(message)}") + "\n")
 
     def print_help(self, file: TextIO | None = None) -> None:
-        """argparse's own passes over a disk that is full."""
+        """argparse's own ignores a full disk."""
         print(self.format_help(), end="", file=file or sys.stdout, flush=True)
 
 
@@ -121,7 +121,7 @@ def relative(path: Path) -> Path:
 
 
 class Output(io.TextIOWrapper):
-    """Standard output, whose errors say that they are its own: commands blame their input for the rest."""
+    """Standard output whose errors name it, so that commands do not blame their input."""
 
     def write(self, text: str) -> int:
         with named_output():
@@ -142,7 +142,7 @@ def named_output() -> Iterator[None]:
 
 
 def entry(program: str) -> Callable[[Main], Main]:
-    """Makes a main() end as a command should: 141 and no word where nobody reads on, 130 when interrupted."""
+    """Makes a main() end as a command should: silently with 141 on a broken pipe, 130 when interrupted."""
 
     def ended(main: Main) -> Main:
         @functools.wraps(main)
@@ -181,6 +181,6 @@ def entry(program: str) -> Callable[[Main], Main]:
 
 
 def drop_stdout() -> None:
-    """What is still to be written goes nowhere, or Python would try once more at its end."""
+    """Discards what is still buffered, which Python would try to write again at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

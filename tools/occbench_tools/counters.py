@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bound that a case's hardware counters name: for `occbench predictions --bounds`.
+"""The bound of a case by its hardware counters: for `occbench predictions --bounds`.
 
 What the counters name, named(): the utilisations are percent of the unit's peak over the whole launch.
   issue          issue slots

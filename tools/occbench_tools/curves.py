@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curves of an experiment: its rows, cut into lines over its dial as the experiment describes itself."""
+"""The curves of an experiment: its rows split into lines over its dial, by its description in env.json."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def numbers() -> frozenset[str]:
 
 
 class Table:
-    """Rows whose columns are read as lists, with None for an empty cell: of thousands of small groups a data
-    frame each takes a millisecond."""
+    """Rows whose columns are read as lists, with None for an empty cell: a data frame takes a millisecond, and
+    there are thousands of small groups."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.rows = rows
@@ -101,7 +101,7 @@ class Line:
 
 
 def described(env: dict[str, Any], experiment: str) -> dict[str, Any]:
-    """What env.json says of an experiment; what is said of any, where it does not or is no description."""
+    """What env.json says of an experiment, and defaults for the rest."""
     experiments = env.get("experiments")
     said = experiments.get(experiment) if isinstance(experiments, dict) else None
     it = PLAIN | (said if isinstance(said, dict) else {})
@@ -134,7 +134,7 @@ def lines(rows: pd.DataFrame, it: dict[str, Any]) -> Iterator[Line]:
 def apart(
     table: Table, places: list[int], dial: str, names: list[str]
 ) -> Iterator[tuple[dict[str, Any], list[int]]]:
-    """Rows of one curve, parted by the first of these columns that vary until no value of the dial is twice.
+    """Rows of one curve, split by the first columns of `names` that vary until no value of the dial repeats.
 
     Rows that none of them tells apart count by the fastest.
     """
@@ -184,5 +184,5 @@ def what_has_more(env: dict[str, Any]) -> str:
 
 
 def curved(found: list[Line], dial: str) -> list[Line]:
-    """Those of enough points to be spoken of as curves."""
+    """Those of enough points for a curve."""
     return [line for line in found if is_curve(line.cells(dial))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, reasons and arguments on their way out: a function for each medium that shows them.
+"""Escapes names, reasons and arguments: a function for each medium that shows them.
 
 They come from files that others wrote. In each medium they are to be read as what they are, and to do
 nothing: steer no terminal, be no mark-up, no formula, and no mathematics.

@@ -2,8 +2,9 @@
 """One folder of results as data frames, typed by results/schema.json, or one line that says why not.
 
 Where occbench validate lists every violation, this reader refuses at the first that would make a number
-wrong: another schema, other columns, text or NaN for a number, an empty cell that may not be empty, a case
-told twice. A last row without its line feed was cut off while it was written: it is left out, with a warning.
+wrong: another schema, other columns, text or NaN for a number, an empty cell that may not be empty, a
+repeated case. A last row without its line feed was cut off while it was written: it is skipped, with a
+warning.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Folder:
 def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder:
     """Reads env.json, cases.csv and, if asked, samples.csv.
 
-    Not strict, for rows that nobody aligns: more columns, empty numbers and cases told twice may pass; text
+    Not strict, for rows that nobody aligns: more columns, empty numbers and repeated cases may pass; text
     for a number, no name, infinity, a column less and another schema may not. OSError where a file cannot
-    be read; ValueError, a line that names file and place, where it breaks a promise of the schema.
+    be read; ValueError, a line that names file and place, where it is not as the schema says.
     """
     rules = schema()
     warnings: list[str] = []
@@ -187,7 +188,7 @@ def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarr
 
 
 def check_rows(cases: pd.DataFrame) -> None:
-    """Raises ValueError for a case told twice, and for a valid one of no time, rate, warp or clock."""
+    """Raises ValueError for a repeated case, and for a valid one without time, rate, warps or clock."""
     refuse("cases.csv", cases, "case_id", cases["case_id"].duplicated(), "stands there twice")
     valid = cases["status"] == "valid"
     for name in POSITIVE:

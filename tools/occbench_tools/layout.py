@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of an experiment is seen together: its curves in panels, each with a name, and the scales of its axes.
+"""The layout of an experiment's picture: curves in panels, their names, and the scales of the axes.
 
 For the picture and the report's chart alike; all is computed from the rows and env.json's description.
 """

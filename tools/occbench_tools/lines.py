@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands do alike: their one line on stderr, and files that are written whole."""
+"""What all commands share: their one line on stderr, and files that are written whole."""
 
 from __future__ import annotations
 

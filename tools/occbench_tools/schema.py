@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results/schema.json as each version of the files has it, and env.json against it."""
+"""results/schema.json as of each version, and checks of env.json against it."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ JSON_TYPES: dict[str, Callable[[object], bool]] = {
 def field_violations(
     values: dict[str, Any], rules: list[dict], prefix: str = "", types_only: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """(field, what is wrong with it) of one object of env.json. Fields of no rule are welcome.
+    """(field, what is wrong with it) of one object of env.json. Other fields are allowed.
 
-    types_only: a field may lack, and have any value of its type.
+    types_only: a field may be missing, and may have any value of its type.
     """
     for rule in rules:
         name, value = rule["name"], values.get(rule["name"])
@@ -158,7 +158,7 @@ def field_violations(
 def check_types(env: dict[str, Any], rules: dict[str, Any]) -> None:
     """Raises ValueError for the first field of env.json whose type is not the schema's.
 
-    Readers then need not ask of each field what it is.
+    Readers then rely on the types.
     """
     fields = of_version(rules, env.get("schema_version"))["files"]["env.json"]["fields"]
     if wrong := next(field_violations(env, fields, types_only=True), None):
@@ -169,7 +169,7 @@ HEAD = 1 << 20  # bytes in which a CSV file says its version
 
 
 def version_of(content: bytes) -> int | None:
-    """What the first row of a CSV file says, in its first cell; None where it says nothing."""
+    """The version in the first cell of a CSV file's first row; None where there is none."""
     _, _, row = content[:HEAD].partition(b"\n")
     cell = row.partition(b",")[0]
     return int(cell) if cell.isdigit() and len(cell) < 9 else None

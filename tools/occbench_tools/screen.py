@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command says on one screen: few lines, none wider than the terminal, names whole where they fit."""
+"""Text for one screen: few lines, none wider than the terminal, names whole where they fit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and folders that somebody sent: of their kind, size and depth before any of it is read."""
+"""Files from elsewhere: their kind, size and depth are checked before they are read."""
 
 from __future__ import annotations
 

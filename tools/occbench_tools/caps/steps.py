@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Occupancy of footprints, as `occbench calc --batch` has it, and the caps at which it steps."""
+"""Occupancy of footprints by `occbench calc --batch`, and the register caps at which it changes."""
 
 from __future__ import annotations
 

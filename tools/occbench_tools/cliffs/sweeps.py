@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps of a run: rows that differ in one dial, and in what follows from it."""
+"""Sweeps of a run: rows that differ in one dial and its consequences."""
 
 from __future__ import annotations
 

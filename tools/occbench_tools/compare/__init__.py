@@ -24,7 +24,7 @@ import pandas as pd
 
 from occbench_tools.attached import is_attached
 from occbench_tools.command import Refused, entry, parser_of
-from occbench_tools.compare import bought, digest, export, show
+from occbench_tools.compare import digest, export, show, speedup
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.summary import across_devices
@@ -181,12 +181,12 @@ def text_of(
         return summary_of(found, cards[1] if cards else [], columns(options.width))
     parts = [
         part for one in found
-        for part in (bought if bought.is_purchase(one) else show).sections(one, options.all)
+        for part in (speedup if speedup.is_upgrade(one) else show).sections(one, options.all)
     ]  # fmt: skip
     if cards:
         parts.insert(0, show.device_section(*cards))
-    elif len(found) > 1 and any(map(bought.is_purchase, found)):
-        parts.insert(0, bought.matrix([base, *(one.candidate for one in found)]))
+    elif len(found) > 1 and any(map(speedup.is_upgrade, found)):
+        parts.insert(0, speedup.matrix([base, *(one.candidate for one in found)]))
     if options.format == "table":
         return show.terminal(parts, options.width)
     return dict(markdown=show.markdown, html=show.page)[options.format](parts)
@@ -194,11 +194,11 @@ def text_of(
 
 def summary_of(found: list[Comparison], outliers: list[str], width: int) -> str:
     """One screen of a terminal."""
-    purchases = any(map(bought.is_purchase, found))
+    upgrades = any(map(speedup.is_upgrade, found))
     if len(found) > 1:
-        lines = bought.several(found, width) if purchases else digest.several(found, outliers, width)
+        lines = speedup.several(found, width) if upgrades else digest.several(found, outliers, width)
     else:
-        lines = (bought.screen if purchases else digest.pair)(found[0], width)
+        lines = (speedup.screen if upgrades else digest.pair)(found[0], width)
     return painted(lines, digest.style)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which case of one run is which of another: by name, else by what was asked of the kernel."""
+"""Pairs the cases of two runs: by name, else by what was asked of the kernel."""
 
 from __future__ import annotations
 

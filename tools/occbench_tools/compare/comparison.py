@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BASE against one CANDIDATE: everything that the command says of the two, before it is words."""
+"""BASE and one CANDIDATE: all tables of a comparison, before they are text."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def experiments(one: Comparison, width: int) -> list[str]:
 
 
 def largest(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
-    """The cases that changed most, SLOWER and FASTER by turns, then those that nobody can tell."""
+    """The cases that changed most, SLOWER and FASTER alternating, then the ambiguous ones."""
     tables = [one.cases.assign(figure=figures(one), run=place) for place, one in enumerate(found, 1)]
     cases = pd.concat(tables, ignore_index=True)
     cases = cases.assign(size=cases["figure"].abs())

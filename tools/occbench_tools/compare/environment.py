@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two runs beside the measurements, and which comparisons that makes false."""
+"""What differs between two runs beside the measurements, and which comparisons that invalidates."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pandas as pd
 from occbench_tools.folder import Folder
 
 SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "different devices"
-# What makes two devices one kind. The rest of `gpu` is said where it differs.
+# What makes two devices one kind. The rest of `gpu` is listed where it differs.
 KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
-# Not said: every run has its own.
+# Not listed: every run has its own.
 OWN = {"created_utc", "anonymous", "command_line", "parameters", "assumed", "schema_version",
        "method.empty_launch_s", "method.memcpy_bytes_per_s", "method.sm_clock_hz", "disturbance"}  # fmt: skip
 # What a difference means for the numbers, by field.
@@ -34,7 +34,7 @@ MEANS = {
     "experiments": "other experiments were asked for",
     "source": "one of them is a model: nothing of it was measured",
 }
-# Of these, those that are said before all tables.
+# Of these, those that are warned of before all tables.
 GRAVE = {
     "gpu.power_limit_w",
     "gpu.ecc",
@@ -110,7 +110,7 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
     relation = device_relation(base.env["gpu"], other.env["gpu"])
     if warning := OF_RELATION.get(relation):
         warnings.append(warning)
-    expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # it is what was bought
+    expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # what one pays for
     warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
     warnings += [
         f"{side} was disturbed: {entry['message']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in the words of others: Google Benchmark's JSON, and Bencher Metric Format."""
+"""Runs in other formats: Google Benchmark's JSON and Bencher Metric Format."""
 
 from __future__ import annotations
 

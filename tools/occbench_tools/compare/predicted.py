@@ -10,9 +10,9 @@ import pandas as pd
 
 from occbench_tools.command import Refused
 from occbench_tools.compare.align import align
-from occbench_tools.compare.bought import times
 from occbench_tools.compare.digest import counted, gpu
-from occbench_tools.devices import bought, features, launched, predict, profiles
+from occbench_tools.compare.speedup import times
+from occbench_tools.devices import features, launched, predict, profiles, speedup
 from occbench_tools.escape import as_json, csv
 from occbench_tools.folder import Folder
 from occbench_tools.import_ncu import NotNcu
@@ -28,7 +28,7 @@ def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> 
     attached: the folder of `occbench attach` whose launches count. Raises Refused.
     """
     pairs, _ = align(old.valid, new.valid, False)
-    cases = bought.pairs_of(old.valid, new.valid, pairs)
+    cases = speedup.pairs_of(old.valid, new.valid, pairs)
     if cases.empty:
         raise Refused(2, f"{old.path} and {new.path} have no case in common")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison in words: sections of sentences and tables, for a terminal, Markdown, HTML, JSON or CSV."""
+"""A comparison as sections of sentences and tables: for a terminal, Markdown, HTML, JSON or CSV."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cases come to: per experiment, per kernel with other machine code, per cliff, per card."""
+"""Summaries of the cases: per experiment, kernel with other machine code, cliff and card."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another GPU buys: the speed-up of each case, by what it used of the old device."""
+"""The speed-up of each case on another GPU, by the share of the old device that it used."""

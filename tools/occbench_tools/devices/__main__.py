@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.compare.align import align
-from occbench_tools.devices import bought, features, predict
+from occbench_tools.devices import features, predict, speedup
 from occbench_tools.folder import read_folder
 from occbench_tools.screen import aligned
 
@@ -28,7 +28,7 @@ def line(name: str, found: pd.DataFrame) -> list[str]:
 def main() -> None:
     old, new = (read_folder(Path(folder), samples=False) for folder in sys.argv[1:])
     pairs, _ = align(old.valid, new.valid, False)
-    cases = bought.pairs_of(old.valid, new.valid, pairs)
+    cases = speedup.pairs_of(old.valid, new.valid, pairs)
     known = features.of_rows(cases, old.env["gpu"])
     rows = [["left out", "cases", "median error", "90 % within", "within 5 %", "covered", "unknown"]]
     for words, columns in (("row", list(known)), ("ncu", list(features.SHARED))):

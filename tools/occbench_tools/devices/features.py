@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a case or of a kernel on the old device, in numbers: what a speed-up is predicted from."""
+"""Features of a case or kernel on the old device, from which its speed-up is predicted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN_LEVEL = ("l1", "shared_memory")  # ceilings whose bytes_per_launch are not D
 
 
 def starts(blocks: pd.Series, seconds: pd.Series, sms: int) -> pd.Series:
-    """Blocks that begin on an SM in a second: a GPU deals no more, whatever its memory (log scale)."""
+    """Blocks that begin on an SM in a second: no GPU starts more, whatever its memory (log scale)."""
     return np.log2(blocks / seconds / sms)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The speed-up of kernels that only the old device has run, learnt from the cases that both have.
+"""The speed-up of kernels that only the old device has run, learnt from the cases of both.
 
 Extremely randomized trees (Geurts, Ernst and Wehenkel 2006; scikit-learn's) over what features.py says.
 Intervals are conformal: as wide as the errors were on experiments that the trees had not seen, in units of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def meetings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Experiment barriers: what meeting costs, beside the same work without.
+    """Experiment barriers: what a barrier costs, compared with the same work without.
 
     cycles_per_round (a round is one meeting, or one exchange) and `ratio`: the time over that of the variant
     that never waits, at as many warps; NaN where that was not measured.

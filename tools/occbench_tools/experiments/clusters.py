@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment clusters: a neighbour's shared memory against one's own, and the SMs that are left idle."""
+"""Experiment clusters: another block's shared memory compared with the own, and idle SMs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from occbench_tools.explain.phrases import cost, span, speed
 
 
 def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
-    """The rate of a neighbour's shared memory, idle SMs, and the latency of a neighbour's."""
+    """The rate and latency of another block's shared memory, and idle SMs."""
     lone = rows[rows["blocks_per_sm"] == 1]
     several = lone[lone["cluster_size"] > 1]
     own, far = lone[lone["form"] == "smem-read"], several[several["form"] == "dsmem-read"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment divergence: one lane against sixteen, more warps against it, and a picture's boundary."""
+"""Experiment divergence: one divergent lane and sixteen, more warps, and a picture's boundary."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
 
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
-    """Time over the lanes that part ways, and over nested branches; and what boundaries cost."""
+    """Time over the divergent lanes, and over nested branches; and what boundaries cost."""
     rows = parted(rows)
     figure, (one, nested, edges), _ = plot.sheet(3)
     split, deep = (rows[(rows["form"] == form) & rows["ratio"].notna()] for form in ("split-lane", "nested"))

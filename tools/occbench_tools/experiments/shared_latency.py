@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment shared_latency: what one load from shared memory takes, and what conflicts leave of the rate."""
+"""Experiment shared_latency: the latency of a load from shared memory, and the rate with bank conflicts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment spilling: the rate over the registers that a cap leaves, beside what is spilled for it."""
+"""Experiment spilling: the rate over the registers that a cap leaves, and the bytes that spill."""
 
 from __future__ import annotations
 

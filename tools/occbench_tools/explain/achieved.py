@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all experiments together say of occupancy: how much of it a launch loses, to what, and who says so."""
+"""Sentences on achieved occupancy over all experiments: how much a launch loses, and to what."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sentences of all experiments share: how a number, a value of a dial and a curve are said."""
+"""What the sentences of all experiments share: how a number, a value of a dial and a curve are worded."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def span_of(column: str, low: object, high: object) -> str:
 
 
 def name_of(line: Line, told: Line | None = None) -> str:
-    """'`load`, maxnreg, blocks of 512'; less what it shares with a line of the same curve that was told."""
+    """'`load`, maxnreg, blocks of 512'; without what it shares with the line `told` of the same curve."""
     shown = [
         (column, value) for column, value in line.parts.items()
         if column != "form" and (column, value) != ("register_route", "free")

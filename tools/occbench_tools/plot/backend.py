@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matplotlib, imported before all else of it: from a folder of ours, as it reads ./matplotlibrc while it is.
+"""Imports matplotlib from a folder of ours, since it reads ./matplotlibrc at its import.
 
 The working folder may be one of results that came from others, and such a file can have TeX run.
 """

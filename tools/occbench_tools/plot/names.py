@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of lines, beside them where there is room: over no line, no point, no words and no other name."""
+"""Places the names of lines beside them, over no line, point, text or other name."""
 
 from __future__ import annotations
 

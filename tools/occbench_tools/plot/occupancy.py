@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure that says where occupancy goes between theory and a launch, all experiments in one."""
+"""The figure of occupancy lost between theory and a launch, all experiments in one."""
 
 from __future__ import annotations
 

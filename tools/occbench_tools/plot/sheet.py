@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all pictures share: the page, its heads, and lines with their intervals and what the model said."""
+"""What all pictures share: the page, its titles, and lines with their intervals and predictions."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str
 
 
 def as_predicted(rows: pd.DataFrame) -> pd.Series:
-    """Predicted over measured throughput of measured rows; NaN where the model said nothing."""
+    """Predicted over measured throughput of measured rows; NaN where nothing was predicted."""
     if "throughput_predicted" not in rows:
         return pd.Series(np.nan, rows.index)
     said = rows["throughput_predicted"].where(
@@ -140,7 +140,7 @@ def as_predicted(rows: pd.DataFrame) -> pd.Series:
 
 
 def band(rows: pd.DataFrame, y: pd.Series, time: bool) -> tuple[pd.Series, pd.Series] | None:
-    """The ends of what the model expects, in the unit of y; None where nobody asked for a band."""
+    """The ends of the predicted band, in the unit of y; None where the run has none."""
     ends = [f"throughput_predicted_{end}" for end in ("low", "high")]
     if not set(ends) <= set(rows) or rows[ends].isna().all(axis=None):
         return None
@@ -210,7 +210,7 @@ def full_warps(rows: pd.DataFrame) -> float:
 
 
 def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequence[pd.Series] = ()) -> None:
-    """Kernels one below the other: their values, and what the model said of them."""
+    """Kernels one below the other: their values and predictions."""
     for place, values in enumerate(rows):
         if said:
             axes.plot(said[place], [place] * len(values), "|", color=GREY, markersize=9, gid=MODEL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours, on white paper and on dark: an SVG has both, and shows what its reader's screen is set to."""
+"""Colours on light and dark backgrounds: an SVG has both, and follows the reader's setting."""
 
 from __future__ import annotations
 

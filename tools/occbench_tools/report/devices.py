@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's first section where runs are of different devices: what each buys over the first."""
+"""The page's first section for runs of different devices: each one's speed-up over the first."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import base64
 import pandas as pd
 
 from occbench_tools.compare.align import align
-from occbench_tools.compare.bought import bound_rows, law_rows
 from occbench_tools.compare.environment import DIFFERENT, device_relation
-from occbench_tools.devices.bought import pairs_of, spread
+from occbench_tools.compare.speedup import bound_rows, law_rows
+from occbench_tools.devices.speedup import pairs_of, spread
 from occbench_tools.escape import html, pictured
 from occbench_tools.report.payload import Run
 
@@ -25,13 +25,13 @@ def section(runs: list[Run]) -> str:
         pairs, _ = align(old.cases, new.cases, False)
         rows = pairs_of(old.cases, new.cases, pairs)
         if len(rows):
-            parts.append(bought(rows, old, new))
+            parts.append(speedup(rows, old, new))
     if not parts:
         return ""
     return f'<div id="devices"><h2>What another device buys</h2>{"".join(parts)}</div>'
 
 
-def bought(rows: pd.DataFrame, old: Run, new: Run) -> str:
+def speedup(rows: pd.DataFrame, old: Run, new: Run) -> str:
     """One pair: a sentence, the picture and the tables behind it."""
     from occbench_tools import plot  # matplotlib takes a second
     from occbench_tools.plot.devices import devices

@@ -23,24 +23,24 @@ from occbench_tools.compare.digest import (
 from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.show import Section
 from occbench_tools.compare.verdicts import FASTER, SAME, SLOWER
-from occbench_tools.devices import bought
+from occbench_tools.devices import speedup
 from occbench_tools.folder import Folder
 from occbench_tools.screen import LINES, aligned, elided, joined, wrapped
 
 ROWS = 4  # of curves on the screen
-LISTED = 6  # cases on it: what was bought comes first
+LISTED = 6  # cases on it: the speed-up comes first
 MATRIX = 6  # runs of a matrix on it
 TIMED = "timed"  # form of the chains that one thread times: one number per kind of memory
 
 
-def is_purchase(one: Comparison) -> bool:
+def is_upgrade(one: Comparison) -> bool:
     """Whether it compares two devices by the seconds that a user waits, both measured or both of a model."""
     return one.relation == DIFFERENT and one.by == "time" and one.base.modelled == one.candidate.modelled
 
 
 def rows_of(one: Comparison) -> pd.DataFrame:
-    """bought.pairs_of() of the two runs."""
-    return bought.pairs_of(one.base.valid, one.candidate.valid, one.cases)
+    """speedup.pairs_of() of the two runs."""
+    return speedup.pairs_of(one.base.valid, one.candidate.valid, one.cases)
 
 
 def times(value: float) -> str:
@@ -64,9 +64,9 @@ def devices(one: Comparison) -> tuple[str, str]:
 
 
 def headline(one: Comparison, rows: pd.DataFrame) -> list[str]:
-    """What was bought, then how many cases are faster and slower by more than chance."""
+    """The speed-up, then how many cases are faster and slower by more than chance."""
     new, old = devices(one)
-    count, median, low, high = bought.spread(rows["speedup"])
+    count, median, low, high = speedup.spread(rows["speedup"])
     if not count:
         return [f"{new} against {old}: no case counts its work alike in both."]
     told = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
@@ -79,7 +79,7 @@ def headline(one: Comparison, rows: pd.DataFrame) -> list[str]:
 
 def law_rows(rows: pd.DataFrame) -> list[list[str]]:
     """The bands of DRAM, the only ceiling whose share says what another DRAM is worth."""
-    table = bought.law(rows)
+    table = speedup.law(rows)
     table = table[table["kind"] == "DRAM"]
     if table.empty:
         return []
@@ -89,10 +89,10 @@ def law_rows(rows: pd.DataFrame) -> list[list[str]]:
 
 
 def bound_rows(rows: pd.DataFrame) -> list[list[str]]:
-    """What held the cases back on the old device."""
+    """What bounded the cases on the old device."""
     told = [
         [row["bound"], f"{row['count']:,}", times(row["median"]), ends(row)]
-        for _, row in bought.by_bound(rows).iterrows()
+        for _, row in speedup.by_bound(rows).iterrows()
     ]
     return [["bound by", "cases", "median", "90 %"], *told] if told else []
 
@@ -111,7 +111,7 @@ def curve_rows(one: Comparison, rows: pd.DataFrame) -> list[list[str]]:
     """Per experiment the speed-up at both ends of its dial, and where its curves part."""
     head = ["experiment", "median", "over its dial", "from", "to", "curves part", "at"]
     told = []
-    for _, row in bought.curves(rows, one.base.env["experiments"]).iterrows():
+    for _, row in speedup.curves(rows, one.base.env["experiments"]).iterrows():
         parts = f"{row['parted']} of {row['curves']}" if row["curves"] else ""
         at = f"{row['parts_at']:g}" if pd.notna(row["parts_at"]) else ""
         dial = f"{row['dial']} {row['first']:g} to {row['last']:g}" if pd.notna(row["first"]) else row["dial"]
@@ -125,12 +125,12 @@ def latency_words(rows: pd.DataFrame) -> list[str]:
     timed = rows[rows["form"] == TIMED] if "form" in rows else rows[:0]
     return [
         f"{row['variant']} {row['cycles']:.0f} -> {row['new_cycles']:.0f}"
-        for _, row in bought.latencies(timed).iterrows()
+        for _, row in speedup.latencies(timed).iterrows()
     ]
 
 
 def screen(one: Comparison, width: int) -> list[str]:
-    """The whole screen: what was bought by what a case used; where curves part; environment last."""
+    """The whole screen: speed-up by share of the old device, where curves part, and the environment."""
     rows = rows_of(one)
     lines = [line for said in headline(one, rows) for line in wrapped(said, width)]
     tables = [aligned(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
@@ -153,10 +153,10 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
     mark = " (MODEL, not measured)" if one.modelled else ""
     said = headline(one, rows)
     environment, total, cases, *rest = show.sections(one, everything)
-    parts = [Section(f"What was bought{mark}", said, bound_rows(rows))]
+    parts = [Section(f"Speed-up{mark}", said, bound_rows(rows))]
     parts.append(Section(f"Speed-up over the share of the old device's ceiling{mark}", [], every_law(rows)))
     parted = "A curve parts where its speed-up leaves that of its lowest dial value by "
-    parted += f"{100 * bought.PARTED:g} % for good; median over its curves."
+    parted += f"{100 * speedup.PARTED:g} % for good; median over its curves."
     parts.append(Section("Speed-up over the dial of each experiment", [parted], curve_rows(one, rows)))
     if len(chains := latency_rows(rows)) > 1:
         parts.append(Section("Latencies side by side: one thread, one chain", [], chains))
@@ -170,7 +170,7 @@ def every_law(rows: pd.DataFrame) -> list[list[str]]:
     """All kinds of ceiling, band by band."""
     told = [
         [row["kind"], f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
-        for _, row in bought.law(rows).iterrows()
+        for _, row in speedup.law(rows).iterrows()
     ]
     return [["ceiling", "share used", "cases", "median", "90 %"], *told]
 
@@ -180,17 +180,18 @@ def latency_rows(rows: pd.DataFrame) -> list[list[str]]:
     return [head, *(
         [row["experiment"], row["variant"], *(f"{row[name]:.1f}" for name in
                                               ("cycles", "new_cycles", "ns", "new_ns"))]
-        for _, row in bought.latencies(rows).iterrows()
+        for _, row in speedup.latencies(rows).iterrows()
     )]  # fmt: skip
 
 
 def speedups(runs: list[Folder]) -> list[list[tuple[int, float, float, float]]]:
-    """bought.spread() of each run (row) against each (column), of the cases that both have."""
+    """speedup.spread() of each run (row) against each (column), of the cases that both have."""
     found = [[(0, 1.0, 1.0, 1.0)] * len(runs) for _ in runs]
     for i, new in enumerate(runs):
         for k, old in enumerate(runs[:i]):
             pairs, _ = align(old.valid, new.valid, False)
-            count, median, low, high = bought.spread(bought.pairs_of(old.valid, new.valid, pairs)["speedup"])
+            cases = speedup.pairs_of(old.valid, new.valid, pairs)
+            count, median, low, high = speedup.spread(cases["speedup"])
             found[i][k] = count, median, low, high
             found[k][i] = count, 1 / median, 1 / high, 1 / low
     return found
@@ -217,10 +218,10 @@ def matrix(runs: list[Folder]) -> Section:
 
 def several(found: list[Comparison], width: int) -> list[str]:
     """The whole screen of several devices: a matrix of medians, and the verdicts against BASE."""
-    bests = [bought.spread(rows_of(one)["speedup"])[1] if is_purchase(one) else 0.0 for one in found]
+    bests = [speedup.spread(rows_of(one)["speedup"])[1] if is_upgrade(one) else 0.0 for one in found]
     place = int(np.argmax(np.nan_to_num(bests)))
     new, old = devices(found[place])
-    head = f"{len(found) + 1} runs: most is bought by {new}, "
+    head = f"{len(found) + 1} runs: {new} is fastest, "
     head += f"{times(bests[place])} times as fast as {old} (median)."
     runs = [found[0].base, *(one.candidate for one in found)][:MATRIX]
     counts = [["", "", ""], *([f"{one.verdicts.get(name, 0):,}" for name in (FASTER, SLOWER, SAME)]
