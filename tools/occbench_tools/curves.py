@@ -35,8 +35,8 @@ def numbers() -> frozenset[str]:
 
 
 class Table:
-    """Rows whose columns are read as lists, with None for an empty cell: a data frame takes a millisecond, and
-    there are thousands of small groups."""
+    """Rows whose columns are read as lists, with None for an empty cell. A data frame for each of thousands of
+    small groups would be too slow: a millisecond each."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.rows = rows
