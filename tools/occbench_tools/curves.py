@@ -35,8 +35,8 @@ def numbers() -> frozenset[str]:
 
 
 class Table:
-    """Rows whose columns are read as lists, with None for an empty cell. A data frame for each of thousands of
-    small groups would be too slow: a millisecond each."""
+    """Rows whose columns are read as lists, with None for an empty cell. Data frames of thousands of small
+    groups would be too slow: a millisecond each."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.rows = rows
