@@ -74,7 +74,7 @@ def test_table(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.startswith("| all of these | 6 | 8.0 % |") and "| 16.7 % |" in whole
     assert whole.endswith("| `waves.stream.read.b128.r3` |")
     assert outside.startswith("| clusters | 1 | 200.0 % |")
-    assert lines[9].startswith("| all, with those outside | 7 | 40.0 % |"), "the mean of six known errors"
+    assert lines[9].startswith("| all, and those outside | 7 | 40.0 % |"), "the mean of six known errors"
     assert lines[9].endswith("| `clusters.stream.read.b128.r0` |")
     assert lines[-3:] == [
         "Outside the model, and in the second total alone:",
@@ -97,7 +97,7 @@ def test_plain(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_aims_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "good", rows_of("waves", [0.04, -0.04]))
-    assert printed(capsys, folder)[-1].endswith("worst 25 %. All kept.")
+    assert printed(capsys, folder)[-1].endswith("worst 25 %. All met.")
 
 
 def write_counters(path: Path, rows: dict[str, dict[str, float]]) -> Path:
@@ -171,7 +171,7 @@ def test_rows_of_before_the_model_are_refused(tmp_path: Path, capsys: pytest.Cap
     assert predictions.main([str(folder)]) == 4
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1
-    assert "(schema_version 2) has no source: it was measured before there was a model" in errors[0]
+    assert "(schema_version 2) has no source: it is older than the model" in errors[0]
 
 
 def test_a_run_of_the_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
