@@ -24,7 +24,7 @@ from occbench_tools import curves, layout, schema_upgrade
 from occbench_tools.cliffs import sweeps
 from occbench_tools.compare import align
 from occbench_tools.explain import phrases
-for names in (curves.ASKED, curves.numbers(), layout.TOLD_APART, align.ASKED, sweeps.DIALS, sweeps.NEEDED):
+for names in (curves.ASKED, curves.numbers(), layout.SPLIT_BY, align.ASKED, sweeps.DIALS, sweeps.NEEDED):
     assert "unroll" in names, names
 assert "unroll" in sweeps.COMPILED
 assert phrases.at("unroll", 4) == "unrolled 4 times"

@@ -249,11 +249,11 @@ def test_no_one_and_two_folders(own: Path, tmp_path: Path, call: Call) -> None:
     code, out, error = call(tmp_path / "nowhere")
     assert code == 4 and "nowhere: No such file or directory" in error and error.count("\n") == 1
     code, out, _ = call(first(own), "--width", "400")
-    assert code == 1 and "nothing to hold it against; name --reference RUN" in out
+    assert code == 1 and "no other card to compare with; name --reference RUN" in out
     for place in range(2, 8):
         shutil.rmtree(own / fleets.host(place) / fleets.uuid(place))
     code, out, _ = call(own, "--width", "400")
-    assert code == 1 and "which of two is odd, nobody knows; name --reference RUN" in out
+    assert code == 1 and "two cards cannot tell which is odd; name --reference RUN" in out
 
 
 @pytest.mark.parametrize("content", ["", "rack\nr1\n", "host,rack\na\n", "host,host\na,b\n", 'host\n"a\n'])

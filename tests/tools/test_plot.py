@@ -26,7 +26,7 @@ from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import TOO_FEW, described
 from occbench_tools.plot.occupancy import PARTS
 from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
-from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES, told_apart
+from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES, distinct_colours
 
 COLUMNS, ENV = made_up.COLUMNS, made_up.ENV
 VARIANTS = dict(  # the second of each computes, the others read and write
@@ -185,7 +185,7 @@ def names_stand_over_nothing(figure: Figure) -> None:
             assert not any(path.intersects_bbox(box.shrunk(0.9, 0.6), filled=False) for box in names)
 
 
-def lines_are_told_apart(figure: Figure) -> None:
+def lines_are_distinct_colours(figure: Figure) -> None:
     """Each has a colour and a name of its own in its panel; grey is the model's, and the model is grey."""
     for axes in figure.axes:
         lines = drawn(axes)
@@ -249,7 +249,7 @@ def test_a_picture(run: Path, experiment: str) -> None:
     figure = figure_of(run, experiment)
     is_drawn(figure)
     names_stand_over_nothing(figure)
-    lines_are_told_apart(figure)
+    lines_are_distinct_colours(figure)
     curves_keep_their_colours(figure)
     no_panel_is_a_third_empty(figure)
     assert all(places >= CURVE_POINTS for places in joined(figure))
@@ -453,12 +453,12 @@ def test_a_committed_run_is_drawn_without_a_warning() -> None:
 def test_colours_of_several_panels() -> None:
     """No two alike in a panel, the same in all; numbers in their order on one scale while six are enough."""
     names = [["a", "b"], ["c", "b"], ["a", "d"]]
-    found = told_apart(names)
+    found = distinct_colours(names)
     assert list(found.values()) == list(COLOURS[:4])
     many = [[f"{panel}{line}" for line in range(5)] + ["all"] for panel in range(4)]
-    found = told_apart(many)
+    found = distinct_colours(many)
     assert all(len({found[name] for name in panel}) == 6 for panel in many)
-    assert told_apart([[8, 1], [2, 8]], numbers=True) == {1: SHADES[0], 2: SHADES[2], 8: SHADES[5]}
+    assert distinct_colours([[8, 1], [2, 8]], numbers=True) == {1: SHADES[0], 2: SHADES[2], 8: SHADES[5]}
     sizes = [[32, 64, 128, 256], [64, 96, 128, 512], [256, 384, 512, 768, 1024]]
-    found = told_apart(sizes, numbers=True)
+    found = distinct_colours(sizes, numbers=True)
     assert all(len({found[size] for size in panel}) == len(panel) for panel in sizes)

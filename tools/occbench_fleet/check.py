@@ -28,14 +28,14 @@ class Finding:
     p_value: float  # Holm's
     cards: frozenset[int]  # their places
     card: Card | None = None
-    within: str = ""  # the larger odd group that accounts for it: 'rack r7'
+    within: str = ""  # the larger odd group that explains it: 'rack r7'
 
 
 @dataclass
 class Checked:
     """What check() found.
 
-    Lines: `failed` on cards that cannot pass, `unread` on folders that could not be read, `said` news only.
+    Lines: `failed` on cards that cannot pass, `unread` on folders that cannot be read, `notes` on the rest.
     """
 
     folders: int
@@ -44,7 +44,7 @@ class Checked:
     odd: list[Finding] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     effects: pd.DataFrame = field(default_factory=pd.DataFrame)  # card, resource, effect
     spreads: pd.DataFrame = field(default_factory=pd.DataFrame)
 
@@ -56,15 +56,15 @@ class Checked:
 def check(
     top: Path, reference: Path | None, rows: list[dict[str, str]], threshold: float, ignore: bool = False
 ) -> Checked:
-    """ignore: what cannot be read is news only.
+    """ignore: what cannot be read becomes a note.
 
     Raises OSError where `top` cannot be read, ValueError where `reference` cannot.
     """
     folders, unread = scan.folders_below(top)
     cards, lines = scan.cards_of(top, folders, unread)
     cards, again = scan.newest_of_each(cards)
-    found = Checked(len(folders), cards, failed=lines, said=again)
-    (found.said if ignore else found.unread).extend(unread)
+    found = Checked(len(folders), cards, failed=lines, notes=again)
+    (found.notes if ignore else found.unread).extend(unread)
     found.failed += labels.label(cards, rows)
     if not cards:
         return found
@@ -124,7 +124,7 @@ def judge_all(found: Checked, store: Store, reference: Path | None, threshold: f
 
 
 def account(odd: list[Finding], threshold: float) -> None:
-    """Says of each finding which larger group accounts for it: as odd as the group, in the same resource."""
+    """Notes for each finding the larger group that explains it: as odd, in the same resource."""
     groups = sorted((f for f in odd if f.card is None), key=lambda f: -len(f.cards))
     for one in odd:
         for group in groups:
@@ -137,7 +137,7 @@ def account(odd: list[Finding], threshold: float) -> None:
 def incomplete(
     cards: list[Card], readable: list[int], counts: dict[int, tuple[int, int, str]]
 ) -> dict[int, str]:
-    """A line for each card that lacks cases which others of its settings have, or has invalid ones."""
+    """A line for each card with invalid cases, or without cases that others of its settings have."""
     lines = {}
     most: Counter[tuple[str, ...]] = Counter()
     for place in readable:
@@ -148,7 +148,7 @@ def incomplete(
         whole = most[card.settings]
         if rows < whole:
             lines[place] = (
-                f"{card.called}: {rows} of {whole} cases; `occbench run --resume {card.folder}` goes on"
+                f"{card.called}: {rows} of {whole} cases; `occbench run --resume {card.folder}` continues it"
             )
         elif invalid:
             cases = "1 invalid case," if invalid == 1 else f"{invalid} invalid cases, one of them"
@@ -157,7 +157,7 @@ def incomplete(
 
 
 def grouped(found: Checked, readable: list[int], against: Card | None) -> dict[int, int]:
-    """Place of a card to the number of its settings, for those that can be judged; says of the others why."""
+    """Place of a card to the number of its settings, where it can be judged; notes why others cannot."""
     groups: dict[int, int] = {}
     place_of = {id(found.cards[place]): place for place in readable}
     several = scan.by_settings([found.cards[place] for place in readable])
@@ -169,10 +169,10 @@ def grouped(found: Checked, readable: list[int], against: Card | None) -> dict[i
         if against and what:
             found.failed.append(f"{who}: not judged: {what} as the reference has")
         elif not against and len(mine) < judge.LEAST_CARDS:
-            few = "nothing to hold it against" if len(mine) == 1 else "which of two is odd, nobody knows"
+            few = "no other card to compare with" if len(mine) == 1 else "two cards cannot tell which is odd"
             found.failed.append(f"{who}: not judged: {what or few + '; name --reference RUN'}")
         else:
             if what:
-                found.said.append(f"{who}: {what}: judged apart")
+                found.notes.append(f"{who}: {what}: judged separately")
             groups |= {place_of[id(card)]: 0 if against else number for card in mine}
     return groups

@@ -21,7 +21,7 @@ from occbench_tools.stats import deviation, student_tail
 
 LEVEL = 0.05  # of the whole fleet
 THRESHOLD = 0.01
-LEAST_CARDS = 3  # of two nobody knows which is odd
+LEAST_CARDS = 3  # two cannot tell which is odd
 LEAST_CASES = 3  # by which a resource is judged
 LEAST_GROUPS = 3
 PRIOR = 2.0  # degrees of freedom of spread.json: two pairs of cards

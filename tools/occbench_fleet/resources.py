@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resource:
-    """`measure` is the column of a row that tells of it, on a log scale and larger for the worse card.
+    """`measure` is the column of a row that measures it, on a log scale and larger for the worse card.
 
     seconds where the memory's clock decides, cycles elsewhere: a low SM clock is then odd by itself, and not
     in every resource. The L2's clock follows the SMs', and so does most of a load's latency: good cards lie
@@ -41,7 +41,7 @@ NEAR = 70.0  # percent of a ceiling, from which on a case without a prediction c
 
 
 def resource_of(bound: str | None, ceiling: str | None, percent: float | None) -> str | None:
-    """The resource by whose name the model says a case is bound, or whose ceiling it comes near to.
+    """The resource that bounds a case by the model, or whose ceiling it comes near.
 
     None: by no one resource (the tail of a launch), or nobody knows. A chain of arithmetic waits for the SM,
     one of loads for the memory.

@@ -58,7 +58,7 @@ def as_text(found: Checked, width: int) -> list[str]:
         lines.append(f"and {len(own) - MOST:,} more: --format json has all")
     if within := len(found.odd) - len(own):
         lines += wrapped(f"{within:,} more are as odd as the group above that they belong to", width)
-    for title, told in (("not read", found.unread), ("complaints", found.failed), ("notes", found.said)):
+    for title, told in (("not read", found.unread), ("complaints", found.failed), ("notes", found.notes)):
         if told:
             lines += ["", title]
             for each in told[:MOST]:
@@ -69,7 +69,7 @@ def as_text(found: Checked, width: int) -> list[str]:
     if len(found.spreads):
         told = found.spreads[found.spreads["grp"] == 0]
         spread = ", ".join(f"{row.resource} {100 * row.spread:.2f} %" for row in told.itertuples())
-        lines += ["", *wrapped(f"good cards lie apart by (standard deviation): {spread}", width)]
+        lines += ["", *wrapped(f"spread of good cards (standard deviation): {spread}", width)]
     return lines
 
 
@@ -91,7 +91,7 @@ def as_dict(found: Checked) -> dict[str, Any]:
         ],
         unread=found.unread,
         failed=found.failed,
-        notes=found.said,
+        notes=found.notes,
         spread=[
             dict(group=int(row.grp), resource=row.resource, cards=int(row.cards), spread=float(row.spread))
             for row in found.spreads.itertuples()
@@ -161,7 +161,7 @@ def as_prometheus(found: Checked) -> str:
         f"occbench_fleet_unread {len(found.unread)}",
     ]
     told = {
-        "change": "What a card takes more than the fleet's middle, as a ratio of 1; above zero is worse.",
+        "change": "A card's excess over the fleet's median, as a fraction; above zero is worse.",
         "odd": "1 if that is odd.",
     }
     for name, help_text in told.items():

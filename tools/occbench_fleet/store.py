@@ -30,7 +30,7 @@ def log(name: str) -> pl.Expr:
     return pl.when(pl.col(name) > 0).then(pl.col(name).log())
 
 
-# What a row says of each resource's measure; larger is worse.
+# Each resource's measure of a row; larger is worse.
 SECONDS, CLOCK = log("time_median_s"), log("sm_clock_hz")
 MEASURES = {"seconds": SECONDS, "cycles": SECONDS + CLOCK, "clock": -CLOCK, "power": log("power_w")}
 
@@ -119,7 +119,7 @@ class Store:
         return {card: (rows, count, one or "") for card, rows, count, one in told.collect().iter_rows()}
 
     def effects(self, groups: dict[int, int], reference: int | None = None) -> pd.DataFrame:
-        """card, grp, resource, effect, cases: what a card takes more than the middle of its group.
+        """card, grp, resource, effect, cases: a card's excess over the median of its group.
 
         groups: place of a card to the number of its group. reference: place of the card that stands for the
         middle of all. The effect is the median over the cases that the resource bounds, on a log scale; of

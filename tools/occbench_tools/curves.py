@@ -16,7 +16,7 @@ from occbench_tools.schema_upgrade import PLAIN
 
 TOO_FEW = "Not enough points for a finding"
 
-# What is asked of a kernel, or compiled into it, in the order in which it splits rows that share a value of
+# What a case asks for or a kernel has compiled in, in the order in which it splits rows that share a value of
 # the dial. Not how residency or a grid was asked for, which the dials say.
 ASKED = columns_with(
     "dial", "fixed", "curve",
@@ -136,7 +136,7 @@ def apart(
 ) -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Rows of one curve, split by the first columns of `names` that vary until no value of the dial repeats.
 
-    Rows that none of them tells apart count by the fastest.
+    Of rows that no column distinguishes, the fastest counts.
     """
     values = table.column(dial)
     count = len({values[place] for place in places})

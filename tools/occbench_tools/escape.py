@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Escapes names, reasons and arguments: a function for each medium that shows them.
 
-They come from files that others wrote. In each medium they are to be read as what they are, and to do
-nothing: steer no terminal, be no mark-up, no formula, and no mathematics.
+They come from files that others wrote. Each medium shows them literally: no terminal control, no mark-up, no
+formula, no mathematics.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from occbench_tools.analysis import CURVE_POINTS, cycles
 from occbench_tools.curves import ASKED, Line
 from occbench_tools.explain.phrases import VALUES, amount, at
 
-MOST = 6  # lines of a panel whose names find room, and whose colours are told apart
+MOST = 6  # lines of a panel: as many names fit, and as many colours differ
 PANELS = 6  # of a picture
 DOTS = 16  # kernels without a curve, a line of text each
 
 
 class Axis(NamedTuple):
-    """A dial: what is said beside it, what its numbers are multiplied by, and the steps of its ticks."""
+    """A dial's axis: its label, the factor of its numbers, and the steps of its ticks."""
 
     label: str
     scale: float = 1
@@ -66,8 +66,8 @@ SCALES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
     "ceiling": ("% of the ceiling", lambda rows: rows["percent_of_ceiling"]),
     "cycles": ("SM cycles per loop iteration", cycles),
 }
-# In the order in which lines are parted into panels, and named; the curve's own name where no column tells.
-TOLD_APART = ("words", "family", "form", "data_type", *ASKED, "curve")
+# In the order in which lines are split into panels and named; the curve's own name where no column differs.
+SPLIT_BY = ("words", "family", "form", "data_type", *ASKED, "curve")
 SHORT = {
     "bank_conflict": "{} on a bank", "block_size": "blocks of {}", "bytes_per_access": "{}",
     "family": "{}", "curve": "{}", "words": "{}",
@@ -78,7 +78,7 @@ SHORT = {
 
 @dataclass
 class Panel:
-    """Lines that are seen together; `names` in their order; `hidden`: lines of the same kind that are not."""
+    """Lines of one panel; `names` in their order; `hidden`: how many lines of the kind are not shown."""
 
     lines: list[Line]
     names: list[str]
@@ -98,7 +98,7 @@ def scale_of(it: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Serie
 
 
 def logarithmic(values: Iterable[float]) -> bool:
-    """Whether these lie more evenly by their ratios than by their differences, over a wide range."""
+    """Whether the values are more even in ratios than in differences, over a wide range."""
     there = np.unique([v for v in values if pd.notna(v)])
     if len(there) < 4 or there[0] <= 0 or there[-1] < 8 * there[0]:
         return False
@@ -107,7 +107,7 @@ def logarithmic(values: Iterable[float]) -> bool:
 
 
 def fixed(line: Line) -> dict[str, Any]:
-    """What all rows of a line have alike, by column; what it is called, and the columns of ASKED."""
+    """What all rows of a line share, by column: its name and the columns of ASKED."""
     same: dict[str, Any] = {"family": line.family, "curve": line.curve}
     if " " in line.curve:  # what the experiment calls it, and no variant's name
         same["words"] = line.curve
@@ -117,13 +117,13 @@ def fixed(line: Line) -> dict[str, Any]:
     return line.parts | same
 
 
-def telling(told: list[dict[str, Any]]) -> list[str]:
-    """The least columns, in order, by which these lines differ from each other."""
+def distinguishing(told: list[dict[str, Any]]) -> list[str]:
+    """The fewest columns, in order, that distinguish these lines."""
     columns: list[str] = []
     groups = [list(range(len(told)))]
     first = ("words", "family", "form")
-    parts = [column for each in told for column in each if column not in TOLD_APART]
-    for column in dict.fromkeys([*first, *parts, *TOLD_APART]):
+    parts = [column for each in told for column in each if column not in SPLIT_BY]
+    for column in dict.fromkeys([*first, *parts, *SPLIT_BY]):
         parted: list[list[int]] = []
         for group in groups:
             by: dict[Any, list[int]] = {}
@@ -137,8 +137,8 @@ def telling(told: list[dict[str, Any]]) -> list[str]:
 
 
 def names(found: list[Line], told: list[dict[str, Any]]) -> tuple[list[str], list[float], str]:
-    """A name for each line that no other has; numbers and column, where they differ by one column alone."""
-    columns = telling(told)
+    """A unique name for each line; numbers and column, where they differ by one column alone."""
+    columns = distinguishing(told)
     values = [each.get(columns[0]) for each in told] if len(columns) == 1 else []
     if values and all(isinstance(v, (int, float, np.number)) for v in values):
         return [amount(columns[0], v) for v in values], [float(v) for v in values], columns[0]
@@ -150,7 +150,7 @@ def names(found: list[Line], told: list[dict[str, Any]]) -> tuple[list[str], lis
 
 
 def words_of(told: dict[str, Any], columns: Iterable[str]) -> list[str]:
-    """What these columns say of a line, in words; of a cap on registers its number alone."""
+    """These columns' values of a line, worded; of a cap on registers its number alone."""
     said = {}
     for column in columns:
         if column == "register_route" and told.get("register_cap") is not None:
@@ -184,12 +184,12 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
         long = [line for line in kind if len(line.places) >= enough]
         short = sorted((line for line in kind if len(line.places) < enough), key=lambda e: -len(e.places))
         if it["compares_kernels"] and it["scale"] != "best" and long:
-            made += parted(long, MOST, 0) + parted(short, DOTS, 0)
+            made += split_lines(long, MOST, 0) + split_lines(short, DOTS, 0)
         elif long:
             more = [line for line in short if len(line.places) > 1][: max(0, MOST - len(long))]
-            made += parted(long + more, MOST, len(short) - len(more))
+            made += split_lines(long + more, MOST, len(short) - len(more))
         elif not several:
-            made += parted(short, DOTS, 0)
+            made += split_lines(short, DOTS, 0)
     made.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
     for extra in made[PANELS:]:
         made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
@@ -200,13 +200,13 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
     )
 
 
-def parted(found: list[Line], most: int, hidden: int) -> list[Panel]:
-    """Lines of one unit in panels, parted by the columns that make the fewest of them."""
+def split_lines(found: list[Line], most: int, hidden: int) -> list[Panel]:
+    """Lines of one unit in panels, split by the columns that make the fewest of them."""
     told = [fixed(line) for line in found]
     groups = [list(range(len(found)))]
     while max(map(len, groups)) > most and len(groups) < PANELS:
         large = max(groups, key=len)
-        by = parting([told[i] for i in large], most)
+        by = splitting_column([told[i] for i in large], most)
         if not by:
             break
         new: dict[Any, list[int]] = {}
@@ -224,10 +224,10 @@ def parted(found: list[Line], most: int, hidden: int) -> list[Panel]:
     return made
 
 
-def parting(told: list[dict[str, Any]], most: int) -> str:
-    """The column that parts these lines into the fewest groups of at most `most`; else the most even."""
+def splitting_column(told: list[dict[str, Any]], most: int) -> str:
+    """The column that splits these lines into the fewest groups of at most `most`; else the first."""
     scores: dict[str, tuple[float, ...]] = {}
-    for place, column in enumerate(TOLD_APART):
+    for place, column in enumerate(SPLIT_BY):
         values = [each.get(column) for each in told]
         counts = [values.count(value) for value in set(values)]
         if len(counts) > 1 and column != "curve":
@@ -237,7 +237,7 @@ def parting(told: list[dict[str, Any]], most: int) -> str:
 
 
 def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most: int, one_of: bool) -> Panel:
-    """One of them. Of too many lines those are shown that lie farthest apart, in the order of their best."""
+    """One of them. Of too many lines, evenly chosen ones are shown, in the order of their best."""
     hidden = 0
     if len(group) > most:
         group = sorted(group, key=lambda i: found[i].rows["throughput"].max())
@@ -245,7 +245,7 @@ def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most:
         hidden, group = len(group) - len(kept), [group[place] for place in sorted(kept)]
     shown, here = [found[i] for i in group], [told[i] for i in group]
     said, numbers, column = names(shown, here)
-    alike = [c for c in telling(told) if len({each.get(c) for each in here}) == 1] if one_of else []
+    alike = [c for c in distinguishing(told) if len({each.get(c) for each in here}) == 1] if one_of else []
     title = ", ".join(words_of(here[0], alike)) or (shown[0].curve if len(shown) == 1 else "")
     while (
         len(shown) > 1 and all(", " in name for name in said) and len({n.split(", ")[0] for n in said}) == 1

@@ -16,16 +16,16 @@ from typing import BinaryIO, TextIO
 
 from occbench_tools.escape import printable
 
-DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # what is named there is meant
+DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # a path there is meant as such
 
 
 def complain(program: str, words: object) -> None:
-    """One line on stderr; a terminal gets whole words, and no line wider than it is."""
+    """One line on stderr; broken between words on a terminal."""
     print(for_terminal(f"{program}: {printable(' '.join(str(words).split()))}"), file=sys.stderr)
 
 
 def say(*lines: object) -> None:
-    """Lines on stdout, as printable; a terminal gets them as complain()'s."""
+    """Printable lines on stdout, broken as complain()'s on a terminal."""
     for line in lines:
         print(for_terminal(printable(str(line)), sys.stdout))
 
@@ -40,9 +40,9 @@ def for_terminal(line: str, stream: TextIO | None = None) -> str:
 
 
 def reason(where: object, error: Exception) -> str:
-    """What, where and how to mend, of an error in reading or writing; `where`, if the error does not say.
+    """One line on an error in reading or writing: where, what and what to do. `where`: if it names no file.
 
-    A pipe that nobody reads any more is nothing to tell: raised anew, for command.entry().
+    A broken pipe is raised again, for command.entry().
     """
     if isinstance(error, BrokenPipeError):
         raise error
@@ -54,10 +54,10 @@ def reason(where: object, error: Exception) -> str:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of `path` at the end of the block: all of it or nothing.
+    """A file to write to that replaces `path` at the end of the block: all of it or nothing.
 
-    Made beside it under a name that nobody knows. A link at `path` is replaced, never followed: folders of
-    results come from others. What is no regular file is refused, but for /dev/stdout and its like.
+    Made beside it under a random name. A link at `path` is replaced, never followed: folders of
+    results come from others. Anything but a regular file is refused, except /dev/stdout and the like.
     Raises OSError with `path` in it.
     """
     if path.parent in DEVICES and not path.is_dir():

@@ -69,7 +69,7 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
         if plot.panel(axes, part, words, "", "Time over that of no branch"):
             plot.curves(axes, part, "warps_per_sm", "lanes_apart", "ratio", among=among)
     if plot.panel(edges, edge, "Boundary tests: useful rate lost; x: lanes that stand outside", "", "%"):
-        colours = plot.told_apart([part["warps_per_sm"].unique() for part in among], numbers=True)
+        colours = plot.distinct_colours([part["warps_per_sm"].unique() for part in among], numbers=True)
         for warps, part in edge.groupby("warps_per_sm"):
             x, name = 100 * part["divergent_warps"], at("warps_per_sm", warps)
             edges.plot(x, 100 * part["loss"], "o", color=colours[warps], markersize=5, label=name)

@@ -131,7 +131,7 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
         stairs.step(steps, steps, where="pre", color=plot.INK, linewidth=0.8, linestyle="--")
         stairs.set_xlabel("Waves: grid over resident blocks; dashed: rounded up")
     if plot.panel(turnovers, sure, "Turnover: what a wave adds to its work", "", "SM cycles per wave"):
-        colours = plot.told_apart([part["blocks_per_sm"].unique() for part in among], numbers=True)
+        colours = plot.distinct_colours([part["blocks_per_sm"].unique() for part in among], numbers=True)
         for blocks, part in sure.groupby("blocks_per_sm"):
             colour = colours[blocks]
             part = part.sort_values("block_us")

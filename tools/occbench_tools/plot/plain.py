@@ -23,7 +23,6 @@ from occbench_tools.plot.sheet import (
     sheet,
     stairs,
 )
-from occbench_tools.plot.theme import told_apart
 
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
 
@@ -50,7 +49,7 @@ def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
 def coloured(found: list[Panel]) -> list[list[str]]:
     """The colours of each panel's lines: a name, or a number of one column, has one throughout the figure."""
     made = {
-        by: told_apart([panel.numbers or panel.names for panel in found if panel.by == by], bool(by))
+        by: distinct_colours([panel.numbers or panel.names for panel in found if panel.by == by], bool(by))
         for by in {panel.by for panel in found}
     }
     return [[made[panel.by][key] for key in panel.numbers or panel.names] for panel in found]

@@ -23,7 +23,7 @@ from occbench_tools.escape import picture
 from occbench_tools.explain.phrases import at, in_bytes
 from occbench_tools.layout import axis, ticks
 from occbench_tools.plot.names import SIZE, name_lines
-from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, told_apart
+from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, distinct_colours
 
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
 NARROW = 3.9
@@ -197,7 +197,9 @@ def curves(
     numbers = pd.api.types.is_numeric_dtype(rows[by])
     there = there if numbers else there[: len(COLOURS)]
     time = "cycles" in y or y == "ratio"
-    colours = told_apart([part[by].dropna().unique() for part in among] or [[v for v, _ in there]], numbers)
+    colours = distinct_colours(
+        [part[by].dropna().unique() for part in among] or [[v for v, _ in there]], numbers
+    )
     for value, line in there:
         name = names[value] if names else at(by, value) if numbers else value
         curve(axes, line, line[x] * axis(x).scale, line[y], colours[value], name, time, model)

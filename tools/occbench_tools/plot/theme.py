@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-# Okabe and Ito's colours, told apart by every kind of colour vision. Grey is the model's alone.
+# Okabe and Ito's colours, distinct for every kind of colour vision. Grey is the model's alone.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 )  # fmt: skip
@@ -28,8 +28,8 @@ def shades(count: int) -> list[str]:
     return [SHADES[round(i * (len(SHADES) - 1) / max(1, count - 1))] for i in range(count)]
 
 
-def told_apart(panels: Iterable[Sequence[Hashable]], numbers: bool = False) -> dict[Hashable, str]:
-    """A colour for each curve, the same in all panels of a figure; no two alike in a panel of at most six.
+def distinct_colours(panels: Iterable[Sequence[Hashable]], numbers: bool = False) -> dict[Hashable, str]:
+    """A colour for each curve, the same in all panels; no two alike in a panel of at most six.
 
     panels: what tells the curves of each apart, names or (numbers) numbers of one column.
     """
