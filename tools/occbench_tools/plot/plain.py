@@ -22,7 +22,8 @@ from occbench_tools.plot.sheet import (
     full_warps,
     sheet,
     stairs,
-)from occbench_tools.plot.theme import distinct_colours
+)
+from occbench_tools.plot.theme import distinct_colours
 
 
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
