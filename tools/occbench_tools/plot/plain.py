@@ -25,7 +25,6 @@ from occbench_tools.plot.sheet import (
 )
 from occbench_tools.plot.theme import distinct_colours
 
-
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
 
 
