@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the parts of README.md and docs/ that come from committed runs: blocks, figures, whole pages.
+"""Writes the generated parts of README.md and docs/: blocks, figures in prose, whole pages.
 
-`tools/docs` is the command. It knows files and the built program; nothing else of the house knows it.
+`tools/docs` is the command. It reads files and runs the built program; no other module uses it.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 
 
 class DocsError(Exception):
-    """A mark that cannot be filled in: one line that says what and why."""
+    """A mark that cannot be filled in: one line with what and why."""
 
 
 def pages() -> list[Path]:

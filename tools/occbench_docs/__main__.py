@@ -15,14 +15,14 @@ from occbench_docs.marks import fill
 
 
 def refresh_pages(write: bool) -> int:
-    """0 all are as they should be, 1 one is stale, 4 a mark cannot be filled in."""
+    """0 all are current, 1 one is stale, 4 a mark cannot be filled in."""
     status = 0
     for path, skeleton in experiments.skeletons().items():
         if not path.exists() and write:
             path.parent.mkdir(exist_ok=True)
             write_whole(path, skeleton)
         elif not path.exists():
-            complain(f"{path.relative_to(ROOT)}: there is no page of this experiment")
+            complain(f"{path.relative_to(ROOT)}: this experiment has no page")
             status = 1
     for path in pages():
         name = path.relative_to(ROOT)
@@ -44,12 +44,12 @@ def refresh_pages(write: bool) -> int:
 
 
 def refresh_pictures(write: bool) -> int:
-    """0 all are as the run draws them, 1 one is not."""
+    """0 all are current, 1 one is not."""
     status = 0
     for path, svg in pictures.stale():
         name = path.relative_to(ROOT)
         if not write:
-            complain(f"{name}: {'not as the run draws it' if svg else 'no experiment of the run'}")
+            complain(f"{name}: {'stale' if svg else 'no experiment of the run'}")
             status = 1
         elif svg:
             path.parent.mkdir(exist_ok=True)
@@ -62,15 +62,15 @@ def refresh_pictures(write: bool) -> int:
 
 
 def refresh_man_page(write: bool) -> int:
-    """0 it is as the program's help says, 1 it is not."""
+    """0 it matches the program's help, 1 it does not."""
     wanted = man.page()
     if wanted is None:
-        print("tools/docs: no help2man here: the man page is left as it is", file=sys.stderr)
+        print("tools/docs: help2man is not installed: the man page is not updated", file=sys.stderr)
         return 0
     if man.PAGE.exists() and man.PAGE.read_text(encoding="utf-8") == wanted:
         return 0
     if not write:
-        complain(f"{man.PAGE.relative_to(ROOT)}: not as the program's help says")
+        complain(f"{man.PAGE.relative_to(ROOT)}: does not match the program's help")
         return 1
     write_whole(man.PAGE, wanted)
     print(f"{man.PAGE.relative_to(ROOT)}: written")
@@ -78,19 +78,17 @@ def refresh_man_page(write: bool) -> int:
 
 
 def complain(what: str) -> None:
-    print(f"{what}; tools/docs --write mends it", file=sys.stderr)
+    print(f"{what}; run tools/docs --write", file=sys.stderr)
 
 
 def main() -> int:
-    """The worst of all."""
+    """The worst status of all."""
     parser = argparse.ArgumentParser(prog="tools/docs", description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--write", action="store_true", help="fill in every mark of README.md and docs/, draw pictures"
     )
-    what.add_argument(
-        "--check", action="store_true", help="name the marks and pictures that are not as they should be"
-    )
+    what.add_argument("--check", action="store_true", help="name the marks and pictures that are stale")
     options = parser.parse_args()
     try:
         return max(refresh(options.write) for refresh in (refresh_pages, refresh_pictures, refresh_man_page))

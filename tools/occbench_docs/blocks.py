@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may stand in a block: `<!-- generated: KIND WORDS -->`.
+"""The kinds of blocks: `<!-- generated: KIND WORDS -->`.
 
 output COMMAND [| lines=1-12,20] [| exit=2]   the command and what it prints; {run}, {run@h100}: folders
-file docs/data/NAME.txt [| lines=1-12]        a committed capture, of what needs a GPU or shows seconds
+file docs/data/NAME.txt [| lines=1-12]        a committed recording of output that needs a GPU or shows times
 source PATH [| lines=1-12]                    a file of the tree, or some of its lines
 csv NAME.csv                                  a file of docs/data as a table
 table NAME                                    a table of tables.py
-explain EXPERIMENT[@GPU]...                   at most three sentences on what the run says of each
-achieved [@GPU]                               what all experiments say of achieved occupancy
+explain EXPERIMENT[@GPU]...                   at most three findings of the run on each
+achieved [@GPU]                               achieved occupancy over all experiments
 predictions [@GPU]                            the errors of the model in that run
 page EXPERIMENT                               its whole page
 columns FILE                                  the columns of cases.csv, attach/kernels.csv, ...
@@ -40,7 +40,7 @@ def options_of(words: str) -> tuple[dict[str, str], str]:
 
 
 def cut(text: str, ranges: str) -> str:
-    """Some of its lines, counted from 1, '1-12,20,30-'; '...' where some are left out."""
+    """Some of its lines, counted from 1, '1-12,20,30-'; '...' marks omitted lines."""
     lines = text.rstrip("\n").split("\n")
     kept: list[str] = []
     last = 0
@@ -68,7 +68,7 @@ def of_output(words: str) -> str:
 
 
 def of_file(words: str) -> str:
-    """A capture. Its first line is the command that made it, '$ occbench ...'."""
+    """A recording. Its first line is the command that made it, '$ occbench ...'."""
     options, name = options_of(words)
     path = ROOT / name
     if not path.is_file():
@@ -91,7 +91,7 @@ def of_source(words: str) -> str:
 
 
 def of_csv(words: str) -> str:
-    """A file of docs/data as a table, its header as it stands there."""
+    """A file of docs/data as a table with its header."""
     head, *rows = rows_of(words)
     return table(head, rows)
 
@@ -103,7 +103,7 @@ def of_explain(words: str) -> str:
         experiment, _, gpu = word.partition("@")
         said[word] = " ".join(experiments.sentences(run_of(gpu), experiment))
         if not said[word]:
-            raise DocsError(f"occbench explain says nothing of {word}")
+            raise DocsError(f"occbench explain has no finding on {word}")
     return "\n".join(
         said.values() if len(said) == 1 else (f"- {name}: {text}" for name, text in said.items())
     )
@@ -141,7 +141,7 @@ KINDS: dict[str, Callable[[str], str]] = {
 
 
 def block(words: str) -> str:
-    """The lines of one block. DocsError where there is no such kind, or it cannot be made."""
+    """The lines of one block. DocsError if the kind is unknown or the block cannot be made."""
     kind, _, rest = words.partition(" ")
     if kind not in KINDS:
         raise DocsError(f"no kind of block '{kind}'; there are: {', '.join(KINDS)}")

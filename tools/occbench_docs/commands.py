@@ -12,7 +12,7 @@ from occbench_docs.program import output
 
 DEVELOPERS = ("audit",)  # of use only beside the sources
 KERNELS = ("caps",)
-PAGES = {  # where a command is told of
+PAGES = {  # that explain a command
     "attach": "attach.md", "audit": "extending.md", "calc": "your-kernel.md", "calibrate": "model.md",
     "caps": "your-kernel.md", "cliffs": "comparing.md", "compare": "comparing.md", "devices": "devices.md",
     "explain": "questions.md", "fleet": "fleet.md", "import-ncu": "nsight.md", "inspect": "inspect.md",
@@ -22,7 +22,7 @@ PAGES = {  # where a command is told of
 }  # fmt: skip
 
 
-PYTHON = "They are Python: `pip install 'occbench[report]'` brings what they need."
+PYTHON = "They are Python programs; `pip install 'occbench[report]'` installs the packages they use."
 
 
 def tools() -> list[str]:
@@ -38,13 +38,13 @@ def built_in() -> list[str]:
 
 
 def helped(name: str, program: str) -> str:
-    """A command's help, under the name that people call it by."""
+    """A command's help, under its public name."""
     text = "\n".join(line.rstrip() for line in output(f"{program} --help").splitlines())
     return console(f"{name} --help", text)
 
 
 def section(word: str, program: str) -> str:
-    """Its heading, the page that tells of it, and its help."""
+    """Its heading, a link to the page that explains it, and its help."""
     told = ""
     if page := PAGES.get(word):
         title = re.search(r"^# (.+)", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)[1]
@@ -56,11 +56,13 @@ def commands() -> str:
     """A section for each command."""
     everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
     sections = {
-        "Commands of the program\n\nThey are built in.": [(word, f"occbench {word}") for word in built_in()],
-        f"Commands on kernels of one's own\n\n{PYTHON}": [
+        "Commands of the program\n\nThey are built in and need no Python.": [
+            (word, f"occbench {word}") for word in built_in()
+        ],
+        f"Commands on your own kernels\n\n{PYTHON}": [
             (word, f"occbench-{word}") for word in tools() if word in KERNELS
         ],
-        "Commands on folders of results\n\nLikewise.": [(word, f"occbench-{word}") for word in everyday],
+        f"Commands on results\n\n{PYTHON}": [(word, f"occbench-{word}") for word in everyday],
         "Commands for developers\n\nThey need the source tree.": [
             (word, f"occbench-{word}") for word in tools() if word in DEVELOPERS
         ],

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One page per experiment, and the list of them.
 
-Question and dial are the program's own words; what is expected and its source are read from the header of
-benchmarks/CATEGORY/NAME.cpp, what the GPU says from the committed runs, and the rest from
-docs/data/experiments.toml.
+Question and dial come from the program, the expectation and its source from the header of
+benchmarks/CATEGORY/NAME.cpp, findings from the committed runs, and the rest from docs/data/experiments.toml.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from occbench_docs.runs import Run, runs
 
 FOLDER = DOCS / "experiments"
 SPDX = "<!-- SPDX-License-Identifier: Apache-2.0 -->"
-SENTENCES = 3  # that a page says of a run, at most
+SENTENCES = 3  # of a run on a page, at most
 CATEGORIES = {
-    "dials": "What varies one resource",
+    "dials": "Vary one resource",
     "mechanisms": "How the hardware works",
-    "everyday": "Kernels of everyday work",
+    "everyday": "Kernels of real programs",
 }
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is said of one before it runs."""
+    """What a page says of an experiment, whatever a run found."""
 
     name: str
     question: str
@@ -48,13 +47,13 @@ class Experiment:
 
 
 def of_source(path: Path) -> dict[str, str]:
-    """What benchmarks/CATEGORY/NAME.cpp says on top: what is expected, and who says so."""
+    """'expected' and 'source' of the header of benchmarks/CATEGORY/NAME.cpp. Raises DocsError."""
     text = path.read_text(encoding="utf-8")
     header = re.match(r"(?://.*\n)+", text)
     said = " ".join(line.removeprefix("//").strip() for line in header[0].splitlines()[1:]) if header else ""
     parts = dict(re.findall(r"(Question|Expected|Found): (.*?)(?= (?:Question|Expected|Found): |$)", said))
     if not {"Question", "Expected"} <= set(parts):
-        raise DocsError(f"{path.relative_to(ROOT)} lacks 'Question:' and 'Expected:' on top")
+        raise DocsError(f"{path.relative_to(ROOT)} has no 'Question:' and 'Expected:' in its header")
     source = parts["Question"].rpartition("?")[2].strip().removesuffix(".")
     return {name: plain(words) for name, words in dict(expected=parts["Expected"], source=source).items()}
 
@@ -75,11 +74,11 @@ def experiments() -> dict[str, Experiment]:
     listed = json.loads(program.output("occbench list --format json"))["experiments"]
     found = {each["name"]: each for each in listed}
     if gone := sorted(set(told) - set(found)):
-        raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which the program has not")
+        raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which the program does not have")
     if lost := [name for name, words in told.items() if not set(words["next"]) <= set(told)]:
-        raise DocsError(f"docs/data/experiments.toml: {lost[0]} names a next one that is not there")
+        raise DocsError(f"docs/data/experiments.toml: {lost[0]} names a next experiment that does not exist")
     paths = sources()
-    nothing = dict(why="", next=())  # a new experiment needs no word here to have a page
+    nothing = dict(why="", next=())  # a new experiment needs no entry to have a page
     return {
         name: Experiment(
             name, question=plain(found[name]["question"]), dial=found[name]["dial"], path=paths[name],
@@ -101,7 +100,7 @@ def all_sentences(run: Run) -> dict[str, list[str]]:
 
 
 def sentences(run: Run, name: str) -> list[str]:
-    """What a run says of an experiment, the most telling first. Empty where it has no row of it."""
+    """A run's findings on an experiment, the largest first. Empty if the run has no row of it."""
     experiment(name)
     return all_sentences(run).get(name, [])[:SENTENCES]
 
@@ -122,32 +121,30 @@ def families(name: str) -> str:
 def page(name: str) -> str:
     """The page of one experiment, without its marks."""
     it = experiment(name)
-    first = runs()[0]
+    first, *others = runs()
     rows = first.of(name)
-    told = []
-    for run in runs():
-        told.append(f"## What one {run.gpu} says")
-        if run is first and len(rows):
-            told.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
-        told += [f"`occbench explain {name}` says:", first_sentence(run, name)]
+    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", first_sentence(first, name)]
+    if len(rows):
+        found.append(f"![{name} on one {first.gpu}](../images/{name}.svg)")
+    for run in others:
+        found += [f"On one {run.gpu}:", first_sentence(run, name)]
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(
         [
-            f"# {name}",
-            f"*Question:* {it.question}",
-            *(["## Why it matters", it.why] if it.why else []),
-            "## What to expect",
+            f"# {it.question}",
+            *found,
+            *(["## Why does it matter?", it.why] if it.why else []),
+            "## What is expected?",
             it.expected,
             *([f"Source: {it.source}."] if it.source else []),
-            *told,
-            "## Run it",
-            f"```console\n$ occbench run --experiment {name}\n$ occbench explain {name}\n```",
-            f"The dial is `{it.dial}`. The committed run, preset `{first.env['preset']}`, "
-            f"has {len(rows)} valid cases. "
-            f"The question is asked in `{it.path.relative_to(ROOT)}`"
-            + (f", of {kernels}." if kernels else "."),
-            *(["## What to look at next", onward] if onward else []),
+            "## How do I run it?",
+            f"```console\n$ occbench run --experiment {name}\n"
+            f"$ occbench explain {name}   # prints the sentences above\n```",
+            f"The committed run, preset `{first.env['preset']}`, has {len(rows)} valid cases. "
+            f"The experiment is `{it.path.relative_to(ROOT)}`"
+            + (f", and its kernels are in {kernels}." if kernels else "."),
+            *(["## Related experiments", onward] if onward else []),
         ]
     )
 
@@ -172,12 +169,12 @@ def index() -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a C++ file for a page: __names__ are code, and no bold."""
+    """Text of a C++ file for a page: __names__ become code, so that Markdown does not make them bold."""
     return re.sub(r"(?<![`\w])(__\w+__)", r"`\1`", text)
 
 
 def skeletons() -> dict[Path, str]:
-    """The page files that must be there, with what stands around their block."""
+    """The page files that must exist, each with an empty block."""
     return {
         FOLDER / f"{name}.md": f"{SPDX}\n<!-- generated: page {name} -->\n<!-- /generated -->\n"
         for name in sources()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every figure that stands in prose, by its name: `<!-- =NAME -->...<!-- / -->`, NAME@h100 of another GPU.
+"""Every figure in prose, by its name: `<!-- =NAME -->...<!-- / -->`, NAME@h100 for another GPU.
 
 One line each. A figure is a function of a run; the helpers below make them:
   throughput(case)              '2,060 GB/s' of one case            throughput(best(experiment, where))
@@ -185,12 +185,12 @@ def mean_of(rows: list[list[str]]) -> float:
 
 
 def but_mri(rows: list[list[str]]) -> list[list[str]]:
-    """Its constant memory is outside the model: one family outweighs all others."""
+    """Without `mri`, whose constant memory the model does not cover: it outweighs all others."""
     return [row for row in rows if not row[1].startswith("mri")]
 
 
 def keeps_the_aims(row: list[str]) -> bool:
-    """Mean, 90 % and worst, as `occbench predictions` asks for them."""
+    """Whether mean, 90 % and worst meet the aims of `occbench predictions`."""
     return all(abs(last_number(cell)) <= 100 * most for cell, most in zip(row[2:], AIM.values(), strict=True))
 
 
@@ -215,7 +215,7 @@ FIGURES: dict[str, Figure] = {
     "commit": env("git_commit", "`{:.12}`"),
     "cases": count(),
     "experiments": lambda run: f"{run.cases['experiment'].nunique()}",
-    # What an SM has.
+    # Limits of an SM.
     "slots": env("gpu.max_threads_per_sm", "{:.0f}", 1 / 32),
     "slots-half": env("gpu.max_threads_per_sm", "{:.0f} resident warps", 1 / 64),
     "smem-without-opt-in": env("gpu.smem_per_block_bytes", "{:.0f} KiB", 1 / 1024),
@@ -286,13 +286,13 @@ FIGURES: dict[str, Figure] = {
         digits=0,
     ),
     "tensor-4w": share(best("tensor_core", "warps_per_sm == 4"), best("tensor_core"), digits=0),
-    # The model on kernels that it had not seen.
+    # The model on kernels it had not seen.
     "frozen-mean-but-mri": in_rows("{:.1f} %", lambda rows: mean_of(but_mri(rows))),
     "frozen-families-but-mri": in_rows("{:.0f}", lambda rows: len(but_mri(rows))),
     "frozen-families": in_rows("{:.0f}", len),
     "frozen-kept": in_rows("{:.0f}", lambda rows: sum(map(keeps_the_aims, rows))),
     "frozen-mean": in_rows("{:.1f} %", mean_of),
-    # The changes that docs/whatif.md asks about, as they were measured.
+    # The changes in docs/whatif.md, measured.
     "whatif-block-32": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b32"),
     "whatif-block-256": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b256"),
     "whatif-smem": ratio(PROFILED, "intensity.intensity.ilp1-fma16.b128.r4"),
@@ -301,7 +301,7 @@ FIGURES: dict[str, Figure] = {
 
 
 def figure(name: str) -> str:
-    """The words of one figure: NAME of the default GPU's run, NAME@GPU of another's. DocsError if none is."""
+    """The text of one figure: NAME of the default GPU's run, NAME@GPU of another's. Raises DocsError."""
     short, _, gpu = name.partition("@")
     if short not in FIGURES:
         raise DocsError(f"no figure '{short}' in tools/occbench_docs/figures.py")

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs/data/occbench.1"
 
 
 def page() -> str | None:
-    """As it should be; None without help2man. Raises DocsError."""
+    """The current page; None without help2man. Raises DocsError."""
     help2man = shutil.which("help2man")
     if help2man is None:
         return None

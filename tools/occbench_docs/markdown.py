@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markdown out of rows and of what commands print."""
+"""Markdown tables and console blocks."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def console(command: str, text: str) -> str:
-    """A command and what it prints."""
+    """A command and its output."""
     return f"```console\n$ {command}\n{text.rstrip()}\n```"

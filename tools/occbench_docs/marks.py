@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two marks of a page, and how they are filled in.
 
-A block stands on lines of its own, what is between them is written anew:
+A block has lines of its own; the text between them is replaced:
     <!-- generated: KIND WORDS -->
     ...
     <!-- /generated -->
-A figure stands in prose, never at the begin of a line (there Markdown would take the line for HTML):
+A figure is in prose, never at the beginning of a line (Markdown would take the line for HTML):
     the best read is <!-- =read-best -->4,402 GB/s<!-- / -->
-Neither is looked for in a fence that a person wrote, nor in `code`.
+Marks in hand-written fences and in `code` are ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 @dataclass(frozen=True)
 class Stale:
-    """A mark whose text is not what it should be."""
+    """A mark whose text is stale."""
 
     line: int
     mark: str
@@ -48,9 +48,9 @@ def first_difference(says: str, should_say: str) -> tuple[str, str]:
 
 
 def fill(text: str, block: Callable[[str], str], figure: Callable[[str], str]) -> tuple[str, list[Stale]]:
-    """The text with every mark filled in, and the marks that said something else.
+    """The text with every mark filled in, and the marks that were stale.
 
-    `block` gives the lines of a block by its words, `figure` the words of a figure by its name; each raises
+    `block` returns the lines of a block, `figure` the text of a figure, by what the mark names; each raises
     DocsError, to which the line is added here.
     """
     lines, stale, fence = [], [], ""
@@ -110,6 +110,6 @@ def fill_line(line: str, number: int, figure: Callable[[str], str], stale: list[
 
 
 def without_marks(text: str) -> str:
-    """What a reader sees: the text without the marks."""
+    """The text without the marks, as a reader sees it."""
     blocks = re.compile(r"^<!-- (generated: .+?|/generated) -->\n", re.MULTILINE)
     return FIGURE.sub(lambda found: found["said"], blocks.sub("", text))

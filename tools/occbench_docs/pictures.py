@@ -22,14 +22,14 @@ DEVICES = "devices"  # a picture of two runs, not of an experiment
 
 
 def speedup() -> Figure:
-    """What the device of the first run buys over that of the second."""
+    """The speed-up of the first run's device over the second's."""
     new, old = (read_folder(run.folder, samples=False) for run in runs()[:2])
     pairs, _ = align(old.valid, new.valid, False)
     return devices(pairs_of(old.valid, new.valid, pairs), old.env, new.env)
 
 
 def drawn(name: str) -> tuple[Path, bytes]:
-    """One picture: where it belongs, and its SVG, which is light or dark as the reader's screen is."""
+    """One picture: where it belongs, and its SVG, which follows the reader's light or dark scheme."""
     run = runs()[0]
     if name == DEVICES:
         return FOLDER / f"{name}.svg", plot.svg(speedup())
@@ -40,7 +40,7 @@ def drawn(name: str) -> tuple[Path, bytes]:
 
 
 def stale() -> Iterator[tuple[Path, bytes | None]]:
-    """The pictures that are not as the run draws them; None for one that it does not draw."""
+    """The stale pictures with their new SVG; None for one that the run does not draw."""
     names = [*plot.drawable(runs()[0].cases), *[DEVICES] * (len(runs()) > 1)]
     with ProcessPoolExecutor() as pool:
         for path, svg in pool.map(drawn, names):

@@ -20,13 +20,13 @@ def binary() -> Path:
         return Path(named).resolve()
     built = sorted(ROOT.glob("build/*/benchmarks/occbench"), key=lambda path: path.stat().st_mtime)
     if not built:
-        raise DocsError("no build/*/benchmarks/occbench: build it, or name it in OCCBENCH")
+        raise DocsError("no build/*/benchmarks/occbench: build it, or set OCCBENCH")
     return built[-1]
 
 
 @lru_cache
 def output(command: str, status: int = 0) -> str:
-    """What a command of the shell prints, both streams, from the repository's root, in 80 columns."""
+    """The output of a shell command, both streams, in the repository's root, 80 columns wide."""
     folders = [str(binary().parent), sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     environment = os.environ | {
         "PATH": os.pathsep.join([*folders, os.environ["PATH"]]),

@@ -15,7 +15,7 @@ from occbench_tools.analysis import UNITS, read_folder
 from occbench_docs import ROOT, DocsError
 from occbench_docs.committed import committed_runs
 
-DEFAULT = "h200"  # whose figures a mark means that names no GPU
+DEFAULT = "h200"  # the GPU of a mark that names none
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Run:
         return found.iloc[0]
 
     def of(self, experiment: str) -> pd.DataFrame:
-        """The rows of one experiment; none where it was not run."""
+        """The rows of one experiment; none if it was not run."""
         return self.cases[self.cases["experiment"] == experiment]
 
     def rows(self, experiment: str, where: str = "") -> pd.DataFrame:

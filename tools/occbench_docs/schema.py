@@ -13,7 +13,7 @@ from occbench_docs.markdown import table
 from occbench_docs.runs import run_of
 
 EXAMPLE = "registers.register_pressure.load-live19-maxnreg33.b256"
-# What a reader looks at first, in this order.
+# What a reader reads first, in this order.
 READ = (
     "case_id", "status", "block_size", "grid_size", "registers_per_thread", "local_bytes",
     "warps_per_sm", "limiters", "occupancy_theoretical", "occupancy_textbook",
@@ -44,7 +44,7 @@ def filled(column: dict[str, Any]) -> str:
 
 
 def meaning(column: dict[str, Any]) -> str:
-    """Its text, and what it may hold where the text does not say so."""
+    """Its text, and its allowed values if the text does not name them."""
     allowed = [str(value) for value in column.get("allowed", []) if column["type"] == "string"]
     if not allowed or all(value in column["doc"] for value in allowed):
         return column["doc"]

@@ -12,7 +12,7 @@ from occbench_docs import ROOT
 from occbench_docs.experiments import CATEGORIES, sources
 from occbench_docs.marks import without_marks
 
-# The license's line stands in each file, not on each page.
+# The license is in each file, not on each page.
 SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
 CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.DOTALL)
 UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w))")
@@ -24,7 +24,7 @@ OUTSIDE = re.compile(r"\[([^]]+)\]\(\.\./(?:\.\./)?((?!images/)[\w./-]+)\)")
 
 
 def source_url() -> str | None:
-    """Of the repository, by pyproject.toml, the one place that says it; None while that names no host."""
+    """The repository's URL, from pyproject.toml alone; None while that names no host."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     url = content["project"]["urls"]["Source"]
     return None if (urlsplit(url).hostname or "").endswith(".invalid") else url
@@ -52,7 +52,7 @@ def on_config(config: Any) -> Any:  # noqa: ANN401
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
-    """A link to a file of the source tree becomes its name: the site does not hold it."""
+    """A link to a file of the source tree becomes its name: the site does not contain the file."""
     depth = page.file.src_uri.count("/")
     markdown = without_marks(SPDX.sub("", markdown, count=1))
 

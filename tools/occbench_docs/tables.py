@@ -44,7 +44,7 @@ def of_runs() -> str:
 
 
 def of_frozen() -> str:
-    """What the model, frozen, said of kernels that it had not seen, and today's model of the run."""
+    """Errors of the frozen model on kernels it had not seen, and of today's model on the committed run."""
     rows = read_predictions(run_of().folder)
     today = {name: errors_of(part, "error") for name, part in rows.groupby("experiment")}
 
@@ -54,19 +54,19 @@ def of_frozen() -> str:
 
     _, *frozen = rows_of("frozen.csv")
     return table(
-        ["frozen at", "kernels", "mean", "90 % within", "worst", "committed run: mean", "worst"],
+        ["frozen at", "kernels", "mean error", "90 % within", "worst", "committed run: mean error", "worst"],
         [[f"`{commit}`", family, *errors, *now(family)] for commit, family, *errors in frozen],
     )
 
 
 def of_probes() -> str:
-    """Figures whose runs are not kept."""
+    """Figures whose runs were not kept."""
     head, *rows = rows_of("probes.csv")
     return table(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
 
 
 def of_fleet_spread() -> str:
-    """What `fleet check` knows of good cards before it has seen a fleet."""
+    """How far good cards lie apart: what `fleet check` starts from."""
     known = spread()
     with (DOCS.parent / "benchmarks/burn_in.csv").open(encoding="utf-8", newline="") as file:
         cases = Counter(row["resource"] for row in csv.DictReader(file))
@@ -76,7 +76,7 @@ def of_fleet_spread() -> str:
     ]
     cards = Counter(card.rpartition(" ")[0] for card in known["cards"])
     of = " and ".join(f"{count} {name}" for name, count in cards.items())
-    head = ["resource", f"from card to card, {of}", "from run to run", "cases of burn-in"]
+    head = ["resource", f"spread between cards, {of}", "spread between runs", "burn-in cases"]
     return table(head, rows)
 
 
@@ -84,7 +84,7 @@ FACT = re.compile(r'^ *{"(\w+)", ([0-9.]+), "([^"]*)",', re.MULTILINE)
 
 
 def of_facts() -> str:
-    """What probes found, beside what the model holds for true."""
+    """Facts as probes measured them, next to the model's values."""
     held = {
         name: (value, unit)
         for name, value, unit in FACT.findall(
@@ -95,7 +95,7 @@ def of_facts() -> str:
     found = {(name, gpu): f"{value} ({low} to {high})" for name, gpu, _, value, low, high in rows}
     gpus = list(dict.fromkeys(row[1] for row in rows))
     return table(
-        ["fact", "unit", "held", *(f"found on one {gpu}" for gpu in gpus)],
+        ["fact", "unit", "model's value", *(f"measured on one {gpu}" for gpu in gpus)],
         [
             [f"`{name}`", held[name][1], held[name][0], *(found.get((name, gpu), "") for gpu in gpus)]
             for name in dict.fromkeys(row[0] for row in rows)
