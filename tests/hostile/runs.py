@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import random
@@ -14,10 +15,12 @@ import time
 from pathlib import Path
 
 import folders
-from verdict import SOON_S, Done, Fault, bounded, call, faults, forked
+from verdict import REFUSED, SOON_S, Done, Fault, bounded, call, faults, forked
 
 LONG = ("--experiment", "waves,barriers,pointer_chase,registers")  # a second or two
 BRIEF = ("--experiment", "waves")
+IN_USE = b"another run is writing there; wait for its end, or name another folder"
+TRIES = 9  # to stop a run of a second or two before its end
 LOCALE = "tr_TR.UTF-8"  # where i is no lower case of I, and a comma is the decimal point
 
 
@@ -100,15 +103,86 @@ def kill(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     return found
 
 
+def part_of(run: Path, folder: Path, count: int) -> None:
+    """A copy of a run that ended behind its first `count` rows."""
+    shutil.copytree(run, folder)
+    lines = (folder / "cases.csv").read_text().splitlines(keepends=True)
+    (folder / "cases.csv").write_text("".join(lines[: 1 + count]))
+
+
+def ended(run: subprocess.Popen[bytes]) -> Done:
+    try:
+        both = run.communicate(timeout=SOON_S)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        return Done(None, *run.communicate())
+    return Done(run.returncode, *both)
+
+
+def stopped(words: list[str | Path], folder: Path, count: int) -> subprocess.Popen[bytes] | None:
+    """Starts a run and stops it (SIGSTOP) once its folder has `count` rows; None where it ended before."""
+    run = subprocess.Popen(words, stdout=-1, stderr=-1, preexec_fn=bounded)
+    until = time.monotonic() + SOON_S
+    while len(rows(folder)) < count and run.poll() is None and time.monotonic() < until:
+        time.sleep(0.001)
+    if run.poll() is None:
+        run.send_signal(signal.SIGSTOP)
+        with contextlib.suppress(ChildProcessError):  # it had ended, and poll() knows how
+            os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    if run.poll() is None:
+        return run
+    run.communicate()
+    return None
+
+
+def meeting(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
+    """Two that come while another run is at work in their folder, which is stopped meanwhile."""
+    dice = random.Random(seed)
+    folder = cwd / "X"
+    total = len(rows(place / "long"))
+    has = dice.choice((0, 0, dice.randrange(total // 2)))
+    words = run_words(occbench, *LONG, "--output", folder)
+    fresh, resume = words, [occbench, "run", "--resume", folder]
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if has:
+            part_of(place / "long", folder, has)
+            words = resume
+        count = dice.randrange(has + 1, total * 3 // 4)
+        if first := stopped(words, folder, count):
+            break
+    else:
+        return [Fault("hang", f"of the hunt itself: {TRIES} runs ended before they could be stopped")]
+    label = f"beside a run with {len(rows(folder))} rows, resumed with {has}"
+    before = folders.state(folder)
+    others = [subprocess.Popen(other, stdout=-1, stderr=-1, preexec_fn=bounded) for other in (fresh, resume)]
+    found = []
+    for other, what in zip(others, ("run", "run --resume"), strict=True):
+        done = ended(other)
+        found += faults(done, f"{what} {label}", codes=REFUSED, one_line=True)
+        if done.code in REFUSED and IN_USE not in done.err:
+            found.append(Fault("words", f"{what} {label}: {done.err!r}"))
+    if folders.state(folder) != before:
+        found.append(Fault("lost rows", f"{label}: those who were refused changed the folder"))
+    if kill := dice.random() < 0.3:  # its lock ends with it
+        first.kill()
+    first.send_signal(signal.SIGCONT)
+    done = ended(first)
+    if kill:
+        return found + resumed(occbench, folder, place / "long", f"{label}, which was killed")
+    found += faults(done, f"the first, {label}", codes=frozenset({0}))
+    return found + whole(folder, place / "long", label)
+
+
 def race(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     """Two runs into one folder, two that resume one, a run and a reader."""
+    if seed % 2:
+        return meeting(seed, cwd, place, occbench)
     dice = random.Random(seed)
     folder = cwd / "X"
     words = [*run_words(occbench, *BRIEF), "--output", "X"]
     if resume := dice.random() < 0.5:
-        shutil.copytree(place / "brief", folder)
-        head = (folder / "cases.csv").read_text().splitlines(keepends=True)
-        (folder / "cases.csv").write_text("".join(head[: dice.randrange(1, len(head))]))
+        part_of(place / "brief", folder, dice.randrange(len(rows(place / "brief")) + 1))
         words = [occbench, "run", "--resume", "X"]
     many = dice.choice((2, 2, 3))
     started = []
@@ -119,8 +193,7 @@ def race(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     if dice.random() < 0.2:
         beside = forked(folders.tools()["validate"], ["X"], cwd)  # of a folder that is written to
         found += faults(beside, "validate beside a run", codes=frozenset({0, 1, 4}))
-    said = [run.communicate(timeout=SOON_S) for run in started]
-    ends = [Done(run.returncode, *both) for run, both in zip(started, said, strict=True)]
+    ends = [ended(run) for run in started]
     for done in ends:
         found += faults(done, f"race of {many}", codes=frozenset({0, 4}))
     if not any(done.code == 0 for done in ends):
