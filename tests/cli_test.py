@@ -83,6 +83,24 @@ class Batch(unittest.TestCase):
                 self.assertEqual(len(answer), len(header))
                 self.assertTrue(",".join(answer[5:]).startswith(expected), answer)
 
+    def test_a_last_row_that_is_cut_off_is_refused_by_its_line(self) -> None:
+        whole = f"{HEADER}\nh200,256,32,0,0\n\nh200,256,32,0,1024"
+        for cut, what in (
+            (whole[:-5], "4 of 5 cells"), (whole[:-7], "3 of 5 cells"), (whole[:-14], "1 of 5 cells"),
+            (whole[:-4] + '"10', "a quote that is never closed"),
+        ):  # fmt: skip
+            with self.subTest(cut):
+                done = occbench("calc", "--batch", "-", stdin=cut, gpu=False)
+                says = f"occbench: standard input: is cut off in line 4, which has {what} and no line feed\n"
+                self.assertEqual((done.returncode, done.stderr), (4, says))
+                first, last = csv.DictReader(io.StringIO(done.stdout))
+                self.assertEqual(first["status"], "ok")
+                self.assertTrue(last["status"].startswith("invalid: "), last)
+        # With all cells a last number may still lack digits, which nothing tells.
+        for complete in (whole, whole[:-2], whole + "\n", whole[:-5] + "\n"):
+            done = occbench("calc", "--batch", "-", stdin=complete, gpu=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), complete)
+
     def test_predictions_come_behind_the_answers(self) -> None:
         table = f"""{HEADER},kernel_class
 h200,256,32,0,0,

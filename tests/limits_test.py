@@ -182,7 +182,7 @@ class Environment(InAFolder):
 
 class Batch(InAFolder):
     def test_an_open_quote_costs_its_own_row(self) -> None:
-        rows = [ROW, 'h200,"256,32,0,0\n', ROW, ROW, '"']
+        rows = [ROW, 'h200,"256,32,0,0\n', ROW, ROW, '"\n']
         for source in ("-", "rows.csv"):
             (self.cwd / "rows.csv").write_text(HEADER + "".join(rows))
             done = self.occbench(*BATCH, source, stdin=HEADER + "".join(rows))

@@ -25,7 +25,7 @@ bool LineReader::fill() {
 
 bool LineReader::next(std::string& line) {
   line.clear();
-  is_cut_ = false;
+  is_cut_ = is_terminated_ = false;
   for (std::size_t size = 0;;) {
     if (read_ == buffer_.size() && !fill()) return size > 0;
     const std::size_t end = std::min(buffer_.find('\n', read_), buffer_.size());
@@ -38,6 +38,7 @@ bool LineReader::next(std::string& line) {
     read_ = end;
     if (end == buffer_.size()) continue;
     ++read_;
+    is_terminated_ = true;
     if (line.ends_with('\r')) line.pop_back();
     return true;
   }

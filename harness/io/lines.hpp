@@ -26,6 +26,8 @@ class LineReader {
   bool next(std::string& line);
   /// Whether the last line was longer than `longest`.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// Whether the last line ended with a newline; false where the file ended first.
+  [[nodiscard]] bool is_terminated() const { return is_terminated_; }
 
  private:
   bool fill();
@@ -35,7 +37,7 @@ class LineReader {
   std::function<void()> before_waiting_;
   std::string buffer_;
   std::size_t read_ = 0;  ///< of the buffer
-  bool is_cut_ = false;
+  bool is_cut_ = false, is_terminated_ = false;
 };
 
 }  // namespace occbench

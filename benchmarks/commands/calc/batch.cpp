@@ -170,7 +170,7 @@ void run_batch(Descriptor file, const std::string& source, std::ostream& out, co
   const csv::Row header = csv::parse(line).fields;
   Batch batch(header, source, options, resolve);
   out << csv::format(batch.header(header));
-  while (out && lines.next(line)) {
+  for (std::size_t number = 2; out && lines.next(line); ++number) {
     if (lines.is_cut()) {
       out << csv::format(batch.refused(line.substr(0, 80), "the line " + too_long));
       continue;
@@ -179,6 +179,13 @@ void run_batch(Descriptor file, const std::string& source, std::ostream& out, co
     const csv::Record record = csv::parse(line);
     out << csv::format(record.complete ? batch.answered(record.fields)
                                        : batch.refused(line, "a quote is opened and never closed"));
+    // Where the last row has all its cells, nothing tells whether its end is missing.
+    if (!lines.is_terminated() && (!record.complete || record.fields.size() < header.size()))
+      throw UserError(Exit::file, source + ": is cut off in line " + std::to_string(number) + ", which has " +
+                                      (record.complete ? std::to_string(record.fields.size()) + " of " +
+                                                             std::to_string(header.size()) + " cells"
+                                                       : "a quote that is never closed") +
+                                      " and no line feed");
   }
 }
 

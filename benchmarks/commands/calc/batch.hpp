@@ -20,7 +20,8 @@ struct CalcOptions {
 };
 
 /// Answers come line by line, before the next is waited for: a row is one line, and a quote that is never
-/// closed costs its own row alone. Throws UserError where the header cannot be read.
+/// closed costs its own row alone. Throws UserError where the header cannot be read and, behind all answers,
+/// where the last row is cut off.
 void run_batch(Descriptor file, const std::string& source, std::ostream& out, const CalcOptions& options,
                const DeviceResolver& resolve);
 
