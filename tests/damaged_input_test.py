@@ -235,6 +235,28 @@ class DamagedInput(unittest.TestCase):
             done = run("calc", self.file("whole.gz", content), *words)
             self.assertEqual((done.returncode, len(rows(done))), (0, count), done.stderr)
 
+    def test_a_log_that_ends_within_a_kernel_names_it(self) -> None:
+        """Wherever it is cut, each kernel that was begun is answered or named."""
+        words = ("--block-size", "256", "--device", "h200", "--format", "csv")
+        for name, begun, ended in (
+            ("ptxas.txt", "Compiling entry function '", " smem\n"),
+            ("res_usage.txt", " Function _Z", " LOCAL:"),
+        ):
+            text = (SAMPLES / name).read_text()
+            begin, end = text.rindex(begun) + len(begun), text.rindex(ended) + 1
+            for at in sorted({begin, begin + 1, *range(begin + 2, end, 17), end - 1}):
+                with self.subTest(name, ends=text[at - 30 : at]):
+                    done = run("calc", self.file(name, text[:at].encode()), *words)
+                    self.refused(done, "is cut off or incomplete: it does not say what kernel '")
+                    self.assertEqual(done.stdout, "")
+            for at in (end + len(ended), len(text)):
+                done = run("calc", self.file(name, text[:at].encode()), *words)
+                self.assertEqual((done.returncode, done.stderr, len(rows(done))), (0, "", 4))
+        kernel = "ptxas info : Compiling entry function '{}' for 'sm_90'\n"
+        failed = kernel.format("first") + "ptxas error : Entry function 'first' uses too much shared data\n"
+        done = run("calc", self.file("failed", failed.encode() + log_of("second")), *words)
+        self.refused(done, "it does not say what kernel 'first' uses")
+
     def test_a_table_or_trace_that_is_cut_off(self) -> None:
         table = (ROOT / "tests/tools/ncu_raw.csv").read_bytes()
         row = table.rstrip().rindex(b"\n") + 1

@@ -16,20 +16,26 @@ constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // names need not be UTF-
 
 void PtxasText::read(const std::string& line) {
   static const RE2 entry(R"(Compiling entry function '(.*)' for '(sm_\w+)')", any_bytes);
+  static const RE2 cut_entry(R"(Compiling entry function '?([^']*))", any_bytes);
   static const RE2 properties(R"(Function properties for '?(.*?)'?\s*$)", any_bytes);
   static const RE2 spills(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   static const RE2 used(R"(Used (\d+) registers)");
   static const RE2 barriers(R"(used (\d+) barriers)");
   static const RE2 smem(R"((\d+)(?:\+\d+)? bytes smem)");
+  static const RE2 whole_unit(
+      R"((registers|barriers|stack size|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)\s*$)");
   std::string name;
   std::string architecture;
   std::size_t stack = 0;
   std::size_t stores = 0;
   std::size_t loads = 0;
   int count = 0;
+  is_unit_cut_ = false;
   if (RE2::PartialMatch(line, entry, &name, &architecture)) {
     kernels_.push_back({.name = name, .cc = cc_of(architecture)});
     are_kernel_properties_ = true;
+  } else if (RE2::PartialMatch(line, cut_entry, &name)) {
+    kernels_.push_back({.name = name, .cc = ""});
   } else if (kernels_.empty()) {
     return;
   } else if (RE2::PartialMatch(line, properties, &name)) {
@@ -42,6 +48,7 @@ void PtxasText::read(const std::string& line) {
     KernelUse& kernel = kernels_.back();
     if (kernel.registers_per_thread) return;
     kernel.registers_per_thread = count;
+    is_unit_cut_ = !RE2::PartialMatch(line, whole_unit);
     if (RE2::PartialMatch(line, barriers, &count)) kernel.barriers = count;
     std::size_t bytes = 0;
     if (RE2::PartialMatch(line, smem, &bytes)) kernel.static_smem_bytes = bytes;
@@ -54,18 +61,31 @@ std::vector<KernelUse> PtxasText::kernels() const {
   return known;
 }
 
+std::optional<std::string> PtxasText::incomplete_kernel(bool is_terminated) const {
+  const auto found =
+      std::ranges::find_if(kernels_, [](const KernelUse& k) { return !k.registers_per_thread; });
+  if (found != kernels_.end()) return found->name;
+  if (is_unit_cut_ && !is_terminated) return kernels_.back().name;
+  return std::nullopt;
+}
+
 void ResourceUsage::read(const std::string& line) {
   static const RE2 architecture(R"(^arch = (sm_\w+))");
   static const RE2 function(R"(^ ?Function (.+):\s*$)", any_bytes);
-  static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+))");
+  static const RE2 cut_function(R"(^ Function (\S+)$)", any_bytes);
+  static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) )");  // LOCAL follows
   std::string text;
   int registers = 0;
   std::size_t stack = 0;
   std::size_t smem = 0;
+  cut_name_.reset();
   if (RE2::PartialMatch(line, architecture, &text)) {
     cc_ = cc_of(text);
   } else if (RE2::PartialMatch(line, function, &text)) {
+    if (!name_.empty() && !incomplete_) incomplete_ = name_;
     name_ = text;
+  } else if (RE2::PartialMatch(line, cut_function, &text)) {
+    cut_name_ = text;
   } else if (RE2::PartialMatch(line, usage, &registers, &stack, &smem) && !name_.empty()) {
     kernels_.push_back({.name = name_,
                         .cc = cc_,
@@ -74,6 +94,12 @@ void ResourceUsage::read(const std::string& line) {
                         .stack_bytes = stack});
     name_.clear();
   }
+}
+
+std::optional<std::string> ResourceUsage::incomplete_kernel(bool is_terminated) const {
+  if (incomplete_) return incomplete_;
+  if (!name_.empty()) return name_;
+  return is_terminated ? std::nullopt : cut_name_;
 }
 
 std::vector<KernelUse> ResourceUsage::kernels() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "harness/binary/ncu_csv.hpp"
 #include "harness/binary/profiler_trace.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/printable.hpp"
 #include "harness/io/unpacked.hpp"
 
 namespace occbench::binary {
@@ -111,15 +113,27 @@ KernelUses of_ncu(const std::string& text, const std::string& source) {
   return found;
 }
 
+/// A log of which a part is missing would leave out that kernel.
+void refuse_incomplete(const std::optional<std::string>& kernel, const std::string& source) {
+  constexpr std::size_t longest_name = 100;
+  if (kernel)
+    throw UserError(Exit::file, source + ": is cut off or incomplete: it does not say what kernel '" +
+                                    printable(short_name(*kernel, longest_name)) + "' uses");
+}
+
 KernelUses of_text(const std::string& text, const std::string& source) {
   PtxasText ptxas;
   ResourceUsage usage;
   NcuCsv ncu;
   each_line(text, [&](const std::string& line) { ptxas.read(line), usage.read(line), ncu.read(line); });
   if (ncu.is_ncu()) return of_ncu(text, source);
+  const bool is_terminated = text.ends_with('\n');
+  refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);
   if (auto kernels = ptxas.kernels(); !kernels.empty()) return {.source = "ptxas -v", .kernels = kernels};
-  if (auto kernels = usage.kernels(); !kernels.empty())
+  if (auto kernels = usage.kernels(); !kernels.empty()) {
+    refuse_incomplete(usage.incomplete_kernel(is_terminated), source);
     return {.source = "cuobjdump -res-usage", .kernels = kernels};
+  }
   if (text.find("registers_per_thread") < text.find('\n'))
     throw UserError(Exit::file, source + ": is a table of footprints, which --batch reads");
   throw UserError(Exit::file, source +
