@@ -8,7 +8,7 @@ import io
 import random
 from pathlib import Path
 
-from verdict import Fault, call, faults
+from verdict import REFUSED, Fault, call, faults
 
 ROWS = 10_000
 ALONE = 5  # of them, asked again one by one
@@ -55,4 +55,18 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         for column in ("blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status"):
             if not one or one[0][column] != answers[n][column]:
                 found.append(Fault("lost rows", f"{lines[n]}: {column} differs from calc's alone"))
+    return found + cut_off(dice, occbench)
+
+
+def cut_off(dice: random.Random, occbench: Path) -> list[Fault]:
+    """A table that ends within its last row, before or behind the last cell's beginning."""
+    rows = "\n".join([",".join(COLUMNS), *["h200,256,32,0,1024"] * dice.randrange(1, 9)])
+    text = rows[: len(rows) - dice.randrange(18)]
+    is_short = text.rsplit("\n", 1)[1].count(",") < len(COLUMNS) - 1
+    done = call([occbench, "calc", "--batch", "-"], input=text.encode())
+    label = f"batch, cut off at {text[-20:]!r}"
+    found = faults(done, label, codes=REFUSED if is_short else frozenset({0}))
+    answers = len(list(csv.DictReader(io.StringIO(done.out.decode()))))
+    if answers != text.count("\n"):
+        found.append(Fault("lost rows", f"{label}: {answers} answers"))
     return found

@@ -6,9 +6,11 @@ from __future__ import annotations
 import csv
 import functools
 import gzip
+import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -208,7 +210,25 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     done = call([occbench, "inspect", "in", "--fail-on", "spill_bytes<0"], cwd=cwd, preexec_fn=as_a_user)
     (cwd / "in/below").chmod(0o755)
     found += faults(done, "inspect of a folder that cannot be read whole", REFUSED)
+    found += cut_log(dice, cwd, occbench)
     return found + shrinking(dice, cwd, place, occbench) + whatif(dice, cwd, occbench)
+
+
+def cut_log(dice: random.Random, cwd: Path, occbench: Path) -> list[Fault]:
+    """What `ptxas -v` says, cut anywhere: each kernel that was begun is answered, or the log is refused."""
+    whole = (SAMPLES / "ptxas.txt").read_text()
+    text = whole[: dice.randrange(1, len(whole))]
+    (cwd / "cut.txt").write_text(text)
+    begun, ended = text.count("Compiling entry function "), len(re.findall(r"Used \d+ registers", text))
+    done = call([occbench, "calc", "cut.txt", "--block-size", "256", "--format", "csv"], cwd=cwd)
+    # A line of registers that is cut between two of its items looks whole.
+    may_look_whole = "Used " in text[text.rfind("\n") :]
+    right = REFUSED if begun > ended or not begun else REFUSED | {0} if may_look_whole else frozenset({0})
+    label = f"calc of a log that ends with {text[-40:]!r}"
+    found = faults(done, label, right, one_line=True)
+    if done.code == 0 and (rows := len(list(csv.DictReader(io.StringIO(done.out.decode()))))) != begun:
+        found.append(Fault("lost rows", f"{label}: {rows} rows of {begun}"))
+    return found
 
 
 def shrinking(dice: random.Random, cwd: Path, place: Path, occbench: Path) -> list[Fault]:

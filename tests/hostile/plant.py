@@ -64,6 +64,8 @@ PLANTS = (
     Plant("a lock not taken", "races", "harness/io/files.cpp",
           (("is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;",
             "is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) <= 0;"),)),
+    Plant("half a kernel left out", "binaries", "harness/binary/reading.cpp",
+          (("refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);", ""),)),
 )  # fmt: skip
 
 
