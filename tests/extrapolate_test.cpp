@@ -61,7 +61,7 @@ double cycles_of(const Stream& stream, int block_warps, int blocks, int waves, d
                     .l1_bytes = 1 << 17};
   const Prediction prediction =
       predict(parse_programs("f v 16 0 0 0 1\n" + stream.text).at({"f", "v"}), {.dram_bytes = stream.bytes},
-              shape, {.sm_count = 100, .l2_bytes = 1 << 26}, p);
+              shape, {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26}, p);
   if (error_s != nullptr) *error_s = prediction.time_error_s;
   return prediction.time_s * p.sm_clock_hz;
 }

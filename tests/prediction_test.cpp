@@ -29,7 +29,7 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
             "f v 16 512 0 0 1\n128*STL.32 2 - - 00 00 00\n80*LDG.32 2 0 - 00 00 00\nFADD 4 - - 01 00 00\n"
             "128*LDL.32 2 1 - 00 00 00\nFADD 4 - - 02 00 00\n";
         return predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = 320}, shape,
-                       {.sm_count = 100, .l2_bytes = 1 << 26}, p)
+                       {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26}, p)
                    .time_s *
                p.sm_clock_hz / 400;
       };
@@ -42,7 +42,7 @@ TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
       parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n").at({"f", "v"});
   const auto in_order = [&](std::int64_t iterations) {
     const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .iterations = iterations};
-    return demand_of(copy, {.dram_bytes = 8}, shape, {.sm_count = 100, .l2_bytes = 1 << 26},
+    return demand_of(copy, {.dram_bytes = 8}, shape, {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26},
                      quiet_parameters())
         .traffic.in_order;
   };
@@ -65,9 +65,9 @@ TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
     text += std::to_string(slots) + "*STL.32 1 - - 00 00 00\n";
     const Shape shape{
         .grid_size = 1, .warps_per_block = 8, .blocks_per_sm = 1, .iterations = 400, .l1_bytes = 1 << 18};
-    const double time_s =
-        predict(parse_programs(text).at({"f", "v"}), {}, shape, {.sm_count = 1, .l2_bytes = 1 << 22}, p)
-            .time_s;
+    const double time_s = predict(parse_programs(text).at({"f", "v"}), {}, shape,
+                                  {.sm = {.sm_count = 1}, .l2_bytes = 1 << 22}, p)
+                              .time_s;
     return 400.0 * 8 * 128 * slots / (time_s * p.sm_clock_hz);
   };
   EXPECT_NEAR(bytes_per_cycle(16), 8, 0.1) << "128 lines, as measured";
@@ -85,9 +85,9 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   const auto bytes_per_cycle = [&](const std::string& store, int bytes, int warps) {
     const Shape shape{.grid_size = 100, .warps_per_block = warps, .blocks_per_sm = 1, .iterations = 400};
     const Program program = parse_programs("f v 16 0 0 0 1\n4*" + store + " 1 - - 00 00 00\n").at({"f", "v"});
-    const double time_s =
-        predict(program, {.dram_bytes = 4.0 * bytes}, shape, {.sm_count = 100, .l2_bytes = 1 << 22}, p)
-            .time_s;
+    const double time_s = predict(program, {.dram_bytes = 4.0 * bytes}, shape,
+                                  {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
+                              .time_s;
     return 400.0 * warps * 32 * 4 * bytes / (time_s * p.sm_clock_hz);
   };
   EXPECT_NEAR(bytes_per_cycle("STG.128", 16, 32), 16, 0.3) << "wide";
@@ -108,7 +108,7 @@ TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
                              "*STG.32 4 - - 00 00 00\n";
     const double bytes = 4.0 * (loads + stores);
     const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
-                                  {.sm_count = 100, .l2_bytes = 1 << 22}, p)
+                                  {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
                               .time_s;
     return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
   };
@@ -133,7 +133,7 @@ TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
                              "*STG.128 4 - - 00 00 00\n";
     const double bytes = 16.0 * (loads + stores);
     const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
-                                  {.sm_count = 100, .l2_bytes = 1 << 22}, p)
+                                  {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
                               .time_s;
     return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
   };
@@ -160,7 +160,8 @@ TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
                       .blocks_per_sm = 16 / warps_per_block,
                       .iterations = 200,
                       .l1_bytes = 128 * 1024};
-    return predict(rows, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / (200 * 16);
+    return predict(rows, facts, shape, {.sm = {.sm_count = 1}, .l2_bytes = 1 << 20}, p).time_s * 1e9 /
+           (200 * 16);
   };
   EXPECT_NEAR(cycles(1), 8 * 512 / 32.0, 4);
   EXPECT_NEAR(cycles(2), 4 * 512 / 32.0, 4);
@@ -182,8 +183,8 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
                           .blocks_per_sm = blocks,
                           .iterations = 4000,
                           .l1_bytes = 21 * 1024};
-        return predict(sweep, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s * 1e9 / 4000 /
-               blocks;
+        return predict(sweep, facts, shape, {.sm = {.sm_count = 1}, .l2_bytes = 1 << 20}, p).time_s * 1e9 /
+               4000 / blocks;
       };
   EXPECT_NEAR(cycles(5), 4 * 512 / 128.0, 2) << "the L1's own rate";
   EXPECT_GT(cycles(8), 1.2 * cycles(5));
@@ -204,7 +205,7 @@ TEST(Model, OwnSetsInLessThanATurnTakeTheirPartOfOne) {
                       .blocks_per_sm = 8,
                       .iterations = iterations,
                       .l1_bytes = 21 * 1024};
-    return predict(eight, facts, shape, {.sm_count = 1, .l2_bytes = 1 << 20}, p).time_s;
+    return predict(eight, facts, shape, {.sm = {.sm_count = 1}, .l2_bytes = 1 << 20}, p).time_s;
   };
   EXPECT_DOUBLE_EQ(time_s(2), time_s(8) / 4) << "was 0 cycles of 0 trips: not a number";
 }
@@ -216,7 +217,7 @@ TEST(Model, NamesTheParameterItLacks) {
   try {
     static_cast<void>(predict(mma, {},
                               {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .iterations = 1},
-                              {.sm_count = 1}, p));
+                              {.sm = {.sm_count = 1}}, p));
     FAIL() << "predicted without mma_interval";
   } catch (const std::invalid_argument& e) {
     EXPECT_STREQ(e.what(), "the device's parameters lack 'mma_interval', which this kernel needs");
@@ -229,8 +230,8 @@ TEST(Model, RefusesALoopOfOpcodesThatItDoesNotKnow) {
         "f v 16 0 0 0 1\n" + std::to_string(fmas) + "*FFMA 4 - - 00 00 00\nREDG.E 4 - - 00 00 00\n";
     try {
       predict(parse_programs(text).at({"f", "v"}), {},
-              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .iterations = 4}, {.sm_count = 1},
-              quiet_parameters());
+              {.grid_size = 1, .warps_per_block = 1, .blocks_per_sm = 1, .iterations = 4},
+              {.sm = {.sm_count = 1}}, quiet_parameters());
       return std::string("predicted");
     } catch (const std::invalid_argument& e) {
       return std::string(e.what());

@@ -67,8 +67,8 @@ struct Case {
   std::int64_t iterations = 0;  ///< iterations of each thread in the timed launch
   Forecast forecast;            ///< made before the case is launched; empty when not requested
 
-  [[nodiscard]] Shape shape(std::int64_t iterations) const {
-    return {launch.grid_size, launch.block_size, iterations, launch.cluster_size};
+  [[nodiscard]] Shape shape(std::int64_t count) const {
+    return {launch.grid_size, launch.block_size, count, launch.cluster_size};
   }
 };
 

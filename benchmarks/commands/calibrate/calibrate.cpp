@@ -89,7 +89,7 @@ int calibrate(const CalibrateOptions& o) {
         [&](const CaseResult& result, std::span<const SampleRow> samples) {
           measured[result.planned.id] = measurement_of(result, samples, session.empty_launch_s());
           failed = failed || result.planned.status == Status::invalid;
-          progress.advance(result.planned.id, result.has_time());
+          progress.on_result(result.planned.id, result.has_time());
         },
         stop);
   }
