@@ -79,7 +79,7 @@ def regular_expression(text: str) -> re.Pattern[str]:
 def parser() -> argparse.ArgumentParser:
     made = parser_of(
         "caps",
-        "What a cap on registers buys a kernel: compiles a file at each that makes a step in occupancy.",
+        "Effect of register caps on a kernel: compiles a file at each cap that changes occupancy.",
         "occbench caps --block-size 256 -- nvcc -O3 -arch=sm_90 -c kernel.cu\n"
         "  occbench caps --run ./app 4096 -- nvcc -O3 -arch=sm_90 kernel.cu -o app",
     )
@@ -93,17 +93,17 @@ def parser() -> argparse.ArgumentParser:
     add("--dynamic-smem", "BYTES", "of each block, at the launch", type=size, default=0)
     add("--device", "NAME", "as calc takes it (default: the architecture's)")
     add("--kernel", "TEXT", "cap only kernels with this in their name", default="")
-    add("--caps", "N,...", "these caps instead of those that make a step")
+    add("--caps", "N,...", "these caps instead of those that change occupancy")
     add("--bounds", "N,...", "also __launch_bounds__ of these blocks, for each number of them per SM")
     add("--rounds", "N", "of timing (15)", type=from_one, default=15)
-    by_value = "time by the last number in the program's output that this finds, not by the clock"
+    by_value = "take the last match in the program's output as its time, not the clock"
     add("--value", "REGEX", by_value, type=regular_expression)
     add("--timeout", "TIME", "of one run of the program (10m)", type=seconds, default=600)
     add("--jobs", "N", "compilers at a time", type=from_one, default=os.cpu_count() or 1)
     made.add_argument(
         "--format", choices=["table", "csv", "json"], default="table", help="table, csv or json"
     )
-    program = "the program that nvcc makes and its words; last before the --"
+    program = "the program that nvcc makes and its arguments; last before the --"
     add("--run", "WORD", program, nargs=argparse.REMAINDER, default=[])
     return made
 
