@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rooms of single experiments say of rows made by known laws, and the sums behind it."""
+"""What the modules of single experiments say of rows made by known laws, and the sums behind it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of `occbench attach`: kernels of somebody's program, with their times at fewer warps, and no cases.
 
-report, explain, compare and validate read such a folder by the rooms of this package.
+report, explain, compare and validate read such a folder with the modules of this package.
 """
 
 from __future__ import annotations
