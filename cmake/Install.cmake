@@ -64,8 +64,10 @@ foreach(header
     harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh
     harness/device/resource.hpp
     harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
-    harness/theory/prediction/bands.hpp harness/theory/occupancy/catalogue.hpp harness/theory/simulator/flow.hpp harness/theory/prediction/model.hpp
-    harness/theory/occupancy/occupancy.hpp harness/theory/parameters.hpp harness/theory/simulator/program.hpp)
+    harness/theory/parameters.hpp
+    harness/theory/occupancy/catalogue.hpp harness/theory/occupancy/occupancy.hpp
+    harness/theory/prediction/bands.hpp harness/theory/prediction/model.hpp
+    harness/theory/simulator/flow.hpp harness/theory/simulator/program.hpp)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${internal}/${folder})
 endforeach()

@@ -60,9 +60,9 @@ constexpr int timed_chase_loads = 5;  // of an iteration
 /// The second method: each iteration reads the clock around one load, and then around two that depend on each
 /// other. Reading it, and waiting for the value, costs the same around one as around two: what the two take
 /// longer is one load's latency. A load before and one behind are not timed: the loop's own moves and branch
-/// meet those. `cycles` is the sum of one load's over the iterations. The branch on each value makes the clock
-/// wait for it. It is never taken, since nothing is at `never`; whoever is told so (false) leaves without a
-/// result, which keeps the loop free of moves.
+/// meet those. `cycles` is the sum of one load's over the iterations. The branch on each value makes the
+/// clock wait for it. It is never taken, since nothing is at `never`; whoever is told so (false) leaves
+/// without a result, which keeps the loop free of moves.
 template <class Pointer, class Follow>
 __device__ __forceinline__ bool timed_chase(Pointer& at, int iterations, Pointer never, Follow follow,
                                             long long& cycles) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No prediction iterations what the hardware can do: every GPU whose parameters are part of the program, every
-// family, blocks that make one iteration and blocks that make many, 1 to 400 waves of them.
+// No prediction iterations what the hardware can do: every GPU whose parameters are part of the program,
+// every family, blocks that make one iteration and blocks that make many, 1 to 400 waves of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -154,7 +154,7 @@ TEST(KernelClasses, RefuseWhatIsOutOfRange) {
   EXPECT_EQ(refusal({.ilp = 9}), "ilp 9 is out of range: 1 to 8");
   EXPECT_EQ(refusal({.bytes_per_access = 12}), "bytes per access 12 is none of 4, 8 and 16");
   EXPECT_EQ(refusal({.kind = Kind::compute, .operands = 4}), "operands 4 is neither 2 nor 3");
-  EXPECT_EQ(refusal({.kind = Kind::mixed}), "mixed wants an intensity of 0.25 to 128 FLOP per byte, not 0");
+  EXPECT_EQ(refusal({.kind = Kind::mixed}), "mixed needs an intensity of 0.25 to 128 FLOP per byte, not 0");
   EXPECT_EQ(refusal({}), "none");
 }
 

@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "no permission to read counters: run as root"},
         Refusal{"Virtualised", "open", cupti::virtualized_device_not_supported, "virtualised GPU"},
         Refusal{"Hypervisor", "enable", cupti::virtualized_device_insufficient_privileges, "virtualised GPU"},
-        Refusal{"Slice", "enable", cupti::mig_device_not_supported, "a slice of a GPU (MIG)"},
+        Refusal{"Slice", "enable", cupti::mig_device_not_supported, "a MIG instance"},
         Refusal{"Disabled", "open", cupti::disabled, "another profiler is attached"},
         Refusal{"Busy", "enable", cupti::hardware_busy, "another profiler holds the counters"},
         Refusal{"Subscribed", "open", cupti::multiple_subscribers_not_supported,

@@ -20,7 +20,7 @@ class Node(unittest.TestCase):
         with working_folder() as folder:
             done = occbench(*RUN, "--device", "model:h100,model:h200", gpu=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("2 runs at the same time", done.stderr)
+            self.assertIn("2 concurrent runs", done.stderr)
             lines = done.stdout.splitlines()
             self.assertEqual(lines[-3:-1], ["model:h100: done", "model:h200: done"])
             self.assertRegex(lines[-1], r"^2 of 2 done in \d+ s$")

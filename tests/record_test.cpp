@@ -113,7 +113,8 @@ TEST_F(RunFolder, RefusesAFile) {
 TEST_F(RunFolder, RefusesARunThatIsThere) {
   create();
   const std::string before = text_of(cases());
-  expect_file_error([&] { create(); }, "already holds a run; continue it with --resume, or name another folder");
+  expect_file_error([&] { create(); },
+                    "already holds a run; continue it with --resume, or name another folder");
   EXPECT_EQ(text_of(cases()), before);
 }
 
@@ -287,8 +288,7 @@ TEST_F(RunFolder, AFullDiskLeavesWholeRowsAndTheRunGoesOnLater) {
   put(recorder, first);
   {
     const FullDisk full(fs::file_size(cases()) + 20);  // room for a part of the row
-    expect_file_error([&] { recorder.append(second); },
-                      "cases.csv: File too large; earlier rows are kept");
+    expect_file_error([&] { recorder.append(second); }, "cases.csv: File too large; earlier rows are kept");
   }
   EXPECT_EQ(rows_of(cases()), (std::vector<csv::Row>{case_columns(), case_fields(first)}));
   {

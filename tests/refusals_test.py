@@ -161,7 +161,7 @@ REFUSALS = [
     Refusal(
         f"{CALC} --predict mixed --intensity 999",
         2,
-        "mixed wants an intensity of 0.25 to 128 FLOP per byte, not 999",
+        "mixed needs an intensity of 0.25 to 128 FLOP per byte, not 999",
     ),
     Refusal(
         f"{CALC} --predict compute --cluster-size 2",

@@ -92,7 +92,7 @@ Descriptor open_to_read(const fs::path& path, std::size_t limit) {
   if (fstat(file.get(), &status) != 0) fail(path, "cannot be read: " + reason());
   if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
   if (static_cast<std::size_t>(status.st_size) > limit)
-    fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at max_size " +
+    fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at most " +
                    std::to_string(limit >> 20) + " are read");
   return file;
 }

@@ -17,7 +17,8 @@ void pack_file(const std::filesystem::path& path);
 /// truncated or not a gzip file.
 void unpack_file(const std::filesystem::path& path, std::size_t limit);
 
-/// What a gzip file of one member holds, in memory. Throws std::invalid_argument where it is damaged or cut off.
+/// What a gzip file of one member holds, in memory. Throws std::invalid_argument where it is damaged or cut
+/// off.
 std::string unpack(std::string_view packed);
 
 }  // namespace occbench

@@ -56,8 +56,8 @@ struct Form {
   int least_cc = 0;
   bool only_this_cc = false;
   std::size_t dynamic_smem_bytes = 0;
-  /// Outputs after so many iterations, which repeat from thread to thread; `input` is the arena's, 2,048 values
-  /// of it.
+  /// Outputs after so many iterations, which repeat from thread to thread; `input` is the arena's, 2,048
+  /// values of it.
   std::function<std::vector<double>(const float* input, int iterations)> reference;
   std::function<double(int iterations)> tolerance = [](int) { return 0.0; };
   const void* entry = nullptr;

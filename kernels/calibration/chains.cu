@@ -92,8 +92,8 @@ struct Chase {
   }
 };
 
-/// The same, each load between two readings of the clock: one load an iteration. The readings cost each the same,
-/// and so nothing of the spread between loads.
+/// The same, each load between two readings of the clock: one load an iteration. The readings cost each the
+/// same, and so nothing of the spread between loads.
 struct SingleLoads {
   using Parameters = ChaseParameters;
 

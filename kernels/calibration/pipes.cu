@@ -65,8 +65,8 @@ __host__ __device__ inline float pair_start(const float* input, std::int64_t thr
   return input[32 + thread % 32 * 2 * pairs + value];
 }
 
-/// `count` FMAs an iteration on three different registers each: x += c y and y -= c x turn each pair (x, y) for
-/// ever. Those that follow each other share no register, so that none can be kept from one to the next.
+/// `count` FMAs an iteration on three different registers each: x += c y and y -= c x turn each pair (x, y)
+/// for ever. Those that follow each other share no register, so that none can be kept from one to the next.
 template <int count>
 struct Operands {
   using Parameters = calibration::Parameters;

@@ -12,9 +12,9 @@ namespace occbench::register_pressure {
 
 /// What happens between taking the registers and giving them back.
 enum class Loop {
-  load,  ///< one 4-byte load an iteration, nothing else: throughput is resident warps over DRAM latency
-  fma,   ///< one dependent FMA chain: 16 warps per SM fill the pipe
-  update,  ///< one 4-byte load an iteration updates the hot ones of the live values: spilling those costs traffic
+  load,    ///< one 4-byte load an iteration, nothing else: throughput is resident warps over DRAM latency
+  fma,     ///< one dependent FMA chain: 16 warps per SM fill the pipe
+  update,  ///< a 4-byte load per iteration updates the hot live values: spilling those costs traffic
            ///< in the loop
 };
 constexpr const char* name_of(Loop loop) {

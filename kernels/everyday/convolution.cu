@@ -26,8 +26,8 @@ struct Parameters {
   float filter[largest_side * largest_side];  ///< rows of 2 radius + 1; parameters lie in constant memory
 };
 
-/// A block of 32 x `rows` threads makes one tile of outputs an iteration, each thread `points` of them below each
-/// other.
+/// A block of 32 x `rows` threads makes one tile of outputs an iteration, each thread `points` of them below
+/// each other.
 template <int radius, int points, int rows>
 struct Body {
   using Parameters = convolution::Parameters;

@@ -21,8 +21,8 @@ struct Parameters {
   int iterations;
 };
 
-/// Warp w of n takes rows w, w + n, w + 2n, ..., one an iteration, each trip `ilp` accesses of `lanes` elements per
-/// thread.
+/// Warp w of n takes rows w, w + n, w + 2n, ..., one an iteration, each trip `ilp` accesses of `lanes`
+/// elements per thread.
 template <int lanes, int ilp>
 struct Body {
   using Parameters = gemv::Parameters;

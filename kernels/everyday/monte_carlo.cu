@@ -117,8 +117,8 @@ struct Body {
 
 namespace {
 
-/// What thread `thread` sums in so many iterations: the same integers, and Box and Muller's normals as they are
-/// written.
+/// What thread `thread` sums in so many iterations: the same integers, and Box and Muller's normals as they
+/// are written.
 double reference(std::size_t thread, int paths, std::int64_t iterations) {
   double sum = 0;
   for (int j = 0; j < paths; ++j) {

@@ -19,8 +19,8 @@ constexpr std::int64_t period = 4096;
 constexpr int unrolled = 4;        // bodies of the tile per trip of the inner loop
 constexpr int flop_per_pair = 19;  // 6 FFMA, 3 FADD, 3 FMUL and the square root
 
-/// Bodies are (x, y, z, mass). A launch sums over the first iterations x tile of them: as much of all pairs as it
-/// has time for.
+/// Bodies are (x, y, z, mass). A launch sums over the first iterations x tile of them: as much of all pairs
+/// as it has time for.
 struct Parameters {
   const float4* bodies;
   float* accelerations;  ///< x, y, z of each body that is summed for

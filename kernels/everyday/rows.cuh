@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a matrix that teams of threads hold in registers, a row an iteration: a warp to a row, or a block to a
-// row.
+// Rows of a matrix that teams of threads hold in registers, a row an iteration: a warp to a row, or a block
+// to a row.
 #pragma once
 
 #include <bit>

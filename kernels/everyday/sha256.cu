@@ -62,7 +62,8 @@ OCCBENCH_HOST_DEVICE constexpr Digest start(std::uint32_t chain) {
   return digest;
 }
 
-/// What an iteration hashes, 36 bytes: the last digest and the iteration's number, padded as FIPS 180-4, 5.1.1, says.
+/// What an iteration hashes, 36 bytes: the last digest and the iteration's number, padded as FIPS 180-4,
+/// 5.1.1, says.
 OCCBENCH_HOST_DEVICE constexpr Block padded(const Digest& d, std::uint32_t iteration) {
   constexpr std::uint32_t bits = 32 * (digest_words + 1);
   return {{d.word[0], d.word[1], d.word[2], d.word[3], d.word[4], d.word[5], d.word[6], d.word[7], iteration,
@@ -294,8 +295,8 @@ void add_capped(bool may_spill) {
 }
 template <int chains>
 void add_unrolled() {
-  // less what constants save: the digest to begin with, the padding, and an iteration's number, the same for the
-  // whole warp
+  // less what constants save: the digest to begin with, the padding, and an iteration's number, the same for
+  // the whole warp
   add({.chains = chains, .unrolled = rounds, .instructions = {{"LOP3", chains * 346}, {"SHF", chains * 636}}},
       reinterpret_cast<const void*>(free_entry<Body<chains, rounds>>));
 }

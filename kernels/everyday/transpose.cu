@@ -21,8 +21,8 @@ struct Parameters {
   int iterations;
 };
 
-/// A block transposes one tile an iteration, each thread `rows` elements of it. `stride` is the distance of the
-/// tile's rows in shared memory, words: written by rows, the tile is read by columns, and so by lanes
+/// A block transposes one tile an iteration, each thread `rows` elements of it. `stride` is the distance of
+/// the tile's rows in shared memory, words: written by rows, the tile is read by columns, and so by lanes
 /// `stride` words apart.
 template <int stride, int rows>
 struct Body {

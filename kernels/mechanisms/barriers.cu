@@ -23,8 +23,8 @@ constexpr float drift = -1.8F;  // x * x + drift stays in [-2, 2] and never sett
 
 __host__ __device__ inline float step(float x) { return fmaf(x, x, drift); }
 
-/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round an iteration: in a longer stretch of code
-/// the compiler would move the barriers together, since no register goes through them.
+/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round an iteration: in a longer stretch
+/// of code the compiler would move the barriers together, since no register goes through them.
 template <int fma, bool meets>
 struct Sync {
   struct Parameters {
@@ -55,8 +55,9 @@ constexpr int units = rounds * (rounds - 1) / 2;  // per iteration, of every war
 constexpr int bank_free_stride = 33;              // the next lane of the next warp
 
 /// Units of work that warp `warp` of the grid does before its meeting: a random permutation of 0 ... 7 per
-/// warp and iteration. So in any one round the warps' shares are independent and uniform, and over an iteration they are
-/// equal: a block of n warps waits for the largest of n, and no warp has more to do in the end.
+/// warp and iteration. So in any one round the warps' shares are independent and uniform, and over an
+/// iteration they are equal: a block of n warps waits for the largest of n, and no warp has more to do in the
+/// end.
 __host__ __device__ inline int units_of(std::uint32_t warp, int iteration, int round) {
   const std::uint32_t draw = mix(warp + 0x9e3779b9U * static_cast<std::uint32_t>(iteration));
   return static_cast<int>(((draw | 1) * static_cast<std::uint32_t>(round) + (draw >> 8)) % rounds);

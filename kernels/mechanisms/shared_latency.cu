@@ -48,8 +48,8 @@ __device__ __forceinline__ void follow(unsigned& at) {
   }
 }
 
-/// One lane of the block follows the words: an iteration is one load. Puts out where it ended, and the cycles of
-/// all iterations.
+/// One lane of the block follows the words: an iteration is one load. Puts out where it ended, and the cycles
+/// of all iterations.
 struct Chain {
   using Parameters = shared_latency::Parameters;
 

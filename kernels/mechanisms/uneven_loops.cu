@@ -142,8 +142,8 @@ Reference reference_of(unsigned rare_mask) {
   return reference;
 }
 
-/// Over all warps and iterations: mean of all lanes, mean of the longest lane of a warp, and the share of warps
-/// with any.
+/// Over all warps and iterations: mean of all lanes, mean of the longest lane of a warp, and the share of
+/// warps with any.
 struct Lengths {
   double mean = 0;
   double longest = 0;
@@ -211,7 +211,8 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
                     .latency_cycles = 60 + step_cycles * warp_steps,
                     .pipe_cycles_per_warp = step_instructions / schedulers * warp_steps},
       .instructions = instructions,
-      // The longest lane's steps, of the mean warp in the mean iteration: each warp has iterations with no rare item.
+      // The longest lane's steps, of the mean warp in the mean iteration: each warp has iterations with no
+      // rare item.
       .loop_trips = {1, std::round(warp_steps)},
       .l2_before = L2::warm,
       .max_iterations =

@@ -88,7 +88,8 @@ void draw_parameters(const RunOptions& o, Plan& plan) {
     throw UserError(Exit::usage, "--bands goes with predictions, and nothing is known of " +
                                      plan.target.device.name +
                                      "; --parameters names what `occbench calibrate` wrote");
-  plan.drawn = theory::sample_parameters(plan.target.parameters->values, plan.target.parameters->ranges, sets);
+  plan.drawn =
+      theory::sample_parameters(plan.target.parameters->values, plan.target.parameters->ranges, sets);
 }
 
 /// `half_width`: asked for, relative. Twice as precise takes four times as many visits.

@@ -2,8 +2,8 @@
 // Family `launch_bounds_roulette`: three kernels of everyday shape under every register dial that CUDA has;
 // most caps make them spill. A kernel is one file; this one has the dials.
 // Expected: a cap just below need may pay where loads are left to hide; each step further drags more spills
-//   through every iteration: most through the gemm's, whose sums are all in use at every step, least through the
-//   hash's, which leaves the memory pipe idle.
+//   through every iteration: most through the gemm's, whose sums are all in use at every step, least through
+//   the hash's, which leaves the memory pipe idle.
 // Published: CUDA C++ Programming Guide, 'Launch Bounds'; PTX ISA 9.0, .pragma "enable_smem_spilling".
 #pragma once
 
@@ -38,8 +38,8 @@ struct SpillToShared {
   }
 };
 
-// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often an iteration loads
-// and stores a value that it has no register for; sizes the work, and nothing else.
+// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often an iteration
+// loads and stores a value that it has no register for; sizes the work, and nothing else.
 
 constexpr int usual_block = 256;
 

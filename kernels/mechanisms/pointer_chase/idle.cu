@@ -45,7 +45,8 @@ __device__ __forceinline__ void touch(const Parameters& p) {
     p.walks[blockIdx.x] = {};  // never, for lines are aligned; but it makes the loads count as used
 }
 
-/// One lane of the block follows the chain: an iteration is one load. Its cycles are those of the whole chase.
+/// One lane of the block follows the chain: an iteration is one load. Its cycles are those of the whole
+/// chase.
 template <Cache cache>
 struct Chase {
   using Parameters = pointer_chase::Parameters;

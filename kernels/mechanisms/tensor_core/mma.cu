@@ -34,8 +34,8 @@ __host__ __device__ constexpr std::uint32_t sign_flips(int iteration) {
   return mix(static_cast<std::uint32_t>(iteration)) & 0x80008000U;
 }
 
-/// Each warp `tiles` independent 16 x 8 sums, to which every iteration adds each product of a fragment of A and
-/// one of B equally often.
+/// Each warp `tiles` independent 16 x 8 sums, to which every iteration adds each product of a fragment of A
+/// and one of B equally often.
 template <int tiles>
 struct Mma {
   using Parameters = Registers;

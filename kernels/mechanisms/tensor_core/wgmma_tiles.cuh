@@ -20,8 +20,8 @@ constexpr int b_elements = b_columns * depth;
 constexpr int a_bytes = 2 * a_elements;
 constexpr int b_bytes = 2 * b_elements;
 // B's table holds as many tiles again, negated: the sums then wander as those of a long product of random
-// matrices do, where one tile added in every iteration would leave the products far below the sum, in adders that
-// hardly toggle.
+// matrices do, where one tile added in every iteration would leave the products far below the sum, in adders
+// that hardly toggle.
 constexpr int a_tiles = 8;
 constexpr int b_tiles = 4;
 constexpr int wgmma_per_iteration = depth / 16;
