@@ -81,9 +81,11 @@ def rename_fields(values: object, fields: list[dict[str, Any]]) -> None:
     """Gives fields of env.json their newest names. fields: entries of schema.json."""
     if not isinstance(values, dict):
         return
+    newest = {field["was"]["name"]: field["name"] for field in fields if "name" in field.get("was", {})}
+    renamed = [(newest.get(name, name), value) for name, value in values.items()]  # in their order
+    values.clear()
+    values.update(renamed)
     for field in fields:
-        if (old := field.get("was", {}).get("name")) in values:
-            values.setdefault(field["name"], values.pop(old))
         value = values.get(field["name"])
         if "fields" in field:
             rename_fields(value, field["fields"])
