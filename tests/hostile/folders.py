@@ -49,10 +49,9 @@ VALUES: tuple[Any, ...] = (
 @functools.cache
 def tools() -> dict[str, Callable[[list[str]], int]]:
     """main() of each tool; pandas and the like are imported once, before any fork."""
-    plain = "caps compare explain fleet import-ncu machine-code plot predictions profile report validate"
-    modules = {word: word.replace("-", "_") for word in plain.split()}
-    modules |= {"cliffs": "cliffs.command", "teach": "report.teach"}
-    return {word: importlib.import_module(f"occbench_tools.{m}").main for word, m in modules.items()}
+    from occbench_tools.start import TOOLS
+
+    return {word: importlib.import_module(name).main for word, name in TOOLS.items() if word != "audit"}
 
 
 # What each may end with, of a folder that may be read: 2 is compare's for a model against measurements, or
