@@ -13,7 +13,6 @@ import pandas as pd
 from occbench_tools import folder as folder_reader
 
 UNITS = {"byte/s": (1e9, "GB/s"), "flop/s": (1e12, "TFLOP/s"), "operation/s": (1e9, "G operations/s")}
-WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 
 
 def read_folder(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bound of a case by its hardware counters: for `occbench predictions --bounds`.
 
-What the counters name, named(): the utilisations are percent of the unit's peak over the whole launch.
+Utilisations are percent of the unit's peak over the whole launch; named() takes the bound from them:
   issue          issue slots
   pipe           the busiest of ALU, FMA (its heavy half alone, too), FP64, tensor and XU pipes
   L1             the busiest of the LSU's requests, its data stage, its banks and its write-back
@@ -9,7 +9,7 @@ What the counters name, named(): the utilisations are percent of the unit's peak
   L2             sectors in the tag or the data stage of its slices, or on their way into the SMs.
                  Not lts__throughput: what the L2 asks of DRAM is among its parts
   DRAM           the DRAM
-The highest has it, with all that lie within 5 points of it: an FMA a cycle fills the issue slots and the pipe
+The highest is the bound, with all within 5 points of it: an FMA a cycle fills the issue slots and the pipe
 alike. Where none is above 60 %: `tail` if the SMs were active for less than 75 % of the launch, else
 `latency`. `register port` goes before all where no unit but issue or pipe is above 60 %, none is above 90 %,
 and dispatch stalls take more than half a cycle per instruction and more than each other reason to stall but

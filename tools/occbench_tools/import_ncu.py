@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
 
-FILE is what `ncu --csv --nvtx` printed (page raw or details, any units) or an .ncu-rep, which ncu reads.
-A launch belongs to the case whose range `occbench@CASE_ID/` it lies in; those in no such
-range are counted and left out. Several launches of a case become their median.
+FILE is the output of `ncu --csv --nvtx` (page raw or details, any units) or an .ncu-rep, which ncu reads.
+A launch belongs to the case of its range `occbench@CASE_ID/`; launches in no such range are counted and
+skipped. Several launches of a case become their median.
 
 DIR stays as it is. A folder beside it (--output, by default DIR-ncu) gets the run with the counters in it:
   cases.csv      DIR's rows; where a case was profiled, occupancy_achieved (sm__warps_active over the SM's
                  active cycles) is filled and counter_status is ok
   counters.csv   case_id, launches, then a column per metric by ncu's name, in its base units (byte, ns, hz)
   env.json, samples.csv   DIR's own
-Every tool reads it as any run. Printed are the largest gaps between theoretical and achieved occupancy, and
-how far the DRAM bytes lie from the bytes that streaming cases say they move.
+Every tool reads it as any run. Prints the largest gaps between theoretical and achieved occupancy, and how
+far DRAM bytes are from the declared bytes of streaming cases.
 
 Exit 0 all joined, 1 something belongs to no case of DIR, 2 invalid arguments, 4 a file could not be read
 or written.

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench profile DIR: reads hardware counters of some cases of a run with Nsight Compute's ncu.
 
-Wants the GPU of the run, and the right to read its counters. What it writes, a folder beside DIR, is
-import_ncu's; counters.csv in it is what `occbench predictions --bounds` reads. Each case is launched alone,
-`occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, with clocks left alone
-and caches flushed before each of its passes. With --as-timed it replays the program instead of the kernel,
-and leaves the caches as a timed launch finds them: what kernels that write leave in the L2 is then made up
-for by what they find there. Twenty cases share one ncu; counters.csv grows with each twenty, and cases
-already in it are not read again. The cases: every n-th of the run by name, so that each experiment has its
-share and nobody chooses.
+Needs the GPU of the run, and the right to read its counters. It writes a folder beside DIR as import_ncu
+does, whose counters.csv `occbench predictions --bounds` reads. Each case is launched alone, by
+`occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, without fixing
+clocks, and flushes caches before each replay. With --as-timed it replays the program instead of the kernel,
+and leaves the caches as for a timed launch: what a writing kernel leaves in the L2 then offsets what it finds.
+Twenty cases share one ncu process; counters.csv grows with each twenty, and cases already in it are not read
+again. The cases are every n-th of the run by name: each experiment has its share, and none is picked by hand.
 
 Exit 0 all read, 1 some cases gave none, 2 invalid arguments, 3 no right to read counters, 4 a file
 could not be read or written, 5 ncu is missing.
@@ -80,7 +79,7 @@ def known(ncu: str, metrics: list[str]) -> list[str]:
 
 
 def why(*texts: str) -> str:
-    """ncu's first error, else the last line that anybody said."""
+    """ncu's first error, else the last line of output."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("==ERROR==")]
     return (errors[:1] or lines[-1:] or ["it said nothing"])[0].removeprefix("==ERROR==").strip()

@@ -12,6 +12,8 @@ from typing import Any
 
 from occbench_tools import SCHEMA_VERSIONS
 
+# Of each throughput_unit the column that counts the work.
+WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 NESTED = (
     "fields",
     "items",

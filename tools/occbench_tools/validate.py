@@ -18,11 +18,9 @@ from typing import Any
 from occbench_tools.attached import check as attached
 from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, add_folder, entry, folders_of, parser_of
-from occbench_tools.schema import HEAD, of_version, schema, under_newest_names, version_of
+from occbench_tools.schema import HEAD, WORK, of_version, schema, under_newest_names, version_of
 from occbench_tools.schema_checks import Report, Row, RunFacts, check_env, close, readable, rows
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
-
-WORK = {"byte/s": "bytes_per_launch", "flop/s": "flop_per_launch", "operation/s": "operations_per_launch"}
 
 
 def numbers(row: Row, *names: str) -> list[float] | None:

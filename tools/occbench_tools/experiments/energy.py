@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import WORK, best, is_curve
+from occbench_tools.analysis import best, is_curve
 from occbench_tools.explain.phrases import at, occupancy, speed
+from occbench_tools.schema import WORK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
 
-Of each experiment the curve with its intervals, what theory and the model say, its cliffs, and the least
-fewest warps for 90 % of the best; several devices in one chart,
-after what each buys over the first. From cases.csv and env.json alone. Of a folder of `occbench attach` the
-program's kernels, by their share of GPU time (attached/page.py).
+For each experiment: its curves with intervals, theory and predictions, its cliffs, and the fewest warps for
+90 % of the best. Several devices share a chart, after the speed-up of each over the first. From cases.csv and
+env.json alone. For a folder of `occbench attach`: the program's kernels by their share of GPU time
+(attached/page.py).
 Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 invalid arguments, 4 a file
 could not be read or written.
 """

@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools import explain, validate
-from occbench_tools.analysis import CURVE_POINTS, UNITS, WORK, scaled, with_predictions
+from occbench_tools.analysis import CURVE_POINTS, UNITS, scaled, with_predictions
 from occbench_tools.curves import Line, described, lines, what_has_more
 from occbench_tools.explain.phrases import at
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
 from occbench_tools.layout import AXES, panels, words_of
+from occbench_tools.schema import WORK
 
 # Without these a row has no place on any chart.
 NEEDED = [
