@@ -4,8 +4,8 @@
 Needs the GPU of the run, and the right to read its counters. It writes a folder beside DIR as import_ncu
 does, whose counters.csv `occbench predictions --bounds` reads. Each case is launched alone, by
 `occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, without fixing
-clocks, and flushes caches before each replay. With --as-timed it replays the program instead of the kernel,
-and leaves the caches as for a timed launch: what a writing kernel leaves in the L2 then offsets what it finds.
+clocks, and flushes caches before each replay. --as-timed replays the program instead of the kernel,
+and leaves caches as for a timed launch: what a writing kernel leaves in the L2 then offsets what it finds.
 Twenty cases share one ncu process; counters.csv grows with each twenty, and cases already in it are not read
 again. The cases are every n-th of the run by name: each experiment has its share, and none is picked by hand.
 
