@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generator lies in tools/, beside the package that is installed."""
+"""Puts tools/ on the path: the generator is there and is not installed."""
 
 import sys
 from pathlib import Path

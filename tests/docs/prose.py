@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/ say, taken apart: pages, sentences, numbers with a unit, links."""
+"""README.md and docs/ as pages, sentences, numbers with a unit, and links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def text_of(page: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Those of the running text, and those of each cell of its tables. Code and comments are none."""
+    """Sentences of the running text and of each table cell, without code and comments."""
     text = COMMENT.sub(" ", FENCE.sub(" ", text))
     text = re.sub(r"^#+ [^\n]*[^\n.!?:]$", r"\g<0>.", text, flags=re.MULTILINE)  # headings end
     rows = re.findall(r"^\|[^\n]*$", text, re.MULTILINE)
@@ -40,7 +40,7 @@ def sentences(text: str) -> list[str]:
 
 
 def without_generated(text: str) -> list[tuple[int, str]]:
-    """The lines that a person wrote, with their numbers; figures and commands taken out."""
+    """Hand-written lines with their numbers, without figures and commands."""
     kept, inside, fence = [], False, ""
     for number, line in enumerate(text.splitlines(), 1):
         if BEGIN.match(line) or line == END:
@@ -49,13 +49,13 @@ def without_generated(text: str) -> list[tuple[int, str]]:
             if opened := re.match(r" *(?:```+|~~~+)(\w*)", line):
                 fence = "" if fence else opened[1] or "text"
             elif fence and (fence != "console" or re.match(r"\$ | {4}", line)):
-                continue  # code and commands are no claims
+                continue  # code and commands claim nothing
             kept.append((number, FIGURE.sub(" ", line)))
     return kept
 
 
 def numbers(text: str) -> list[tuple[int, str]]:
-    """Each number with a unit that stands outside generated blocks and figures, with its line."""
+    """Each number with a unit outside generated blocks and figures, with its line."""
     found = []
     for number, line in without_generated(text):
         line = re.sub(r"`[^` ]+`|\]\([^)]*\)|<!--.*?-->", " ", line)  # names, addresses, comments
@@ -64,13 +64,13 @@ def numbers(text: str) -> list[tuple[int, str]]:
 
 
 def links(text: str) -> list[str]:
-    """Where its links and images lead, those to other machines left out."""
+    """Targets of links and images within the repository."""
     text = re.sub(r"`[^`]*`", " ", COMMENT.sub(" ", FENCE.sub(" ", text)))
     found = re.findall(r"\]\(([^)\s]+)(?: \"[^\"]*\")?\)", text)
     return [target for target in found if not re.match(r"\w+:", target)]
 
 
 def anchors(text: str) -> set[str]:
-    """Of a page's headings, as GitHub and MkDocs name them."""
+    """Anchors of a page's headings, as GitHub and MkDocs name them."""
     heads = re.findall(r"^#+ (.+?)\s*$", COMMENT.sub(" ", FENCE.sub(" ", text)), re.MULTILINE)
     return {re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", head.lower()).strip()) for head in heads}

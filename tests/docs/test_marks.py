@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/docs: marks are filled in, stale ones are named with their line, broken ones are refused."""
+"""tools/docs fills in marks, names stale ones with their line, and refuses broken ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md and docs/: short sentences, figures that something holds, links that lead somewhere."""
+"""README.md and docs/: sentences are short, figures have a source, links resolve."""
 
 from __future__ import annotations
 
@@ -25,9 +25,17 @@ def test_sentences_are_short(page: str) -> None:
     assert [said for said in sentences(text_of(page)) if len(said.split()) > MOST_WORDS] == []
 
 
+REFERENCE = {"README.md", "SECURITY.md", "docs/commands.md", "docs/questions.md"}  # answer many questions
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in REFERENCE])
+def test_title_is_the_readers_question(page: str) -> None:
+    assert re.search(r"^# (.+)", text_of(page), re.MULTILINE)[1].endswith("?")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_numbers_with_a_unit_are_held(page: str) -> None:
-    """By the run, in a generated block or a figure; or by a line of docs/data/held.csv."""
+    """Its source is a run (generated block or figure), or a line of docs/data/held.csv."""
     known = {row["text"] for row in held() if row["page"] == page}
     assert [f"{page}:{line}: {said}" for line, said in numbers(text_of(page)) if said not in known] == []
 
@@ -35,7 +43,7 @@ def test_numbers_with_a_unit_are_held(page: str) -> None:
 @pytest.mark.parametrize("row", held(), ids=lambda row: f"{row['page']}: {row['text']}")
 def test_what_holds_a_number_is_there(row: dict[str, str]) -> None:
     assert row["string"] in text_of(row["file"])
-    assert row["text"] in {said for _, said in numbers(text_of(row["page"]))}, "nobody says it any more"
+    assert row["text"] in {said for _, said in numbers(text_of(row["page"]))}, "the page no longer has it"
 
 
 @pytest.mark.parametrize("page", [*PAGES, "results/README.md", "CHANGELOG.md", "CONTRIBUTING.md"])
@@ -49,13 +57,13 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_no_path_of_a_machine() -> None:
-    """Pages are filled in by a program that could print one."""
+    """The programs whose output is on the pages could print one."""
     found = re.compile(r"(?<![\w.])/(?:root|home|tmp|work|mnt)/")
     assert [page for page in PAGES if found.search(text_of(page))] == []
 
 
 def test_runs_that_are_named_are_there() -> None:
-    """A newer record takes the place of an older one, and what was computed from that must follow."""
+    """A newer run replaces an older one, and pages computed from the older one must follow."""
     run_folder = re.compile(r"results/[a-z0-9-]+/20\d\d-\d\d-\d\d-[0-9a-f]{12}")
     named = {run for page in PAGES for run in run_folder.findall(text_of(page))}
     assert named and [run for run in sorted(named) if not (ROOT / run).is_dir()] == []
@@ -65,7 +73,6 @@ def test_readme_is_one_screen() -> None:
     text = text_of("README.md")
     assert len(text.encode()) <= 9216
     assert len(text.splitlines()) <= 150
-    # What readers see; the names of figures and blocks are for the generator.
     assert [line for line in text.splitlines() if len(line) > 120] == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs the pages and the tests are about: committed ones, whatever a user measured beside them."""
+"""Pages and tests read committed runs only, not what a user has measured in the same folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plant(root: Path, folder: str, created: str, source: str) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Two GPUs, one of them with two runs of a day, and a model's; all are committed."""
+    """Committed runs of two GPUs, one with two runs on a day, and of a model."""
     planted = (
         ("nvidia-h200/2026-01-02-fff", "2026-01-02T08:00:00Z", "measured"),
         ("nvidia-h200/2026-01-02-aaa", "2026-01-02T09:00:00Z", "measured"),
@@ -51,7 +51,7 @@ def test_the_newest_of_each(results: Path) -> None:
 
 
 def test_what_a_user_measured_is_not_read(results: Path) -> None:
-    """Neither a model's run nor a newer one of a GPU that has a committed run, nor one that was cut short."""
+    """A model's run, a newer run of a GPU with a committed one, and an incomplete run are ignored."""
     before = committed_runs(root=results), committed_runs("nvidia-h200", root=results), runs.runs()
     plant(results, "nvidia-h200/2099-01-01-eee", "2099-01-01T09:00:00Z", "measured")
     plant(results, "nvidia-b200/2099-01-01-eee", "2099-01-01T09:00:00Z", "measured")
@@ -63,7 +63,7 @@ def test_what_a_user_measured_is_not_read(results: Path) -> None:
 
 
 def test_the_list_is_what_git_has() -> None:
-    """A run that is committed and not named would be read by no test."""
+    """No test would read a run that is committed and not listed."""
     listing = subprocess.run(
         ["git", "-C", ROOT, "ls-files", "results/*/*/cases.csv"], capture_output=True, text=True
     )
@@ -74,7 +74,7 @@ def test_the_list_is_what_git_has() -> None:
 
 
 def test_a_test_that_lists_results_is_stopped() -> None:
-    """By tests/conftest.py, however the folder was come by."""
+    """By tests/conftest.py, for every way to name the folder."""
     for folder in (ROOT / "results", ROOT / "results/nvidia-h200"):
         with pytest.raises(AssertionError, match="committed_runs"):
             list(folder.iterdir())
@@ -83,11 +83,11 @@ def test_a_test_that_lists_results_is_stopped() -> None:
 
 
 LISTS = re.compile(r"directory_iterator|glob\(|iterdir|listdir|scandir|walk\(")
-OWN = re.compile(r"\b(folder|empty|home|tmp_path|self\.cwd)\b.*results")  # of a test's own working folder
+OWN = re.compile(r"\b(folder|empty|home|tmp_path|self\.cwd)\b.*results")  # a test's own working folder
 
 
 def test_no_other_source_lists_results() -> None:
-    """Those that pytest does not run: C++, CTest's Python, the hunt, the generator of the pages."""
+    """Sources that pytest does not run: C++, CTest's Python, the hunt, the generator of the pages."""
     sources = [path for path in (ROOT / "tests").rglob("*") if path.suffix in (".py", ".cpp", ".cu", ".hpp")]
     sources += (ROOT / "tools/occbench_docs").glob("*.py")
     lines = [(path.name, line) for path in sources for line in path.read_text().splitlines()]
@@ -95,7 +95,7 @@ def test_no_other_source_lists_results() -> None:
     assert [found for found in listing if found[0] != "test_runs.py" and not OWN.search(found[1])] == []
 
 
-def test_how_numbers_are_said() -> None:
+def test_how_numbers_are_formatted() -> None:
     assert rate(4.4016e12, "byte/s") == "4,402 GB/s"
     assert rate(65.84e12, "flop/s") == "65.8 TFLOP/s"
     assert (percent(0.75), percent(0.125), percent(1 / 64)) == ("75 %", "12.5 %", "1.6 %")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site as it is built: whole without a network, every link leads somewhere, search works from a file."""
+"""The built site works without a network, all links resolve, and search works from a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WIDE, NARROW = (1440, 900), (390, 844)
 
 @pytest.fixture(scope="session")
 def site(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
-    """What tools/docs leaves, elsewhere. A warning of MkDocs fails."""
+    """Builds the site into another folder than tools/docs does. A warning of MkDocs fails."""
     return once("site", build)
 
 
@@ -42,7 +42,7 @@ def build(folder: Path) -> None:
 
 
 class Page(HTMLParser):
-    """The names within a page, and what it leads to or loads."""
+    """The anchors, links and loaded files of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def browser() -> Iterator[Any]:
 
 
 def opened(browser: Any, page: Path, size: tuple[int, int], scheme: str = "light") -> None:  # noqa: ANN401
-    """A page from disk, in a window whose content is that wide, with no network."""
+    """Opens a page from disk in a window of that content size, without a network."""
     for log in ("browser", "performance"):
         browser.get_log(log)
     browser.execute_cdp_cmd("Network.enable", {})
@@ -129,12 +129,12 @@ def opened(browser: Any, page: Path, size: tuple[int, int], scheme: str = "light
     wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
     browser.get(page.as_uri())
-    browser.execute_script("localStorage.clear()")  # the scheme that was chosen last
+    browser.execute_script("localStorage.clear()")  # the scheme chosen last
     browser.get(page.as_uri())
 
 
 def assert_quiet(browser: Any) -> None:  # noqa: ANN401
-    """No word on the console, and nothing asked of a network."""
+    """No console message and no network request."""
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
@@ -158,7 +158,7 @@ LOOKED_AT = [
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_pages_fit(site: Path, browser: Any, name: str, size: tuple[int, int], scheme: str) -> None:  # noqa: ANN401
-    """Nothing is wider than the window but what scrolls by itself; pictures are there; all is quiet."""
+    """Only scrollable elements are wider than the window; pictures load; the console is quiet."""
     opened(browser, site / f"{name}.html", size, scheme)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
     pictures = "[...document.querySelectorAll('.md-content img')]"
@@ -183,7 +183,7 @@ def test_the_meaning_of_a_row_is_in_sight(site: Path, browser: Any) -> None:  # 
 
 @pytest.mark.parametrize("wish", ["dark", "light"], ids=["by the screen", "by the button"])
 def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -> None:  # noqa: ANN401
-    """To its rim, and whatever the screen is set to: the middle of each side."""
+    """Up to its edges and for every screen setting; samples the middle of each side."""
     opened(browser, site / "experiments" / "registers.html", WIDE, wish)
     if wish == "light":
         browser.execute_script(
@@ -191,7 +191,7 @@ def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -
         )
     assert browser.execute_script("return document.body.dataset.mdColorScheme") == "slate"
     picture = browser.find_element("css selector", ".md-content img")
-    time.sleep(0.3)  # the button's colours fade in
+    time.sleep(0.3)  # the colours fade in
     shot = Image.open(io.BytesIO(picture.screenshot_as_png)).convert("L")
     width, height = shot.size
     rim = [(2, height // 2), (width - 3, height // 2), (width // 2, 2), (width // 2, height - 3)]
@@ -199,7 +199,7 @@ def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -
 
 
 def test_where_the_repository_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """pyproject.toml alone says it; a host that cannot be is none."""
+    """pyproject.toml alone has the URL; a host that cannot exist counts as none."""
     urls = '[project.urls]\nSource = "https://{}"\n'
     monkeypatch.setattr(hook, "ROOT", tmp_path)
     for host, told in (

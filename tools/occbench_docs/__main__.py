@@ -46,7 +46,7 @@ def refresh_pages(write: bool) -> int:
 def refresh_pictures(write: bool) -> int:
     """0 all are current, 1 one is not."""
     status = 0
-    for path, svg in pictures.stale():
+    for path, svg in pictures.stale_pictures():
         name = path.relative_to(ROOT)
         if not write:
             complain(f"{name}: {'stale' if svg else 'no experiment of the run'}")

@@ -98,14 +98,14 @@ def of_csv(words: str) -> str:
 
 def of_explain(words: str) -> str:
     """A paragraph, or a list where there are several."""
-    said = {}
+    texts = {}
     for word in words.split():
         experiment, _, gpu = word.partition("@")
-        said[word] = " ".join(experiments.sentences(run_of(gpu), experiment))
-        if not said[word]:
+        texts[word] = " ".join(experiments.sentences(run_of(gpu), experiment))
+        if not texts[word]:
             raise DocsError(f"occbench explain has no finding on {word}")
     return "\n".join(
-        said.values() if len(said) == 1 else (f"- {name}: {text}" for name, text in said.items())
+        texts.values() if len(texts) == 1 else (f"- {name}: {text}" for name, text in texts.items())
     )
 
 

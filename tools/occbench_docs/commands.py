@@ -37,7 +37,7 @@ def built_in() -> list[str]:
     return [word for word in dict.fromkeys(listed) if word not in tools() and word != "occbench"]
 
 
-def helped(name: str, program: str) -> str:
+def help_block(name: str, program: str) -> str:
     """A command's help, under its public name."""
     text = "\n".join(line.rstrip() for line in output(f"{program} --help").splitlines())
     return console(f"{name} --help", text)
@@ -45,11 +45,11 @@ def helped(name: str, program: str) -> str:
 
 def section(word: str, program: str) -> str:
     """Its heading, a link to the page that explains it, and its help."""
-    told = ""
+    more = ""
     if page := PAGES.get(word):
         title = re.search(r"^# (.+)", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)[1]
-        told = f"More: [{title}]({page}).\n\n"
-    return f"### {word}\n\n{told}{helped(f'occbench {word}', program)}"
+        more = f"More: [{title}]({page}).\n\n"
+    return f"### {word}\n\n{more}{help_block(f'occbench {word}', program)}"
 
 
 def commands() -> str:
@@ -67,7 +67,7 @@ def commands() -> str:
             (word, f"occbench-{word}") for word in tools() if word in DEVELOPERS
         ],
     }
-    parts = [helped("occbench", "occbench")]
+    parts = [help_block("occbench", "occbench")]
     for title, words in sections.items():
         parts.append(f"## {title}")
         parts += [section(word, program) for word, program in words]

@@ -50,8 +50,12 @@ def of_source(path: Path) -> dict[str, str]:
     """'expected' and 'source' of the header of benchmarks/CATEGORY/NAME.cpp. Raises DocsError."""
     text = path.read_text(encoding="utf-8")
     header = re.match(r"(?://.*\n)+", text)
-    said = " ".join(line.removeprefix("//").strip() for line in header[0].splitlines()[1:]) if header else ""
-    parts = dict(re.findall(r"(Question|Expected|Found): (.*?)(?= (?:Question|Expected|Found): |$)", said))
+    header_text = (
+        " ".join(line.removeprefix("//").strip() for line in header[0].splitlines()[1:]) if header else ""
+    )
+    parts = dict(
+        re.findall(r"(Question|Expected|Found): (.*?)(?= (?:Question|Expected|Found): |$)", header_text)
+    )
     if not {"Question", "Expected"} <= set(parts):
         raise DocsError(f"{path.relative_to(ROOT)} has no 'Question:' and 'Expected:' in its header")
     source = parts["Question"].rpartition("?")[2].strip().removesuffix(".")
@@ -70,21 +74,21 @@ def sources() -> dict[str, Path]:
 @lru_cache(maxsize=1)
 def experiments() -> dict[str, Experiment]:
     """Every experiment of the program, in the order of docs/data/experiments.toml."""
-    told = tomllib.loads((DOCS / "data" / "experiments.toml").read_text(encoding="utf-8"))
+    entries = tomllib.loads((DOCS / "data" / "experiments.toml").read_text(encoding="utf-8"))
     listed = json.loads(program.output("occbench list --format json"))["experiments"]
     found = {each["name"]: each for each in listed}
-    if gone := sorted(set(told) - set(found)):
+    if gone := sorted(set(entries) - set(found)):
         raise DocsError(f"docs/data/experiments.toml has {', '.join(gone)}, which the program does not have")
-    if lost := [name for name, words in told.items() if not set(words["next"]) <= set(told)]:
+    if lost := [name for name, words in entries.items() if not set(words["next"]) <= set(entries)]:
         raise DocsError(f"docs/data/experiments.toml: {lost[0]} names a next experiment that does not exist")
     paths = sources()
-    nothing = dict(why="", next=())  # a new experiment needs no entry to have a page
+    defaults = dict(why="", next=())  # a new experiment needs no entry to have a page
     return {
         name: Experiment(
             name, question=plain(found[name]["question"]), dial=found[name]["dial"], path=paths[name],
-            category=paths[name].parent.name, **of_source(paths[name]), **(nothing | told.get(name, {})),
+            category=paths[name].parent.name, **of_source(paths[name]), **(defaults | entries.get(name, {})),
         )
-        for name in [*told, *sorted(set(found) - set(told))]
+        for name in [*entries, *sorted(set(found) - set(entries))]
     }  # fmt: skip
 
 
@@ -105,15 +109,14 @@ def sentences(run: Run, name: str) -> list[str]:
     return all_sentences(run).get(name, [])[:SENTENCES]
 
 
-def first_sentence(run: Run, name: str) -> str:
+def bullets(run: Run, name: str) -> str:
     return "\n".join(f"- {words}" for words in sentences(run, name)) or "Not in this run."
 
 
 def families(name: str) -> str:
     """The kernels that an experiment runs, as their files or folders."""
     found = sorted({family for run in runs() for family in run.of(name)["family"]})
-    categories = ("dials", "mechanisms", "everyday")
-    each = [path for category in categories for path in (ROOT / "kernels" / category).iterdir()]
+    each = [path for category in CATEGORIES for path in (ROOT / "kernels" / category).iterdir()]
     paths = {path.stem: f"{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in each}
     return ", ".join(f"`{paths[family]}`" for family in found if family in paths)
 
@@ -123,11 +126,11 @@ def page(name: str) -> str:
     it = experiment(name)
     first, *others = runs()
     rows = first.of(name)
-    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", first_sentence(first, name)]
+    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", bullets(first, name)]
     if len(rows):
         found.append(f"![{name} on one {first.gpu}](../images/{name}.svg)")
     for run in others:
-        found += [f"On one {run.gpu}:", first_sentence(run, name)]
+        found += [f"On one {run.gpu}:", bullets(run, name)]
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(

@@ -50,19 +50,19 @@ def least(experiment: str, where: str = "", by: str = "throughput") -> Case:
 
 
 def throughput(which: str | Case) -> Figure:
-    def say(run: Run) -> str:
+    def text_of(run: Run) -> str:
         row = case(which)(run)
         return rate(row["throughput"], row["throughput_unit"])
 
-    return say
+    return text_of
 
 
 def cell(which: str | Case, column: str, form: str = "{:,.0f}", scale: float = 1) -> Figure:
-    def say(run: Run) -> str:
+    def text_of(run: Run) -> str:
         value = case(which)(run)[column]
         return form.format(value if isinstance(value, str) else value * scale)
 
-    return say
+    return text_of
 
 
 def occupancy(which: str | Case) -> Figure:
@@ -127,11 +127,11 @@ def occupancy_for(part: float, experiment: str, where: str = "", of: Case | None
 
 
 def count(experiment: str = "", where: str = "", thing: str = "") -> Figure:
-    def say(run: Run) -> str:
+    def text_of(run: Run) -> str:
         rows = run.rows(experiment, where) if experiment else run.cases
         return f"{grouped(len(rows))}{thing and ' '}{thing}"
 
-    return say
+    return text_of
 
 
 def value_at(tree: Any, path: str) -> Any:  # noqa: ANN401
@@ -144,26 +144,26 @@ def value_at(tree: Any, path: str) -> Any:  # noqa: ANN401
 
 
 def env(path: str, form: str = "{}", scale: float = 1) -> Figure:
-    def say(run: Run) -> str:
+    def text_of(run: Run) -> str:
         value = value_at(run.env, path)
         return form.format(value if isinstance(value, str) else value * scale)
 
-    return say
+    return text_of
 
 
 @lru_cache
-def calculated(words: str) -> Any:  # noqa: ANN401
+def calc_json(words: str) -> Any:  # noqa: ANN401
     return json.loads(output(shlex.join(["occbench", "calc", *shlex.split(words), "--format", "json"])))
 
 
 def calc(words: str, path: str, form: str = "{:,}") -> Figure:
     """Needs no run. A fraction becomes percent with form='%'."""
 
-    def say(_: Run) -> str:
-        value = value_at(calculated(words), path)
+    def text_of(_: Run) -> str:
+        value = value_at(calc_json(words), path)
         return percent(value) if form == "%" else form.format(value)
 
-    return say
+    return text_of
 
 
 def latency_hiding(variant: str, warps: int) -> str:
@@ -226,9 +226,9 @@ FIGURES: dict[str, Figure] = {
     "read-best-occupancy": occupancy(ANY_READ),
     "read-4B-best": throughput(best("latency_hiding", "variant == 'read-f32-4B-ilp1'")),
     **{
-        f"{name}90-16B-{ilp}": say(0.9, "latency_hiding", WIDE.format(ilp), of=ANY_READ)
+        f"{name}90-16B-{ilp}": text_of(0.9, "latency_hiding", WIDE.format(ilp), of=ANY_READ)
         for ilp in (1, 2, 4)
-        for name, say in (("w", warps_for), ("o", occupancy_for))
+        for name, text_of in (("w", warps_for), ("o", occupancy_for))
     },
     "bulk-best-1w": throughput(ONE_WARP),
     "bulk-best-1w-occupancy": occupancy(ONE_WARP),

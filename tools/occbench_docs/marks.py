@@ -20,7 +20,7 @@ from occbench_docs import DocsError
 
 BEGIN = re.compile(r"^<!-- generated: (?P<words>.+?) -->$")
 END = "<!-- /generated -->"
-FIGURE = re.compile(r"<!-- =(?P<name>\S+) -->(?P<said>.*?)<!-- / -->")
+FIGURE = re.compile(r"<!-- =(?P<name>\S+) -->(?P<text>.*?)<!-- / -->")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
@@ -30,16 +30,16 @@ class Stale:
 
     line: int
     mark: str
-    says: str
-    should_say: str
+    actual: str
+    expected: str
 
     def __str__(self) -> str:
-        return f"{self.mark} says '{self.says}', and should say '{self.should_say}'"
+        return f"{self.mark} says '{self.actual}', and should say '{self.expected}'"
 
 
-def first_difference(says: str, should_say: str) -> tuple[str, str]:
+def first_difference(actual: str, expected: str) -> tuple[str, str]:
     """The first lines that differ of two texts."""
-    ours, theirs = says.splitlines(), should_say.splitlines()
+    ours, theirs = actual.splitlines(), expected.splitlines()
     for i in range(max(len(ours), len(theirs))):
         pair = tuple(lines[i] if i < len(lines) else "(end)" for lines in (ours, theirs))
         if pair[0] != pair[1]:
@@ -65,21 +65,21 @@ def fill(text: str, block: Callable[[str], str], figure: Callable[[str], str]) -
             continue
         try:
             if begun := BEGIN.match(line):
-                says = []
+                actual = []
                 for _, inner in source:
                     if inner == END:
                         break
                     if BEGIN.match(inner):
                         raise DocsError(f"'{begun['words']}' has no '{END}'")
-                    says.append(inner)
+                    actual.append(inner)
                 else:
                     raise DocsError(f"'{begun['words']}' has no '{END}'")
-                should_say = block(begun["words"]).strip("\n")
-                if "\n".join(says) != should_say:
+                expected = block(begun["words"]).strip("\n")
+                if "\n".join(actual) != expected:
                     stale.append(
-                        Stale(number, begun["words"], *first_difference("\n".join(says), should_say))
+                        Stale(number, begun["words"], *first_difference("\n".join(actual), expected))
                     )
-                lines += [line, should_say, END]
+                lines += [line, expected, END]
             elif line == END or line.startswith("<!-- generated"):
                 raise DocsError(f"'{line}' is out of place, or is not '<!-- generated: KIND WORDS -->'")
             else:
@@ -93,17 +93,17 @@ def fill_line(line: str, number: int, figure: Callable[[str], str], stale: list[
     """One line of prose with its figures."""
     code = [range(*found.span()) for found in CODE.finditer(line)]
 
-    def said(found: re.Match[str]) -> str:
+    def replace(found: re.Match[str]) -> str:
         if any(found.start() in span for span in code):
             return found[0]
         if not line[: found.start()].strip():
             raise DocsError(f"figure '{found['name']}' begins a line, which Markdown takes for HTML")
-        should_say = figure(found["name"])
-        if found["said"] != should_say:
-            stale.append(Stale(number, found["name"], found["said"], should_say))
-        return f"<!-- ={found['name']} -->{should_say}<!-- / -->"
+        expected = figure(found["name"])
+        if found["text"] != expected:
+            stale.append(Stale(number, found["name"], found["text"], expected))
+        return f"<!-- ={found['name']} -->{expected}<!-- / -->"
 
-    filled = FIGURE.sub(said, line)
+    filled = FIGURE.sub(replace, line)
     if "<!-- =" in CODE.sub("", FIGURE.sub("", line)):
         raise DocsError("a figure is not closed on its line: '<!-- =NAME -->...<!-- / -->'")
     return filled
@@ -112,4 +112,4 @@ def fill_line(line: str, number: int, figure: Callable[[str], str], stale: list[
 def without_marks(text: str) -> str:
     """The text without the marks, as a reader sees it."""
     blocks = re.compile(r"^<!-- (generated: .+?|/generated) -->\n", re.MULTILINE)
-    return FIGURE.sub(lambda found: found["said"], blocks.sub("", text))
+    return FIGURE.sub(lambda found: found["text"], blocks.sub("", text))

@@ -37,7 +37,7 @@ def files() -> dict[str, Any]:
     return schema["files"] | {f"attach/{name}": file for name, file in schema["attach"].items()}
 
 
-def filled(column: dict[str, Any]) -> str:
+def when_filled(column: dict[str, Any]) -> str:
     if not column["nullable"]:
         return "always"
     return FILLED[column["required_when"]] if "required_when" in column else "where it applies"
@@ -58,7 +58,7 @@ def columns(file: str) -> str:
     return table(
         ["column", "unit", "filled", "meaning"],
         [
-            [f"`{column['name']}`", column["unit"] or column["type"], filled(column), meaning(column)]
+            [f"`{column['name']}`", column["unit"] or column["type"], when_filled(column), meaning(column)]
             for column in files()[file]["columns"]
         ],
     )

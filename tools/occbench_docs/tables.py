@@ -71,8 +71,8 @@ def of_fleet_spread() -> str:
     with (DOCS.parent / "benchmarks/burn_in.csv").open(encoding="utf-8", newline="") as file:
         cases = Counter(row["resource"] for row in csv.DictReader(file))
     rows = [
-        [name, *(f"{100 * told[one]:.2f} %" for one in ("cards", "reruns")), str(cases[name])]
-        for name, told in known["resources"].items()
+        [name, *(f"{100 * spreads[one]:.2f} %" for one in ("cards", "reruns")), str(cases[name])]
+        for name, spreads in known["resources"].items()
     ]
     cards = Counter(card.rpartition(" ")[0] for card in known["cards"])
     of = " and ".join(f"{count} {name}" for name, count in cards.items())
