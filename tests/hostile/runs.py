@@ -68,7 +68,7 @@ def kill(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     dice = random.Random(seed)
     folder = cwd / "run"
     words = run_words(occbench, *LONG, "--output", str(folder))
-    label = ""
+    label, kept = "", rows(folder)
     for _ in range(dice.randrange(1, 4)):
         number = dice.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         with subprocess.Popen(words, stdout=-3, stderr=-1, preexec_fn=bounded) as run:
@@ -80,16 +80,18 @@ def kill(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
                 run.kill()
                 return [Fault("hang", f"{number.name} did not end the run")]
         label += f"{number.name} "
-        kept = rows(folder)
-        # Before its first row a run may not have begun to wait for signals.
-        may = {0, -number} if number == signal.SIGKILL or not kept else {0, 128 + number}
+        had, kept = kept, rows(folder)
+        # Before its own first row a run may not have begun to wait for signals.
+        may = {0, -number} if number == signal.SIGKILL or len(kept) == len(had) else {0, 128 + number}
         if run.returncode not in may | ({128 + number} - {128 + signal.SIGKILL}) or b"Traceback" in err:
             return [Fault("wrong exit code", f"{label}: {run.returncode}: {err[-500:]!r}")]
         if not (folder / "env.json").exists():  # it had not begun, and leaves nothing
-            if folder.exists() and (left := sorted(p.name for p in folder.iterdir())):
+            left = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+            if number == signal.SIGKILL and left == [".lock"]:  # nobody could take it away
+                left = []
+            if left:
                 return [Fault("lost rows", f"{label}: leaves {left}, and no env.json")]
-            if folder.exists():
-                folder.rmdir()
+            shutil.rmtree(folder, ignore_errors=True)
             continue
         words = [occbench, "run", "--resume", folder]
         if missing := [row for row in kept if row not in rows(place / "long")]:
