@@ -8,7 +8,7 @@ from pathlib import Path
 from attached import OPENED, AttachCase, Done, driver
 from command import rows
 
-ASKED = f"{OPENED} asked"
+PROC = f"{OPENED} proc"
 
 
 class Apply(AttachCase):
@@ -25,7 +25,7 @@ class Apply(AttachCase):
         return rows(self.folder / "applied/runs.csv")
 
     def test_the_level_is_set_on_every_launch_of_every_second_run(self) -> None:
-        for n, way in enumerate(("asked", "opened", "kernel", "own_stream", "ex")):
+        for n, way in enumerate(("proc", "opened", "kernel", "own_stream", "ex")):
             with self.subTest(way):
                 self.folder = Path(self.folder) / str(n)
                 self.folder.mkdir()
@@ -44,7 +44,7 @@ class Apply(AttachCase):
                 self.assertFalse((self.folder / "applied/runs").exists())
 
     def test_the_best_of_a_finished_run(self) -> None:
-        program = f"{ASKED} lower_k 1500"
+        program = f"{PROC} lower_k 1500"
         self.attach(f"-- {program}", output=None)
         kept = self.folder / "results/attach/attach_opened"
         for words in (f"--apply best -- {program}", f"--apply best --from {kept}"):
@@ -62,7 +62,7 @@ class Apply(AttachCase):
     def test_advice_is_for_its_shape(self) -> None:
         """Of a struct's words that nobody sets, new in each process: what is said of the shape holds, if no
         better is known."""
-        self.attach(f"-- {ASKED} lower_k 1500", output=None)
+        self.attach(f"-- {PROC} lower_k 1500", output=None)
         kept = self.folder / "results/attach/attach_opened"
         own = self.kernels(str(kept))
         self.assertEqual([r["verdict"] for r in own], ["faster at lower occupancy"])
@@ -78,35 +78,35 @@ class Apply(AttachCase):
                 path.unlink()
 
     def test_other_kernels_stay_as_they_are(self) -> None:
-        done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {ASKED} flat_k 200 unload")
+        done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {PROC} flat_k 200 unload")
         self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)
 
     def test_kernels_in_graphs(self) -> None:
         """The graph's node keeps the level: one launch of it is one."""
-        done = self.apply(f"--apply ^lower=1/2 --pairs 1 -- {ASKED} lower_k,flat_k 200 replay")
+        done = self.apply(f"--apply ^lower=1/2 --pairs 1 -- {PROC} lower_k,flat_k 200 replay")
         self.assertEqual(self.noted(), ["200 0", "200 0", "200 200"], done.stderr)
         self.assertRegex(done.stderr, r"lower_k +4 of 8 +200 +200\n")
         self.assertIn("stdout was the same in all 3 runs, byte for byte", done.stderr)
         for path in (self.folder / "applied").iterdir():
             path.unlink()
-        program = f"--budget 500% -- {ASKED} lower_k,flat_k 3000 replay"
+        program = f"--budget 500% -- {PROC} lower_k,flat_k 3000 replay"
         self.attach(program, output="found")
         done = self.apply(f"--apply best --from {self.folder}/found --pairs 1")
         self.assertEqual(self.noted(), ["3000 0", "3000 0", "3000 3000"], done.stderr)
         self.assertRegex(done.stderr, r"Expected by single launches: -1[78]\.\d % of GPU time")
 
     def test_output_that_differs(self) -> None:
-        done = self.apply(f"--apply flat=1/2 --pairs 2 -- {ASKED} flat_k 100 says")
+        done = self.apply(f"--apply flat=1/2 --pairs 2 -- {PROC} flat_k 100 says")
         self.assertEqual((done.returncode, done.stdout), (125, "failed 0\nas it was\n"))
         self.assertIn("stdout DIFFERS with fewer warps", done.stderr)
         done = self.attach(
-            "--apply", "flat=1/2", "--pairs", "2", "--", "sh", "-c", f"echo $$; {ASKED} flat_k 100"
+            "--apply", "flat=1/2", "--pairs", "2", "--", "sh", "-c", f"echo $$; {PROC} flat_k 100"
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("stdout differs between plain runs", done.stderr)
 
     def test_no_output(self) -> None:
-        words = ("--apply", "flat=1/2", "--pairs", "1", "--", "sh", "-c", f"{ASKED} flat_k 100 > /dev/null")
+        words = ("--apply", "flat=1/2", "--pairs", "1", "--", "sh", "-c", f"{PROC} flat_k 100 > /dev/null")
         done = self.attach(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("stdout was empty in all runs, so that it says nothing", done.stderr)
@@ -121,17 +121,17 @@ class Apply(AttachCase):
                 "failed 0\n",
             ),
         }
-        for end, (code, said, shown) in cases.items():
+        for end, (code, message, shown) in cases.items():
             with self.subTest(end):
-                done = self.apply(f"--apply flat=1/2 -- {ASKED} flat_k 100 {end}")
+                done = self.apply(f"--apply flat=1/2 -- {PROC} flat_k 100 {end}")
                 self.assertEqual((done.returncode, done.stdout), (code, shown), done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertIn(message, done.stderr)
                 self.assertNotIn("Wall time", done.stderr)
                 self.assertNotIn("blocks per SM", done.stderr)
 
     def test_bad_input(self) -> None:
-        self.attach(f"-- {ASKED} flat_k 500", output="flat")
-        self.attach(f"--observe -- {ASKED} lower_k 500", output="seen")
+        self.attach(f"-- {PROC} flat_k 500", output="flat")
+        self.attach(f"--observe -- {PROC} lower_k 500", output="seen")
         cases = {
             "--apply best": (125, "which program?"),
             "--apply best -- true": (125, "results/attach/true: there is no such folder yet"),
@@ -147,18 +147,18 @@ class Apply(AttachCase):
             "--apply k=1/2 --observe -- true": (125, "--apply changes launches"),
             "--apply k=1/2 -- no-such-program": (127, "No such file"),
             "--apply k=1/2 -- true": (125, "no launch was changed"),
-            f"--apply other=1/2 -- {ASKED} flat_k 10": (125, "no launch was changed"),
+            f"--apply other=1/2 -- {PROC} flat_k 10": (125, "no launch was changed"),
         }
-        for words, (code, said) in cases.items():
+        for words, (code, message) in cases.items():
             with self.subTest(words):
                 done = self.attach(words, output=None)
                 self.assertEqual(done.returncode, code, done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertIn(message, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertFalse((self.folder / "results").exists())
 
     def test_drivers_that_cannot(self) -> None:
-        for words in (f"{OPENED} opened flat_k 10", f"{ASKED} flat_k 10"):
+        for words in (f"{OPENED} opened flat_k 10", f"{PROC} flat_k 10"):
             variables = driver(11040) if "opened flat" in words else {"FAKE_REFUSES": "1"}
             done = self.attach(f"--apply flat=1/2 -- {words}", output="none", **variables)
             self.assertEqual(done.returncode, 125, done.stderr)

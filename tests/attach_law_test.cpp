@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law by which `occbench attach` looks upwards, held against curves that the suite measured on real GPUs
-// (results/): the highest residency of each is hidden, and foretold from those below it.
+// The law by which `occbench attach` looks upwards, compared with curves that the suite measured on real GPUs
+// (results/): the highest residency of each is hidden, and predicted from those below it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -37,17 +37,17 @@ class Outputs(AttachCase):
             **variables,
         )
 
-    def assert_said(self, done: "Done[str]", said: str | None) -> None:
+    def assert_message(self, done: "Done[str]", message: str | None) -> None:
         self.assertEqual(
             [s for s in SENTENCES if s in done.stderr],
-            [said] * (said is not None),
+            [message] * (message is not None),
             done.stderr,
         )
 
     def test_the_same(self) -> None:
         done = self.check(CAPPED)
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
-        self.assert_said(done, SAME)
+        self.assert_message(done, SAME)
         self.assertTrue(self.env()["same_stdout"])
         noted = [line.split() for line in (self.folder / "r.log").read_text().splitlines()]
         self.assertEqual([launches for launches, _ in noted], 3 * ["200"])
@@ -64,7 +64,7 @@ class Outputs(AttachCase):
         done = self.check(f"head -c {much} /dev/zero; {CAPPED} says")
         self.assertEqual(done.returncode, 125, done.stderr)
         self.assertEqual((len(done.stdout), done.stdout[much:]), (much + 19, "failed 0\nas it was\n"))
-        self.assert_said(done, DIFFERS)
+        self.assert_message(done, DIFFERS)
         env = self.env()
         self.assertEqual((env["same_stdout"], env["exit_code"]), (False, 0))
         self.assertTrue((self.folder / "r/registers.csv").exists())
@@ -72,20 +72,20 @@ class Outputs(AttachCase):
     def test_plain_runs_differ(self) -> None:
         done = self.check(f"echo $$; {CAPPED} says")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_said(done, MIXED)
+        self.assert_message(done, MIXED)
         self.assertNotIn("same_stdout", self.env())
 
     def test_a_program_that_prints_nothing_proves_nothing(self) -> None:
         done = self.check(f"{CAPPED} > /dev/null")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_said(done, None)
+        self.assert_message(done, None)
         self.assertIn("stdout was empty, so that it says nothing", done.stderr)
         self.assertNotIn("same_stdout", self.env())
         done = self.check(
             f"echo >> runs; [ $(wc -l < runs) != 2 ] || echo x; {CAPPED} > /dev/null", output="prints"
         )
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assert_said(done, DIFFERS)
+        self.assert_message(done, DIFFERS)
 
     def test_the_first_run_fails(self) -> None:
         for n, (end, code) in enumerate((("exit42", 42), ("crash", 128 + signal.SIGSEGV))):
@@ -99,9 +99,9 @@ class Outputs(AttachCase):
         """Its end is said once, and nothing of stdout; what was measured is kept."""
         done = self.check(f"{CAPPED} fails")
         self.assertEqual((done.returncode, done.stdout), (9, "failed 0\n"))
-        said = "it went wrong\noccbench: the program failed in run 2, with caps: exit code 9"
-        self.assertIn(said, done.stderr)
-        self.assert_said(done, None)
+        message = "it went wrong\noccbench: the program failed in run 2, with caps: exit code 9"
+        self.assertIn(message, done.stderr)
+        self.assert_message(done, None)
         self.assertEqual(self.env()["exit_code"], 9)
         self.assertNotIn("same_stdout", self.env())
         self.assertEqual(len((self.folder / "r.log").read_text().splitlines()), 2)
@@ -113,27 +113,27 @@ class Outputs(AttachCase):
         done = self.check(f"echo >> runs; [ $(wc -l < runs) != 3 ] || exit 7; {CAPPED}")
         self.assertEqual((done.returncode, done.stdout), (7, "failed 0\n"))
         self.assertIn("the program failed in run 3, a plain one: exit code 7", done.stderr)
-        self.assert_said(done, None)
+        self.assert_message(done, None)
         self.assertEqual(self.env()["exit_code"], 0)
         self.assertNotIn("same_stdout", self.env())
 
     def test_without_caps_there_is_nothing_to_compare(self) -> None:
-        for n, (program, said) in enumerate(
+        for n, (program, message) in enumerate(
             (
-                (f"{OPENED} asked caps_k:128 200", "No kernel has PTX that a cap"),
+                (f"{OPENED} proc caps_k:128 200", "No kernel has PTX that a cap"),
                 ("true", "no process of"),
             )
         ):
             done = self.check(f"echo >> runs; {program}", output=f"r{n}")
             self.assertEqual(done.returncode, 0)
-            self.assertIn(said, done.stderr)
-            self.assert_said(done, None)
+            self.assertIn(message, done.stderr)
+            self.assert_message(done, None)
             self.assertEqual((self.folder / "runs").read_text(), "\n\n")
             (self.folder / "runs").unlink()
 
     def test_bad_input(self) -> None:
         self.assertEqual(self.check(CAPPED).returncode, 0)
-        for words, code, said in (
+        for words, code, message in (
             (f"--check-output -- {CAPPED}", 125, "--check-output is for --registers"),
             (
                 "--check-output --apply best -- true",
@@ -148,7 +148,7 @@ class Outputs(AttachCase):
         ):
             done = self.attach(words)
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         done = self.attach("--registers 64 --check-output -- no-such-program", output="none")
         self.assertEqual(

@@ -46,7 +46,7 @@ class Recorded(AttachCase):
 
     def test_records_are_matched_to_launches(self) -> None:
         """By events each reads a microsecond more here."""
-        for n, words in enumerate((f"{OPENED} asked", f"{OPENED} ex", f"{LINKED} linked")):
+        for n, words in enumerate((f"{OPENED} proc", f"{OPENED} ex", f"{LINKED} linked")):
             done = self.recorded(f"{words} latency_k:40 3000", output=f"r{n}", FAKE_WALL="1")
             self.assertIn("Timed by CUPTI's records: 1 process.", done.stderr)
             self.assertEqual(self.process(f"r{n}"), ("activity", ""))
@@ -62,12 +62,12 @@ class Recorded(AttachCase):
 
     def test_of_a_short_program_all_comes_at_the_end(self) -> None:
         for end in ("return", "_exit"):
-            self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 20 {end}", end)
+            self.with_cupti(f"--timing activity -- {OPENED} proc flat_k 20 {end}", end)
             found = {by: len(times) for by, times in self.timed_by(end).items()}
             self.assertEqual(found, {"activity": 20})
 
     def test_events_are_the_default_and_take_no_cupti(self) -> None:
-        done = self.recorded(f"{OPENED} asked flat_k 500", timing="events")
+        done = self.recorded(f"{OPENED} proc flat_k 500", timing="events")
         self.assertEqual((self.process(), list(self.timed_by())), (("events", ""), ["events"]))
         self.assertNotIn("Timed by", done.stderr)
 
@@ -79,22 +79,22 @@ class Recorded(AttachCase):
         }
         for name, (variables, why) in cases.items():
             end = "fork" if name == "fork" else "return"
-            done = self.recorded(f"{OPENED} asked flat_k 500 {end}", output=name, **variables)
+            done = self.recorded(f"{OPENED} proc flat_k 500 {end}", output=name, **variables)
             self.assertIn(why, done.stderr)
             self.assertIn("Timed by events: 1 process: ", done.stderr)
             self.assertTrue(self.timed_by(name)["events"])
-        done = self.attach(f"--timing activity -- {OPENED} asked flat_k 500", output="none")
+        done = self.attach(f"--timing activity -- {OPENED} proc flat_k 500", output="none")
         self.assertEqual((done.returncode, self.process("none")[0]), (0, "events"), done.stderr)
 
     def test_auto_leaves_a_program_that_has_loaded_cupti_alone(self) -> None:
-        self.recorded(f"{PROFILED} asked flat_k 500", timing="auto")
+        self.recorded(f"{PROFILED} proc flat_k 500", timing="auto")
         self.assertEqual(self.process()[0], "events")
         self.assertIn("may use it", self.process()[1])
-        self.recorded(f"{OPENED} asked flat_k 500", output="free", timing="auto")
+        self.recorded(f"{OPENED} proc flat_k 500", output="free", timing="auto")
         self.assertEqual(self.process("free"), ("activity", ""))
 
     def test_beyond_the_limit_nothing_is_recorded(self) -> None:
-        done = self.with_cupti(f"--limit 64K --timing activity -- {OPENED} asked flat_k 200000 shapes", "r")
+        done = self.with_cupti(f"--limit 64K --timing activity -- {OPENED} proc flat_k 200000 shapes", "r")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         self.assertEqual(self.process(), ("activity", ""))
         self.assertIn("the limit was reached", done.stderr)
@@ -121,7 +121,7 @@ class Recorded(AttachCase):
             for behaviour in ("", "late", "keeps"):
                 with self.subTest(program.name, behaviour=behaviour):
                     to = f"r{n}{behaviour}"
-                    words = f"{program} asked latency_k:40 3000 profiles"
+                    words = f"{program} proc latency_k:40 3000 profiles"
                     done = self.recorded(words, output=to, FAKE_CUPTI=behaviour, FAKE_WALL="1")
                     self.assertEqual(done.stdout, "profiled 3000\nfailed 0\n")
                     self.assertIn("the program began to use CUPTI itself (cupti", done.stderr)
@@ -133,27 +133,27 @@ class Recorded(AttachCase):
 
     def test_it_gives_way_while_other_threads_launch(self) -> None:
         for n, behaviour in enumerate(("", "late", "keeps")):
-            words = f"{OPENED} asked flat_k 2000 profiles_beside"
+            words = f"{OPENED} proc flat_k 2000 profiles_beside"
             done = self.recorded(words, output=f"r{n}", FAKE_CUPTI=behaviour, FAKE_WALL="1")
             self.assertEqual(done.stdout, "profiled some\nfailed 0\n", behaviour)
             self.assertEqual(self.launches(f"r{n}"), 6000)
 
     def test_what_counts_is_of_one_timing(self) -> None:
-        self.recorded(f"{OPENED} asked flat_k 20000 profiles")
+        self.recorded(f"{OPENED} proc flat_k 20000 profiles")
         drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
         self.assertEqual(len(drawn), 1)
 
     def test_overlap_is_that_of_the_kernels(self) -> None:
         """Each tenth began while the one before it ran."""
-        self.recorded(f"{OPENED} asked flat_k 20000", FAKE_CUPTI="beside")
+        self.recorded(f"{OPENED} proc flat_k 20000", FAKE_CUPTI="beside")
         (kernel,) = self.kernels()
         self.assertAlmostEqual(int(kernel["overlapped"]) / int(kernel["timed"]), 0.2, delta=0.05)
-        self.recorded(f"{OPENED} asked flat_k 20000 streams", output="streams")
+        self.recorded(f"{OPENED} proc flat_k 20000 streams", output="streams")
         (kernel,) = self.kernels("streams")
         self.assertEqual(kernel["overlapped"], "0")
 
     def test_graphs_are_timed_as_wholes_by_events(self) -> None:
-        self.recorded(f"{OPENED} asked flat_k 2000 graph")
+        self.recorded(f"{OPENED} proc flat_k 2000 graph")
         graphs = {k["kernel"]: k for k in self.kernels() if "graph" in k["why"]}
         self.assertEqual(float(graphs["(CUDA graph of 3 kernels)"]["time_mean_s"]), 500e-6)
 
@@ -164,7 +164,7 @@ class Recorded(AttachCase):
         for launches in (1_000, 100_000):
             log = self.folder / f"valgrind-{launches}"
             tool = f"valgrind --leak-check=full --show-leak-kinds=definite --log-file={log}"
-            self.recorded(f"{tool} {OPENED} asked flat_k {launches}", output=f"r{launches}")
+            self.recorded(f"{tool} {OPENED} proc flat_k {launches}", output=f"r{launches}")
             text = log.read_text()
             self.assertNotIn("Invalid ", text)
             (heap,) = (line for line in text.splitlines() if "in use at exit" in line)
@@ -173,7 +173,7 @@ class Recorded(AttachCase):
 
     def test_ends(self) -> None:
         for end in ("reset", "contexts", "release", "unload", "close", "threads", "crash", "kill", "exec"):
-            done = self.with_cupti(f"--timing activity -- {OPENED} asked flat_k 3000 {end}", end)
+            done = self.with_cupti(f"--timing activity -- {OPENED} proc flat_k 3000 {end}", end)
             self.assertEqual(done.stdout.splitlines()[0], "failed 0", end)
             self.assertGreaterEqual(self.launches(end), 3000, done.stderr)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of launches by CUPTI's records: their layout, kernels side by side, and arms that begin anew.
+// CUPTI's records: their layout, kernels that overlap, and schedules that restart.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -89,7 +89,7 @@ TEST(AttachOverlaps, SideBySide) {
             Numbers({1, 2, 3}));
 }
 
-TEST(AttachOverlaps, TheRecordOfALongOneComesABatchLater) {
+TEST(AttachOverlaps, ALongKernelsRecordComesABatchLater) {
   EXPECT_EQ(overlapping({{ran(2, 10, 20), ran(3, 25, 30)}, {ran(1, 0, 28), ran(4, 40, 50)}}),
             Numbers({1, 2, 3}));
 }
@@ -98,7 +98,7 @@ TEST(AttachOverlaps, OtherDevicesDoNotCount) {
   EXPECT_EQ(overlapping({{ran(1, 0, 100), ran(2, 10, 20, 1), ran(3, 15, 30, 1)}}), Numbers({2, 3}));
 }
 
-TEST(AttachSchedule, BeginsAnewWhereTimesAreOfAnotherKind) {
+TEST(AttachSchedule, RestartsWithAnotherClock) {
   Schedule schedule({.seed = 3, .precision = 0.5, .warm_up = 1}, 77, {1, 1, 0.5, 0.25});
   Budget budget(100);
   const auto run = [&](double time_us) {
@@ -109,7 +109,7 @@ TEST(AttachSchedule, BeginsAnewWhereTimesAreOfAnotherKind) {
       if (draw.arm == first_level + 1)
         schedule.refuse(draw, budget, true);
       else
-        schedule.timed(draw, time_us, budget);
+        schedule.add_time(draw, time_us, budget);
     }
     return of_arm;
   };
@@ -123,10 +123,10 @@ TEST(AttachSchedule, BeginsAnewWhereTimesAreOfAnotherKind) {
   EXPECT_TRUE(schedule.is_known());
   EXPECT_GE(again.at(untouched), 6);
   EXPECT_GE(again.at(first_level), 6);
-  EXPECT_FALSE(again.contains(first_level + 1));  // it is no arm any more
+  EXPECT_FALSE(again.contains(first_level + 1));  // it is closed for good
 }
 
-TEST(AttachArguments, OnlyAddressesSayNothing) {
+TEST(AttachArguments, OnlyAddressesAreIgnored) {
   const auto hash = [](std::uint64_t first, std::uint64_t second) {
     void* parameters[] = {&first, &second};
     Request request;
@@ -134,7 +134,7 @@ TEST(AttachArguments, OnlyAddressesSayNothing) {
     return argument_hash(request, {{.offset = 0, .size = 8}, {.offset = 8, .size = 8}});
   };
   constexpr std::uint64_t address = 0x7f0012345600, other = 0x7f00deadbe00, minus_one = ~std::uint64_t{0};
-  EXPECT_EQ(hash(address, other), 0U);  // which stands for no words, and for too many kinds of them
+  EXPECT_EQ(hash(address, other), 0U);  // which means no words, or too many kinds of them
   EXPECT_EQ(hash(address, 7), hash(other, 7));
   for (const std::uint64_t word : {minus_one, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}}) {
     EXPECT_NE(hash(address, word), 0U);

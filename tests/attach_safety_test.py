@@ -19,7 +19,7 @@ from pathlib import Path
 from attached import HANDLERS, OPENED, PLACES, PLUGIN, STATIC, AttachCase, driver
 from command import OCCBENCH
 
-ASKED = f"{OPENED} asked"
+PROC = f"{OPENED} proc"
 
 
 class Ends(AttachCase):
@@ -48,7 +48,7 @@ class Ends(AttachCase):
         }
         for end, (code, processes, launches) in cases.items():
             with self.subTest(end):
-                done = self.attach(f"-- {ASKED} flat_k 300 {end}", output=end)
+                done = self.attach(f"-- {PROC} flat_k 300 {end}", output=end)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertEqual(done.stdout.splitlines()[0], "failed 0")
                 env = self.env(end)
@@ -57,8 +57,8 @@ class Ends(AttachCase):
                 captured = sum(int(k["captured"]) for k in self.kernels(end))
                 self.assertEqual(captured, launches if end == "capture" else 0)
                 self.assertFalse((self.folder / end / "processes").exists())
-                said = f"was ended by signal {code - 128}" if code > 128 else ""
-                self.assertIn(said, done.stderr)
+                message = f"was ended by signal {code - 128}" if code > 128 else ""
+                self.assertIn(message, done.stderr)
 
     def test_a_signal_handler_may_end_it_at_any_moment(self) -> None:
         """What the signal interrupts may hold the driver's lock, or ours: nothing may wait for it."""
@@ -71,40 +71,42 @@ class Ends(AttachCase):
     def test_what_it_measures_goes_on(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
         for end, sms in (("contexts", {"132"}), ("green", {"132", "16"}), ("release", {"132"})):
-            done = self.attach(f"-- {ASKED} flat_k 2000 {end}", output=end)
+            done = self.attach(f"-- {PROC} flat_k 2000 {end}", output=end)
             found = self.kernels(end)
             self.assertEqual({kernel["sm_count"] for kernel in found}, sms)
             for kernel in found:
                 self.assertEqual((kernel["verdict"], kernel["overlapped"]), ("saturated", "0"), done.stderr)
             self.assertEqual(" on 16 SMs " in done.stderr, end == "green", done.stderr)
-        self.attach(f"-- {ASKED} flat_k 1000 green_streams", output="streams")
-        said = [(kernel["sm_count"], kernel["launches"]) for kernel in self.kernels("streams")]
-        self.assertEqual(sorted(said), [("132", "1000"), ("16", "1000"), ("32", "1000")])
+        self.attach(f"-- {PROC} flat_k 1000 green_streams", output="streams")
+        message = [(kernel["sm_count"], kernel["launches"]) for kernel in self.kernels("streams")]
+        self.assertEqual(sorted(message), [("132", "1000"), ("16", "1000"), ("32", "1000")])
         # A graph's levels are found once: with the SMs of the stream that came first this one would hang.
-        done = self.attach(f"--budget 500% -- {ASKED} waits_k 100 replay_green 1000", output="graph")
+        done = self.attach(f"--budget 500% -- {PROC} waits_k 100 replay_green 1000", output="graph")
         self.assertEqual(done.returncode, 0, done.stderr)
         (inside,) = (kernel for kernel in self.kernels("graph") if kernel["graph_id"])
         self.assertEqual((inside["why"], inside["sm_count"]), ("grid within one residency", "132"))
-        self.attach(f"-- {ASKED} flat_k 1000 unload", output="unload")
+        self.attach(f"-- {PROC} flat_k 1000 unload", output="unload")
         self.assertEqual(
             {k["kernel"]: k["launches"] for k in self.kernels("unload")},
             {"flat_k": "1000", "latency_k": "1000"},
         )
 
     def test_each_device_has_its_own_rows(self) -> None:
-        done = self.attach(f"-- {ASKED} flat_k 1000 devices")
-        said = {k["gpu_uuid"]: (k["launches"], k["verdict"]) for k in self.kernels()}
+        done = self.attach(f"-- {PROC} flat_k 1000 devices")
+        message = {k["gpu_uuid"]: (k["launches"], k["verdict"]) for k in self.kernels()}
         uuids = [gpu["uuid"] for gpu in self.env()["gpus"]]  # type: ignore[attr-defined]
-        self.assertEqual(said, dict(zip(uuids, [("1500", "saturated"), ("500", "saturated")], strict=True)))
+        self.assertEqual(
+            message, dict(zip(uuids, [("1500", "saturated"), ("500", "saturated")], strict=True))
+        )
         self.assertEqual(done.stderr.count("flat_k "), 2, done.stderr)
 
     def test_the_programs_files_are_its_own(self) -> None:
-        done = self.attach(f"-- {ASKED} flat_k 300 close")
+        done = self.attach(f"-- {PROC} flat_k 300 close")
         self.assertEqual((self.folder / "own.txt").read_bytes(), b"")
         self.assertIn("the program closed all files", done.stderr)
 
     def test_several_processes_have_a_file_each(self) -> None:
-        script = f"for i in 1 2 3 4; do {ASKED} flat_k 100 & done; wait"
+        script = f"for i in 1 2 3 4; do {PROC} flat_k 100 & done; wait"
         done = self.attach("--", "sh", "-c", script)
         self.assertEqual((done.returncode, done.stdout), (0, 4 * "failed 0\n"))
         self.assertEqual((len(self.env()["processes"]), self.launches()), (4, 400))  # type: ignore[arg-type]
@@ -113,14 +115,14 @@ class Ends(AttachCase):
         for n, variables in enumerate(
             ({"CUDA_LAUNCH_BLOCKING": "1"}, {"CUDA_INJECTION64_PATH": "/no/such/libtool.so"})
         ):
-            done = self.attach(f"-- {ASKED} flat_k 500", output=f"r{n}", **variables)
+            done = self.attach(f"-- {PROC} flat_k 500", output=f"r{n}", **variables)
             self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
             self.assertEqual(self.kernels(f"r{n}")[0]["verdict"], "saturated")
         for n, name in enumerate(("CUDA_INJECTION64_PATH", "NV_COMPUTE_SANITIZER_INJECTION_PATH")):
             variables = {name: "/x/libsanitizer-collection.so"}
-            done = self.attach(f"-- {ASKED} flat_k 10", output=f"s{n}", **variables)
+            done = self.attach(f"-- {PROC} flat_k 10", output=f"s{n}", **variables)
             self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"))
-            self.assertIn("occbench stood back", done.stderr)
+            self.assertIn("attach disabled itself", done.stderr)
             self.assertEqual(self.kernels(f"s{n}"), [])
 
 
@@ -136,7 +138,7 @@ class Places(AttachCase):
         plain, blank = self.folder / "tmp", self.folder / "t m p"
         for number, folder in enumerate((plain, blank)):
             folder.mkdir()
-            words = self.command(f"--observe -- {ASKED} flat_k 500", output=f"r{number}")
+            words = self.command(f"--observe -- {PROC} flat_k 500", output=f"r{number}")
             done = subprocess.run(
                 [str(place / "bin/occbench"), *words[1:]], cwd=self.folder, capture_output=True, text=True,
                 env=os.environ | driver() | {"TMPDIR": str(folder)},
@@ -179,19 +181,19 @@ class Places(AttachCase):
             os.posix_spawnp(program[0], program, path)
             os.wait()
             subprocess.run(["/bin/true"], env={{}})
-            os.execl("{OPENED}", "opened", "asked", "flat_k", "300")"""
+            os.execl("{OPENED}", "opened", "proc", "flat_k", "300")"""
         done = self.attach("--", sys.executable, "-c", script)
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
-        said = (
+        message = (
             f"8 processes were not attached to: /bin/true (started without LD_PRELOAD), {STATIC} (statically "
             "linked) x 7"
         )
-        self.assertIn(said, " ".join(done.stderr.split()))
-        self.assertEqual((self.launches(), self.env()["complaints"]), (300, [said]))
+        self.assertIn(message, " ".join(done.stderr.split()))
+        self.assertEqual((self.launches(), self.env()["complaints"]), (300, [message]))
         done = self.attach(f"-- {STATIC}", output="alone")
         self.assertEqual(done.returncode, 6)
         self.assertIn(f"'{STATIC}' is statically linked: nothing can be attached to it", done.stderr)
-        done = self.attach(f"-- {STATIC} {ASKED} flat_k 300", output="child")
+        done = self.attach(f"-- {STATIC} {PROC} flat_k 300", output="child")
         self.assertEqual((done.returncode, self.launches("child")), (0, 300), done.stderr)
 
 
@@ -199,7 +201,7 @@ class Bounds(AttachCase):
     """What it may take of memory and disk, however long the program is."""
 
     def test_a_million_launches(self) -> None:
-        self.attach(f"-- {ASKED} flat_k 1000000")
+        self.attach(f"-- {PROC} flat_k 1000000")
         (kernel,) = self.kernels()
         self.assertEqual(kernel["launches"], "1000000")
         self.assertLess(int(kernel["timed"]), 100_000)
@@ -213,17 +215,17 @@ class Bounds(AttachCase):
         self.assertLess(len(kernel["symbol"]), 20_000)
 
     def test_ten_thousand_signatures(self) -> None:
-        self.attach(f"-- {ASKED} flat_k 10000 shapes")
+        self.attach(f"-- {PROC} flat_k 10000 shapes")
         self.assertEqual((len(self.kernels()), self.launches()), (10_000, 10_000))
 
     def test_more_signatures_than_are_told_apart(self) -> None:
-        done = self.attach(f"--observe -- {ASKED} flat_k 100000 shapes")
+        done = self.attach(f"--observe -- {PROC} flat_k 100000 shapes")
         self.assertEqual(self.launches(), 100_000, done.stderr)
         rest = [k for k in self.kernels() if k["why"] == "too many signatures"]
         self.assertEqual([k["launches"] for k in rest], [str(100_000 - 65_535)])
 
     def test_the_limit(self) -> None:
-        done = self.attach(f"--limit 64K -- {ASKED} flat_k 10000 shapes")
+        done = self.attach(f"--limit 64K -- {PROC} flat_k 10000 shapes")
         self.assertIn("the limit was reached", done.stderr)
         self.assertLessEqual(sum(int(k["timed"]) for k in self.kernels()), 65_536 // 16)
 
@@ -231,8 +233,8 @@ class Bounds(AttachCase):
     def test_memory_does_not_grow_with_launches(self) -> None:
         """Blocks that are left at the end: as many after many launches as after 1,000."""
         ways = {  # options, program, end, most launches
-            "plain": ("", f"{ASKED} flat_k", "", 100_000),
-            "graphs": ("--budget 500%", f"{ASKED} latency_k:40,l1_k", "replay", 10_000),
+            "plain": ("", f"{PROC} flat_k", "", 100_000),
+            "graphs": ("--budget 500%", f"{PROC} latency_k:40,l1_k", "replay", 10_000),
             "caps": ("--registers 64,32", f"{OPENED} ptx caps_k", "", 20_000),
         }
         for way, (options, program, end, most) in ways.items():
@@ -266,10 +268,10 @@ def small_disk(kib: int) -> Iterator[Path]:
 
 class FullDisks(AttachCase):
     def test_a_full_disk(self) -> None:
-        """The program does not notice; the table is printed, and what is missing is said."""
+        """The program does not notice; the table is printed, and what is missing is message."""
         for kib in (8, 512, 1_600, 1_700):
             with self.subTest(kib), small_disk(kib) as disk:
-                done = self.attach(f"--output {disk}/r -- {ASKED} flat_k 20000 shapes", output=None)
+                done = self.attach(f"--output {disk}/r -- {PROC} flat_k 20000 shapes", output=None)
                 self.assertEqual(done.stdout, "failed 0\n")
                 self.assertIn("the disk is full, or a quota", done.stderr)
                 self.assertNotIn("no process", done.stderr)
@@ -287,7 +289,7 @@ class FullDisks(AttachCase):
         for kib in (1, 64, 1_545):
             with self.subTest(kib):
                 limited = ("sh", "-c", f'ulimit -f {2 * kib}; exec "$@"', "sh")
-                done = self.attach(f"-- {ASKED} flat_k 20000 shapes", output=f"r{kib}", before=limited)
+                done = self.attach(f"-- {PROC} flat_k 20000 shapes", output=f"r{kib}", before=limited)
                 self.assertEqual(done.stdout, "failed 0\n", done.stderr)
                 self.assertIn("the disk is full, or a quota", done.stderr)
                 self.assertIn(done.returncode, (0, 125), done.stderr)
@@ -296,18 +298,18 @@ class FullDisks(AttachCase):
 class Drivers(AttachCase):
     def test_drivers(self) -> None:
         cases = {
-            "no device": ({"FAKE_NO_DEVICE": "1"}, "asked", 3, "no kernel was launched"),
-            "a stub": ({"FAKE_STUB": "1"}, "asked", 3, "is the toolkit's stub"),
+            "no device": ({"FAKE_NO_DEVICE": "1"}, "proc", 3, "no kernel was launched"),
+            "a stub": ({"FAKE_STUB": "1"}, "proc", 3, "is the toolkit's stub"),
             "too old": (driver(9020), "opened", 0, "this driver is too old"),
             "old": (driver(11040), "opened", 0, "older than CUDA 11.8"),
-            "refuses": ({"FAKE_REFUSES": "1"}, "asked", 0, "refused changed launches (error 1)"),
-            "none": ({"LD_LIBRARY_PATH": "/nowhere"}, "asked", 3, "no process of"),
+            "refuses": ({"FAKE_REFUSES": "1"}, "proc", 0, "refused changed launches (error 1)"),
+            "none": ({"LD_LIBRARY_PATH": "/nowhere"}, "proc", 3, "no process of"),
         }
-        for n, (name, (variables, way, code, said)) in enumerate(cases.items()):
+        for n, (name, (variables, way, code, message)) in enumerate(cases.items()):
             with self.subTest(name):
                 done = self.attach(f"-- {OPENED} {way} flat_k 500", output=f"r{n}", **variables)
                 self.assertEqual(done.returncode, code, done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertIn(message, done.stderr)
                 if code == 0:
                     self.assertEqual(done.stdout, "failed 0\n")
                 if name in ("old", "refuses"):
@@ -334,12 +336,12 @@ class Interrupts(AttachCase):
                 os.killpg(child.pid, number)  # as a terminal does
             else:
                 child.send_signal(number)
-            said, _ = child.communicate(timeout=30)
-            self.assertEqual((child.returncode, said), (3, "caught\n"))
+            message, _ = child.communicate(timeout=30)
+            self.assertEqual((child.returncode, message), (3, "caught\n"))
 
     def test_what_was_measured_is_kept(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            child = self.start(f"-- {ASKED} flat_k 500 wait", output=f"r{number}")
+            child = self.start(f"-- {PROC} flat_k 500 wait", output=f"r{number}")
             assert child.stdout is not None
             self.assertEqual(child.stdout.readline(), "failed 0\n")
             time.sleep(0.05)
@@ -347,9 +349,9 @@ class Interrupts(AttachCase):
                 os.killpg(child.pid, number)
             else:
                 child.send_signal(number)
-            _, said = child.communicate(timeout=30)
-            self.assertEqual(child.returncode, 128 + number, said)
-            self.assertIn(f"was ended by signal {int(number)}", said)
+            _, message = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 128 + number, message)
+            self.assertIn(f"was ended by signal {int(number)}", message)
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
 
     # Handles the signals that it is told, says which came, and ends with 3 half a second after the first.
@@ -375,24 +377,24 @@ class Interrupts(AttachCase):
             self.assertEqual(child.stdout.readline(), "ready\n")
             child.send_signal(number)
         for number, child in running.items():
-            said, errors = child.communicate(timeout=60)
-            self.assertEqual((child.returncode, said), (3, f"[{number}]\n"), errors)
+            message, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, message), (3, f"[{number}]\n"), errors)
 
     def test_a_signal_that_ends_the_program_ends_no_results(self) -> None:
         for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT, signal.SIGINT):
-            child = self.start(f"-- {ASKED} flat_k 500 wait", output=f"r{number}")
+            child = self.start(f"-- {PROC} flat_k 500 wait", output=f"r{number}")
             assert child.stdout is not None
             self.assertEqual(child.stdout.readline(), "failed 0\n")
             child.send_signal(number)
-            _, said = child.communicate(timeout=30)
-            self.assertEqual(child.returncode, 128 + number, said)
+            _, message = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 128 + number, message)
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
             left = {path.name for path in (self.folder / f"r{number}").iterdir()}
             self.assertEqual(left, {"arms.csv", "env.json", "kernels.csv", "launches.csv.gz"})
 
     def test_nobody_reads_its_table(self) -> None:
         """As before `| head -1`: the results are kept, and the code is the program's."""
-        child = self.start(f"-- {ASKED} flat_k 500 exit42", output="r")
+        child = self.start(f"-- {PROC} flat_k 500 exit42", output="r")
         assert child.stdout is not None and child.stderr is not None
         child.stderr.close()
         self.assertEqual(child.stdout.read(), "failed 0\n")
@@ -404,15 +406,15 @@ class Interrupts(AttachCase):
         """It signals its child, and then the group of both."""
         running = {}
         for name in ("INT", "TERM", "USR1", "ALRM"):
-            words = self.command(f"-- {ASKED} flat_k 500 wait", output=name)
+            words = self.command(f"-- {PROC} flat_k 500 wait", output=name)
             running[name] = subprocess.Popen(
                 ["timeout", "--preserve-status", "--signal", name, "3", *words], text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | driver(),
             )  # fmt: skip
         for name, child in running.items():
-            said, errors = child.communicate(timeout=60)
+            message, errors = child.communicate(timeout=60)
             self.assertEqual(
-                (child.returncode, said), (128 + getattr(signal, f"SIG{name}"), "failed 0\n"), errors
+                (child.returncode, message), (128 + getattr(signal, f"SIG{name}"), "failed 0\n"), errors
             )
             self.assertEqual(self.launches(name), 500)
 
@@ -427,18 +429,18 @@ class Interrupts(AttachCase):
                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             )  # fmt: skip
             os.close(its)
-            said = b""
-            while b"ready" not in said:
-                said += os.read(ours, 1000)
+            message = b""
+            while b"ready" not in message:
+                message += os.read(ours, 1000)
             os.write(ours, key)
             try:
                 while text := os.read(ours, 1000):
-                    said += text
+                    message += text
             except OSError:  # its last process has ended
                 pass
             os.close(ours)
-            self.assertEqual(child.wait(30), 3, said)
-            self.assertIn(f"[{number}]\r\n".encode(), said)
+            self.assertEqual(child.wait(30), 3, message)
+            self.assertIn(f"[{number}]\r\n".encode(), message)
 
     def comes_to(self, process: int, state: str) -> None:
         end = time.monotonic() + 30
@@ -481,9 +483,9 @@ class Interrupts(AttachCase):
             self.assertEqual(subprocess.run(words, preexec_fn=set_up, capture_output=True).returncode, 5)
 
     def test_a_folder_that_is_removed_while_the_program_runs(self) -> None:
-        """Or made again by another, or renamed: what is lost is said, and the code is the program's."""
+        """Or made again by another, or renamed: what is lost is message, and the code is the program's."""
         for how in ("rm -r {0}", "rm -r {0}; mkdir {0}", "mv {0} {0}-moved"):
-            script = f"{ASKED} flat_k 10; {how.format(self.folder / 'r')}; exit 9"
+            script = f"{PROC} flat_k 10; {how.format(self.folder / 'r')}; exit 9"
             for options in ((), ("--registers", "32", "--check-output")):
                 with self.subTest(how=how, options=options):
                     done = self.attach(*options, "--", "sh", "-c", script)
@@ -497,29 +499,29 @@ class Interrupts(AttachCase):
 
     def test_a_kernel_that_waits_for_its_own_blocks_is_named(self) -> None:
         """With --all it hangs; the sentence comes while it does, and what was measured is kept."""
-        child = self.start(f"--all -- {ASKED} waits_k 300 sync {132 * 8}", output="r")
+        child = self.start(f"--all -- {PROC} waits_k 300 sync {132 * 8}", output="r")
         assert child.stderr is not None
         self.assertRegex(
             child.stderr.readline(), "waits_k with . of 8 blocks per SM does not end: .* without --all"
         )
         os.killpg(child.pid, signal.SIGINT)
-        _, said = child.communicate(timeout=30)
-        self.assertEqual(child.returncode, 128 + signal.SIGINT, said)
+        _, message = child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 128 + signal.SIGINT, message)
         self.assertEqual(self.kernels()[0]["launches"], "300")
 
 
 class BadInput(AttachCase):
     def test_one_line_and_the_exit_code(self) -> None:
-        """Words, what is said, and the code; nothing is left behind."""
+        """Words, what is message, and the code; nothing is left behind."""
         (self.folder / "file").write_text("")
         cases = {
             "": (125, "which program?"),
             "--": (125, "which program?"),
             "--bad -- true": (125, "there is no option --bad"),
-            "python3 train.py": (125, "'python3': the program stands behind --"),
-            "--observe --levels 1/2 -- true": (125, "--levels says nothing beside --observe"),
-            "--registers 32 --levels 1/2 -- true": (125, "--levels says nothing beside --registers"),
-            "--apply k=1/2 --budget 5% -- true": (125, "--budget says nothing beside --apply"),
+            "python3 train.py": (125, "'python3': put the program after --"),
+            "--observe --levels 1/2 -- true": (125, "--levels has no effect with --observe"),
+            "--registers 32 --levels 1/2 -- true": (125, "--levels has no effect with --registers"),
+            "--apply k=1/2 --budget 5% -- true": (125, "--budget has no effect with --apply"),
             "--pairs 2 -- true": (125, "--pairs is for --apply"),
             "--from x -- true": (125, "--from is for --apply"),
             "--levels 2 -- true": (125, "--levels lie between 0 and 1"),
@@ -547,25 +549,25 @@ class BadInput(AttachCase):
             "-- true": (0, "no process of 'true' used the CUDA driver"),
             "-- false": (1, "no process of 'false' used the CUDA driver"),
         }
-        for words, (code, said) in cases.items():
+        for words, (code, message) in cases.items():
             with self.subTest(words):
                 done = self.attach(words, output=None)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertIn(message, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertFalse((self.folder / "results").exists())
 
     def test_outputs(self) -> None:
         (self.folder / "file").write_text("")
-        self.assertEqual(self.attach(f"-- {ASKED} flat_k 10", output="twice").returncode, 0)
-        for output, said in (
+        self.assertEqual(self.attach(f"-- {PROC} flat_k 10", output="twice").returncode, 0)
+        for output, message in (
             ("file/below", "file"),
             ("/proc/nowhere", "/proc/nowhere"),
             ("twice", "holds results already"),
         ):
-            done = self.attach(f"-- {ASKED} flat_k 10", output=output)
+            done = self.attach(f"-- {PROC} flat_k 10", output=output)
             self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_no_way_around_setuid(self) -> None:
@@ -576,10 +578,10 @@ class BadInput(AttachCase):
         shutil.copy(OPENED, program)
         shutil.chown(program, "nobody")
         program.chmod(0o4755)
-        done = self.attach("--", "sh", "-c", f"{program} asked flat_k 10")
+        done = self.attach("--", "sh", "-c", f"{program} proc flat_k 10")
         self.assertIn("no process", done.stderr)
         self.assertIn(f"1 process was not attached to: {program} (setuid)", " ".join(done.stderr.split()))
-        done = self.attach(f"-- {program} asked flat_k 10")
+        done = self.attach(f"-- {program} proc flat_k 10")
         self.assertEqual((done.returncode, done.stdout), (125, ""))
         self.assertIn("runs with another user's rights", done.stderr)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` says of made-up times, and in which order it draws its arms.
+// Verdicts on synthetic times, the order in which arms are drawn, and damaged files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +7,9 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "harness/attach/analysis/collect.hpp"
@@ -15,6 +17,7 @@
 #include "harness/attach/preload/flat_map.hpp"
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/protocol/attachable.hpp"
+#include "harness/attach/protocol/records.hpp"
 
 namespace occbench::attach {
 namespace {
@@ -151,9 +154,9 @@ TEST(AttachVerdict, OneSentenceForTheProgram) {
   all.kernels = {made_up(40, many_blocks, latency), made_up(32, many_blocks, flat)};
   std::vector<Verdict> verdicts;
   for (const Kernel& k : all.kernels) verdicts.push_back(judge(k, h100()));
-  const std::string said = sentence(all, verdicts);
-  EXPECT_NE(said.find("hold 50 % of GPU time"), std::string::npos) << said;
-  EXPECT_NE(said.find("about 12.5 %"), std::string::npos) << said;
+  const std::string text = sentence(all, verdicts);
+  EXPECT_NE(text.find("hold 50 % of GPU time"), std::string::npos) << text;
+  EXPECT_NE(text.find("about 12.5 %"), std::string::npos) << text;
   verdicts[0].gain = {.value = 0.001, .low = -0.003, .high = 0.005};  // of half of the program
   EXPECT_NE(sentence(all, verdicts).find("their next steps would gain less than 0.3 %."), std::string::npos)
       << sentence(all, verdicts);
@@ -165,7 +168,7 @@ TEST(AttachSchedule, EachArmOncePerBlock) {
   for (int i = 0; i < 2; ++i) {
     const auto draw = schedule.next(budget);
     EXPECT_TRUE(draw.is_warm_up);
-    schedule.timed(draw, 100, budget);
+    schedule.add_time(draw, 100, budget);
   }
   for (int block = 0; block < 10; ++block) {
     std::map<int, int> seen;
@@ -173,13 +176,13 @@ TEST(AttachSchedule, EachArmOncePerBlock) {
       const auto draw = schedule.next(budget);
       EXPECT_TRUE(draw.of_block);
       ++seen[draw.arm];
-      schedule.timed(draw, 100 + block, budget);
+      schedule.add_time(draw, 100 + block, budget);
     }
     EXPECT_EQ(seen.size(), 5U);
   }
 }
 
-/// Of 1,000 launches, of these times in turn, few are changed before it is known.
+/// Of 1,000 launches with these times in rotation, few are changed.
 void draws_few(const std::vector<double>& times) {
   Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
   Budget budget(1e9);
@@ -187,15 +190,15 @@ void draws_few(const std::vector<double>& times) {
   for (std::size_t i = 0; i < 1000; ++i) {
     const auto draw = schedule.next(budget);
     changed += draw.arm == untouched ? 0 : 1;
-    schedule.timed(draw, times[i % times.size()], budget);
+    schedule.add_time(draw, times[i % times.size()], budget);
   }
   EXPECT_TRUE(schedule.is_known());
   EXPECT_LT(changed, 50);
 }
 
-TEST(AttachSchedule, AnArmThatIsKnownIsDrawnNoMore) { draws_few({100}); }
+TEST(AttachSchedule, StopsSamplingAKnownArm) { draws_few({100}); }
 
-TEST(AttachSchedule, SeveralKindsAreNotDrawnOn) { draws_few({100, 200}); }
+TEST(AttachSchedule, StopsSamplingSeveralKinds) { draws_few({100, 200}); }
 
 TEST(AttachSchedule, TheBudgetHolds) {
   for (const auto& [share, timing_us] : {std::pair{0.02, 0.0}, {0.2, 0.0}, {0.02, 3.0}, {0.2, 3.0}}) {
@@ -205,8 +208,8 @@ TEST(AttachSchedule, TheBudgetHolds) {
     for (int i = 0; i < 20'000; ++i) {
       const auto draw = schedule.next(budget);
       const double warps[] = {1, 1, 0.75, 0.5, 0.25};
-      const double time = (90 + i % 7) / warps[draw.arm];                    // never known well enough
-      if (draw.of_block || i % 32 == 0) schedule.timed(draw, time, budget);  // as launches are timed
+      const double time = (90 + i % 7) / warps[draw.arm];                       // never known well enough
+      if (draw.of_block || i % 32 == 0) schedule.add_time(draw, time, budget);  // as launches are timed
       natural += 100;
       extra += (draw.arm == untouched ? 0 : time - 100) + (draw.of_block ? timing_us : 0);
     }
@@ -215,7 +218,7 @@ TEST(AttachSchedule, TheBudgetHolds) {
   }
 }
 
-TEST(AttachSchedule, DearKernelsHaveTheirTurn) {
+TEST(AttachSchedule, ExpensiveKernelsAreDrawnToo) {
   constexpr double warps[] = {1, 1, 0.75, 0.5, 0.25};
   constexpr int kernels = 41;  // the first is thirty times as long as each of the others
   std::vector<Schedule> schedules;
@@ -223,22 +226,22 @@ TEST(AttachSchedule, DearKernelsHaveTheirTurn) {
     schedules.emplace_back(Plan{.precision = 1e-9, .warm_up = 1}, static_cast<std::uint64_t>(k),
                            std::vector<double>(std::begin(warps), std::end(warps)));
   Budget budget(0.05, 3);
-  std::map<int, int> dear;
+  std::map<int, int> draws;
   for (int step = 0; step < 3000; ++step)
     for (int k = 0; k < kernels; ++k) {
       const auto draw = schedules[static_cast<std::size_t>(k)].next(budget);
       const double time = (k == 0 ? 300 : 10) * (0.9 + 0.02 * (step % 7)) / warps[draw.arm];
-      if (k == 0 && draw.of_block) ++dear[draw.arm];
+      if (k == 0 && draw.of_block) ++draws[draw.arm];
       if (draw.of_block || step % 32 == 0)  // as launches are timed
-        schedules[static_cast<std::size_t>(k)].timed(draw, time, budget);
+        schedules[static_cast<std::size_t>(k)].add_time(draw, time, budget);
     }
-  EXPECT_GE(dear[first_level + 2], 6);  // none where whoever asks first is served
+  EXPECT_GE(draws[first_level + 2], 6);  // 0 if the budget served them first come, first served
 }
 
-TEST(AttachSchedule, ARefusedDrawIsDueAgainOrNever) {
+TEST(AttachSchedule, ARefusedDrawIsRepeatedOrNever) {
   Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
   Budget budget(1e9);
-  schedule.timed(schedule.next(budget), 100, budget);
+  schedule.add_time(schedule.next(budget), 100, budget);
   auto draw = schedule.next(budget);
   schedule.refuse(draw, budget, false);
   EXPECT_EQ(schedule.next(budget).arm, draw.arm);
@@ -247,12 +250,12 @@ TEST(AttachSchedule, ARefusedDrawIsDueAgainOrNever) {
     if (draw.arm == first_level)
       schedule.refuse(draw, budget, true);
     else
-      schedule.timed(draw, 100, budget);
+      schedule.add_time(draw, 100, budget);
   }
   EXPECT_TRUE(schedule.is_known());
 }
 
-TEST(AttachCollect, DamagedFilesAreSaidAndNoMore) {
+TEST(AttachCollect, DamagedFilesAreReported) {
   const auto folder = std::filesystem::temp_directory_path() / "occbench-attach-test";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
@@ -282,14 +285,85 @@ TEST(AttachCollect, DamagedFilesAreSaidAndNoMore) {
     for (const char* name : {"/b", "/a", "/b", "/c", "/d", "/e"}) notes << "setuid\t" << name << '\n';
     notes << "cut of";
   }
-  const std::string said =
+  const std::string text =
       "6 processes were not attached to: /a (setuid), /b (setuid) x 2, /c (setuid), /d (setuid), 1 more";
-  EXPECT_EQ(collect(folder).complaints, std::vector{said});
+  EXPECT_EQ(collect(folder).complaints, std::vector{text});
   std::filesystem::resize_file(folder / not_attached_file, most_not_attached_bytes);
-  EXPECT_EQ(collect(folder).complaints, std::vector{"at least " + said});
-  std::filesystem::resize_file(folder / not_attached_file, std::uintmax_t{1} << 40);  // whoever made it so
+  EXPECT_EQ(collect(folder).complaints, std::vector{"at least " + text});
+  std::filesystem::resize_file(folder / not_attached_file, std::uintmax_t{1} << 40);
   EXPECT_EQ(collect(folder).complaints.size(), 1U);
   std::filesystem::remove_all(folder);
+}
+
+TEST(AttachRecordLines, HaveTheFieldsOfTheirList) {
+  const std::string line =
+      "signature\t2\t1\t21120\t1\t1\t256\t1\t1\t0\t8\t57dcee27a9a684da\t3\tstep "
+      "one\t2\t9a29ebc646c66d6c\t\t-1\t132\n";
+  const SignatureRecord r{.number = 2,
+                          .function = 1,
+                          .grid_x = 21'120,
+                          .grid_y = 1,
+                          .grid_z = 1,
+                          .block_x = 256,
+                          .block_y = 1,
+                          .block_z = 1,
+                          .blocks_per_sm = 8,
+                          .arguments = "57dcee27a9a684da",
+                          .skip_reason = SkipReason::one_residency,
+                          .range = "step\tone",
+                          .graph_kernels = 2,
+                          .graph = "9a29ebc646c66d6c",
+                          .before_function = -1,
+                          .sm_count = 132};
+  EXPECT_EQ(line_of(r), line);
+  Fields fields = fields_of(line.substr(0, line.size() - 1));
+  EXPECT_EQ(line_of(record_of<SignatureRecord>(fields)), line);
+  fields.emplace_back("of a later version");
+  EXPECT_EQ(record_of<SignatureRecord>(fields).sm_count, 132);
+  fields.resize(fields.size() - 2);
+  EXPECT_THROW(static_cast<void>(record_of<SignatureRecord>(fields)), std::invalid_argument);
+  fields.emplace_back("-2");
+  EXPECT_THROW(static_cast<void>(record_of<SignatureRecord>(fields)), std::invalid_argument);
+  EXPECT_EQ(line_of(NoteRecord{.text = "abcdef"}, 3), "note\tabc\n");
+}
+
+/// As processes wrote it before lines were made of records.
+TEST(AttachCollect, ReadsARecordedLog) {
+  const auto folder = std::filesystem::temp_directory_path() / "occbench-attach-recorded";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "process-7-0.txt")
+      << "process\t10\t7\t1\t13000\tprogram \n"
+         "device\t0\tFake "
+         "H100\tGPU-42\t9\t0\t132\t32\t1024\t2048\t32\t65536\t65536\t49152\t232448\t233472\t1024\n"
+         "function\t0\t0\t40\t16\t8\t1024\t90\tlatency_k\n"
+         "signature\t0\t0\t21120\t2\t1\t256\t1\t1\t512\t6\t57dcee27a9a684da\t0\tforward\t0\t\t\t-1\t132\n"
+         "level\t0\t2\t38016\t5\n"
+         "version\t0\t3\t32\t31\t4\t8\n"
+         "later\tof another kind\n"
+         "timing\tactivity\t\n"
+         "note\ta sentence\n"
+         "cut of";
+  {
+    std::ofstream counts(folder / "process-7-0.counts", std::ios::binary);
+    const std::uint64_t first[] = {0, 30, 2, 1};  // Full::no; launches, captured, changed
+    counts.write(reinterpret_cast<const char*>(first), sizeof first);
+  }
+  std::filesystem::resize_file(folder / "process-7-0.counts", sizeof(Counts));
+  std::ofstream(folder / "process-7-0.launches");
+  const Collected all = collect(folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(all.complaints, std::vector<std::string>{"process-7-0: a sentence"});
+  EXPECT_EQ(all.processes.at(0).command, "program ");
+  EXPECT_EQ(all.processes[0].timing, "activity");
+  EXPECT_EQ(all.devices.at(0).sm.smem_reserved_per_block_bytes, 1024U);
+  const Kernel& k = all.kernels.at(0);
+  EXPECT_EQ(std::tuple(k.name, k.grid[1], k.footprint.dynamic_smem_bytes, k.local_bytes, k.blocks_per_sm,
+                       k.range, k.sms),
+            std::tuple(std::string("latency_k"), 2U, std::size_t{512}, 8, 6, std::string("forward"), 132));
+  EXPECT_EQ(std::tuple(k.launches, k.captured, k.changed), std::tuple(30U, 2U, 1U));
+  EXPECT_EQ(k.arms.at(2).added_smem_bytes, 38'016U);
+  EXPECT_EQ(k.versions.at(3).cap, 32);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ from attached import FAKE, LINKED, OPENED, AttachCase, driver
 from command import OCCBENCH, ROOT, on_device, on_terminal, rows, validated
 
 
-def told(word: str, *words: object) -> "subprocess.CompletedProcess[str]":
+def run_tool(word: str, *words: object) -> "subprocess.CompletedProcess[str]":
     """A command of this tree's tools."""
     return subprocess.run(
         [sys.executable, "-m", f"occbench_tools.{word}", *map(str, words)],
@@ -29,7 +29,7 @@ class Attach(AttachCase):
     def test_each_way_to_the_driver_is_seen(self) -> None:
         for n, words in enumerate(
             [
-                *(f"{OPENED} {way} flat_k" for way in ("opened", "asked", "kernel", "own_stream", "ex")),
+                *(f"{OPENED} {way} flat_k" for way in ("opened", "proc", "kernel", "own_stream", "ex")),
                 f"{LINKED} linked flat_k",
             ]
         ):
@@ -52,12 +52,14 @@ class Attach(AttachCase):
             for name, verdict in expected.items():
                 with self.subTest(name, seed=seed):
                     to = f"{name}{seed}".replace(":", "-")
-                    done = self.attach(f"--seed {seed} -- {OPENED} asked {name} 800", output=to)
+                    done = self.attach(f"--seed {seed} -- {OPENED} proc {name} 800", output=to)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     (kernel,) = self.kernels(to)
                     self.assertEqual(kernel["verdict"], verdict, done.stderr)
                     tried = f"\n  occbench attach --apply best --from {self.folder / to}\n"
-                    self.assertEqual(tried in done.stderr, verdict == "faster at lower occupancy", done.stderr)
+                    self.assertEqual(
+                        tried in done.stderr, verdict == "faster at lower occupancy", done.stderr
+                    )
                     if name == "kinds_k":
                         self.assertIn("several kinds", kernel["why"])
                     if name == "latency_k:40":  # 6 blocks of 8 warps; 8 registers fewer give 8
@@ -65,12 +67,12 @@ class Attach(AttachCase):
                         self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
 
     def test_a_step_of_whole_waves_is_no_need_of_occupancy(self) -> None:
-        done = self.attach(f"-- {OPENED} asked steps_k 600 return {132 * 16}")
+        done = self.attach(f"-- {OPENED} proc steps_k 600 return {132 * 16}")
         (kernel,) = self.kernels()
         self.assertEqual(kernel["verdict"], "waves", done.stderr)
 
     def test_levels_are_of_the_blocks_that_were_asked_for(self) -> None:
-        self.attach(f"--levels 3/4,50%,0.25 -- {OPENED} asked flat_k 800")
+        self.attach(f"--levels 3/4,50%,0.25 -- {OPENED} proc flat_k 800")
         arms = rows(self.folder / "r/arms.csv")
         self.assertEqual(
             [(a["arm"], a["blocks_per_sm"]) for a in arms],
@@ -92,10 +94,10 @@ class Attach(AttachCase):
         }
         for n, (name, (words, why)) in enumerate(cases.items()):
             with self.subTest(name):
-                way = "ptx" if name == "reader" else "asked"
+                way = "ptx" if name == "reader" else "proc"
                 self.assertEqual(self.attach(f"-- {OPENED} {way} {words}", output=f"r{n}").returncode, 0)
                 self.assertTrue(any(why in k["why"] for k in self.kernels(f"r{n}")))
-        self.attach(f"--kernel ^other -- {OPENED} asked flat_k 100", output="other")
+        self.attach(f"--kernel ^other -- {OPENED} proc flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
 
     def test_register_caps_are_tried_in_turn(self) -> None:
@@ -111,7 +113,7 @@ class Attach(AttachCase):
         self.assertIn("caps_k: fastest with at most 32 registers, -58.", done.stderr)
         found_by_validate = validated(self.folder / "r")
         self.assertEqual(found_by_validate.returncode, 0, found_by_validate.stdout)
-        self.assertEqual(told("explain", self.folder / "r").returncode, 0)
+        self.assertEqual(run_tool("explain", self.folder / "r").returncode, 0)
         changed = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
         self.assertEqual(changed, {"untouched"})
 
@@ -123,7 +125,7 @@ class Attach(AttachCase):
             self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
 
     def test_kernels_of_graphs_are_counted(self) -> None:
-        done = self.attach(f"-- {OPENED} asked flat_k 100 graph")
+        done = self.attach(f"-- {OPENED} proc flat_k 100 graph")
         graphs = {
             k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
         }
@@ -133,7 +135,7 @@ class Attach(AttachCase):
     def test_levels_inside_graphs(self) -> None:
         """Of each kernel alone and of all: what they do to the graph's time, which is 505 us."""
         for n, end in enumerate(("replay", "replay2")):
-            program = f"{OPENED} asked latency_k:40,l1_k 3000 {end}"
+            program = f"{OPENED} proc latency_k:40,l1_k 3000 {end}"
             plain = subprocess.run(
                 program.split(), text=True, capture_output=True, env=os.environ | driver()
             ).stdout
@@ -145,8 +147,8 @@ class Attach(AttachCase):
             self.assertEqual((whole["launches"], whole["verdict"]), (str(launches), "needs occupancy"))
             self.assertAlmostEqual(float(whole["time_total_s"]), launches * 505e-6, delta=1e-4)
             inside = {k["kernel"]: k for k in kernels if k["graph_id"] == whole["kernel_id"]}
-            said = {k: (row["graph_kernels"], row["verdict"]) for k, row in inside.items()}
-            self.assertEqual(said, {"latency_k": ("3", "needs occupancy"), "l1_k": ("2", "needs L1")})
+            message = {k: (row["graph_kernels"], row["verdict"]) for k, row in inside.items()}
+            self.assertEqual(message, {"latency_k": ("3", "needs occupancy"), "l1_k": ("2", "needs L1")})
             self.assertEqual({row["launches"] for row in inside.values()}, {str(launches)})
             self.assertAlmostEqual(float(inside["l1_k"]["l1_change"]), 2 * 50 / 505, delta=1e-3)
             arms = [a for a in rows(self.folder / f"r{n}/arms.csv") if a["samples"] != "0"]
@@ -164,18 +166,18 @@ class Attach(AttachCase):
             folder = self.folder / f"r{n}"
             found = validated(folder)
             self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
-            said = json.loads(told("explain", folder, "--format", "json").stdout)["in CUDA graphs"]
+            message = json.loads(run_tool("explain", folder, "--format", "json").stdout)["in CUDA graphs"]
             self.assertRegex(
-                said[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps"
+                message[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps"
             )
             self.assertRegex(
-                said[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add"
+                message[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add"
             )
             for command in (("report", folder), ("compare", folder, folder)):
-                self.assertEqual(told(*command).returncode, 0)
+                self.assertEqual(run_tool(*command).returncode, 0)
 
     def test_graphs_that_are_let_go(self) -> None:
-        program = f"{OPENED} asked latency_k:40,flat_k 2000"
+        program = f"{OPENED} proc latency_k:40,flat_k 2000"
         done = self.attach(f"-- {program} disable", output="updated")
         graphs = [k for k in self.kernels("updated") if "graph of" in k["kernel"]]
         self.assertEqual({k["launches"] for k in graphs}, {"1000"}, done.stderr)
@@ -194,7 +196,7 @@ class Attach(AttachCase):
             self.assertEqual(changed, set(), to)
 
     def test_the_budget_bounds_what_graphs_cost(self) -> None:
-        self.attach(f"--budget 5% -- {OPENED} asked latency_k:40,flat_k 5000 replay")
+        self.attach(f"--budget 5% -- {OPENED} proc latency_k:40,flat_k 5000 replay")
         launches = rows(self.folder / "r/launches.csv")
         extra = sum(max(0.0, float(x["time_s"]) - 505e-6) for x in launches)
         self.assertLess(extra, 0.05 * 5000 * 505e-6 * 1.05)
@@ -202,50 +204,50 @@ class Attach(AttachCase):
 
     def test_all_takes_grids_within_one_residency(self) -> None:
         grid = 132 * 8
-        self.attach(f"-- {OPENED} asked flat_k 600 return {grid}", output="without")
+        self.attach(f"-- {OPENED} proc flat_k 600 return {grid}", output="without")
         self.assertEqual(self.kernels("without")[0]["why"], "grid within one residency")
-        done = self.attach(f"--all -- {OPENED} asked flat_k 600 sync {grid}", output="with")
+        done = self.attach(f"--all -- {OPENED} proc flat_k 600 sync {grid}", output="with")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         self.assertEqual(self.kernels("with")[0]["verdict"], "saturated", done.stderr)
-        self.attach(f"--all -- {OPENED} asked flat_k 100 cooperative", output="never")
+        self.attach(f"--all -- {OPENED} proc flat_k 100 cooperative", output="never")
         self.assertIn("cooperative launch", {k["why"] for k in self.kernels("never")})
 
     def test_nothing_is_changed_by_observing_or_before_it_is_time(self) -> None:
         for n, words in enumerate(("--observe", "--after 1000", "--skip 1000")):
-            done = self.attach(f"{words} -- {OPENED} asked latency_k 500", output=f"r{n}")
+            done = self.attach(f"{words} -- {OPENED} proc latency_k 500", output=f"r{n}")
             arms = {launch["arm"] for launch in rows(self.folder / f"r{n}/launches.csv")}
             self.assertEqual(arms, {"untouched"}, done.stderr)
             self.assertEqual(self.kernels(f"r{n}")[0]["launches"], "500")
 
     def test_its_duration_begins_where_launches_may_be_changed(self) -> None:
-        words = f"--after 2000 --duration 0.1 --skip 0 -- {OPENED} asked flat_k 2500"
+        words = f"--after 2000 --duration 0.1 --skip 0 -- {OPENED} proc flat_k 2500"
         self.attach(words, FAKE_WALL="1")  # 0.2 s, then 0.05
         arms = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
         self.assertEqual(arms, {"untouched", "pinned", "lower"})
 
     def test_only_what_the_program_profiles(self) -> None:
         for way in (OPENED, LINKED):
-            done = self.attach(f"--profiler-api -- {way} asked latency_k 500 profiled", output=way.name)
+            done = self.attach(f"--profiler-api -- {way} proc latency_k 500 profiled", output=way.name)
             (kernel,) = self.kernels(way.name)
             self.assertEqual((kernel["launches"], kernel["verdict"]), ("500", "needs occupancy"), done.stderr)
-        done = self.attach(f"--profiler-api -- {OPENED} asked latency_k 500", output="never")
+        done = self.attach(f"--profiler-api -- {OPENED} proc latency_k 500", output="never")
         self.assertEqual(done.stdout, "failed 0\n")
         self.assertIn("no kernel was launched between cudaProfilerStart and cudaProfilerStop", done.stderr)
-        done = self.attach(f"--profiler-api --apply latency=1/2 -- {OPENED} asked latency_k 5", output="a")
+        done = self.attach(f"--profiler-api --apply latency=1/2 -- {OPENED} proc latency_k 5", output="a")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (125, 1), done.stderr)
         self.assertIn("--profiler-api watches a part of a run", done.stderr)
 
     def test_the_budget_bounds_what_throttling_adds(self) -> None:
         for budget in (0.05, 0.5):
             to = f"r{budget}"
-            self.attach(f"--budget {budget} -- {OPENED} asked latency_k 3000", output=to)
+            self.attach(f"--budget {budget} -- {OPENED} proc latency_k 3000", output=to)
             launches = rows(self.folder / to / "launches.csv")
             extra = sum(max(0.0, float(x["time_s"]) - 101e-6) for x in launches)
             self.assertLess(extra, budget * 3000 * 101e-6 * 1.02)
             self.assertGreater(extra, 0)
 
     def test_ranges_of_nvtx_name_phases(self) -> None:
-        program = f"{OPENED} asked latency_k:40"
+        program = f"{OPENED} proc latency_k:40"
         done = self.attach(f"--by-range -- {program} 300 ranges")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         launches = {kernel["range"]: kernel["launches"] for kernel in self.kernels()}
@@ -255,10 +257,10 @@ class Attach(AttachCase):
         )
         self.assertRegex(done.stderr, r"latency_k +lib: solve .* needs occupancy ")
         self.assertIn("By range, of GPU time: lib: solve 40.0 %, ", done.stderr)
-        self.assertIn("latency_k in lib: solve", told("explain", self.folder / "r").stdout)
-        compared = told("compare", self.folder / "r", self.folder / "r").stdout
+        self.assertIn("latency_k in lib: solve", run_tool("explain", self.folder / "r").stdout)
+        compared = run_tool("compare", self.folder / "r", self.folder / "r").stdout
         self.assertIn("of 5 kernels, 0 slower", compared)
-        for n, (words, variables, said) in enumerate(
+        for n, (words, variables, message) in enumerate(
             [
                 ("--by-range", {}, "no kernel was launched within an NVTX range"),
                 ("--by-range", {"NVTX_INJECTION64_PATH": "/no/such.so"}, "names another tool already"),
@@ -268,22 +270,22 @@ class Attach(AttachCase):
             end = "return" if not variables and "by" in words else "ranges"
             done = self.attach(f"{words} -- {program} 100 {end}", output=f"r{n}", **variables)
             self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
             (kernel,) = self.kernels(f"r{n}")
             self.assertEqual(kernel["range"], "")
 
     def test_one_seed_one_order(self) -> None:
         orders = []
         for n, seed in enumerate((1, 1, 2)):
-            self.attach(f"--seed {seed} -- {OPENED} asked flat_k 300", output=f"r{n}")
+            self.attach(f"--seed {seed} -- {OPENED} proc flat_k 300", output=f"r{n}")
             orders.append([x["arm"] + x["blocks_per_sm"] for x in rows(self.folder / f"r{n}/launches.csv")])
         self.assertEqual(orders[0], orders[1])
         self.assertNotEqual(orders[0], orders[2])
 
     def test_children_can_be_left_out(self) -> None:
-        self.attach("--children", "none", "--", "sh", "-c", f"{OPENED} asked flat_k 10; true")
+        self.attach("--children", "none", "--", "sh", "-c", f"{OPENED} proc flat_k 10; true")
         self.assertFalse((self.folder / "r/kernels.csv").exists())
-        self.attach(f"--children none -- {OPENED} asked flat_k 10", output="own")
+        self.attach(f"--children none -- {OPENED} proc flat_k 10", output="own")
         self.assertEqual(self.kernels("own")[0]["launches"], "10")
 
     def test_what_is_preloaded_stays(self) -> None:
@@ -296,12 +298,14 @@ class Attach(AttachCase):
 
     def test_several_kinds_are_told_apart_by_what_ran_before(self) -> None:
         """Three times as long behind one kernel as behind the other, and both need occupancy."""
-        done = self.attach(f"-- {OPENED} asked behind_k:40 2000 between")
+        done = self.attach(f"-- {OPENED} proc behind_k:40 2000 between")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = [row for row in self.kernels() if row["kernel"] == "behind_k"]
-        said = {row["after"]: (row["verdict"], round(float(row["time_mean_s"]) * 1e6, -1)) for row in found}
-        self.assertEqual(said.pop("")[0], "unknown")
-        self.assertEqual(said, {"flat_k": ("needs occupancy", 100), "some_k": ("needs occupancy", 300)})
+        message = {
+            row["after"]: (row["verdict"], round(float(row["time_mean_s"]) * 1e6, -1)) for row in found
+        }
+        self.assertEqual(message.pop("")[0], "unknown")
+        self.assertEqual(message, {"flat_k": ("needs occupancy", 100), "some_k": ("needs occupancy", 300)})
         self.assertEqual(sum(int(row["launches"]) for row in found), 2000)
         self.assertIn("behind_k after flat_k", done.stderr)
 
@@ -314,35 +318,35 @@ class Attach(AttachCase):
 
     def test_the_tools_read_the_folder_and_say_the_same(self) -> None:
         for n, words in enumerate(("latency_k:40 600", "kinds_k 600", "flat_k 300 capture")):
-            done = self.attach(f"-- {OPENED} asked {words}", output=f"r{n}")
+            done = self.attach(f"-- {OPENED} proc {words}", output=f"r{n}")
             folder = self.folder / f"r{n}"
             found = validated(folder)
             self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
-            said = told("explain", folder, "--format", "json")
-            self.assertEqual(said.returncode, 0, said.stderr)
-            first = json.loads(said.stdout)["the whole program"][0]
+            message = run_tool("explain", folder, "--format", "json")
+            self.assertEqual(message.returncode, 0, message.stderr)
+            first = json.loads(message.stdout)["the whole program"][0]
             self.assertEqual(first, done.stderr.splitlines()[-2])
-            page = told("report", folder)
+            page = run_tool("report", folder)
             self.assertEqual(page.returncode, 0, page.stderr)
             self.assertIn(first.split(";")[0], (folder / "report.html").read_text())
-            self.assertEqual(told("compare", folder, folder).returncode, 0)
+            self.assertEqual(run_tool("compare", folder, folder).returncode, 0)
 
     def test_a_narrow_terminal_has_lines_that_fit(self) -> None:
         for n, (call, parts) in enumerate(
             {
-                f"-- {OPENED} asked latency_k:40 600": ("3/4 warps", "needs occupancy", "Judged:"),
+                f"-- {OPENED} proc latency_k:40 600": ("3/4 warps", "needs occupancy", "Judged:"),
                 f"--registers 32,64 -- {OPENED} ptx caps_k 600": ("at most 32 registers", "--check-output."),
             }.items()
         ):
             words = self.command(call, output=f"n{n}")[1:]
-            said = on_terminal(80, *words, environment=os.environ | driver())
-            lines = [line for line in said.splitlines() if str(self.folder) not in line]
-            self.assertLessEqual(max(map(len, lines)), 80, said)
+            message = on_terminal(80, *words, environment=os.environ | driver())
+            lines = [line for line in message.splitlines() if str(self.folder) not in line]
+            self.assertLessEqual(max(map(len, lines)), 80, message)
             for part in parts:
-                self.assertIn(part, said)
+                self.assertIn(part, message)
 
     def test_the_tables_columns_are_whole(self) -> None:
-        self.attach(f"-- {OPENED} asked latency_k:40 600")
+        self.attach(f"-- {OPENED} proc latency_k:40 600")
         for name in ("kernels.csv", "arms.csv"):
             with (self.folder / "r" / name).open(newline="") as file:
                 lengths = {len(row) for row in csv.reader(file)}
@@ -387,8 +391,8 @@ class OnDevice(unittest.TestCase):
                 self.assertEqual(run(*attach, *words), plain)
                 found = rows(Path(to) / "kernels.csv")
                 for kernel, verdict in self.VERDICTS.items():
-                    said = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
-                    self.assertEqual(said, {verdict}, kernel)
+                    message = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
+                    self.assertEqual(message, {verdict}, kernel)
 
     def test_planted_graph(self) -> None:
         run = partial(self.planted, "4000 graph")

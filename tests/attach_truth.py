@@ -82,14 +82,14 @@ def compare(run: Path, attached: Path) -> None:
                 off[int(arm["blocks_per_sm"])] = float(arm["time_median_s"]) / expected - 1
         levels += len(off)
         close += sum(abs(each) <= CLOSE for each in off.values())
-        told, its_arms = kernel["verdict"], arms[kernel["kernel_id"]]
+        verdict, its_arms = kernel["verdict"], arms[kernel["kernel_id"]]
         lower = sorted((int(arm["blocks_per_sm"]) for arm in its_arms if arm["arm"] == "lower"), reverse=True)
         if lower and set(lower) <= set(tops[case]):
             curve_says = verdict_of(tops[case], lower)
             verdicts += 1
-            same += told == curve_says
-            told += "" if told == curve_says else f", the curve {curve_says}"
-        print(case, {blocks: f"{100 * each:+.2f} %" for blocks, each in off.items()}, told)
+            same += verdict == curve_says
+            verdict += "" if verdict == curve_says else f", the curve {curve_says}"
+        print(case, {blocks: f"{100 * each:+.2f} %" for blocks, each in off.items()}, verdict)
     print(f"{close} of {levels} levels within {100 * CLOSE:g} %, {same} of {verdicts} verdicts the same")
 
 

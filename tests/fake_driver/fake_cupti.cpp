@@ -38,8 +38,8 @@ std::uint32_t correlations = 0, kernels_seen = 0;
 thread_local std::uint32_t correlation = 0;
 
 bool is(const char* behaviour) {
-  const char* const said = std::getenv("FAKE_CUPTI");
-  return said != nullptr && std::strcmp(said, behaviour) == 0;
+  const char* const value = std::getenv("FAKE_CUPTI");
+  return value != nullptr && std::strcmp(value, behaviour) == 0;
 }
 
 void hand_over() {

@@ -76,7 +76,7 @@ void trace(double start_us, double end_us) {
   if (const Tracer tell = tracer) tell(launch_kernel, start_us, end_us);
 }
 
-void Asked::keep_values() {
+void KernelLaunch::copy_values() {
   values.resize(parameters_bytes);
   std::memset(values.data(), 0, values.size());
   if (params.kernelParams == nullptr) return;
@@ -96,8 +96,8 @@ int blocks_of(const Function& f, int block, std::size_t dynamic) {
   return std::min({by_threads, by_registers, most_blocks, smem_per_sm / smem});
 }
 
-void run(const Asked& asked, bool is_pinned) {
-  const CUDA_KERNEL_NODE_PARAMS& p = asked.params;
+void run(const KernelLaunch& launch, bool is_pinned) {
+  const CUDA_KERNEL_NODE_PARAMS& p = launch.params;
   const Function& f = *function_of(p.func)->function;
   const std::uint64_t grid = std::uint64_t{p.gridDimX} * p.gridDimY * p.gridDimZ;
   const int block = static_cast<int>(p.blockDimX * p.blockDimY * p.blockDimZ);
@@ -108,7 +108,7 @@ void run(const Asked& asked, bool is_pinned) {
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
   if (f.name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(sms) * resident) is_stuck = true;
-  for (const unsigned char byte : asked.values) result = (result ^ byte) * 0x100000001b3u;
+  for (const unsigned char byte : launch.values) result = (result ^ byte) * 0x100000001b3u;
 }
 
 }  // namespace fake

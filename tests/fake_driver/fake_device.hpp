@@ -43,15 +43,15 @@ struct Function {
 };
 inline Function* function_of(CUfunction f) { return reinterpret_cast<Function*>(f); }
 
-/// A launch as it is asked for, and as a graph holds it: `params` point into `values`.
-struct Asked {
+/// A launch as the program asks for it, and as a graph holds it: `params` point into `values`.
+struct KernelLaunch {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;  ///< first, for cuGraphNodeGetType
   CUDA_KERNEL_NODE_PARAMS params{};
   std::vector<unsigned char> values;
   void* pointers[2] = {};
   bool is_alive = true;
 
-  void keep_values();
+  void copy_values();
 };
 
 extern std::mutex mutex;  ///< of all that follows
@@ -68,10 +68,10 @@ void trace(double start_us = 0, double end_us = -1);
 /// Resident blocks of an SM; 0 where no such block launches.
 int blocks_of(const Function& f, int block, std::size_t dynamic);
 /// What was asked for runs on the device.
-void run(const Asked& asked, bool is_pinned);
+void run(const KernelLaunch& launch, bool is_pinned);
 
 /// Where this thread captures, of the graph that is made.
 bool is_capturing();
-void capture(Asked* node);
+void capture(KernelLaunch* node);
 
 }  // namespace fake

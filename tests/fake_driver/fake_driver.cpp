@@ -54,10 +54,10 @@ CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kern
   const int block = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
   if (blocks_of(*f, block, params.sharedMemBytes) < 1) return CUDA_ERROR_INVALID_VALUE;
   if (is_pinned && std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
-  Asked asked{.params = params};
-  asked.keep_values();
+  KernelLaunch launch{.params = params};
+  launch.copy_values();
   if (is_capturing()) {
-    auto* const node = new Asked(asked);
+    auto* const node = new KernelLaunch(launch);
     node->params.kernelParams = node->pointers;
     node->pointers[0] = node->values.data();
     node->pointers[1] = node->values.data() + 8;
@@ -65,7 +65,7 @@ CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kern
     return CUDA_SUCCESS;
   }
   clock_us += 1;
-  run(asked, is_pinned);
+  run(launch, is_pinned);
   ++launches;
   changed += is_pinned || f->is_capped ? 1 : 0;
   return CUDA_SUCCESS;

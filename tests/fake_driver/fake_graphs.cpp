@@ -13,10 +13,10 @@ using namespace fake;
 namespace {
 
 struct Graph {
-  std::vector<Asked*> nodes;
+  std::vector<KernelLaunch*> nodes;
 };
 struct ExecutableGraph {
-  std::vector<std::pair<Asked*, Asked>> nodes;  ///< as they were captured, and are now
+  std::vector<std::pair<KernelLaunch*, KernelLaunch>> nodes;  ///< as they were captured, and are now
 };
 std::set<void*> graphs, executable_graphs;
 thread_local Graph* captured = nullptr;
@@ -25,15 +25,15 @@ char within_storage;  ///< the address of the graph within any other
 
 bool is_captured_node(CUgraphNode node) {
   for (void* graph : graphs)
-    for (Asked* own : static_cast<Graph*>(graph)->nodes)
-      if (own == reinterpret_cast<Asked*>(node)) return true;
+    for (KernelLaunch* own : static_cast<Graph*>(graph)->nodes)
+      if (own == reinterpret_cast<KernelLaunch*>(node)) return true;
   return false;
 }
 
 }  // namespace
 
 bool fake::is_capturing() { return capturing != CU_STREAM_CAPTURE_STATUS_NONE; }
-void fake::capture(Asked* node) { captured->nodes.push_back(node); }
+void fake::capture(KernelLaunch* node) { captured->nodes.push_back(node); }
 
 #if FAKE_VERSION >= 10000
 FAKE(CUresult, cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status)) {
@@ -60,7 +60,8 @@ FAKE(CUresult, cuGraphInstantiateWithFlags, (CUgraphExec * made, CUgraph graph, 
   *made = reinterpret_cast<CUgraphExec>(graph);
   if (!graphs.contains(graph)) return CUDA_SUCCESS;
   auto* const executable = new ExecutableGraph;
-  for (Asked* node : reinterpret_cast<Graph*>(graph)->nodes) executable->nodes.emplace_back(node, *node);
+  for (KernelLaunch* node : reinterpret_cast<Graph*>(graph)->nodes)
+    executable->nodes.emplace_back(node, *node);
   executable_graphs.insert(executable);
   *made = reinterpret_cast<CUgraphExec>(executable);
   return CUDA_SUCCESS;
@@ -94,7 +95,7 @@ FAKE(CUresult, cuGraphChildGraphNodeGetGraph, (CUgraphNode, CUgraph* graph)) {
 FAKE(CUresult, cuGraphDestroy, (CUgraph graph)) {
   const std::lock_guard lock(mutex);
   if (graphs.erase(graph) == 0) return CUDA_ERROR_INVALID_VALUE;
-  for (Asked* node : reinterpret_cast<Graph*>(graph)->nodes) node->is_alive = false;
+  for (KernelLaunch* node : reinterpret_cast<Graph*>(graph)->nodes) node->is_alive = false;
   delete reinterpret_cast<Graph*>(graph);
   return CUDA_SUCCESS;
 }
@@ -107,7 +108,7 @@ FAKE(CUresult, cuGraphExecDestroy, (CUgraphExec graph)) {
 FAKE(CUresult, cuGraphKernelNodeGetParams_v2, (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params)) {
   const std::lock_guard lock(mutex);
   if (!is_captured_node(node)) return CUDA_ERROR_INVALID_VALUE;
-  *params = reinterpret_cast<Asked*>(node)->params;
+  *params = reinterpret_cast<KernelLaunch*>(node)->params;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuGraphKernelNodeGetAttribute,
@@ -118,15 +119,15 @@ FAKE(CUresult, cuGraphKernelNodeGetAttribute,
 FAKE(CUresult, cuGraphExecKernelNodeSetParams_v2,
      (CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params)) {
   const std::lock_guard lock(mutex);
-  if (!reinterpret_cast<Asked*>(node)->is_alive) {
+  if (!reinterpret_cast<KernelLaunch*>(node)->is_alive) {
     std::fprintf(stderr, "a node is used that ended with its graph\n");
     std::abort();
   }
   if (!executable_graphs.contains(graph) || std::getenv("FAKE_REFUSES")) return CUDA_ERROR_INVALID_VALUE;
-  for (auto& [own, asked] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
+  for (auto& [own, launch] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
     if (reinterpret_cast<CUgraphNode>(own) != node) continue;
-    asked.params = *params;
-    asked.keep_values();
+    launch.params = *params;
+    launch.copy_values();
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
@@ -142,12 +143,12 @@ FAKE(CUresult, cuGraphLaunch, (CUgraphExec graph, CUstream)) {
   }
   clock_us += 5;
   bool is_changed = false;
-  for (const auto& [own, asked] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
-    const CUDA_KERNEL_NODE_PARAMS& p = asked.params;
+  for (const auto& [own, launch] : reinterpret_cast<ExecutableGraph*>(graph)->nodes) {
+    const CUDA_KERNEL_NODE_PARAMS& p = launch.params;
     const int blocks =
         blocks_of(*function_of(p.func)->function, static_cast<int>(p.blockDimX), p.sharedMemBytes);
     constexpr double most_of_it = 0.9;  // of the L1's array, which the driver then gives to the blocks
-    run(asked, (static_cast<double>(p.sharedMemBytes) + reserved) * blocks > most_of_it * smem_per_sm);
+    run(launch, (static_cast<double>(p.sharedMemBytes) + reserved) * blocks > most_of_it * smem_per_sm);
     is_changed = is_changed || p.sharedMemBytes != own->params.sharedMemBytes;
   }
   ++launches;

@@ -3,7 +3,7 @@
  *
  *   program WAY KERNEL LAUNCHES [END [GRID]]
  *
- * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), asked
+ * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), proc
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
  * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
  * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,

@@ -53,7 +53,7 @@ PLANTS = (
           (("return 4 if found.unread else int(not found.passed)", "return int(bool(found.odd))"),)),
     Plant("a lost signal", "kills", "benchmarks/commands/run/measurement.cpp",
           (("for (const int number : {SIGINT, SIGTERM, SIGHUP})", "for (const int number : {SIGINT})"),)),
-    Plant("a late driver call in an exit path", "attach", "harness/attach/preload/hooks.cpp",
+    Plant("a late driver call in an exit path", "attach", "harness/attach/preload/attached.cpp",
           (("|| is_within || !launches->process().is_caller() || may_be_in_handler(how)",
            "|| static_cast<int>(how) < 0"),)),
     Plant("a row lost at a kill", "kills", "harness/record/record.cpp",

@@ -2,16 +2,18 @@
 #include "harness/attach/analysis/collect.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <sstream>
+#include <stdexcept>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "harness/attach/protocol/attachable.hpp"
+#include "harness/attach/protocol/records.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 
@@ -21,27 +23,13 @@ namespace {
 
 constexpr std::size_t text_limit = std::size_t{64} << 20;
 
-using Fields = std::vector<std::string>;
-
-/// Throws std::invalid_argument.
-std::int64_t number(const Fields& fields, std::size_t at) {
-  if (at >= fields.size()) throw std::invalid_argument("a line is too short");
-  const std::string& text = fields[at];
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < -1)
-    throw std::invalid_argument("'" + text.substr(0, 40) + "' is no number");
-  return value;
-}
-int whole(const Fields& fields, std::size_t at) { return static_cast<int>(number(fields, at)); }
-unsigned natural(const Fields& fields, std::size_t at) { return static_cast<unsigned>(number(fields, at)); }
-
+/// A function of the process that is read, and the place of its device.
 struct Function {
   std::size_t device = 0;
-  int registers = 0, static_smem = 0, local = 0, largest_block = 0;
-  std::string name;
+  FunctionRecord record;
 };
 
+/// Kernels of equal keys are one, in all processes.
 using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, int, std::string>;
 
 /// All processes, kernel by kernel.
@@ -58,11 +46,12 @@ class Reader {
     read_launches(base.string() + ".launches");
   }
 
-  Collected take() {
+  /// Kernels by GPU time.
+  Collected finish() {
     std::vector<std::uint32_t> place(all_.kernels.size());
     std::iota(place.begin(), place.end(), 0U);
-    std::vector<std::uint32_t> order = merged(place);
-    give_to_graphs();
+    std::vector<std::uint32_t> order = merge_rest(place);
+    move_times_to_graphs();
     std::ranges::stable_sort(order, std::greater<>(),
                              [&](std::uint32_t k) { return all_.kernels[k].total_us(); });
     std::vector<Kernel> sorted;
@@ -81,9 +70,9 @@ class Reader {
   void complain(const std::string& line) { all_.complaints.push_back(line); }
 
  private:
-  /// Where a kernel's arguments were too many to tell apart, its first few join the rest. Returns the kernels
-  /// that stay; `place` says where each went.
-  std::vector<std::uint32_t> merged(std::vector<std::uint32_t>& place) {
+  /// Where a kernel had too many different arguments, its first signatures join the rest. Returns the
+  /// kernels that stay; `place[i]` is where kernel i went.
+  std::vector<std::uint32_t> merge_rest(std::vector<std::uint32_t>& place) {
     std::map<Key, std::uint32_t> rest;
     const std::string none(16, '0');
     const auto without = [](Key key) {
@@ -108,7 +97,7 @@ class Reader {
   }
 
   /// The untouched times of a kernel in a graph are the graph's, and its launches.
-  void give_to_graphs() {
+  void move_times_to_graphs() {
     std::map<std::tuple<std::string, std::size_t, std::string>, std::size_t> graphs;
     for (std::size_t i = 0; i < all_.kernels.size(); ++i)
       if (const Kernel& k = all_.kernels[i]; k.is_graph()) graphs[{k.graph, k.device, k.range}] = i;
@@ -148,118 +137,126 @@ class Reader {
 
   void read_text(const std::filesystem::path& path) {
     const std::string content = read_file(path, text_limit);
-    for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) {
-      Fields fields{""};
-      for (const char c : content.substr(at, end - at))
-        if (c == '\t')
-          fields.emplace_back();
-        else
-          fields.back() += c;
-      try {
-        take_line(fields);
+    for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) try {
+        take_line(fields_of(std::string_view(content).substr(at, end - at)));
       } catch (const std::exception& error) {
         complain(path.filename().string() + ": " + error.what());
         return;
       }
-    }
   }
 
-  void take_line(const Fields& f) {
-    if (f[0] == "process") {
-      if (number(f, 1) != protocol_version) throw std::invalid_argument("is of another version of occbench");
-      if (f.size() > 5) all_.processes.back().command = f[5];
-    } else if (f[0] == "timing") {
-      all_.processes.back().timing = f.at(1);
-      all_.processes.back().why_events = f.at(2);
-    } else if (f[0] == "device") {
-      take_device(f);
-    } else if (f[0] == "function") {
-      if (f.size() < 9) throw std::invalid_argument("a line is too short");
-      const auto device = devices_.find(whole(f, 2));
-      functions_[whole(f, 1)] = {.device = device == devices_.end() ? 0 : device->second,
-                                 .registers = whole(f, 3),
-                                 .static_smem = whole(f, 4),
-                                 .local = whole(f, 5),
-                                 .largest_block = whole(f, 6),
-                                 .name = f[8]};
-    } else if (f[0] == "signature") {
-      take_signature(f);
-    } else if (f[0] == "level") {
-      const int arm = whole(f, 2);
-      if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
-      Arm& level = kernel(number(f, 1)).arms[arm];
-      level.added_smem_bytes = natural(f, 3);
-      level.blocks_per_sm = whole(f, 4);
-    } else if (f[0] == "version") {
-      const int arm = whole(f, 2);
-      if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
-      CappedVersion& v = kernel(number(f, 1)).versions[arm];
-      v.cap = whole(f, 3);
-      v.registers = whole(f, 4);
-      v.local_bytes = whole(f, 5);
-      v.blocks_per_sm = whole(f, 6);
-    } else if (f[0] == "note") {
-      complain(all_.processes.back().id + ": " + f.at(1));
-    }
+  /// Kinds that are not known are ignored.
+  void take_line(const Fields& fields) {
+    if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
+      throw std::invalid_argument("is of another version of occbench");
+    take_any<ProcessRecord, TimingRecord, DeviceRecord, FunctionRecord, SignatureRecord, LevelRecord,
+             VersionRecord, NoteRecord>(fields);
+  }
+  template <class... Record>
+  void take_any(const Fields& fields) {
+    static_cast<void>(((fields[0] == Record::kind && (take(record_of<Record>(fields)), true)) || ...));
   }
 
-  void take_device(const Fields& f) {
-    if (f.size() < 17) throw std::invalid_argument("a line is too short");
-    AttachedDevice d{.name = f[2], .uuid = f[3]};
-    d.sm = {.cc_major = whole(f, 4),
-            .cc_minor = whole(f, 5),
-            .sm_count = whole(f, 6),
-            .warp_size = whole(f, 7),
-            .max_threads_per_block = whole(f, 8),
-            .max_threads_per_sm = whole(f, 9),
-            .max_blocks_per_sm = whole(f, 10),
-            .registers_per_block = whole(f, 11),
-            .registers_per_sm = whole(f, 12),
-            .smem_per_block_bytes = natural(f, 13),
-            .smem_per_block_optin_bytes = natural(f, 14),
-            .smem_per_sm_bytes = natural(f, 15),
-            .smem_reserved_per_block_bytes = natural(f, 16)};
+  void take(const ProcessRecord& r) { all_.processes.back().command = r.command; }
+
+  void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
+
+  void take(const TimingRecord& r) {
+    all_.processes.back().timing = r.source;
+    all_.processes.back().why_events = r.why_events;
+  }
+
+  void take(const FunctionRecord& r) {
+    const auto device = devices_.find(r.device);
+    functions_[r.number] = {.device = device == devices_.end() ? 0 : device->second, .record = r};
+  }
+
+  void take(const LevelRecord& r) {
+    Arm& level = kernel(r.signature).arms[known_arm(r.arm)];
+    level.added_smem_bytes = r.added_smem_bytes;
+    level.blocks_per_sm = r.blocks_per_sm;
+  }
+
+  void take(const VersionRecord& r) {
+    CappedVersion& v = kernel(r.signature).versions[known_arm(r.arm)];
+    v.cap = r.register_cap;
+    v.registers = r.registers;
+    v.local_bytes = r.local_bytes;
+    v.blocks_per_sm = r.blocks_per_sm;
+  }
+
+  static int known_arm(int arm) {
+    if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
+    return arm;
+  }
+
+  void take(const DeviceRecord& r) {
+    AttachedDevice d{.name = r.name,
+                     .uuid = r.uuid,
+                     .sm = {.cc_major = r.cc_major,
+                            .cc_minor = r.cc_minor,
+                            .sm_count = r.sm_count,
+                            .warp_size = r.warp_size,
+                            .max_threads_per_block = r.max_threads_per_block,
+                            .max_threads_per_sm = r.max_threads_per_sm,
+                            .max_blocks_per_sm = r.max_blocks_per_sm,
+                            .registers_per_block = r.registers_per_block,
+                            .registers_per_sm = r.registers_per_sm,
+                            .smem_per_block_bytes = r.smem_per_block_bytes,
+                            .smem_per_block_optin_bytes = r.smem_per_block_optin_bytes,
+                            .smem_per_sm_bytes = r.smem_per_sm_bytes,
+                            .smem_reserved_per_block_bytes = r.smem_reserved_per_block_bytes}};
     const auto known = std::ranges::find(all_.devices, d.uuid, &AttachedDevice::uuid);
-    devices_[whole(f, 1)] = static_cast<std::size_t>(known - all_.devices.begin());
+    devices_[r.number] = static_cast<std::size_t>(known - all_.devices.begin());
     if (known == all_.devices.end()) all_.devices.push_back(std::move(d));
   }
 
-  void take_signature(const Fields& f) {
-    if (f.size() < 19) throw std::invalid_argument("a line is too short");
-    Kernel k{.name = "(more kernels than can be told apart)"};
-    if (const auto function = functions_.find(whole(f, 2)); function != functions_.end()) {
-      k.name = function->second.name;
-      k.device = function->second.device;
-      k.local_bytes = function->second.local;
-      k.footprint.registers_per_thread = function->second.registers;
-      k.footprint.static_smem_bytes = static_cast<std::size_t>(function->second.static_smem);
-      if (function->second.largest_block > 0) k.footprint.max_block_size = function->second.largest_block;
-    }
-    for (std::size_t i = 0; i < 3; ++i) {
-      k.grid[i] = natural(f, 3 + i);
-      k.block[i] = natural(f, 6 + i);
-    }
-    k.footprint.block_size = static_cast<int>(k.block[0] * k.block[1] * k.block[2]);
-    k.footprint.dynamic_smem_bytes = natural(f, 9);
-    k.blocks_per_sm = whole(f, 10);
-    k.arguments = f[11];
-    k.range = f[13];
-    k.graph_kernels = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number(f, 14)));
-    k.graph = f[15];
-    if (const auto before = functions_.find(whole(f, 17)); before != functions_.end() && !f[16].empty())
-      k.after = before->second.name;
-    k.sms = whole(f, 18);
-    const int reason = whole(f, 12);
-    if (reason < 0 || reason >= static_cast<int>(SkipReason::end))
+  void take(const SignatureRecord& r) {
+    if (r.skip_reason < SkipReason::no || r.skip_reason >= SkipReason::end)
       throw std::invalid_argument("a reason is not known");
-    k.skip_reason = static_cast<SkipReason>(reason);
+    Kernel k = kernel_of(r);
     std::ostringstream shape;
-    for (const std::size_t at : {3, 4, 5, 6, 7, 8, 9, 15, 16, 18}) shape << f[at] << ',';
-    const Key key{k.name, k.device, shape.str(), k.arguments, k.footprint.registers_per_thread,
-                  reason, k.range};
+    shape << r.grid_x << ',' << r.grid_y << ',' << r.grid_z << ',' << r.block_x << ',' << r.block_y << ','
+          << r.block_z << ',' << r.dynamic_smem_bytes << ',' << r.graph << ',' << r.before << ','
+          << r.sm_count;
+    const Key key{k.name,
+                  k.device,
+                  shape.str(),
+                  k.arguments,
+                  k.footprint.registers_per_thread,
+                  static_cast<int>(r.skip_reason),
+                  k.range};
     const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());
     if (is_new) all_.kernels.push_back(std::move(k));
-    numbers_[static_cast<std::size_t>(number(f, 1))] = place->second;
+    numbers_[static_cast<std::size_t>(r.number)] = place->second;
+  }
+
+  [[nodiscard]] Kernel kernel_of(const SignatureRecord& r) const {
+    Kernel k{.name = "(more kernels than can be told apart)",
+             .grid = {r.grid_x, r.grid_y, r.grid_z},
+             .block = {r.block_x, r.block_y, r.block_z},
+             .arguments = r.arguments,
+             .range = r.range,
+             .skip_reason = r.skip_reason,
+             .blocks_per_sm = r.blocks_per_sm,
+             .sms = r.sm_count,
+             .graph = r.graph,
+             .graph_kernels = static_cast<std::uint64_t>(std::max<std::int64_t>(0, r.graph_kernels))};
+    if (const auto found = functions_.find(r.function); found != functions_.end()) {
+      const FunctionRecord& f = found->second.record;
+      k.name = f.name;
+      k.device = found->second.device;
+      k.local_bytes = f.local_bytes;
+      k.footprint.registers_per_thread = f.registers;
+      k.footprint.static_smem_bytes = static_cast<std::size_t>(f.static_smem_bytes);
+      if (f.max_block_size > 0) k.footprint.max_block_size = f.max_block_size;
+    }
+    k.footprint.block_size = static_cast<int>(r.block_x * r.block_y * r.block_z);
+    k.footprint.dynamic_smem_bytes = r.dynamic_smem_bytes;
+    if (const auto before = functions_.find(r.before_function);
+        before != functions_.end() && !r.before.empty())
+      k.after = before->second.record.name;
+    return k;
   }
 
   Kernel& kernel(std::int64_t signature) {
@@ -301,30 +298,40 @@ class Reader {
         complain(path.filename().string() + ": is damaged; later launches are left out");
         return;
       }
-      Kernel& k = all_.kernels[found->second];
-      const bool counts = (launch.flags & (drawn | overlapped)) == drawn;
-      if (!k.versions.empty() && launch.arm != untouched) {
-        if (counts) k.versions[launch.arm].times_us.push_back(static_cast<double>(launch.time_us));
-        continue;
-      }
-      ++k.timed;
-      if ((launch.flags & by_record) != 0) ++k.by_record;
-      if ((launch.flags & overlapped) != 0) ++k.overlapping;
-      if (launch.arm == untouched && ((launch.flags & warm_up) == 0)) {
-        k.untouched_us += static_cast<double>(launch.time_us);
-        ++k.untouched_timed;
-      }
-      if (counts && !k.versions.empty()) {
-        k.as_it_is_us.push_back(static_cast<double>(launch.time_us));
-      } else if (counts) {
-        Arm& arm = k.arms[launch.arm];
-        if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
-        arm.times_us.push_back(static_cast<double>(launch.time_us));
-      }
-      all_.launches.push_back(
-          {.process = process_ - 1, .kernel = static_cast<std::uint32_t>(found->second), .launch = launch});
+      take(launch, found->second);
     }
-    for (Kernel& k : all_.kernels)  // of a few launches alone
+    add_warm_up_times();
+  }
+
+  void take(const Launch& launch, std::size_t place) {
+    Kernel& k = all_.kernels[place];
+    const auto time_us = static_cast<double>(launch.time_us);
+    const bool counts = (launch.flags & (drawn | overlapped)) == drawn;
+    if (!k.versions.empty() && launch.arm != untouched) {
+      if (counts) k.versions[launch.arm].times_us.push_back(time_us);
+      return;
+    }
+    ++k.timed;
+    if ((launch.flags & by_record) != 0) ++k.by_record;
+    if ((launch.flags & overlapped) != 0) ++k.overlapping;
+    if (launch.arm == untouched && ((launch.flags & warm_up) == 0)) {
+      k.untouched_us += time_us;
+      ++k.untouched_timed;
+    }
+    if (counts && !k.versions.empty()) {
+      k.as_it_is_us.push_back(time_us);
+    } else if (counts) {
+      Arm& arm = k.arms[launch.arm];
+      if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
+      arm.times_us.push_back(time_us);
+    }
+    all_.launches.push_back(
+        {.process = process_ - 1, .kernel = static_cast<std::uint32_t>(place), .launch = launch});
+  }
+
+  /// A kernel of a few launches has no other times.
+  void add_warm_up_times() {
+    for (Kernel& k : all_.kernels)
       if (k.untouched_timed == 0 && k.timed > 0 && !k.is_in_graph())
         for (const TimedLaunch& l : all_.launches)
           if (&all_.kernels[l.kernel] == &k && l.launch.arm == untouched) {
@@ -342,8 +349,7 @@ class Reader {
   std::map<int, std::size_t> devices_;
 };
 
-/// Events read microseconds more than CUPTI's records. Where a kernel has both, only those count of which
-/// it has more.
+/// Events read microseconds more than CUPTI's records. Where a kernel has both, only the more frequent count.
 void keep_one_timing(Collected& all) {
   std::vector<bool> is_mixed;
   for (Kernel& k : all.kernels) {
@@ -367,7 +373,7 @@ void keep_one_timing(Collected& all) {
   }
 }
 
-/// What could not be attached to, counted, and named as far as a line goes; empty: nothing.
+/// A line on the programs that could not be attached to, the first of them by name; empty: none.
 std::string not_attached(const std::filesystem::path& path) {
   constexpr std::size_t limit = 2 * most_not_attached_bytes, most_named = 4;
   std::error_code error;
@@ -424,7 +430,7 @@ Collected collect(const std::filesystem::path& folder) {
   } catch (const UserError& error) {
     reader.complain(error.what());
   }
-  Collected all = reader.take();
+  Collected all = reader.finish();
   keep_one_timing(all);
   return all;
 }

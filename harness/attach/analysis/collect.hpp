@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a program left in their folder, as kernels with their times.
+// Reads the files of a program's processes into kernels with their times.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct AttachedProcess {
   std::string id;  ///< "process-1234-0", as its files are called
   std::string command;
   std::string timing = "events";  ///< or "activity": what timed its launches at the end
-  std::string why_events;         ///< where another timing was asked for
+  std::string why_events;         ///< where --timing asked for records
 };
 
-/// An arm of one signature: how many blocks it was to have, and how long its launches took.
+/// An arm of one kernel: its resident blocks, and the times of its launches.
 struct Arm {
   int blocks_per_sm = 0;
   unsigned added_smem_bytes = 0;
@@ -47,7 +47,7 @@ struct Kernel {
   int local_bytes = 0;
   unsigned grid[3] = {}, block[3] = {};
   std::string arguments;  ///< hash of those that are no addresses
-  std::string after;      ///< of launches that are told apart so: the kernel that ran before on their stream
+  std::string after;      ///< the kernel that ran before on the stream, where launches are split by it
   std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
   SkipReason skip_reason = SkipReason::no;
   int blocks_per_sm = 0;  ///< the driver's answer
@@ -62,7 +62,7 @@ struct Kernel {
   std::uint64_t untouched_timed = 0;
   std::map<int, Arm> arms;  ///< none where nothing was changed, or versions were tried
   std::map<int, CappedVersion> versions;
-  std::vector<double> as_it_is_us;  ///< drawn in turn with the versions
+  std::vector<double> as_it_is_us;  ///< drawn in the same blocks as the versions
   std::uint64_t by_record = 0;      ///< of `timed`
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
@@ -92,12 +92,12 @@ struct Collected {
   std::vector<std::string> complaints;  ///< each of one line
 
   [[nodiscard]] double total_us() const;
-  /// Whether any kernel was launched within an NVTX range, where that was asked for.
+  /// Whether any kernel was launched within an NVTX range, under --by-range.
   [[nodiscard]] bool has_ranges() const;
 };
 
-/// Reads all processes' files. What is cut off or damaged is left out, and said. Throws UserError where the
-/// folder cannot be read.
+/// Reads all processes' files. What is cut off or damaged is left out, with a complaint. Throws UserError
+/// where the folder cannot be read.
 [[nodiscard]] Collected collect(const std::filesystem::path& folder);
 
 }  // namespace occbench::attach

@@ -15,8 +15,8 @@ namespace occbench::attach {
 namespace {
 
 constexpr std::size_t least = 6;  // samples of an interval of 95 %
-// Of the time: what the law's two ends miss by at most, for nine of ten of the suite's kernels whose highest
-// level was hidden (attach_law_test).
+// Of the time: the error of the law's interval for nine of ten of the suite's kernels whose highest level was
+// hidden (attach_law_test).
 constexpr double law_error = 0.07;
 
 struct Median {
@@ -36,7 +36,7 @@ Change change_of(const Median& now, const Median& before) {
   return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
 }
 
-/// What whole waves alone would make of the time, were the rate that of the device at any residency.
+/// The change of the time by whole waves, if the device's rate were the same at any residency.
 double wave_change(const Kernel& k, int blocks) {
   if (k.is_graph() || k.sms < 1 || k.blocks_per_sm < 1 || blocks < 1 ||
       k.waves(k.blocks_per_sm) >= many_waves)
@@ -61,9 +61,9 @@ NextStep next_step(const Kernel& k, const theory::SmLimits& sm) {
   double part = 2;
   const auto offer = [&](const theory::Cliffs& dial, std::int64_t own, const char* what, bool has_plural) {
     if (!dial.gains || own <= 0) return;
-    const double asked = std::abs(static_cast<double>(dial.gains->delta)) / static_cast<double>(own);
-    if (asked >= part) return;
-    part = asked;
+    const double change = std::abs(static_cast<double>(dial.gains->delta)) / static_cast<double>(own);
+    if (change >= part) return;
+    part = change;
     best = {grouped_text(dial.gains->delta, what, has_plural), dial.gains->blocks_per_sm};
   };
   offer(cliffs.registers, f.registers_per_thread, "register", true);
@@ -84,10 +84,11 @@ std::string more_launches(double count) {
 
 }  // namespace
 
-// With fewer warps a share of the time goes as 1 / warps. To go on with it is the most that more warps can
-// bring, but it shrinks as they come: the suite's kernels lie between that share and its square. Times that
-// dip from one level to the next hide it: where the first level may be no slower, the largest share of all
-// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end stays the first's.
+// With fewer warps a share of the time grows as 1 / warps. Extrapolated, it bounds the gain of more warps,
+// but it shrinks as they come: the suite's kernels lie between that share and its square. Times that dip
+// from one level to the next hide it: if the first level may be no slower, the largest share of all levels
+// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end stays that of the
+// first level.
 Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks) {
   constexpr double fewest_warps = 0.25;
   const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
@@ -287,7 +288,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     if (finding != Finding::needs_occupancy) continue;
     held += share;
     if (!verdicts[i].gain) continue;
-    const Change& one = *verdicts[i].gain;  // what the law misses by is each kernel's own
+    const Change& one = *verdicts[i].gain;  // its error is independent of other kernels'
     gain += share * one.value;
     below = std::hypot(below, share * (one.value - one.low));
     above = std::hypot(above, share * (one.high - one.value));
@@ -324,7 +325,7 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Kernel& k = all.kernels[i];
     if (verdicts[i].finding != Finding::faster_at_lower_occupancy || total <= 0) continue;
-    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply leaves the last kind alone
+    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply skips the last kind
     double best = 0;
     for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);
     held += k.total_us() / total;

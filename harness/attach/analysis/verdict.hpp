@@ -46,7 +46,7 @@ struct LevelFound {
   std::size_t samples = 0;
   Change change;           ///< against pinned launches of natural occupancy
   Change from_untouched;   ///< against untouched launches
-  double wave_change = 0;  ///< what whole waves alone would change
+  double wave_change = 0;  ///< by whole waves, at a constant rate
 };
 
 struct NextStep {
@@ -72,8 +72,8 @@ struct Slowdown {
   Change change;
 };
 
-/// What a kernel would gain with `next_blocks` resident on an SM instead of `natural_blocks`, by its levels
-/// below, most warps first; one at least. Never more than the warps themselves could bring.
+/// The gain of `next_blocks` resident blocks per SM over `natural_blocks`, extrapolated from the levels, most
+/// warps first, at least one. Never more than in proportion to the warps.
 [[nodiscard]] Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);

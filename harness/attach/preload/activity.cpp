@@ -72,7 +72,7 @@ void on_call(void*, int, std::uint32_t, const cupti::CallbackData* data) {
   if (data->site == cupti::on_enter) launched = data->correlation;
 }
 
-/// By malloc: whoever is given such a buffer by mistake may free it.
+/// By malloc: the program may free a buffer that it gets by mistake.
 void on_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
   Session& s = session();
   const std::lock_guard lock(s.records);
@@ -113,7 +113,7 @@ void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, s
                        .end_ns = r->end});
     }
   }
-  // By a forced flush alone: nobody says that CUPTI does not look at it again when the kernel has ended.
+  // Incomplete only by a forced flush: CUPTI may still write to the buffer when the kernel ends.
   if (is_whole) std::free(buffer);
 }
 
@@ -200,7 +200,7 @@ void at_exit() {
 
 namespace activity {
 
-std::string begin(Timing asked, int driver_version) {
+std::string begin(Timing timing, int driver_version) {
   Session& s = session();
   if (s.state != State::never)
     return s.process != getpid() ? "it was forked from a process that uses CUPTI" : "CUPTI was used before";
@@ -211,7 +211,7 @@ std::string begin(Timing asked, int driver_version) {
     return "CUPTI is taken by an injected tool (CUDA_INJECTION64_PATH)";
   const auto taken = [&] { return "the program uses CUPTI itself (" + std::string(s.taken_by.load()) + ")"; };
   if (s.taken_by != nullptr) return taken();
-  if (asked == Timing::automatic && cupti::is_loaded())
+  if (timing == Timing::automatic && cupti::is_loaded())
     return "the program has loaded CUPTI and may use it (--timing activity takes it until then)";
   // A second libcupti in place of the one that a Python package brings could lack what that needs.
   if (!cupti::is_loaded() && original_dlsym()(RTLD_DEFAULT, "Py_IsInitialized") != nullptr)
@@ -280,7 +280,7 @@ std::vector<Ran> take() {
 
 std::uint64_t dropped() noexcept { return session().dropped; }
 
-void give_way(const char* function) noexcept try {
+void yield_to(const char* function) noexcept try {
   Session& s = session();
   if (is_calling) return;
   const char* none = nullptr;
@@ -294,7 +294,7 @@ void give_way(const char* function) noexcept try {
 
 void* library() noexcept { return session().library.handle; }
 
-void* registering(void* original) noexcept {
+void* register_callbacks_for(void* original) noexcept {
   Session& s = session();
   if (s.state != State::ended || s.process != getpid()) return original;
   const std::lock_guard lock(s.records);

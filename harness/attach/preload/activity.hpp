@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's records of kernels, as a source of times: when each began and ended on the device. One session in a
-// process, which ends at once when the program itself, or another tool, begins to use CUPTI.
+// CUPTI's records of kernels: when each began and ended on the device. A process has one session, which ends
+// when the program itself, or another tool, begins to use CUPTI.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace occbench::attach::activity {
 
-/// Begins, with a context current. Returns why it has not; empty: it has. Once in a process.
-[[nodiscard]] std::string begin(Timing asked, int driver_version);
-/// Whether this thread is in CUPTI at our bidding: what CUPTI asks for itself then is none of the program's.
+/// Begins the session, with a context current. Returns why it could not; empty: it did. Once in a process.
+[[nodiscard]] std::string begin(Timing timing, int driver_version);
+/// Whether this thread is in a call of ours to CUPTI, whose own lookups are none of the program's.
 [[nodiscard]] bool is_within() noexcept;
 /// Whether kernels are recorded.
 [[nodiscard]] bool is_on() noexcept;
@@ -25,19 +25,19 @@ namespace occbench::attach::activity {
 void forget_correlation() noexcept;
 [[nodiscard]] std::uint32_t correlation() noexcept;
 
-/// Asks CUPTI for the kernels that have ended since, graphs' as well.
+/// Asks CUPTI for the kernels that have ended since, those of graphs included.
 void flush() noexcept;
 [[nodiscard]] std::vector<Ran> take();
 void end(const char* why) noexcept;
 /// Records that had no room, or that CUPTI could not deliver into any.
 [[nodiscard]] std::uint64_t dropped() noexcept;
 
-/// The program, or another tool in the process, is about to use CUPTI by this function: it is theirs.
-void give_way(const char* function) noexcept;
+/// The program, or another tool in the process, is about to use CUPTI by this function: ends the session.
+void yield_to(const char* function) noexcept;
 /// The libcupti in use; null: none.
 [[nodiscard]] void* library() noexcept;
-/// `original`, cuptiActivityRegisterCallbacks, or what is to be called in its place after giving way: where
-/// CUPTI has buffers of ours left, what comes in them is handed on to the program's.
-[[nodiscard]] void* registering(void* original) noexcept;
+/// `original`, cuptiActivityRegisterCallbacks, or a function in its place: where CUPTI still has buffers of
+/// ours, their records are passed on to the program's.
+[[nodiscard]] void* register_callbacks_for(void* original) noexcept;
 
 }  // namespace occbench::attach::activity

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of it may run between vfork and exec, or in a signal handler: on the stack, by system calls alone. What
-// it needs is found before the program begins.
+// All of it may run between vfork and exec, or in a signal handler: it uses the stack and system calls only.
+// What it needs is found before main.
 #include "harness/attach/preload/children.hpp"
 
 #include <dlfcn.h>
@@ -28,14 +28,14 @@ namespace {
 
 using Words = char* const*;
 
-char folder[PATH_MAX], notes[PATH_MAX];  ///< empty: of this process's children none is to be attached to
-struct Held {
+char folder[PATH_MAX], notes[PATH_MAX];  ///< empty: no child of this process is attached to
+struct OpenFolder {
   int descriptor = -1;
   dev_t device = 0;
   ino_t inode = 0;
-} held;
+} open_folder;
 
-/// By the C library, or by another tool that stands in for it.
+/// Of the C library, or of another tool that hooks them.
 struct Originals {
   int (*execve)(const char*, Words, Words) = nullptr;
   int (*execvpe)(const char*, Words, Words) = nullptr;
@@ -76,12 +76,12 @@ void note(const char* why, const char* name) noexcept {
   for (const char* text : {why, "\t", name})
     for (; *text != '\0' && size + 1 < sizeof line; ++text) line[size++] = *text == '\n' ? ' ' : *text;
   line[size++] = '\n';
-  const int at = held_folder();
+  const int at = folder_descriptor();
   const int file = openat(at, at < 0 ? notes : not_attached_file,
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   struct stat now {};
   rlimit most{};
-  // No signal of a quota that would be ours.
+  // Within the limit, beyond which a write is a signal (SIGXFSZ).
   if (file >= 0 && fstat(file, &now) == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
       static_cast<std::size_t>(now.st_size) < most_not_attached_bytes &&
       static_cast<rlim_t>(now.st_size) + size <= most.rlim_cur)
@@ -149,7 +149,7 @@ int run_on_path(const char* file, Words words, Words environment) noexcept {
   return originals.execvpe != nullptr ? originals.execvpe(file, words, environment) : missing();
 }
 
-/// The words of a call of execl, in `words` if there is room for them; how many there are, with the null.
+/// Copies the arguments of execl into `words` if there is room. Returns their number, with the null.
 std::size_t collect_words(const char* first, va_list* rest, char** words, std::size_t room) noexcept {
   std::size_t count = 0;
   for (const char* word = first;; word = va_arg(*rest, const char*)) {
@@ -161,11 +161,11 @@ std::size_t collect_words(const char* first, va_list* rest, char** words, std::s
 
 }  // namespace
 
-int held_folder() noexcept {
+int folder_descriptor() noexcept {
   struct stat now {};
-  return held.descriptor >= 0 && fstat(held.descriptor, &now) == 0 && now.st_dev == held.device &&
-                 now.st_ino == held.inode
-             ? held.descriptor
+  return open_folder.descriptor >= 0 && fstat(open_folder.descriptor, &now) == 0 &&
+                 now.st_dev == open_folder.device && now.st_ino == open_folder.inode
+             ? open_folder.descriptor
              : -1;
 }
 
@@ -176,13 +176,13 @@ void note_unseen_driver() noexcept {
   constexpr const char* driver = "/libcuda.so";
   const std::size_t overlap = std::strlen(driver);
   char text[8192];
-  std::size_t kept = 0;
+  std::size_t carried = 0;
   bool is_there = false;
-  for (ssize_t got = 0; !is_there && (got = read(maps, text + kept, sizeof text - kept)) > 0;) {
-    const std::size_t size = kept + static_cast<std::size_t>(got);
+  for (ssize_t got = 0; !is_there && (got = read(maps, text + carried, sizeof text - carried)) > 0;) {
+    const std::size_t size = carried + static_cast<std::size_t>(got);
     is_there = memmem(text, size, driver, overlap) != nullptr;
-    kept = size < overlap ? size : overlap;
-    std::memmove(text, text + size - kept, kept);
+    carried = size < overlap ? size : overlap;
+    std::memmove(text, text + size - carried, carried);
   }
   close(maps);
   if (!is_there) return;
@@ -252,15 +252,15 @@ OCCBENCH_EXECL(execl, environ, run)
 OCCBENCH_EXECL(execlp, environ, run_on_path)
 OCCBENCH_EXECL(execle, va_arg(rest, char* const*), run)
 
-/// What is noted later must be noted in the folder still.
+/// Keeps the folder open, so that later notes are written there.
 OCCBENCH_EXPORT int chroot(const char* path) noexcept {
-  if (notes[0] != '\0' && held_folder() < 0) {
+  if (notes[0] != '\0' && folder_descriptor() < 0) {
     const int before = errno;
-    held.descriptor = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    open_folder.descriptor = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat now {};
-    if (held.descriptor >= 0 && fstat(held.descriptor, &now) == 0) {
-      held.device = now.st_dev;
-      held.inode = now.st_ino;
+    if (open_folder.descriptor >= 0 && fstat(open_folder.descriptor, &now) == 0) {
+      open_folder.device = now.st_dev;
+      open_folder.inode = now.st_ino;
     }
     errno = before;
   }

@@ -50,7 +50,7 @@ struct KernelRecord {
   std::uint32_t graph;
 };
 
-/// What a callback is told of a call.
+/// What a callback gets of a call.
 struct CallbackData {
   int site;
   const char* function;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's names at the preloaded library's border: a program that begins to use CUPTI comes by here, and
-// finds it free. Whatever the arguments are, they go on to the original untouched.
+// CUPTI's names that the preloaded library exports: a program that begins to use CUPTI calls these, and
+// finds it free. All arguments are passed on to the original.
 #include "harness/attach/preload/activity.hpp"
 #include "harness/attach/preload/cupti.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 
 int no_library() { return cupti::not_initialized; }
 
-/// The original of the function with this name, for whoever calls from here; it may now be called.
+/// The original of the function with this name, for the code that calls from here; it may now be called.
 void* original(const char* name, void* caller) {
-  activity::give_way(name);
+  activity::yield_to(name);
   void* const found = cupti::programs_symbol(name, caller, activity::library());
   return found != nullptr ? found : reinterpret_cast<void*>(&no_library);
 }
@@ -29,7 +29,7 @@ OCCBENCH_CUPTI_BEGINS(OCCBENCH_FIND)
 
 __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityRegisterCallbacks(
     void* caller) {
-  return activity::registering(original("cuptiActivityRegisterCallbacks", caller));
+  return activity::register_callbacks_for(original("cuptiActivityRegisterCallbacks", caller));
 }
 }
 

@@ -33,7 +33,7 @@ void* libcuda_symbol(const char* name) {
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr || original_dlsym() == nullptr) return nullptr;
   void* const found = original_dlsym()(library, name);
-  dlclose(library);  // one reference less: the program's own stay
+  dlclose(library);  // the program's own references stay
   return found;
 }
 
@@ -46,7 +46,7 @@ bool Driver::is_complete() const {
 }
 
 Driver find_driver() {
-  // Until the process ends, whoever closes it: we hold its functions, and ask it for the last times.
+  // Stays loaded until the process ends: its functions are called to the end, for the last times.
   static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
   Driver d;
   find(d.ctx_get_current, "cuCtxGetCurrent");

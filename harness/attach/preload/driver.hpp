@@ -10,7 +10,7 @@
 
 namespace occbench::attach {
 
-/// dlsym of libc (or of whoever comes next), as the library's own name stands before it.
+/// dlsym of libc, or of the next library that defines it: this library's own comes first.
 using Dlsym = void* (*)(void*, const char*);
 [[nodiscard]] Dlsym original_dlsym();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preloaded library's border: the driver's names that programs ask for, and the ways by which they ask:
-// linked, by dlsym, and by cuGetProcAddress. Everything else passes through untouched.
+// What the preloaded library exports: the driver's names for programs that are linked to it, dlsym for those
+// that look them up, and the exits. Everything else passes through unchanged.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "harness/attach/preload/activity.hpp"
+#include "harness/attach/preload/attached.hpp"
 #include "harness/attach/preload/cupti.hpp"
 #include "harness/attach/preload/driver.hpp"
 #include "harness/attach/preload/hooks.hpp"
@@ -41,23 +42,23 @@ extern "C" {
 
 __attribute__((visibility("hidden"))) void* occbench_attach_dlsym = nullptr;
 
-/// Our function for what dlsym is asked for; null where the original is to answer.
+/// Our function for a name that dlsym looks up; null: the original answers.
 __attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* handle, const char* name) {
   const auto original = original_dlsym();
   occbench_attach_dlsym = reinterpret_cast<void*>(original);
   if (name == nullptr || original == nullptr || activity::is_within()) return nullptr;
   if (const char* const cupti = cupti::beginning(name)) {
-    activity::give_way(cupti);
+    activity::yield_to(cupti);
     void* const its = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : original(handle, name);
     void* const instead = std::strcmp(name, "cuptiActivityRegisterCallbacks") == 0 && its != nullptr
-                              ? activity::registering(its)
+                              ? activity::register_callbacks_for(its)
                               : its;
     return instead == its ? nullptr : instead;
   }
   if (!is_hooked(name)) return nullptr;
   void* found = libcuda_symbol(name);
   if (found == nullptr) return nullptr;
-  // A handle that has no such name is answered by the original, with its error.
+  // For a handle that has no such name the original answers, with its error.
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && original(handle, name) == nullptr) return nullptr;
   return ours_for(name, found, false);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From hashes to pointers, for each launch of a program: a cache line where a std::unordered_map reads three.
+// A map from hashes to pointers, read at each launch: one cache line, where a std::unordered_map reads three.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace occbench::attach {
 
-/// Keys are hashes already. No key is ever removed alone.
+/// Keys are hashes already. There is no removal of one key.
 template <class Value>
 class FlatMap {
  public:
@@ -32,7 +32,7 @@ class FlatMap {
  private:
   using Place = std::pair<std::uint64_t, Value*>;
 
-  /// Of the key, or where it would stand. Half of the places are free.
+  /// The place of the key, or the free one for it. Half of the places are free.
   [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
     std::size_t at = key & (places_.size() - 1);
     while (places_[at].second != nullptr && places_[at].first != key) at = (at + 1) & (places_.size() - 1);

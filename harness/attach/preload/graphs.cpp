@@ -11,7 +11,7 @@ namespace occbench::attach {
 namespace {
 
 constexpr std::size_t most_nodes = 200'000;  // kept at a time, of all graphs
-constexpr int blocks_in_turn = 8;            // of draws, before the next kernel has its turn
+constexpr int blocks_of_draws = 8;           // of one kernel, before the next
 
 std::uint64_t threads_of(const GraphPart& part) {
   const CUlaunchConfig& c = part.request.config;
@@ -22,47 +22,44 @@ CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS& params) {
   return params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
 }
 
-void next_turn(Signature& whole) {
-  whole.turn = (whole.turn + 1) % whole.turns.size();
-  const Signature& next = *whole.turns[whole.turn].first;
-  whole.draws_left = blocks_in_turn * static_cast<int>(first_level + next.blocks.size());
+void select_next_target(Signature& whole) {
+  whole.target = (whole.target + 1) % whole.targets.size();
+  const Signature& next = *whole.targets[whole.target].first;
+  whole.draws_left = blocks_of_draws * static_cast<int>(first_level + next.blocks.size());
 }
 
 }  // namespace
 
-Graphs::Graphs(const Options& options, const Driver& driver, Signatures& signatures)
-    : options_(options), driver_(driver), signatures_(signatures) {}
-
-void Graphs::made(CUgraphExec executable, CUgraph graph, Context& context) {
-  ended(executable);  // of one whose end was not seen
-  auto made =
+void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
+  remove(executable);  // one whose end was not seen
+  auto added =
       std::make_shared<Graph>(Graph{.executable = executable, .made_from = graph, .context = context.handle});
-  made->kernels = kernels_of(driver_, graph).value_or(0);
-  made->hash = mix(made->kernels, 1);
+  added->kernels = kernels_of(driver_, graph).value_or(0);
+  added->hash = mix(added->kernels, 1);
   std::size_t count = 0;
   const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < most_nodes &&
                           driver_.graph_exec_set != nullptr && driver_.func_get_param_info != nullptr &&
                           driver_.graph_destroy != nullptr && driver_.graph_node_attribute != nullptr;
-  if (!may_be_set || made->kernels == 0) made->skip_reason = SkipReason::graph;
+  if (!may_be_set || added->kernels == 0) added->skip_reason = SkipReason::graph;
   cuuint64_t flags = 0;
   if (driver_.graph_exec_flags != nullptr && driver_.graph_exec_flags(executable, &flags) == CUDA_SUCCESS &&
       (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
-    made->skip_reason = SkipReason::device_graph;
+    added->skip_reason = SkipReason::device_graph;
   if (driver_.graph_node_get != nullptr && driver_.graph_nodes != nullptr &&
       driver_.graph_nodes(graph, nullptr, &count) == CUDA_SUCCESS) {
     std::vector<CUgraphNode> nodes(count);
     if (count > 0 && driver_.graph_nodes(graph, nodes.data(), &count) == CUDA_SUCCESS)
-      read(*made, nodes, context);
-  } else if (made->skip_reason == SkipReason::no) {
-    made->skip_reason = SkipReason::graph;
+      read(*added, nodes, context);
+  } else if (added->skip_reason == SkipReason::no) {
+    added->skip_reason = SkipReason::graph;
   }
-  if (made->skip_reason == SkipReason::no) {
-    ++kept_[graph].executables;
-    for (const GraphPart& part : made->parts) nodes_ += part.nodes.size();
+  if (added->skip_reason == SkipReason::no) {
+    ++sources_[graph].executables;
+    for (const GraphPart& part : added->parts) nodes_ += part.nodes.size();
   } else {
-    made->parts.clear();
+    added->parts.clear();
   }
-  graphs_[executable] = std::move(made);
+  graphs_[executable] = std::move(added);
 }
 
 /// Its kernels, by function and shape, in an order that is the same wherever the graph is made.
@@ -80,7 +77,7 @@ void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& 
     Request request{.function = function_of(p),
                     .config = {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
                                p.sharedMemBytes, nullptr, nullptr, 0}};
-    const Handle& handle = signatures_.handle_of(request, context);
+    const Handle& handle = functions_.of(request.function, context);
     std::uint64_t key = handle.content;
     for (const unsigned value :
          {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes})
@@ -140,8 +137,8 @@ std::optional<GraphNode> Graphs::copy_of(CUgraphNode node, const CUDA_KERNEL_NOD
   return copy;
 }
 
-/// What may speak against changing it. Nothing pins the carve-out in a graph: with a preference for less than
-/// a level needs, fewer blocks than counted would be resident.
+/// The attributes that SkipRules look at. Nothing pins the carve-out in a graph: with a preference for less
+/// than a level needs, fewer blocks than counted would be resident.
 void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const {
   constexpr int whole = 100;
   CUlaunchAttribute a{};
@@ -160,11 +157,11 @@ void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& han
   if (prefers_less || (of_function >= 0 && of_function < whole)) part.attributes.push_back(a);
 }
 
-void Graphs::updated(CUgraphExec executable) {
+void Graphs::mark_updated(CUgraphExec executable) {
   const auto found = graphs_.find(executable);
   if (found == graphs_.end() || found->second->skip_reason == SkipReason::updated_graph) return;
   const auto before = found->second;
-  ended(executable);
+  remove(executable);
   graphs_[executable] = std::make_shared<Graph>(Graph{.executable = executable,
                                                       .context = before->context,
                                                       .kernels = before->kernels,
@@ -172,31 +169,31 @@ void Graphs::updated(CUgraphExec executable) {
                                                       .skip_reason = SkipReason::updated_graph});
 }
 
-void Graphs::ended(CUgraphExec executable) {
+void Graphs::remove(CUgraphExec executable) {
   const auto found = graphs_.find(executable);
   if (found == graphs_.end()) return;
   for (const GraphPart& part : found->second->parts) nodes_ -= part.nodes.size();
-  let_go(found->second->made_from);
+  release(found->second->made_from);
   graphs_.erase(found);
 }
 
-void Graphs::let_go(CUgraph graph) {
-  const auto found = kept_.find(graph);
-  if (found == kept_.end() || --found->second.executables > 0) return;
+void Graphs::release(CUgraph graph) {
+  const auto found = sources_.find(graph);
+  if (found == sources_.end() || --found->second.executables > 0) return;
   if (found->second.is_destroyed) driver_.graph_destroy(graph);
-  kept_.erase(found);
+  sources_.erase(found);
 }
 
 void Graphs::forget_context(CUcontext context) {
   std::vector<CUgraphExec> all;
   for (const auto& [executable, graph] : graphs_)
     if (graph->context == context) all.push_back(executable);
-  for (CUgraphExec executable : all) ended(executable);
+  for (CUgraphExec executable : all) remove(executable);
 }
 
-bool Graphs::keeps(CUgraph graph) {
-  const auto found = kept_.find(graph);
-  if (found == kept_.end()) return false;
+bool Graphs::defer_destroy(CUgraph graph) {
+  const auto found = sources_.find(graph);
+  if (found == sources_.end()) return false;
   found->second.is_destroyed = true;
   return true;
 }
@@ -205,17 +202,17 @@ void Graphs::find_levels(Graph& graph, Context& context) {
   graph.has_levels = true;
   bool any = false;
   for (GraphPart& part : graph.parts) {
-    Handle& handle = signatures_.handle_of(part.request, context);
-    const Signature& s = *(part.signature = &signatures_.signature_of(part.request, handle, context));
+    Handle& handle = functions_.of(part.request.function, context);
+    const Signature& s = *(part.signature = &signatures_.of(part.request, handle, context));
     if (s.blocks.empty()) part.nodes.clear();
     const auto at = [&](int arm, unsigned added) {
       part.dynamic_smem[static_cast<std::size_t>(arm)] = s.dynamic_smem + added;
     };
     part.dynamic_smem.resize(first_level + s.blocks.size());
     at(untouched, 0);
-    if (Signatures::is_filled(s, handle)) at(pinned, s.smem_padding);
+    if (LevelPlanner::is_padding_verified(s, handle)) at(pinned, s.smem_padding);
     for (std::size_t i = 0; i < s.blocks.size(); ++i)
-      if (Signatures::is_verified(s, handle, i)) at(first_level + static_cast<int>(i), s.added[i]);
+      if (LevelPlanner::is_verified(s, handle, i)) at(first_level + static_cast<int>(i), s.added[i]);
     any = any || !part.nodes.empty();
   }
   if (!any && graph.skip_reason == SkipReason::no) graph.skip_reason = SkipReason::graph_of_such;
@@ -224,69 +221,76 @@ void Graphs::find_levels(Graph& graph, Context& context) {
 Signature& Graphs::signature_of(const Request& request, Context& context) {
   const auto found = graphs_.find(request.graph);
   if (found == graphs_.end())  // made before anybody looked
-    return signatures_.signature_of(request, signatures_.graph_handle(0, 0, SkipReason::graph, context),
-                                    context);
+    return signatures_.of(request, functions_.of_graph(0, 0, SkipReason::graph, context), context);
   Graph& graph = *found->second;
   if (!graph.has_levels) find_levels(graph, context);
-  Handle& handle = signatures_.graph_handle(graph.kernels, graph.hash, graph.skip_reason, context);
-  Signature& whole = signatures_.signature_of(request, handle, context);
-  if (whole.schedule && whole.turns.empty()) {
-    std::vector<std::tuple<std::uint64_t, std::size_t, Signature*>> parts;
-    for (std::size_t i = 0; i < graph.parts.size(); ++i) {
-      const GraphPart& part = graph.parts[i];
-      Signature& s =
-          signatures_.signature_of(part.request, signatures_.handle_of(part.request, context), context);
-      if (!s.schedule) continue;
-      s.schedule->take_part(static_cast<double>(part.request.nodes) / static_cast<double>(graph.kernels));
-      parts.emplace_back(threads_of(part), i, &s);
-    }
-    whole.schedule->take_part(1);
-    std::ranges::sort(parts, std::greater<>());  // those that may matter most come first
-    whole.turns.emplace_back(&whole, graph.parts.size());
-    for (const auto& [threads, i, signature] : parts) whole.turns.emplace_back(signature, i);
-    whole.turn = whole.turns.size() - 1;
-    next_turn(whole);
-  }
+  Handle& handle = functions_.of_graph(graph.kernels, graph.hash, graph.skip_reason, context);
+  Signature& whole = signatures_.of(request, handle, context);
+  if (whole.schedule && whole.targets.empty()) add_targets(whole, graph, context);
   return whole;
+}
+
+void Graphs::add_targets(Signature& whole, const Graph& graph, Context& context) {
+  std::vector<std::tuple<std::uint64_t, std::size_t, Signature*>> parts;
+  for (std::size_t i = 0; i < graph.parts.size(); ++i) {
+    const GraphPart& part = graph.parts[i];
+    Signature& s = signatures_.of(part.request, functions_.of(part.request.function, context), context);
+    if (!s.schedule) continue;
+    s.schedule->use_share(static_cast<double>(part.request.nodes) / static_cast<double>(graph.kernels));
+    parts.emplace_back(threads_of(part), i, &s);
+  }
+  whole.schedule->use_share(1);
+  std::ranges::sort(parts, std::greater<>());  // those that may matter most come first
+  whole.targets.emplace_back(&whole, graph.parts.size());
+  for (const auto& [threads, i, signature] : parts) whole.targets.emplace_back(signature, i);
+  whole.target = whole.targets.size() - 1;
+  select_next_target(whole);
 }
 
 Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget, Schedule::Draw& draw,
                         GraphChange& change) {
   const std::shared_ptr<const Graph>& graph = graphs_.at(request.graph);
-  for (std::size_t tried = 0; tried <= whole.turns.size(); ++tried) {
-    const auto& [signature, number] = whole.turns[whole.turn];
+  for (std::size_t tried = 0; tried <= whole.targets.size(); ++tried) {
+    const auto& [signature, number] = whole.targets[whole.target];
     if (whole.draws_left <= 0 || signature->schedule->is_known()) {
-      next_turn(whole);
+      select_next_target(whole);
       continue;
     }
     draw = signature->schedule->next(budget);
     if (!draw.of_block && !draw.is_warm_up) {
-      // What is too dear as yet stays next, here as in the budget; what waits for its first time does not.
-      if (signature->schedule->natural_us() == 0) next_turn(whole);
+      // One that the budget cannot pay yet stays next, here as in the budget; one without a first time does
+      // not.
+      if (signature->schedule->natural_us() == 0) select_next_target(whole);
       return whole;
     }
     --whole.draws_left;
     if (draw.is_warm_up) return *signature;
-    for (std::size_t i = 0; i < graph->parts.size(); ++i) {
-      const GraphPart& part = graph->parts[i];
-      if (part.nodes.empty() || (signature != &whole && i != number)) continue;
-      const int arm = signature == &whole ? arm_of(*part.signature, draw.arm) : draw.arm;
-      if (const auto& smem = part.dynamic_smem[static_cast<std::size_t>(arm)])
-        change.dynamic_smem.emplace_back(&part, *smem);
-    }
-    if (change.dynamic_smem.empty()) {
-      signature->schedule->refuse(draw, budget, true);
-      draw = {};
-      return whole;
-    }
-    change.graph = graph;
-    return *signature;
+    change = change_of(graph, signature == &whole, number, draw.arm);
+    if (change.graph != nullptr) return *signature;
+    signature->schedule->refuse(draw, budget, true);
+    draw = {};
+    return whole;
   }
-  budget.ran(whole.schedule->natural_us());
+  budget.add_run(whole.schedule->natural_us());
   return whole;
 }
 
-/// Of a kernel, where the graph as a whole has `arm`.
+/// Of all kernels for the whole, else of the one with this number; without a graph where none can be changed.
+GraphChange Graphs::change_of(const std::shared_ptr<const Graph>& graph, bool is_whole, std::size_t number,
+                              int arm) const {
+  GraphChange change;
+  for (std::size_t i = 0; i < graph->parts.size(); ++i) {
+    const GraphPart& part = graph->parts[i];
+    if (part.nodes.empty() || (!is_whole && i != number)) continue;
+    const int own = is_whole ? arm_of(*part.signature, arm) : arm;
+    if (const auto& smem = part.dynamic_smem[static_cast<std::size_t>(own)])
+      change.dynamic_smem.emplace_back(&part, *smem);
+  }
+  if (!change.dynamic_smem.empty()) change.graph = graph;
+  return change;
+}
+
+/// The arm of a kernel where the graph as a whole has `arm`.
 int Graphs::arm_of(const Signature& part, int arm) const {
   if (arm < first_level) return arm;
   const double share = options_.levels[static_cast<std::size_t>(arm - first_level)];

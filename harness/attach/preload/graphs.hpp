@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executable CUDA graphs of the program: which kernels they hold, and how these have fewer warps in one
-// launch. Their nodes are set before it and set back behind it, so that the program finds them as it made
-// them. Its caller sees to it that one thread at a time is in it, but for `set` and `set_back`.
+// Executable CUDA graphs of the program: their kernels, and how these get fewer warps in one launch. Their
+// nodes are set before it and set back after it, so that the program finds them as it made them.
 #pragma once
 
 #include <cuda.h>
@@ -15,10 +14,11 @@
 #include <vector>
 
 #include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/functions.hpp"
 #include "harness/attach/preload/options.hpp"
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/schedule.hpp"
-#include "harness/attach/preload/signatures.hpp"
+#include "harness/attach/preload/signature_table.hpp"
 
 namespace occbench::attach {
 
@@ -46,7 +46,7 @@ struct Graph {
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
   SkipReason skip_reason = SkipReason::no;
-  bool has_levels = false;  ///< those of its parts have been looked for
+  bool has_levels = false;  ///< its parts have theirs, where there are any
   bool is_applied = false;
 };
 
@@ -56,27 +56,29 @@ struct GraphChange {
   std::vector<std::pair<const GraphPart*, unsigned>> dynamic_smem;
 };
 
+/// Not thread-safe, but for `set` and `set_back`.
 class Graphs {
  public:
-  Graphs(const Options& options, const Driver& driver, Signatures& signatures);
+  Graphs(const Options& options, const Driver& driver, Functions& functions, SignatureTable& signatures)
+      : options_(options), driver_(driver), functions_(functions), signatures_(signatures) {}
 
   /// The program made `executable` of `graph`, in the current context.
-  void made(CUgraphExec executable, CUgraph graph, Context& context);
-  /// What its nodes are now is not known any more.
-  void updated(CUgraphExec executable);
-  void ended(CUgraphExec executable);
+  void add(CUgraphExec executable, CUgraph graph, Context& context);
+  /// The program changed it: its nodes are not known any more.
+  void mark_updated(CUgraphExec executable);
+  void remove(CUgraphExec executable);
   /// Before the context ends.
   void forget_context(CUcontext context);
-  /// Whether the program's graph is still needed: then it is destroyed with the executable one.
-  [[nodiscard]] bool keeps(CUgraph graph);
+  /// The program destroys the graph. Returns whether it is needed until the executable one ends, with which
+  /// it is destroyed then.
+  [[nodiscard]] bool defer_destroy(CUgraph graph);
 
-  /// Of the graph as a whole. Finds the levels of its kernels at its first launch.
+  /// The signature of the graph as a whole. Finds the levels of its kernels at its first launch.
   Signature& signature_of(const Request& request, Context& context);
-  /// What is tried in this launch: the whole's levels, or those of one of its kernels. Returns the signature
-  /// that the draw is of.
+  /// Draws for one launch: a level of the whole, or of one of its kernels. Returns whose it is.
   Signature& draw(const Request& request, Signature& whole, Budget& budget, Schedule::Draw& draw,
                   GraphChange& change);
-  /// Sets the levels that the folder's advice says, for all launches. Returns whose they are.
+  /// Sets the levels of the folder's advice, for all launches. Returns whose they are.
   std::vector<Signature*> apply(const Request& request);
 
   /// Sets the nodes for a launch; where that fails they are as they were.
@@ -90,18 +92,22 @@ class Graphs {
   void add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const;
   void find_levels(Graph& graph, Context& context);
   [[nodiscard]] int arm_of(const Signature& part, int arm) const;
-  void let_go(CUgraph graph);
+  void add_targets(Signature& whole, const Graph& graph, Context& context);
+  [[nodiscard]] GraphChange change_of(const std::shared_ptr<const Graph>& graph, bool is_whole,
+                                      std::size_t number, int arm) const;
+  void release(CUgraph graph);
   CUresult set_node(const Graph& graph, const GraphNode& node, unsigned dynamic_smem) const;
 
   const Options& options_;
   const Driver& driver_;
-  Signatures& signatures_;
+  Functions& functions_;
+  SignatureTable& signatures_;
   std::unordered_map<CUgraphExec, std::shared_ptr<Graph>> graphs_;
-  struct Kept {
+  struct Source {
     int executables = 0;
     bool is_destroyed = false;  ///< as far as the program knows
   };
-  std::unordered_map<CUgraph, Kept> kept_;
+  std::unordered_map<CUgraph, Source> sources_;
   std::size_t nodes_ = 0;
 };
 

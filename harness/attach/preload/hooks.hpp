@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of ours in place of the driver's.
+// The functions that stand in for the driver's, and their types.
 #pragma once
 
 #include <cuda.h>
@@ -18,22 +18,18 @@ using Ends = CUresult (*)(void*);
 using Profiler = CUresult (*)();
 /// Of several signatures with the same first argument.
 using GraphUpdate = CUresult (*)(void*, void*, void*, void*);
-/// Of three signatures with the same two first arguments; what one of them has not is not looked at.
+/// Of three signatures with the same first two arguments; the rest are passed on unread.
 using Instantiate = CUresult (*)(CUgraphExec*, CUgraph, void*, void*, void*);
 
 using ModuleLoad = CUresult (*)(void*, const void*, void*, void*, void*);  // the last three, if it has them
 using LibraryLoad = CUresult (*)(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*,
                                  void**, unsigned);
 
-/// Whether functions of this name are stood in for.
+/// Whether functions of this name are hooked.
 [[nodiscard]] bool is_hooked(const char* name) noexcept;
 
-/// Our function for this original; the original itself where it is none that is hooked, ours already, or all
-/// slots are taken.
+/// Our function for this original; the original itself where it is not hooked, is ours already, or all slots
+/// are taken.
 [[nodiscard]] void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
-
-/// Before the process ends without its handlers: reads the times that are there, where that cannot hang.
-/// Async-signal-safe.
-void drain_at_exit() noexcept;
 
 }  // namespace occbench::attach

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t window_bytes = std::size_t{1} << 16;
 constexpr int read_write = PROT_READ | PROT_WRITE;
-constexpr std::size_t field_bytes = std::size_t{16} << 10;  // names of templates can be long
 
 /// Whether a file may have so many bytes. One more would be a signal that ends the program (SIGXFSZ).
 bool may_hold(std::size_t bytes) {
@@ -43,7 +42,7 @@ bool Journal::File::is_open() const {
 }
 
 Journal::File Journal::make(const std::string& path) {
-  const int folder = held_folder();
+  const int folder = folder_descriptor();
   const char* const name = folder < 0 ? path.c_str() : path.c_str() + path.rfind('/') + 1;
   const int descriptor =
       openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
@@ -68,28 +67,22 @@ Journal::Journal(const std::string& folder, std::size_t limit_bytes)
   launches_ = make(name + ".launches");
 }
 
-void Journal::line(const std::vector<std::string>& fields) {
+void Journal::write_line(const std::string& line) {
   if (text_.descriptor < 0) return;
-  std::string all;
-  for (const std::string& field : fields) {
-    if (!all.empty()) all += '\t';
-    for (const char c : field.substr(0, field_bytes)) all += c == '\t' || c == '\n' ? ' ' : c;
-  }
-  all += '\n';
-  text_bytes_ += all.size();
+  text_bytes_ += line.size();
   const bool is_open = text_.is_open();
   if (is_open && may_hold(text_bytes_) &&
-      write(text_.descriptor, all.data(), all.size()) == static_cast<ssize_t>(all.size()))
+      ::write(text_.descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size()))
     return;
-  if (is_open) close(text_.descriptor);  // what reads it drops a last line without its end
+  if (is_open) close(text_.descriptor);  // the reader drops a last line without its end
   text_.descriptor = -1;
   end(is_open ? Full::disk : Full::closed);
 }
 
-void Journal::leave(const std::string& name, const std::string& text) const {
+void Journal::write_file(const std::string& name, const std::string& text) const {
   const File file = make(folder_ + '/' + name);
   if (!file.is_open()) return;
-  if (may_hold(text.size())) static_cast<void>(!write(file.descriptor, text.data(), text.size()));
+  if (may_hold(text.size())) static_cast<void>(!::write(file.descriptor, text.data(), text.size()));
   close(file.descriptor);
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one process (protocol.hpp says which). What is noted is on its way to the disk when the call
-// returns, and needs no end: a process may be killed at any time.
+// Writes the files of one process (protocol.hpp). Each call hands its data to the kernel, so that they
+// survive however the process ends.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
-#include <vector>
 
-#include "harness/attach/protocol/protocol.hpp"
+#include "harness/attach/protocol/records.hpp"
 
 namespace occbench::attach {
 
@@ -16,21 +15,27 @@ class Journal {
  public:
   static constexpr std::size_t most_text_bytes = std::size_t{48} << 20;
 
-  /// New files in `folder`; none where that fails, and then nothing is noted.
+  /// Creates the files in `folder`; where that fails nothing is written.
   Journal(const std::string& folder, std::size_t limit_bytes);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// A line of fields; tabs and line feeds in them become blanks.
-  void line(const std::vector<std::string>& fields);
-  /// Of signature `n`, below most_signatures; null where nothing is noted.
+  /// Adds the line of a record (records.hpp).
+  template <class Record>
+  void write(const Record& record) {
+    constexpr std::size_t most_field_bytes = std::size_t{16} << 10;  // names of templates can be long
+    write_line(line_of(record, most_field_bytes));
+  }
+  /// Adds a sentence that the command shows.
+  void note(const std::string& text) { write(NoteRecord{.text = text}); }
+  /// Counts of signature `n`, below most_signatures; null where nothing is written.
   [[nodiscard]] Count* count(std::size_t n) { return counts_ == nullptr ? nullptr : &counts_->of[n]; }
   void add(const Launch& launch);
-  /// A file of its own beside the others, which the command reads while the process runs; the first stays.
-  void leave(const std::string& name, const std::string& text) const;
+  /// Writes a file beside the others, which the command reads while the process runs. One that exists stays.
+  void write_file(const std::string& name, const std::string& text) const;
   /// Whether no launch can be added any more.
   [[nodiscard]] bool is_full() const { return counts_ == nullptr || counts_->full != Full::no; }
-  /// Whether more lines may be noted.
+  /// Whether more lines may be written.
   [[nodiscard]] bool has_room() const { return text_bytes_ < most_text_bytes && !is_full(); }
 
  private:
@@ -42,6 +47,7 @@ class Journal {
     [[nodiscard]] bool is_open() const;
   };
   static File make(const std::string& path);
+  void write_line(const std::string& line);
   void end(Full why);
 
   std::string folder_;

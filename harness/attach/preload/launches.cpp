@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -17,11 +15,9 @@ namespace occbench::attach {
 namespace {
 
 constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as shared memory
-constexpr std::size_t poll_from = 16;         // times are read in batches
 constexpr std::uint64_t always_timed = 24;    // first launches of a signature
-constexpr std::uint64_t always_observed = 8;  // the same under --observe, which asks for a mean alone
-constexpr std::uint64_t timed_one_in = 64;    // later, where nothing is asked any more
-constexpr double stuck_after_s = 5;           // a launch of the suspicious kind has not ended
+constexpr std::uint64_t always_observed = 8;  // the same under --observe, which needs a mean alone
+constexpr std::uint64_t timed_one_in = 64;    // later, where no arm needs samples
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -33,45 +29,45 @@ std::string own_command() {
 
 }  // namespace
 
-double now_s() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-std::uint16_t thread_number() {
-  static std::atomic<unsigned> next{0};
-  thread_local const auto number = static_cast<std::uint16_t>(next++);
-  return number;
-}
-
 Launches::Launches(Options options)
     : options_(std::move(options)),
       driver_(find_driver()),
       journal_(options_.folder, options_.limit_bytes),
       budget_(options_.budget, events_us),
-      signatures_(options_, driver_, journal_),
-      graphs_(options_, driver_, signatures_) {
+      skip_rules_(options_),
+      levels_(options_, driver_),
+      versions_(options_, driver_),
+      contexts_(driver_, journal_),
+      functions_(driver_, journal_),
+      signatures_(options_, driver_, journal_, skip_rules_, levels_, versions_),
+      graphs_(options_, driver_, functions_, signatures_),
+      times_(journal_, budget_),
+      events_(driver_, times_),
+      records_(options_, driver_, journal_, budget_, times_, signatures_),
+      modules_(options_, driver_, journal_, skip_rules_, versions_, mutex_),
+      stuck_(driver_, journal_) {
+  open_journal();
+  if (is_usable_ && options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
+}
+
+void Launches::open_journal() {
   int version = 0;
   const CUresult answer =
       driver_.driver_get_version == nullptr ? CUDA_SUCCESS : driver_.driver_get_version(&version);
-  journal_.line({"process", std::to_string(protocol_version), std::to_string(process_.number()),
-                 std::to_string(getppid()), std::to_string(version), own_command()});
-  if (!options_.stands_back.empty()) {
-    journal_.line({"note", options_.stands_back});
-  } else if (answer == CUDA_ERROR_STUB_LIBRARY) {
-    journal_.line(
-        {"note", "this libcuda.so.1 is the toolkit's stub, which is for linking: no GPU behind it"});
-  } else if (!driver_.is_complete()) {
-    journal_.line({"note", "this driver is too old: it lacks functions that attaching needs"});
-  } else {
-    is_usable_ = journal_.count(0) != nullptr;
-    if (driver_.launch_ex == nullptr && !options_.observe) {
-      options_.observe = true;
-      journal_.line(
-          {"note", "this driver is older than CUDA 11.8: launches were observed, none was changed"});
-    }
-    if (options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
+  journal_.write(ProcessRecord{.version = protocol_version,
+                               .id = process_.number(),
+                               .parent_id = getppid(),
+                               .driver_version = version,
+                               .command = own_command()});
+  if (!options_.why_disabled.empty()) return journal_.note(options_.why_disabled);
+  if (answer == CUDA_ERROR_STUB_LIBRARY)
+    return journal_.note("this libcuda.so.1 is the toolkit's stub, which is for linking: no GPU behind it");
+  if (!driver_.is_complete())
+    return journal_.note("this driver is too old: it lacks functions that attaching needs");
+  is_usable_ = journal_.count(0) != nullptr;
+  if (driver_.launch_ex == nullptr && !options_.observe) {
+    options_.observe = true;
+    journal_.note("this driver is older than CUDA 11.8: launches were observed, none was changed");
   }
 }
 
@@ -91,11 +87,6 @@ bool Launches::is_asked(const Ticket& t) {
   return now - begun_s_ < options_.duration_s;
 }
 
-bool Launches::make_room() {
-  if (pending_.size() >= poll_from) poll();
-  return pending_.size() < most_pending;
-}
-
 bool Launches::wants_time(const Signature& s) const {
   if (s.launches <= (options_.observe ? always_observed : always_timed)) return true;
   std::uint64_t z = s.launches * 0x9e3779b97f4a7c15;
@@ -103,23 +94,8 @@ bool Launches::wants_time(const Signature& s) const {
   return (z >> 32) % timed_one_in == 0;
 }
 
-void Launches::await(const Pending& pending) {
-  pending_.push_back(pending);
-  ++pending_in_[pending.ticket.stream];
-}
-
-void Launches::no_longer(const Pending& pending) {
-  const auto found = pending_in_.find(pending.ticket.stream);
-  if (--found->second == 0) pending_in_.erase(found);
-}
-
-bool Launches::others_pending(CUstream stream) const {
-  return pending_in_.size() > (pending_in_.contains(stream) ? 1U : 0U);
-}
-
-/// Each launch of a signature with advice has the advised level, and none is timed.
 void Launches::apply(Ticket& t, Signature& s, const Handle& handle) {
-  if (!s.is_applied || !Signatures::is_verified(s, handle, 0)) return;
+  if (!s.is_applied || !LevelPlanner::is_verified(s, handle, 0)) return;
   t.draw.arm = first_level;
   t.dynamic_smem_bytes = s.dynamic_smem + s.added[0];
   t.function = handle.function;
@@ -133,36 +109,22 @@ void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& cont
   const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
   if (!s.versions.empty()) {
     t.is_pinned = false;
-    t.function = signatures_.version_of(s, handle, context, level);
+    t.function = versions_.function_of(s, handle, context, level);
     if (t.function != nullptr) return;
-    s.schedule->refuse(t.draw, budget_, true);
-    t.draw = {};
-    return;
+  } else {
+    t.dynamic_smem_bytes += s.added[level];
+    if (LevelPlanner::is_verified(s, handle, level)) return;
   }
-  t.dynamic_smem_bytes += s.added[level];
-  if (Signatures::is_verified(s, handle, level)) return;
   s.schedule->refuse(t.draw, budget_, true);
   t.draw = {};
 }
 
-bool Launches::begin(Ticket& t, Signature& s, Context& context) {
-  if (has_records_ && !t.is_graph) return begin_recorded(t);
-  if (others_pending(t.stream)) poll();
-  t.flags =
-      static_cast<std::uint8_t>((t.draw.is_warm_up ? warm_up : 0) |
-                                (others_pending(t.stream) ? overlapped : 0) | (t.draw.of_block ? drawn : 0));
-  for (CUevent* event : {&t.start, &t.stop}) {
-    if (!context.free_events.empty()) {
-      *event = context.free_events.back();
-      context.free_events.pop_back();
-    } else if (driver_.event_create(event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
-      *event = nullptr;
-    }
-  }
-  if (t.start != nullptr && t.stop != nullptr && driver_.event_record(t.start, t.stream) == CUDA_SUCCESS)
+bool Launches::start(Ticket& t, Signature& s, Context& context) {
+  if (records_.is_on() && !t.is_graph) {
+    records_.start(t);
     return true;
-  for (CUevent event : {t.start, t.stop})
-    if (event != nullptr) context.free_events.push_back(event);
+  }
+  if (events_.start(t, context)) return true;
   if (s.schedule) s.schedule->refuse(t.draw, budget_, false);
   t.draw = {};
   return false;
@@ -170,7 +132,7 @@ bool Launches::begin(Ticket& t, Signature& s, Context& context) {
 
 Ticket Launches::before(const Request& request) noexcept try {
   Ticket t;
-  if (!is_usable_ || !process_.is_this()) return t;
+  if (!is_active()) return t;
   if (options_.profiler_api && !is_profiled_.load(std::memory_order_relaxed)) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   t.is_graph = request.graph != nullptr;
@@ -184,34 +146,62 @@ Ticket Launches::before(const Request& request) noexcept try {
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
-  if (!is_captured) look_after_records();
-  Context& context = signatures_.context_of(current);
-  // A graph's kernels run where they were captured, and its levels are found once: it is taken for the most.
-  context.sms = t.is_graph ? context.device_sms : signatures_.sms_of(context, request.config.hStream);
-  if (request.kind == SkipReason::graph) {
+  if (!is_captured) records_.look_after();
+  Context& context = contexts_.of(current);
+  // A graph's kernels run where they were captured, and its levels are found once: all SMs are assumed.
+  context.sms = t.is_graph ? context.device_sms : contexts_.sms_of(context, request.config.hStream);
+  if (request.kind == SkipReason::graph)
     before_graph(t, request, context, is_captured);
-    return t;
-  }
-  Handle& handle = signatures_.handle_of(request, context);
-  Signature& s = signatures_.signature_of(request, handle, context);
-  count(s, is_captured);
-  if (is_captured || journal_.is_full()) return t;  // counted, not timed
-  if (options_.apply) {
-    apply(t, s, handle);
-    return t;
-  }
-  const bool has_room = make_room();
-  if (has_room && s.schedule && is_asked(t))
-    draw(t, s, handle, context);
   else
-    budget_.ran(s.schedule ? s.schedule->natural_us() : 0);
-  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(s))) return t;
-  t.context = &context;
-  if (t.function == nullptr) t.function = handle.function;
-  if (begin(t, s, context)) t.signature = &s;
+    before_kernel(t, request, context, is_captured);
   return t;
 } catch (...) {
   return {};
+}
+
+void Launches::before_kernel(Ticket& t, const Request& request, Context& context, bool is_captured) {
+  Handle& handle = functions_.of(request.function, context);
+  Signature& s = signatures_.of(request, handle, context);
+  count(s, is_captured);
+  if (is_captured || journal_.is_full()) return;  // counted, not timed
+  if (options_.apply) return apply(t, s, handle);
+  const bool has_room = events_.make_room();
+  if (has_room && s.schedule && is_asked(t))
+    draw(t, s, handle, context);
+  else
+    budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
+  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(s))) return;
+  t.context = &context;
+  if (t.function == nullptr) t.function = handle.function;
+  if (start(t, s, context)) t.signature = &s;
+}
+
+/// The whole graph is timed, whichever of its kernels is changed.
+void Launches::before_graph(Ticket& t, const Request& request, Context& context, bool is_captured) {
+  Signature& whole = graphs_.signature_of(request, context);
+  Signature* s = &whole;
+  count(whole, is_captured);
+  if (is_captured || journal_.is_full()) return;
+  if (options_.apply) {
+    for (Signature* part : graphs_.apply(request)) {
+      count(*part, false);
+      if (Count* const count = journal_.count(part->number)) ++count->changed;
+    }
+    return;
+  }
+  const bool has_room = events_.make_room();
+  if (has_room && !whole.targets.empty() && is_asked(t))
+    s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
+  else
+    budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);
+  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(whole))) return;
+  t.context = &context;
+  if (!start(t, *s, context)) {
+    t.change = {};
+    return;
+  }
+  t.signature = s;
+  if (s != &whole) count(*s, false);
 }
 
 CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) noexcept {
@@ -239,8 +229,8 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
   ticket.flags &= static_cast<std::uint8_t>(~drawn);
   if (is_refusal_noted_) return;
   is_refusal_noted_ = true;
-  journal_.line({"note", "the driver refused changed launches (error " + std::to_string(why) +
-                             "); they went out untouched"});
+  journal_.note("the driver refused changed launches (error " + std::to_string(why) +
+                "); they went out untouched");
 } catch (...) {
 }
 
@@ -252,139 +242,134 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
       t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
   if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
-  if ((t.flags & by_record) != 0) return await_record(t, result);
+  if ((t.flags & by_record) != 0) return records_.await(t, result);
   if (t.start == nullptr) return;
-  if (!is_recorded) {
-    if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
-    t.context->free_events.push_back(t.start);
-    t.context->free_events.push_back(t.stop);
-    return;
-  }
+  if (!is_recorded) return events_.cancel(t);
   if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1) t.flags |= overlapped;  // another thread's
-  await({.ticket = t, .thread = thread_number()});
+  events_.await({.ticket = t, .thread = thread_number()});
 } catch (...) {
 }
 
-void Launches::timed(const Pending& done, double time_us) {
-  const Ticket& t = done.ticket;
-  if (t.signature->schedule) t.signature->schedule->timed(t.draw, time_us, budget_);
-  journal_.add({.signature = static_cast<std::uint32_t>(t.signature->number + 1),
-                .arm = static_cast<std::uint8_t>(t.draw.arm),
-                .flags = t.flags,
-                .thread = done.thread,
-                .time_us = static_cast<float>(time_us),
-                .sequence = static_cast<std::uint32_t>(t.sequence)});
+CUresult Launches::set_graph(const Ticket& ticket) noexcept try {
+  const Relaxed relaxed(driver_);
+  return graphs_.set(ticket.change);
+} catch (...) {
+  return CUDA_ERROR_UNKNOWN;
 }
 
-/// Reads times from the oldest on, up to the first that is not there yet.
-void Launches::poll() {
-  while (!pending_.empty()) {
-    const Pending& p = pending_.front();
-    float milliseconds = 0;
-    const CUresult result = driver_.event_elapsed_time(&milliseconds, p.ticket.start, p.ticket.stop);
-    if (result == CUDA_ERROR_NOT_READY) return;
-    const Pending done = p;
-    pending_.pop_front();
-    no_longer(done);
-    const Ticket& t = done.ticket;
-    t.context->free_events.push_back(t.start);
-    t.context->free_events.push_back(t.stop);
-    if (result != CUDA_SUCCESS) {
-      if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
-      continue;
-    }
-    timed(done, 1e3 * static_cast<double>(milliseconds));
-  }
+void Launches::set_graph_back(const Request& request, Ticket& ticket) noexcept try {
+  const Relaxed relaxed(driver_);
+  const CUresult result = graphs_.set_back(ticket.change);
+  ticket.change = {};
+  if (result == CUDA_SUCCESS) return;
+  const std::lock_guard lock(mutex_);
+  graphs_.mark_updated(request.graph);
+  journal_.note("the driver did not take back what it took for one launch of a CUDA graph (error " +
+                std::to_string(result) + "): its kernels go on with fewer warps");
+} catch (...) {
+}
+
+void Launches::add_module(const void* image) noexcept try {
+  if (is_active()) modules_.read(image);
+} catch (...) {
+}
+
+void Launches::add_module_file(const char* path) noexcept try {
+  if (is_active()) modules_.read_file(path);
+} catch (...) {
+}
+
+void Launches::add_graph(CUgraphExec executable, CUgraph graph) noexcept try {
+  if (!is_active()) return;
+  const Relaxed relaxed(driver_);
+  CUcontext current = nullptr;
+  if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  graphs_.add(executable, graph, contexts_.of(current));
+} catch (...) {
+}
+
+void Launches::remove_graph(CUgraphExec executable) noexcept try {
+  const std::lock_guard lock(mutex_);
+  graphs_.remove(executable);
+} catch (...) {
+}
+
+void Launches::mark_graph_updated(CUgraphExec executable) noexcept try {
+  const std::lock_guard lock(mutex_);
+  graphs_.mark_updated(executable);
+} catch (...) {
+}
+
+bool Launches::defer_graph_destroy(CUgraph graph) noexcept try {
+  const std::lock_guard lock(mutex_);
+  return graphs_.defer_destroy(graph);
+} catch (...) {
+  return false;
 }
 
 template <class Which>
-void Launches::end_contexts(const Which& is_meant) noexcept try {
-  if (!is_usable_ || !process_.is_this()) return;
+void Launches::forget_contexts(const Which& is_meant) noexcept try {
+  if (!is_active()) return;
   drain();
   const std::lock_guard lock(mutex_);
-  signatures_.forget_green();
-  for (Context& context : signatures_.contexts()) {
+  contexts_.forget_green();
+  for (Context& context : contexts_.all()) {
     if (context.handle == nullptr || !is_meant(context)) continue;
-    forget_records(context);
-    std::erase_if(pending_, [&](const Pending& p) {
-      const Ticket& t = p.ticket;
-      if (t.context != &context) return false;
-      if (t.signature->schedule) t.signature->schedule->refuse(t.draw, budget_, false);
-      no_longer(p);
-      return true;
-    });
+    records_.forget(context);
+    events_.forget(context);
     graphs_.forget_context(context.handle);
-    signatures_.forget_context(context);
+    versions_.forget_context(context.handle);
+    contexts_.forget(context);
+    functions_.forget();
   }
 } catch (...) {
 }
 
-void Launches::context_ends(CUcontext context) noexcept {
-  end_contexts([&](const Context& c) { return c.handle == context; });
+void Launches::forget_context(CUcontext context) noexcept {
+  forget_contexts([&](const Context& c) { return c.handle == context; });
 }
 
-void Launches::device_ends(CUdevice device) noexcept {
-  end_contexts([&](const Context& c) { return c.device == device; });
+void Launches::forget_device(CUdevice device) noexcept {
+  forget_contexts([&](const Context& c) { return c.device == device; });
 }
 
-void Launches::device_released(CUdevice device) noexcept {
+void Launches::check_device(CUdevice device) noexcept {
   unsigned flags = 0;
-  int is_active = 0;
+  int is_primary_active = 0;
   const auto ask = driver_.primary_state;
-  if (ask != nullptr && ask(device, &flags, &is_active) == CUDA_SUCCESS && is_active != 0) return;
-  device_ends(device);
+  if (ask != nullptr && ask(device, &flags, &is_primary_active) == CUDA_SUCCESS && is_primary_active != 0)
+    return;
+  forget_device(device);
 }
 
-void Launches::module_ends() noexcept try {
-  if (!is_usable_ || !process_.is_this()) return;
+void Launches::forget_modules() noexcept try {
+  if (!is_active()) return;
   const std::lock_guard lock(mutex_);
-  signatures_.forget_handles();
+  functions_.forget();
 } catch (...) {
 }
 
 void Launches::look_for_stuck() noexcept try {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || is_stuck_noted_ || !process_.is_this()) return;
-  const Relaxed relaxed(driver_);
-  const auto first = std::ranges::find_if(
-      pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
-  if (first == pending_.end() || first->ticket.draw.arm < first_level ||
-      driver_.event_query(first->ticket.start) != CUDA_SUCCESS) {  // not its turn yet
-    running_since_s_ = 0;
-    return;
-  }
-  const Ticket& t = first->ticket;
-  if (running_since_s_ == 0 || running_ != t.sequence) {
-    running_ = t.sequence;
-    running_since_s_ = now_s();
-  }
-  if (now_s() - running_since_s_ < stuck_after_s) return;
-  is_stuck_noted_ = true;
-  const Signature& s = *t.signature;
-  const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
-  const int blocks = s.versions.empty() ? s.blocks[level] : s.versions[level].blocks_per_sm;
-  const std::string said = s.name + " with " + std::to_string(blocks) + " of " +
-                           std::to_string(s.blocks_per_sm) +
-                           " blocks per SM does not end: its blocks may wait for each other";
-  journal_.line({"note", said});
-  journal_.leave(stuck_file, said);
+  if (lock && process_.is_this()) stuck_.look(events_);
 } catch (...) {
 }
 
 void Launches::end() noexcept {
   if (!process_.is_this()) return;
   drain();
-  note_lost_records();
+  records_.note_lost();
   if (watchdog_) watchdog_->end();
 }
 
 void Launches::drain() noexcept try {
-  if (!is_usable_ || !process_.is_this()) return;
+  if (!is_active()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   const Relaxed relaxed(driver_);
-  poll();
-  if (has_records_ || !awaited_.empty()) poll_records(true);
+  events_.poll();
+  records_.drain();
 } catch (...) {
 }
 

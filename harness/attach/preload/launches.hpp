@@ -1,50 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to each launch of the process: which signature it has, which arm it is, and its time.
+// What happens to each launch of the process: its signature, its arm, and how it is timed. The hooks call
+// it, in any thread.
 #pragma once
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 
+#include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/event_timer.hpp"
+#include "harness/attach/preload/functions.hpp"
 #include "harness/attach/preload/graphs.hpp"
 #include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/launch_times.hpp"
+#include "harness/attach/preload/level_planner.hpp"
+#include "harness/attach/preload/modules.hpp"
 #include "harness/attach/preload/options.hpp"
-#include "harness/attach/preload/overlap.hpp"
 #include "harness/attach/preload/own_process.hpp"
+#include "harness/attach/preload/record_timer.hpp"
 #include "harness/attach/preload/schedule.hpp"
-#include "harness/attach/preload/signatures.hpp"
+#include "harness/attach/preload/signature_table.hpp"
+#include "harness/attach/preload/skip_rules.hpp"
+#include "harness/attach/preload/stuck_launch.hpp"
+#include "harness/attach/preload/ticket.hpp"
+#include "harness/attach/preload/versions.hpp"
 #include "harness/attach/preload/watchdog.hpp"
 
 namespace occbench::attach {
-
-constexpr std::size_t most_pending = 4096;  ///< launches whose time is awaited
-constexpr double events_us = 3;             ///< what the GPU loses by the two events of a timed launch
-
-[[nodiscard]] double now_s();
-/// Of the calling thread, from 0.
-[[nodiscard]] std::uint16_t thread_number();
-
-/// One launch on its way.
-struct Ticket {
-  Signature* signature = nullptr;
-  Context* context = nullptr;
-  Schedule::Draw draw;
-  CUfunction function = nullptr;  ///< for the changed launch
-  unsigned dynamic_smem_bytes = 0;
-  bool is_pinned = true;  ///< the changed launch's carve-out
-  CUstream stream = nullptr;
-  CUevent start = nullptr, stop = nullptr;
-  bool is_graph = false;  ///< of a CUDA graph, which events time as a whole
-  std::uint8_t flags = 0;
-  std::uint64_t sequence = 0;
-  GraphChange change;  ///< until it is launched
-};
 
 class Launches {
  public:
@@ -52,79 +36,58 @@ class Launches {
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
-  /// Decides, and records the first event. Never throws.
+  /// Draws the launch's arm, and records its first event. Never throws.
   Ticket before(const Request& request) noexcept;
   /// The launch with what the ticket changes. An error means that it was not launched.
   CUresult launch_changed(const Request& request, const Ticket& ticket) noexcept;
-  /// What was drawn could not be launched: the launch goes out untouched.
+  /// The driver refused the changed launch: it goes out untouched.
   void refuse(Ticket& ticket, CUresult why) noexcept;
   void after(Ticket& ticket, CUresult result) noexcept;
-  /// Before and behind the launch of a graph whose ticket has a change.
+  /// Before and after the launch of a graph whose ticket has a change.
   CUresult set_graph(const Ticket& ticket) noexcept;
   void set_graph_back(const Request& request, Ticket& ticket) noexcept;
 
-  /// The program gave the driver an image: its text counts where versions are asked for, else what its code
-  /// asks for.
-  void loaded(const void* image) noexcept;
-  void loaded_file(const char* path) noexcept;
-  void graph_made(CUgraphExec executable, CUgraph graph) noexcept;
-  void graph_ends(CUgraphExec executable) noexcept;
+  /// The driver has loaded an image of the program's.
+  void add_module(const void* image) noexcept;
+  void add_module_file(const char* path) noexcept;
+  void add_graph(CUgraphExec executable, CUgraph graph) noexcept;
+  void remove_graph(CUgraphExec executable) noexcept;
   /// The program itself changed the executable graph.
-  void graph_updated(CUgraphExec executable) noexcept;
-  /// Whether the program's graph stays, where it wants to destroy it, until the executable one ends.
-  bool keeps_graph(CUgraph graph) noexcept;
+  void mark_graph_updated(CUgraphExec executable) noexcept;
+  /// The program destroys the graph; whether that is put off until the executable one ends.
+  bool defer_graph_destroy(CUgraph graph) noexcept;
 
-  // Before the driver's own part: what is known of them, and their events, is forgotten.
-  void module_ends() noexcept;
-  void context_ends(CUcontext context) noexcept;
-  void device_ends(CUdevice device) noexcept;
-  /// After the driver's own part: the primary context may have ended with its last owner.
-  void device_released(CUdevice device) noexcept;
+  // Before the driver ends them: what is known of them, and their events, is forgotten.
+  void forget_modules() noexcept;
+  void forget_context(CUcontext context) noexcept;
+  void forget_device(CUdevice device) noexcept;
+  /// After the driver released it: the primary context may have ended with its last owner.
+  void check_device(CUdevice device) noexcept;
   /// Reads the times that are there.
   void drain() noexcept;
-  /// The program's profiler calls: what is asked for may be what lies between them.
-  void profiles(bool is_on) noexcept { is_profiled_ = is_on; }
-  /// The process ends in good order.
+  /// The program's profiler calls, between which launches count where that is asked for.
+  void set_profiled(bool is_on) noexcept { is_profiled_ = is_on; }
+  /// The process ends with its handlers.
   void end() noexcept;
   [[nodiscard]] const OwnProcess& process() const { return process_; }
 
  private:
-  struct Pending {
-    Ticket ticket;
-    std::uint16_t thread = 0;
-  };
+  /// Writes the first lines, and decides whether launches are looked at.
+  void open_journal();
+  [[nodiscard]] bool is_active() const noexcept { return is_usable_ && process_.is_this(); }
   template <class Which>
-  void end_contexts(const Which& is_meant) noexcept;
+  void forget_contexts(const Which& is_meant) noexcept;
+  void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void count(Signature& signature, bool is_captured);
+  /// Whether the launch lies within --after and --duration.
   [[nodiscard]] bool is_asked(const Ticket& ticket);
-  void apply(Ticket& ticket, Signature& signature, const Handle& handle);
-  /// Draws an arm for a launch that nothing speaks against.
-  void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
-  /// Sets its flags, and records its first event; false where it is not to be timed.
-  bool begin(Ticket& ticket, Signature& signature, Context& context);
-  void search(const void* image);
-  /// Reads times, where many are awaited; whether more may be.
-  bool make_room();
-  void poll();
-  void await(const Pending& pending);
-  void no_longer(const Pending& pending);
-  void timed(const Pending& pending, double time_us);
-  // By CUPTI's records (recorded.cpp).
-  void choose_timing();
-  /// Before each launch: begins, and takes what has come.
-  void look_after_records();
-  /// As begin(): the ticket's time will be that of its kernel's record.
-  bool begin_recorded(Ticket& ticket);
-  void await_record(Ticket& ticket, CUresult result);
-  void poll_records(bool is_last);
-  void take_records(const std::vector<Ran>& records);
-  void no_record(const Ticket& ticket);
-  void forget_records(const Context& context);
-  void note_lost_records() noexcept;
-  [[nodiscard]] bool others_pending(CUstream stream) const;
   [[nodiscard]] bool wants_time(const Signature& signature) const;
-  /// Names a changed launch that has not ended for long, in a file of the folder.
+  /// Gives each launch of a signature with advice its level; none is timed.
+  void apply(Ticket& ticket, Signature& signature, const Handle& handle);
+  void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
+  /// Starts the timing of the launch; false where it cannot be timed.
+  bool start(Ticket& ticket, Signature& signature, Context& context);
   void look_for_stuck() noexcept;
 
   Options options_;
@@ -134,22 +97,22 @@ class Launches {
   OwnProcess process_;
   bool is_usable_ = false;
   std::atomic<bool> is_profiled_{false};
-  bool is_refusal_noted_ = false, is_search_noted_ = false;
+  bool is_refusal_noted_ = false;
   double begun_s_ = 0;  ///< the first launch that may be changed
-  std::mutex mutex_;
   std::atomic<std::uint64_t> sequence_{0};
-  std::deque<Pending> pending_;
-  std::map<CUstream, std::size_t> pending_in_;  ///< how many of them, in each stream that has any
-  bool is_timing_chosen_ = false, has_records_ = false;
-  std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
-  Overlaps overlaps_;
-  double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
-  std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
-  Signatures signatures_;
+  std::mutex mutex_;  ///< guards what follows, and what is noted of launches
+  SkipRules skip_rules_;
+  LevelPlanner levels_;
+  Versions versions_;
+  Contexts contexts_;
+  Functions functions_;
+  SignatureTable signatures_;
   Graphs graphs_;
-  std::uint64_t running_ = 0;  ///< the launch that the watchdog saw running, and since when
-  double running_since_s_ = 0;
-  bool is_stuck_noted_ = false;
+  LaunchTimes times_;
+  EventTimer events_;
+  RecordTimer records_;
+  Modules modules_;
+  StuckLaunch stuck_;
   std::optional<Watchdog> watchdog_;
 };
 

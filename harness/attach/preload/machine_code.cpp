@@ -29,7 +29,7 @@ T at(const unsigned char* bytes) {
   return value;
 }
 
-// What nvcc and ptxas write; harness/binary/fatbin.cpp says more of it.
+// What nvcc and ptxas write; see harness/binary/fatbin.cpp.
 struct Wrapper {
   std::uint32_t magic, version;
   const unsigned char* data;
@@ -53,7 +53,7 @@ constexpr std::uint32_t wrapper_magic = 0x466243b1, container_magic = 0xba55ed50
 constexpr std::uint16_t ptx_kind = 1, cubin_kind = 2;
 constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000, most_unpacked = std::uint64_t{512} << 20;
 
-/// Of a library that is loaded for this alone, and hidden from the program; null where there is none.
+/// A function of a library that is loaded for this, and hidden from the program; null where there is none.
 template <class Function>
 Function unpacker(const char* library, const char* name) {
   void* const opened = dlopen(library, RTLD_LAZY | RTLD_LOCAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` asked of the library in a process.
+// The options of `occbench attach` for the library in a process.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@ namespace occbench::attach {
 /// takes no CUPTI that the program has loaded.
 enum class Timing { events, activity, automatic };
 
-/// What the command asked for; read from the environment.
+/// Read from the environment.
 struct Options {
   std::string folder;
   bool observe = false;
-  bool apply = false;         ///< what the folder's advice says, in every launch; nothing is timed
+  bool apply = false;         ///< the levels of the folder's advice, in every launch; nothing is timed
   bool all = false;           ///< also grids whose blocks may wait for each other, under a watchdog
   bool profiler_api = false;  ///< launches between cudaProfilerStart and cudaProfilerStop
   bool by_range = false;      ///< a kernel of two NVTX ranges is two
@@ -34,8 +34,8 @@ struct Options {
   double duration_s = 0;       ///< 0: without an end
   std::string kernel;          ///< POSIX extended regular expression; empty: all
   std::size_t limit_bytes = std::size_t{32} << 20;
-  pid_t only_child_of = 0;  ///< 0: all descendants
-  std::string stands_back;  ///< why nothing is to be done; empty: it is
+  pid_t only_child_of = 0;   ///< 0: all descendants
+  std::string why_disabled;  ///< why the library does nothing in this process; empty: it does
 };
 
 /// nullopt where this process is not to be attached.

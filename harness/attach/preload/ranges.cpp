@@ -28,7 +28,7 @@ class Lock {
   ~Lock() { pthread_mutex_unlock(&mutex); }
 };
 
-/// Texts and their numbers, from 1. What finds no room is the last.
+/// Texts and their numbers, from 1. The last is for all that find no room.
 class Names {
  public:
   std::uint32_t number(const std::string& text) {
@@ -47,7 +47,7 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-/// Kept to the end: threads may push when all else is gone.
+/// Never destroyed: threads may push when all else is gone.
 template <int which>
 Names& names() {
   static Names& all = *new Names;
@@ -61,7 +61,7 @@ struct Pushed {
   nvtxDomainHandle_t domain = nullptr;
   std::uint32_t range = 0;
 };
-/// What lies deeper than is kept is only counted.
+/// Ranges below the deepest that is stored are only counted.
 thread_local Pushed stack[most_nested];
 thread_local int depth = 0, deeper = 0;
 

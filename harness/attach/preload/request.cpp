@@ -9,8 +9,8 @@ namespace occbench::attach {
 
 namespace {
 
-/// A word that could be an address of device memory. What a kernel's parameters are is not known: this is a
-/// guess, and a wrong one costs no more than a signature too many or too few.
+/// Whether a word could be an address of device memory. The types of parameters are not known: a wrong guess
+/// costs a signature too many or too few.
 bool may_be_pointer(std::uint64_t word, bool is_alone) {
   constexpr std::uint64_t low = std::uint64_t{1} << 32, high = std::uint64_t{1} << 48;
   constexpr std::uint64_t usual = std::uint64_t{1} << 44, alignment = 256;
@@ -35,7 +35,7 @@ std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>
     for (std::size_t at = 0; at < p.size; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, bytes + at, std::min(sizeof word, p.size - at));
-      // Up to 4 KiB a launch: a round of seven cycles, where mix() takes twelve. 0 stays for no word at all.
+      // Up to 4 KiB a launch: a round of seven cycles, where mix() takes twelve. 0 means no word.
       if (!may_be_pointer(word, p.size == sizeof word))
         hash = std::rotl((hash + 0x632be59bd9b4e019) ^ word, 23) * 0x9e3779b97f4a7c15;
     }
@@ -43,7 +43,7 @@ std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>
   return hash;
 }
 
-SkipReason against(const CUlaunchConfig& config) {
+SkipReason reason_in_attributes(const CUlaunchConfig& config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& a = config.attrs[i];
     switch (static_cast<int>(a.id)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch as the program asks for it: what tells it from others, and what speaks against changing it.
+// A launch as the program asks for it: what distinguishes it, and what prevents changing it.
 #pragma once
 
 #include <cuda.h>
@@ -22,10 +22,10 @@ struct Request {
   CUgraphExec graph = nullptr;
   std::uint64_t part_of = 0;         ///< of a kernel in a CUDA graph: the hash of that
   unsigned nodes = 0;                ///< and in how many of its nodes it is
-  SkipReason kind = SkipReason::no;  ///< what the call itself says
+  SkipReason kind = SkipReason::no;  ///< why such a call is never changed
 };
 
-/// One of a kernel.
+/// Of a kernel, in bytes.
 struct Parameter {
   std::size_t offset = 0, size = 0;
 };
@@ -36,10 +36,10 @@ struct Parameter {
   return hash ^ (hash >> 27);
 }
 
-/// Of the arguments that are no addresses.
+/// A hash of the arguments that are no addresses.
 [[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);
 
-/// What the attributes of a launch say against changing it.
-[[nodiscard]] SkipReason against(const CUlaunchConfig& config);
+/// Why the attributes of a launch prevent changing it.
+[[nodiscard]] SkipReason reason_in_attributes(const CUlaunchConfig& config);
 
 }  // namespace occbench::attach

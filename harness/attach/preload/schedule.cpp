@@ -12,9 +12,9 @@ namespace occbench::attach {
 namespace {
 
 constexpr std::size_t least_samples = 6;  // of a median that has an interval of 95 %
-constexpr std::size_t kinds_after = 16;   // untouched launches: no more arms where they are of several kinds
-constexpr double looks_apart = 1.3;       // each look at a growing sample after so many times more
-constexpr double weight_of_the_last = 1 / 16.0;
+constexpr std::size_t kinds_after = 16;   // untouched launches, the kinds are checked
+constexpr double checks_apart = 1.3;      // between checks of a growing sample, as a factor
+constexpr double weight_of_latest = 1 / 16.0;
 
 }  // namespace
 
@@ -23,12 +23,12 @@ Schedule::Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<d
   for (const double share : warps) arms_.push_back({.warps = share});
 }
 
-void Schedule::take_versions() {
+void Schedule::use_versions() {
   learns_cost_ = true;
   arms_[pinned].is_open = false;
 }
 
-void Schedule::take_part(double share) {
+void Schedule::use_share(double share) {
   learns_cost_ = true;
   share_ = share;
 }
@@ -43,7 +43,7 @@ std::uint64_t Schedule::random() {  // SplitMix64
 bool Schedule::is_known() const { return std::ranges::none_of(arms_, &Arm::is_open); }
 
 void Schedule::refill() {
-  // As long as any arm is open the natural ones go on beside it: they are what it is compared with.
+  // The natural arms are drawn as long as any other is open: it is compared with them.
   for (std::size_t a = 0; a < arms_.size(); ++a)
     if (arms_[a].is_open || a == untouched || (a == pinned && !arms_[a].times.empty()))
       due_.push_back(static_cast<int>(a));
@@ -51,7 +51,7 @@ void Schedule::refill() {
 }
 
 Schedule::Draw Schedule::next(Budget& budget) {
-  budget.ran(natural_us_);
+  budget.add_run(natural_us_);
   if (seen_ < plan_.warm_up) {
     ++seen_;
     return {.is_warm_up = true};
@@ -60,7 +60,7 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) refill();
   if (due_.empty()) return {};
   const int arm = due_.back();
-  const auto& [warps, is_open, looked_at, times] = arms_[static_cast<std::size_t>(arm)];
+  const auto& [warps, is_open, checked_at, times] = arms_[static_cast<std::size_t>(arm)];
   const double slower = learns_cost_ && arm != untouched && !times.empty()
                             ? std::max(0.0, times.back() - natural_us_)
                         : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
@@ -83,11 +83,11 @@ void Schedule::refuse(const Draw& draw, Budget& budget, bool never) {
   }
 }
 
-void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
+void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
   if (draw.arm == untouched)
     natural_us_ = natural_us_ == 0 || draw.is_warm_up
                       ? time_us
-                      : natural_us_ + weight_of_the_last * (time_us - natural_us_);
+                      : natural_us_ + weight_of_latest * (time_us - natural_us_);
   budget.spend(draw.reserved_us, budget.timing_us() + (draw.arm == untouched ? 0 : time_us - natural_us_));
   if (!draw.of_block) return;
   Arm& arm = arms_[static_cast<std::size_t>(draw.arm)];
@@ -99,9 +99,9 @@ void Schedule::timed(const Draw& draw, double time_us, Budget& budget) {
     for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
   }
   if (!arm.is_open || n < least_samples ||
-      static_cast<double>(n) < looks_apart * static_cast<double>(arm.looked_at))
+      static_cast<double>(n) < checks_apart * static_cast<double>(arm.checked_at))
     return;
-  arm.looked_at = n;
+  arm.checked_at = n;
   arm.is_open = statistics::median_interval(arm.times).relative_half_width() > plan_.precision;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which arm the next launch of a signature is: seeded permuted blocks, until each arm is known well enough,
-// within a budget. Knows no driver.
+// Draws the arm of each launch of a signature: seeded permuted blocks, until each arm's median is precise
+// enough, within a budget. Knows no driver.
 #pragma once
 
 #include <array>
@@ -14,27 +14,26 @@ namespace occbench::attach {
 struct Plan {
   std::uint64_t seed = 1;
   double precision = 0.005;  ///< of an arm's median, half the width of its interval, relative
-  int warm_up = 3;           ///< launches of a signature that count for nothing
+  int warm_up = 3;           ///< first launches of a signature, which are not counted
   std::size_t most_samples = 256;
 
-  /// For one kernel of a CUDA graph, whose times are the graph's: a part of the whole that has been warmed
-  /// up.
+  /// For one kernel of a CUDA graph, whose times are those of the graph, which has been warmed up.
   void in_graph() {
     precision *= in_graph_scale;
     warm_up = 1;
   }
 };
 
-/// What throttling and timing have cost the program so far, and may cost.
+/// What fewer warps and timing have cost the program so far, and may cost.
 class Budget {
  public:
   /// `timing_us`: what timing one launch costs.
   explicit Budget(double share, double timing_us = 0) : share_(share), timing_us_(timing_us) {}
   [[nodiscard]] double timing_us() const { return timing_us_; }
-  void timing_costs(double us) { timing_us_ = us; }
-  void ran(double natural_us) { total_us_ += natural_us; }
-  /// Reserves what a launch will probably cost; false where that is more than is left. Who is refused is
-  /// next: others leave it what it asked for. Else the many that ask for little leave nothing to the dear.
+  void set_timing_us(double us) { timing_us_ = us; }
+  void add_run(double natural_us) { total_us_ += natural_us; }
+  /// Reserves what a launch will probably cost; false where that is more than is left. A refused signature
+  /// comes next: others leave it what it asked for, or many cheap ones would starve an expensive one.
   bool reserve(double extra_us, const void* who) {
     if (who == next_) claimed_us_ = 0;
     if (extra_us > 0 && reserved_us_ + spent_us_ + claimed_us_ + extra_us > share_ * total_us_) {
@@ -67,10 +66,10 @@ class Schedule {
  public:
   /// `warps[a]`: share of the natural warps that arm `a` has; untouched and pinned have 1.
   Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps);
-  /// The pinned arm is never drawn, and what an arm costs is known from its last launch alone.
-  void take_versions();
-  /// The times are of a whole of which `share` has the warps; what an arm costs is learned from its launches.
-  void take_part(double share);
+  /// The arms are capped versions: pinned is never drawn, and an arm's cost is learned from its launches.
+  void use_versions();
+  /// The times are of a whole of which `share` has the warps; an arm's cost is learned from its launches.
+  void use_share(double share);
 
   struct Draw {
     int arm = untouched;
@@ -78,17 +77,17 @@ class Schedule {
     bool is_warm_up = false;
     double reserved_us = 0;
   };
-  /// The next launch. Within a block each arm that is not known yet comes once; where the budget has no room
-  /// for the arm that is due, the launch stays natural and the arm stays due.
+  /// Draws for the next launch. Within a block each arm that is not known yet comes once; where the budget
+  /// has no room for the arm that is due, the launch stays natural and the arm stays due.
   Draw next(Budget& budget);
-  /// The draw was not followed: the arm is due again. With `never`, it is no arm any more.
+  /// The draw could not be launched: the arm is due again. With `never`, it is closed for good.
   void refuse(const Draw& draw, Budget& budget, bool never);
-  void timed(const Draw& draw, double time_us, Budget& budget);
-  /// Times were of another kind until now: all begins anew, but for arms that are none any more.
+  void add_time(const Draw& draw, double time_us, Budget& budget);
+  /// Times are from another clock from here on: begins anew, but for arms that are closed for good.
   void restart();
-  /// Whether its launches were found to be of several kinds. It is drawn on no more.
+  /// Whether its launches are of several kinds, so that sampling has stopped.
   [[nodiscard]] bool has_kinds() const { return has_kinds_; }
-  /// Whether each arm is known, or cannot be.
+  /// Whether no arm needs more samples.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] double natural_us() const { return natural_us_; }
 
@@ -96,7 +95,7 @@ class Schedule {
   struct Arm {
     double warps = 1;
     bool is_open = true;
-    std::size_t looked_at = 0;
+    std::size_t checked_at = 0;  ///< samples
     std::vector<double> times;
   };
   void refill();
@@ -106,12 +105,12 @@ class Schedule {
   std::uint64_t state_;
   std::vector<Arm> arms_;
   std::vector<int> due_;      ///< the last comes next
-  std::vector<int> refused_;  ///< arms that are none any more
+  std::vector<int> refused_;  ///< arms that are closed for good
   int seen_ = 0;
   bool has_kinds_ = false;
-  double share_ = 1;  ///< of the time, by which what an arm costs is guessed before it is known
+  double share_ = 1;  ///< of the time, to estimate an arm's cost before its first launch
   bool learns_cost_ = false;
-  double natural_us_ = 0;  ///< mean of untouched launches, the last counted most
+  double natural_us_ = 0;  ///< mean of untouched launches, weighted to the latest
 };
 
 }  // namespace occbench::attach

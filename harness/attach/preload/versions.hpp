@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels compiled again with a cap on their registers, from PTX that the program holds or hands the driver.
-// Its caller sees to it that one thread at a time is in it.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +11,37 @@
 #include <vector>
 
 #include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/options.hpp"
 
 namespace occbench::attach {
 
-/// One of a kernel in one context.
+struct Context;
+struct Handle;
+struct Signature;
+
+/// A kernel with a cap, in one context.
 struct Version {
   int cap = 0;
   CUfunction function = nullptr;
   int registers = 0, local_bytes = 0, blocks_per_sm = 0;
 };
 
+/// Not thread-safe.
 class Versions {
  public:
-  Versions(const Driver& driver, std::vector<int> caps);
-  /// A module's text. The first of each text counts.
+  /// Reads what the command found in the program's file: *.ptx in the options' folder.
+  Versions(const Options& options, const Driver& driver);
+  /// Adds a module's text. The first of each text counts.
   void add(std::string ptx);
-  /// Reads what the command found in the program's file: `folder`/*.ptx.
-  void add_files(const std::string& folder);
 
-  struct Wanted {
-    std::string kernel;
-    CUfunction function = nullptr;  ///< the program's own
-    CUcontext context = nullptr;    ///< the current one
-    int compute_capability = 0;     ///< 90
-    int registers = 0, block_size = 0, blocks_per_sm = 0;
-    unsigned dynamic_smem = 0;
-  };
-  /// Of each cap that changes the registers and lets no fewer blocks in. Compiles what this context lacks.
-  [[nodiscard]] std::vector<Version> of(const Wanted& wanted);
+  /// A version for each cap that changes the registers and lets no fewer blocks in. Compiles what this
+  /// context lacks.
+  [[nodiscard]] std::vector<Version> of(const Signature& signature, const Handle& handle,
+                                        const Context& context);
+  /// The function of the signature's version `number`, counted from 0, for this handle; null where it has
+  /// none.
+  [[nodiscard]] CUfunction function_of(const Signature& signature, Handle& handle, const Context& context,
+                                       std::size_t number);
   void forget_context(CUcontext context);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread beside the program's own that looks after its launches now and then.
+// A thread that checks the program's launches now and then.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@ namespace occbench::attach {
 class Watchdog {
  public:
   /// Calls `look` twice a second until the end. It takes no signal that is meant for the program. Throws
-  /// std::system_error where there is no thread to be had.
+  /// std::system_error where no thread can be made.
   explicit Watchdog(std::function<void()> look);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

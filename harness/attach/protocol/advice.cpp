@@ -3,31 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
+#include <stdexcept>
 #include <string_view>
-#include <vector>
 
 namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t fields_of_kernel = 12, fields_of_pattern = 3;
 constexpr std::string_view any = "0000000000000000";
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> fields{""};
-  for (const char c : line)
-    if (c == '\t')
-      fields.emplace_back();
-    else
-      fields.back() += c;
-  return fields;
-}
-
-unsigned natural_number(const std::string& text) {
-  return static_cast<unsigned>(std::strtoul(text.c_str(), nullptr, 10));
-}
 
 bool is_same_shape(const Advice& a, const Advice& b) {
   return a.symbol == b.symbol && a.sms == b.sms && std::ranges::equal(a.grid, b.grid) &&
@@ -37,12 +21,18 @@ bool is_same_shape(const Advice& a, const Advice& b) {
 }  // namespace
 
 std::string Advice::line() const {
-  if (!pattern.empty()) return "pattern\t" + pattern + '\t' + std::to_string(share) + '\n';
-  std::string said = "kernel\t" + symbol;
-  for (const unsigned n : grid) said += '\t' + std::to_string(n);
-  for (const unsigned n : block) said += '\t' + std::to_string(n);
-  return said + '\t' + std::to_string(dynamic_smem_bytes) + '\t' + arguments + '\t' +
-         std::to_string(blocks_per_sm) + '\t' + std::to_string(sms) + '\n';
+  if (!pattern.empty()) return line_of(PatternAdvice{.pattern = pattern, .share = share});
+  return line_of(KernelAdvice{.symbol = symbol,
+                              .grid_x = grid[0],
+                              .grid_y = grid[1],
+                              .grid_z = grid[2],
+                              .block_x = block[0],
+                              .block_y = block[1],
+                              .block_z = block[2],
+                              .dynamic_smem_bytes = dynamic_smem_bytes,
+                              .arguments = arguments,
+                              .blocks_per_sm = blocks_per_sm,
+                              .sm_count = sms});
 }
 
 AdviceBook::~AdviceBook() {
@@ -52,23 +42,28 @@ AdviceBook::~AdviceBook() {
 
 void AdviceBook::read(const std::string& path) {
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const std::vector<std::string> f = split(line);
-    if (f[0] == "kernel" && f.size() == fields_of_kernel) {
-      Advice a{.symbol = f[1], .arguments = f[9]};
-      for (std::size_t i = 0; i < 3; ++i) {
-        a.grid[i] = natural_number(f[2 + i]);
-        a.block[i] = natural_number(f[5 + i]);
-      }
-      a.dynamic_smem_bytes = natural_number(f[8]);
-      a.blocks_per_sm = static_cast<int>(natural_number(f[10]));
-      a.sms = static_cast<int>(natural_number(f[11]));
-      entries_.push_back({a, std::nullopt});
-    } else if (f[0] == "pattern" && f.size() == fields_of_pattern) {
-      regex_t compiled{};
-      if (regcomp(&compiled, f[1].c_str(), REG_EXTENDED | REG_NOSUB) != 0) continue;
-      entries_.push_back({{.pattern = f[1], .share = std::strtod(f[2].c_str(), nullptr)}, compiled});
+  for (std::string line; std::getline(file, line);) try {
+      add(fields_of(line));
+    } catch (const std::invalid_argument&) {
     }
+}
+
+void AdviceBook::add(const Fields& fields) {
+  if (fields[0] == KernelAdvice::kind) {
+    const auto r = record_of<KernelAdvice>(fields);
+    entries_.push_back({.advice = {.symbol = r.symbol,
+                                   .sms = r.sm_count,
+                                   .grid = {r.grid_x, r.grid_y, r.grid_z},
+                                   .block = {r.block_x, r.block_y, r.block_z},
+                                   .dynamic_smem_bytes = r.dynamic_smem_bytes,
+                                   .arguments = r.arguments,
+                                   .blocks_per_sm = r.blocks_per_sm},
+                        .compiled = std::nullopt});
+  } else if (fields[0] == PatternAdvice::kind) {
+    const auto r = record_of<PatternAdvice>(fields);
+    regex_t compiled{};
+    if (regcomp(&compiled, r.pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return;
+    entries_.push_back({.advice = {.pattern = r.pattern, .share = r.share}, .compiled = compiled});
   }
 }
 

@@ -13,8 +13,8 @@ constexpr std::size_t most_not_attached_bytes = std::size_t{1}
 
 constexpr const char* with_other_rights = "setuid";
 
-/// Why the file of a program cannot be attached to; null: it can, or it is no program. Async-signal-safe, as
-/// it is asked between vfork and exec.
+/// Why the file of a program cannot be attached to; null: it can, or it is no program. Async-signal-safe:
+/// called between vfork and exec.
 [[nodiscard]] const char* why_not_attachable(const char* path) noexcept;
 
 }  // namespace occbench::attach

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether launches under one signature are of several kinds: other sizes behind a pointer, data here in a
-// cache and there not. A median of such is of none of them.
+// Whether the launches of one signature are of several kinds, with other sizes behind a pointer or other
+// data in a cache. Their median would describe none of them.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,7 @@ inline double spread(const std::vector<double>& times) {
   return statistics::median(distances) / middle;
 }
 
-/// Part of them that is nowhere near the median: a second population of less than half leaves no trace in the
-/// median distance.
+/// The part far from the median: a second population of less than half does not show in the median distance.
 inline double part_elsewhere(const std::vector<double>& times) {
   const double middle = statistics::median(times);
   const auto far =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the preloaded library and the command that reads its files agree on.
+// What the preloaded library and the command that reads its files share.
 //
-// Each process has three files in the folder: NAME.txt, lines of fields between tabs; NAME.counts, of Counts;
-// and NAME.launches, a Launch for each that was timed. The last two are mapped, so that they are whole
-// however the process ends.
+// Each process has three files in the folder: NAME.txt, the lines of records (records.hpp); NAME.counts,
+// Counts; and NAME.launches, a Launch for each that was timed. The last two are mapped, so that they are
+// complete however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,26 @@ constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=val
 /// In the folder: "0.ptx" and on, modules that the program's file holds.
 constexpr const char* ptx_ending = ".ptx";
 
-/// In the folder: a sentence on a launch that does not end, while the program still waits for it.
+/// In the folder: a sentence on a launch that does not end, written while the program waits for it.
 constexpr const char* stuck_file = "stuck";
 
 constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
 
-/// How a launch was changed: not at all; the carve-out pinned to all shared memory; and pinned, with fewer
-/// resident blocks, levels from the third on. Where register caps were asked for, they stand for the levels.
+/// The arms, treatments that are drawn for launches: untouched; the carve-out pinned to all shared memory;
+/// and from first_level on pinned at a level, which is a number of resident blocks, or with a register cap.
 constexpr int untouched = 0, pinned = 1, first_level = 2, most_arms = 8;
 
-/// What a kernel in a CUDA graph does to the graph's time counts from so much of what counts of its own time.
+/// Thresholds for a kernel in a CUDA graph, whose times are the graph's, as a part of those for its own time.
 constexpr double in_graph_scale = 0.2;
 
 constexpr std::size_t most_signatures = 65'536;
 
-/// What ended a process's notes before the process.
+/// Why a process's files end before the process.
 enum class Full : std::uint64_t { no, limit, disk, closed };
 
 struct Count {
   std::uint64_t launches = 0;
-  std::uint64_t captured = 0;  ///< of them, into a graph: no launch that could be timed
+  std::uint64_t captured = 0;  ///< of them, into a graph: not timed
   std::uint64_t changed = 0;   ///< of them, as another arm than untouched
 };
 
@@ -48,7 +48,7 @@ struct Counts {
   Count of[most_signatures];
 };
 
-/// Of one timed launch. Written last to first: `signature` is 0 until all else stands.
+/// A timed launch. `signature` is written last, and 0 until then.
 struct Launch {
   std::uint32_t signature = 0;  ///< its number plus 1
   std::uint8_t arm = untouched;
@@ -61,12 +61,12 @@ static_assert(sizeof(Launch) == 16);
 
 enum Flag : std::uint8_t {
   warm_up = 1,     ///< among the first of its signature
-  overlapped = 2,  ///< another stream had work that was not known to be done; by records: another kernel ran
-  drawn = 4,       ///< of a permuted block; others are only counted with the time
-  by_record = 8,   ///< its time is that of CUPTI's record of the kernel, and not from event to event
+  overlapped = 2,  ///< another stream may have had work; by records: another kernel ran
+  drawn = 4,       ///< of a permuted block; the medians of arms are of these
+  by_record = 8,   ///< timed by CUPTI's record of the kernel, not by events
 };
 
-/// Why the launches of a signature are never changed; the words are those of kernels.csv.
+/// Why the launches of a signature are never changed, in the words of kernels.csv.
 enum class SkipReason : int {
   no = 0,
   cooperative,

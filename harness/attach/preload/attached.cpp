@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/attached.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "harness/attach/preload/children.hpp"
+#include "harness/attach/preload/hook_slots.hpp"
+#include "harness/attach/preload/ranges.hpp"
+#include "harness/attach/preload/signal_handler.hpp"
+
+namespace occbench::attach {
+namespace {
+
+std::atomic<Launches*> state{nullptr};
+std::atomic<bool> is_inert{false};
+std::atomic<bool> is_forked{false};  ///< from a process that was attached to, whose driver it cannot use
+pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+/// Whether this thread is in a hooked function already.
+__attribute__((tls_model("initial-exec"))) thread_local bool is_within = false;
+
+/// Of a process that ends. Null where that may be a signal's handler: what it interrupted may hold locks of
+/// the driver, of malloc or of this library. Times that nobody has read yet are given up then.
+Launches* to_end(Ending how) noexcept {
+  Launches* const launches = state.load();
+  return launches == nullptr || is_within || !launches->process().is_caller() || may_be_in_handler(how)
+             ? nullptr
+             : launches;
+}
+
+__attribute__((destructor)) void note_if_unseen() {
+  if (state.load() == nullptr && !is_inert.load() && !is_forked.load()) note_unseen_driver();
+}
+
+void at_exit() {
+  if (Launches* const launches = to_end(Ending::exit)) launches->end();
+}
+
+/// A fork's child begins anew: the files are the parent's.
+void in_child() {
+  pthread_mutex_init(&making, nullptr);
+  forget_slot_lock();
+  forget_range_locks();
+  if (state.exchange(nullptr) != nullptr) is_forked.store(true);
+}
+
+/// Registered before any thread can launch while another forks.
+__attribute__((constructor)) void prepare_for_forks() { pthread_atfork(nullptr, nullptr, in_child); }
+
+}  // namespace
+
+Within::Within() { is_within = true; }
+Within::~Within() { is_within = false; }
+bool Within::is_in_this_thread() noexcept { return is_within; }
+
+Launches* attached_already() noexcept { return state.load(); }
+
+Launches* attached() noexcept {
+  Launches* launches = state.load(std::memory_order_acquire);
+  if (launches != nullptr || is_inert.load(std::memory_order_relaxed)) return launches;
+  pthread_mutex_lock(&making);
+  launches = state.load();
+  if (launches == nullptr && !is_inert.load()) try {
+      if (auto options = options_from_environment()) {
+        launches = new Launches(std::move(*options));
+        static std::atomic<bool> is_first{true};
+        if (is_first.exchange(false)) std::atexit(at_exit);
+        state.store(launches, std::memory_order_release);
+      } else {
+        is_inert.store(true);
+      }
+    } catch (...) {
+      is_inert.store(true);
+    }
+  pthread_mutex_unlock(&making);
+  return launches;
+}
+
+void drain_at_exit() noexcept {
+  if (Launches* const launches = to_end(Ending::at_once)) launches->drain();
+  note_if_unseen();
+}
+
+}  // namespace occbench::attach

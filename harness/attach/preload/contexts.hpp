@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA contexts that launches come from, and the SMs of their streams.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/journal.hpp"
+
+namespace occbench::attach {
+
+/// The launch before on a stream: its signature and function.
+struct PreviousLaunch {
+  std::uint64_t hash = 0;  ///< 0: none
+  int function = -1;
+};
+
+struct Context {
+  CUcontext handle = nullptr;  ///< null: it has ended
+  int device = 0;
+  int compute_capability = 0;  ///< 90
+  int device_sms = 0;
+  int own_sms = 0;  ///< of a green context fewer
+  int sms = 0;      ///< of the current launch, whose stream may be of a green context
+  int smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
+  std::vector<CUevent> free_events;
+  std::unordered_map<CUstream, PreviousLaunch> previous;
+};
+
+/// Not thread-safe.
+class Contexts {
+ public:
+  Contexts(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
+
+  /// Of the current context's handle. Writes the record of its device when it is new.
+  Context& of(CUcontext handle);
+  /// SMs that a kernel launched into this stream may run on.
+  [[nodiscard]] int sms_of(const Context& context, CUstream stream);
+  /// The context ends, and its events with it.
+  void forget(Context& context);
+  /// A green context ends, and another one may get its handle.
+  void forget_green() { green_sms_.clear(); }
+  /// Ended ones included.
+  [[nodiscard]] std::deque<Context>& all() { return contexts_; }
+
+ private:
+  void write_device(CUdevice device);
+
+  const Driver& driver_;
+  Journal& journal_;
+  std::deque<Context> contexts_;
+  std::unordered_map<CUcontext, Context*> by_handle_;
+  std::unordered_map<CUgreenCtx, int> green_sms_;
+  Context* last_ = nullptr;
+};
+
+}  // namespace occbench::attach

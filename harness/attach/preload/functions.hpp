@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that a process launches, by handle and context, and what the driver says of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "harness/attach/preload/contexts.hpp"
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/flat_map.hpp"
+#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/request.hpp"
+#include "harness/attach/preload/versions.hpp"
+
+namespace occbench::attach {
+
+/// A function as the program names it in one context, or all CUDA graphs of one hash. What each launch reads
+/// comes first.
+struct Handle {
+  std::uint64_t content = 0;     ///< equal for equal functions of several modules
+  std::uint64_t graph_hash = 0;  ///< of a CUDA graph
+  std::vector<Parameter> parameters;
+  CUfunction function = nullptr;
+  int number = -1;
+  bool has_many_arguments = false;  ///< more than are told apart, of some shape
+  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph
+  SkipReason graph_skip_reason = SkipReason::graph;
+  std::string name;
+  int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
+  bool is_cluster = false, is_known = false;
+  std::unordered_map<std::uint64_t, bool> verified;  ///< levels of signatures, with this handle
+  std::unordered_map<std::uint64_t, std::vector<Version>> versions;  ///< of signatures, with this handle
+};
+
+/// Not thread-safe.
+class Functions {
+ public:
+  Functions(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
+
+  Handle& of(CUfunction function, const Context& context);
+  /// Of all graphs of one hash; 0: nothing is known of it.
+  Handle& of_graph(std::uint64_t kernels, std::uint64_t hash, SkipReason reason, const Context& context);
+  /// Handles may mean other functions from here on.
+  void forget();
+
+ private:
+  void read(Handle& handle, CUfunction named, const Context& context);
+  void number(Handle& handle, const Context& context, int local_bytes, int binary_version);
+
+  const Driver& driver_;
+  Journal& journal_;
+  std::deque<Handle> handles_;
+  FlatMap<Handle> by_handle_;
+  std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by hash and device
+  std::unordered_map<std::string, int> numbers_;
+};
+
+}  // namespace occbench::attach

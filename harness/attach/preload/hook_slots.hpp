@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots of the hooked functions. A name may mean several originals (versions, default streams): each has a
+// slot, and a function of ours that calls it and no other.
+#pragma once
+
+#include <atomic>
+#include <span>
+
+namespace occbench::attach {
+
+enum Name : int {
+  launch_kernel,
+  launch_ex,
+  launch_cooperative,
+  graph_launch,
+  graph_instantiate,
+  graph_instantiate_with,
+  graph_ends,
+  graph_destroy,
+  graph_set,
+  graph_update,
+  module_load,
+  module_file,
+  library_load,
+  library_file,
+  get_proc_address,
+  get_proc_address_v2,
+  context_ends,
+  green_context_ends,
+  device_ends,
+  device_release,
+  module_ends,
+  profiler_start,
+  profiler_stop,
+  names
+};
+constexpr int slots = 4;
+
+struct Slot {
+  std::atomic<void*> original{nullptr};
+  bool is_per_thread = false;
+};
+extern Slot slot_table[names][slots];
+
+template <class Function>
+Function original_of(Name name, int slot) {
+  return reinterpret_cast<Function>(slot_table[name][slot].original.load(std::memory_order_acquire));
+}
+
+/// A symbol of the driver's, and our functions for it by slot.
+struct Hook {
+  const char* symbol;
+  Name name;
+  bool is_per_thread;
+  void* ours[slots];
+};
+
+/// An initialiser of Hook::ours, of a function template by its slot.
+#define OCCBENCH_SLOTS(function)                                                     \
+  {                                                                                  \
+    reinterpret_cast<void*>(&function<0>), reinterpret_cast<void*>(&function<1>),    \
+        reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
+  }
+
+// Tables of hooks, initialised before any code runs.
+[[nodiscard]] std::span<const Hook> launch_hooks() noexcept;
+[[nodiscard]] std::span<const Hook> object_hooks() noexcept;
+
+/// In the child of a fork, whose other threads are gone.
+void forget_slot_lock() noexcept;
+
+}  // namespace occbench::attach

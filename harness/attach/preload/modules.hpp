@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the modules that the program loads: their PTX where versions are asked for, else their machine code
+// for kernels that read the size of their shared memory.
+#pragma once
+
+#include <mutex>
+
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/skip_rules.hpp"
+#include "harness/attach/preload/versions.hpp"
+
+namespace occbench::attach {
+
+/// Thread-safe: holds the mutex, which guards what is behind the other references, only when it has read.
+class Modules {
+ public:
+  Modules(const Options& options, const Driver& driver, Journal& journal, SkipRules& skip_rules,
+          Versions& versions, std::mutex& mutex)
+      : options_(options),
+        driver_(driver),
+        journal_(journal),
+        skip_rules_(skip_rules),
+        versions_(versions),
+        mutex_(mutex) {}
+
+  /// An image that the driver has taken.
+  void read(const void* image);
+  void read_file(const char* path);
+
+ private:
+  void search(const void* image);
+
+  const Options& options_;
+  const Driver& driver_;
+  Journal& journal_;
+  SkipRules& skip_rules_;
+  Versions& versions_;
+  std::mutex& mutex_;
+  bool is_search_noted_ = false;
+};
+
+}  // namespace occbench::attach

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of the functions that make, change and end graphs, modules and contexts, and of the profiler's.
+#include <cstdint>
+
+#include "harness/attach/preload/attached.hpp"
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/hook_slots.hpp"
+#include "harness/attach/preload/hooks.hpp"
+
+namespace occbench::attach {
+namespace {
+
+template <Name name, int slot>
+CUresult instantiate(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  const CUresult result = original_of<Instantiate>(name, slot)(made, graph, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && made != nullptr && launches != nullptr) launches->add_graph(*made, graph);
+  return result;
+}
+template <int slot>
+CUresult on_graph_instantiate(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  return instantiate<graph_instantiate, slot>(made, graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_instantiate_with(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
+  return instantiate<graph_instantiate_with, slot>(made, graph, a, b, c);
+}
+
+template <int slot>
+CUresult on_module_load(void* module, const void* image, void* a, void* b, void* c) {
+  const CUresult result = original_of<ModuleLoad>(module_load, slot)(module, image, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->add_module(image);
+  return result;
+}
+
+template <int slot>
+CUresult on_module_file(void* module, const void* path, void* a, void* b, void* c) {
+  const CUresult result = original_of<ModuleLoad>(module_file, slot)(module, path, a, b, c);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr)
+    launches->add_module_file(static_cast<const char*>(path));
+  return result;
+}
+
+template <int slot>
+CUresult on_library_file(CUlibrary* library, const void* path, CUjit_option* a, void** b, unsigned c,
+                         CUlibraryOption* d, void** e, unsigned f) {
+  const CUresult result = original_of<LibraryLoad>(library_file, slot)(library, path, a, b, c, d, e, f);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr)
+    launches->add_module_file(static_cast<const char*>(path));
+  return result;
+}
+
+template <int slot>
+CUresult on_library_load(CUlibrary* library, const void* image, CUjit_option* a, void** b, unsigned c,
+                         CUlibraryOption* d, void** e, unsigned f) {
+  const CUresult result = original_of<LibraryLoad>(library_load, slot)(library, image, a, b, c, d, e, f);
+  Launches* const launches = attached();
+  if (result == CUDA_SUCCESS && launches != nullptr) launches->add_module(image);
+  return result;
+}
+
+template <int slot>
+CUresult on_graph_ends(void* graph) {
+  if (Launches* const launches = attached_already()) launches->remove_graph(static_cast<CUgraphExec>(graph));
+  return original_of<Ends>(graph_ends, slot)(graph);
+}
+
+template <int slot>
+CUresult on_graph_destroy(void* graph) {
+  Launches* const launches = attached_already();
+  if (launches != nullptr && launches->defer_graph_destroy(static_cast<CUgraph>(graph))) return CUDA_SUCCESS;
+  return original_of<Ends>(graph_destroy, slot)(graph);
+}
+
+/// The library's own updates do not come this way.
+template <Name name, int slot>
+CUresult update(void* graph, void* a, void* b, void* c) {
+  if (Launches* const launches = attached_already())
+    launches->mark_graph_updated(static_cast<CUgraphExec>(graph));
+  return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_set(void* graph, void* a, void* b, void* c) {
+  return update<graph_set, slot>(graph, a, b, c);
+}
+template <int slot>
+CUresult on_graph_update(void* graph, void* a, void* b, void* c) {
+  return update<graph_update, slot>(graph, a, b, c);
+}
+
+template <int slot>
+CUresult on_context_ends(void* context) {
+  if (Launches* const launches = attached_already())
+    launches->forget_context(static_cast<CUcontext>(context));
+  return original_of<Ends>(context_ends, slot)(context);
+}
+
+/// A green context is known by the context that it was made current as.
+template <int slot>
+CUresult on_green_context_ends(void* which) {
+  using From = CUresult (*)(CUcontext*, void*);
+  static const auto from = reinterpret_cast<From>(libcuda_symbol("cuCtxFromGreenCtx"));
+  CUcontext context = nullptr;
+  Launches* const launches = attached_already();
+  if (launches != nullptr && from != nullptr && from(&context, which) == CUDA_SUCCESS)
+    launches->forget_context(context);
+  return original_of<Ends>(green_context_ends, slot)(which);
+}
+
+/// A CUdevice comes and goes in the same register as an address.
+CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(which)); }
+
+template <int slot>
+CUresult on_device_ends(void* which) {
+  if (Launches* const launches = attached_already()) launches->forget_device(device_of(which));
+  return original_of<Ends>(device_ends, slot)(which);
+}
+
+template <int slot>
+CUresult on_device_release(void* which) {
+  Launches* const launches = attached_already();
+  if (launches != nullptr) launches->drain();
+  const CUresult result = original_of<Ends>(device_release, slot)(which);
+  if (launches != nullptr && result == CUDA_SUCCESS) launches->check_device(device_of(which));
+  return result;
+}
+
+template <int slot>
+CUresult on_module_ends(void* which) {
+  if (Launches* const launches = attached_already()) launches->forget_modules();
+  return original_of<Ends>(module_ends, slot)(which);
+}
+
+template <Name name, int slot>
+CUresult on_profiler() {
+  if (Launches* const launches = attached()) launches->set_profiled(name == profiler_start);
+  return original_of<Profiler>(name, slot)();
+}
+template <int slot>
+CUresult on_profiler_start() {
+  return on_profiler<profiler_start, slot>();
+}
+template <int slot>
+CUresult on_profiler_stop() {
+  return on_profiler<profiler_stop, slot>();
+}
+
+const Hook hooks[] = {
+    {"cuGraphInstantiate", graph_instantiate, false, OCCBENCH_SLOTS(on_graph_instantiate)},
+    {"cuGraphInstantiate_v2", graph_instantiate, false, OCCBENCH_SLOTS(on_graph_instantiate)},
+    {"cuGraphInstantiateWithFlags", graph_instantiate, false, OCCBENCH_SLOTS(on_graph_instantiate)},
+    {"cuGraphInstantiateWithParams", graph_instantiate_with, false,
+     OCCBENCH_SLOTS(on_graph_instantiate_with)},
+    {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true,
+     OCCBENCH_SLOTS(on_graph_instantiate_with)},
+    {"cuGraphExecDestroy", graph_ends, false, OCCBENCH_SLOTS(on_graph_ends)},
+    {"cuGraphDestroy", graph_destroy, false, OCCBENCH_SLOTS(on_graph_destroy)},
+    {"cuGraphExecKernelNodeSetParams", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphExecKernelNodeSetParams_v2", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphExecNodeSetParams", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphNodeSetEnabled", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphExecUpdate", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
+    {"cuGraphExecUpdate_v2", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
+    {"cuGraphExecChildGraphNodeSetParams", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
+    {"cuModuleLoadData", module_load, false, OCCBENCH_SLOTS(on_module_load)},
+    {"cuModuleLoadDataEx", module_load, false, OCCBENCH_SLOTS(on_module_load)},
+    {"cuModuleLoadFatBinary", module_load, false, OCCBENCH_SLOTS(on_module_load)},
+    {"cuModuleLoad", module_file, false, OCCBENCH_SLOTS(on_module_file)},
+    {"cuLibraryLoadData", library_load, false, OCCBENCH_SLOTS(on_library_load)},
+    {"cuLibraryLoadFromFile", library_file, false, OCCBENCH_SLOTS(on_library_file)},
+    {"cuCtxDestroy", context_ends, false, OCCBENCH_SLOTS(on_context_ends)},
+    {"cuCtxDestroy_v2", context_ends, false, OCCBENCH_SLOTS(on_context_ends)},
+    {"cuGreenCtxDestroy", green_context_ends, false, OCCBENCH_SLOTS(on_green_context_ends)},
+    {"cuDevicePrimaryCtxReset", device_ends, false, OCCBENCH_SLOTS(on_device_ends)},
+    {"cuDevicePrimaryCtxReset_v2", device_ends, false, OCCBENCH_SLOTS(on_device_ends)},
+    {"cuDevicePrimaryCtxRelease", device_release, false, OCCBENCH_SLOTS(on_device_release)},
+    {"cuDevicePrimaryCtxRelease_v2", device_release, false, OCCBENCH_SLOTS(on_device_release)},
+    {"cuModuleUnload", module_ends, false, OCCBENCH_SLOTS(on_module_ends)},
+    {"cuLibraryUnload", module_ends, false, OCCBENCH_SLOTS(on_module_ends)},
+    {"cuProfilerStart", profiler_start, false, OCCBENCH_SLOTS(on_profiler_start)},
+    {"cuProfilerStop", profiler_stop, false, OCCBENCH_SLOTS(on_profiler_stop)},
+};
+
+}  // namespace
+
+std::span<const Hook> object_hooks() noexcept { return hooks; }
+
+}  // namespace occbench::attach

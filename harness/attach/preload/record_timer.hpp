@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times launches by CUPTI's records of their kernels (activity.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/launch_times.hpp"
+#include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/overlap.hpp"
+#include "harness/attach/preload/schedule.hpp"
+#include "harness/attach/preload/signature_table.hpp"
+#include "harness/attach/preload/ticket.hpp"
+
+namespace occbench::attach {
+
+/// Not thread-safe.
+class RecordTimer {
+ public:
+  RecordTimer(const Options& options, const Driver& driver, Journal& journal, Budget& budget,
+              LaunchTimes& times, SignatureTable& signatures)
+      : options_(options),
+        driver_(driver),
+        journal_(journal),
+        budget_(budget),
+        times_(times),
+        signatures_(signatures) {}
+
+  /// Before each launch: chooses between records and events at the first, and takes the records that have
+  /// come.
+  void look_after();
+  /// Whether launches are timed by records now.
+  [[nodiscard]] bool is_on() const { return is_on_; }
+  /// Sets the ticket's flags. Its time will be that of its kernel's record.
+  void start(Ticket& ticket);
+  void await(Ticket& ticket, CUresult result);
+  /// Takes the last records.
+  void drain();
+  /// Before the context ends.
+  void forget(const Context& context);
+  void note_lost() noexcept;
+
+ private:
+  void choose();
+  void poll(bool is_last);
+  void take(const std::vector<Ran>& records);
+  /// CUPTI is lost: events time launches from here on.
+  void change_to_events();
+
+  const Options& options_;
+  const Driver& driver_;
+  Journal& journal_;
+  Budget& budget_;
+  LaunchTimes& times_;
+  SignatureTable& signatures_;
+  bool is_chosen_ = false, is_on_ = false;
+  std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
+  Overlaps overlaps_;
+  double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
+  std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
+};
+
+}  // namespace occbench::attach

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which signature each launch has. A new one gets its skip reason or its levels, and its records.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "harness/attach/preload/contexts.hpp"
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/flat_map.hpp"
+#include "harness/attach/preload/functions.hpp"
+#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/level_planner.hpp"
+#include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/request.hpp"
+#include "harness/attach/preload/signature.hpp"
+#include "harness/attach/preload/skip_rules.hpp"
+#include "harness/attach/preload/versions.hpp"
+
+namespace occbench::attach {
+
+/// Not thread-safe.
+class SignatureTable {
+ public:
+  SignatureTable(const Options& options, const Driver& driver, Journal& journal, const SkipRules& skip_rules,
+                 const LevelPlanner& levels, Versions& versions)
+      : options_(options),
+        driver_(driver),
+        journal_(journal),
+        skip_rules_(skip_rules),
+        levels_(levels),
+        versions_(versions) {}
+
+  Signature& of(const Request& request, Handle& handle, Context& context);
+  [[nodiscard]] std::deque<Signature>& all() { return signatures_; }
+
+ private:
+  /// What is known of a signature's first launch.
+  struct First {
+    const Request& request;
+    Handle& handle;
+    const Context& context;
+    std::uint64_t hash, arguments;
+    PreviousLaunch before;  ///< where launches are split by it
+  };
+  Signature& add(const First& first);
+  /// Finds its levels or versions, or why it has none.
+  void plan(Signature& signature, const First& first);
+  void write(const Signature& signature, const First& first);
+  void set_schedule(Signature& signature);
+  /// Launches of several kinds are split by what ran before on their stream, which may have left their data
+  /// in the L2.
+  Signature& part_of(Signature& whole, First first);
+  /// What takes all launches for which there is no room.
+  Signature& rest();
+  [[nodiscard]] bool has_room() const {
+    return signatures_.size() < most_signatures - 1 && journal_.has_room();
+  }
+
+  const Options& options_;
+  const Driver& driver_;
+  Journal& journal_;
+  const SkipRules& skip_rules_;
+  const LevelPlanner& levels_;
+  Versions& versions_;
+  std::deque<Signature> signatures_;
+  Signature* rest_ = nullptr;
+  FlatMap<Signature> by_hash_;
+  std::unordered_map<std::uint64_t, int> argument_hashes_;  ///< their number, by function and shape
+};
+
+}  // namespace occbench::attach

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/skip_rules.hpp"
+
+#include <cstdint>
+
+#include "harness/io/demangle.hpp"
+
+namespace occbench::attach {
+
+SkipRules::SkipRules(const Options& options) : options_(options) {
+  has_kernel_ =
+      !options_.kernel.empty() && regcomp(&kernel_, options_.kernel.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+SkipRules::~SkipRules() {
+  if (has_kernel_) regfree(&kernel_);
+}
+
+SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, const Context& context,
+                                 int blocks_per_sm) const {
+  if (request.kind != SkipReason::no) return request.kind;
+  if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
+  if (handle.is_cluster) return SkipReason::cluster;
+  if (handle.name.find("ncclKernel") != std::string::npos ||
+      handle.name.find("ncclDevKernel") != std::string::npos)
+    return SkipReason::nccl;
+  if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
+  const bool has_fewer = options_.registers.empty();
+  const CUlaunchConfig& c = request.config;
+  const std::uint64_t blocks = std::uint64_t{c.gridDimX} * c.gridDimY * c.gridDimZ;
+  const auto sms = static_cast<std::uint64_t>(context.sms);
+  if (has_fewer && blocks <= sms) return SkipReason::small_grid;
+  // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
+  if (has_fewer && !options_.all && blocks <= static_cast<std::uint64_t>(blocks_per_sm) * sms)
+    return SkipReason::one_residency;
+  if (has_fewer && blocks_per_sm == 1) return SkipReason::one_block;
+  if (has_fewer && smem_readers_.contains(handle.name)) return SkipReason::smem_reader;
+  if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
+      regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
+    return SkipReason::not_asked;
+  return SkipReason::no;
+}
+
+}  // namespace occbench::attach

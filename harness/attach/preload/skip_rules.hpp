@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which launches are never changed, and why.
+#pragma once
+
+#include <regex.h>
+
+#include <string>
+#include <unordered_set>
+
+#include "harness/attach/preload/contexts.hpp"
+#include "harness/attach/preload/functions.hpp"
+#include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/request.hpp"
+
+namespace occbench::attach {
+
+class SkipRules {
+ public:
+  explicit SkipRules(const Options& options);
+  ~SkipRules();
+  SkipRules(const SkipRules&) = delete;
+  SkipRules& operator=(const SkipRules&) = delete;
+
+  /// `blocks_per_sm`: by the driver; below 1 it gave no answer.
+  [[nodiscard]] SkipReason reason_for(const Request& request, const Handle& handle, const Context& context,
+                                      int blocks_per_sm) const;
+  /// A kernel, by its name, that would notice added shared memory.
+  void add_smem_reader(const std::string& kernel) { smem_readers_.insert(kernel); }
+
+ private:
+  const Options& options_;
+  regex_t kernel_{};
+  bool has_kernel_ = false;
+  std::unordered_set<std::string> smem_readers_;
+};
+
+}  // namespace occbench::attach

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/stuck_launch.hpp"
+
+#include <string>
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr double stuck_after_s = 5;
+
+}  // namespace
+
+void StuckLaunch::look(const EventTimer& events) {
+  if (is_noted_) return;
+  const Relaxed relaxed(driver_);
+  const Ticket* const first = events.first_running();
+  if (first == nullptr || first->draw.arm < first_level ||
+      driver_.event_query(first->start) != CUDA_SUCCESS) {  // not begun yet
+    since_s_ = 0;
+    return;
+  }
+  if (since_s_ == 0 || running_ != first->sequence) {
+    running_ = first->sequence;
+    since_s_ = now_s();
+  }
+  if (now_s() - since_s_ < stuck_after_s) return;
+  is_noted_ = true;
+  const Signature& s = *first->signature;
+  const auto level = static_cast<std::size_t>(first->draw.arm - first_level);
+  const int blocks = s.versions.empty() ? s.blocks[level] : s.versions[level].blocks_per_sm;
+  const std::string sentence = s.name + " with " + std::to_string(blocks) + " of " +
+                               std::to_string(s.blocks_per_sm) +
+                               " blocks per SM does not end: its blocks may wait for each other";
+  journal_.note(sentence);
+  journal_.write_file(stuck_file, sentence);
+}
+
+}  // namespace occbench::attach

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names a changed launch that does not end: its blocks may wait for others that are not resident.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/event_timer.hpp"
+#include "harness/attach/preload/journal.hpp"
+
+namespace occbench::attach {
+
+class StuckLaunch {
+ public:
+  StuckLaunch(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
+
+  /// Called now and then: writes a note and a file of the folder once.
+  void look(const EventTimer& events);
+
+ private:
+  const Driver& driver_;
+  Journal& journal_;
+  std::uint64_t running_ = 0;  ///< the launch seen running, and since when
+  double since_s_ = 0;
+  bool is_noted_ = false;
+};
+
+}  // namespace occbench::attach
