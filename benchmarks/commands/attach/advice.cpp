@@ -5,8 +5,10 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "benchmarks/commands/attach/options.hpp"
 #include "harness/attach/analysis/verdict.hpp"
@@ -50,7 +52,7 @@ attach::Advice kernel_of(const Cells& row) {
   return advice;
 }
 
-/// What cannot be read is found out by those who need it.
+/// False where the file cannot be read: who needs it says so.
 bool is_observed(const std::filesystem::path& folder) try {
   return nlohmann::json::parse(read_file(folder / "env.json", environment_limit)).value("observe", false);
 } catch (const std::exception&) {
@@ -59,66 +61,83 @@ bool is_observed(const std::filesystem::path& folder) try {
 
 }  // namespace
 
-Advised advice_of(const std::vector<std::string>& words) {
+Advised advice_of(const std::vector<std::string>& levels) {
   Advised advised;
-  for (const std::string& word : words) {
-    const std::size_t equal = word.rfind('=');
+  for (const std::string& level : levels) {
+    const std::size_t equal = level.rfind('=');
     if (equal == std::string::npos || equal == 0)
-      throw std::invalid_argument("--apply '" + word + "': write best, or KERNEL=LEVEL such as softmax=1/2");
-    const attach::Advice advice{.pattern = word.substr(0, equal),
-                                .share = share_of(word.substr(equal + 1), "--apply")};
+      throw std::invalid_argument("--apply '" + level + "': write best, or KERNEL=LEVEL such as softmax=1/2");
+    const attach::Advice advice{.pattern = level.substr(0, equal),
+                                .share = share_of(level.substr(equal + 1), "--apply")};
     check_pattern(advice.pattern, "--apply");
     if (advice.pattern.find_first_of("\t\n") != std::string::npos)
       throw std::invalid_argument("--apply: a pattern has no tabs or line feeds");
     if (advice.share <= 0 || advice.share >= 1)
-      throw std::invalid_argument("--apply '" + word + "': the level lies between 0 and 1 of the warps");
+      throw std::invalid_argument("--apply '" + level + "': the level lies between 0 and 1 of the warps");
     advised.levels.push_back(advice);
   }
   return advised;
 }
 
-Advised best_of(const std::filesystem::path& folder) {
-  Advised advised;
-  const std::string observed =
-      folder.string() + ": only observed (--observe): no level was tried, so none is best";
-  if (is_observed(folder)) throw UserError(Exit::file, observed);
-  try {
-    const std::vector<Cells> arms = table_of(folder / "arms.csv");
-    const std::vector<Cells> kernels = table_of(folder / "kernels.csv");
-    for (const Cells& row : kernels) {
-      const bool is_faster =
-          attach::finding_of(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
-      if (!is_faster && row.at("block_x") != "0" && !row.at("symbol").empty())
-        advised.left.push_back(kernel_of(row));
-      // A whole graph is none to apply: those of its kernels that are meant have rows of their own.
-      // What is told apart by what ran before it cannot be applied by name.
-      if (!is_faster || row.at("block_x") == "0" || !row.at("after").empty()) continue;
-      attach::Advice advice = kernel_of(row);
-      double fastest = std::numeric_limits<double>::infinity(), untouched = 0;
-      for (const Cells& arm : arms) {
-        if (arm.at("kernel_id") != row.at("kernel_id") || arm.at("time_median_s").empty()) continue;
-        const double time = std::stod(arm.at("time_median_s"));
-        if (arm.at("arm") == "untouched") untouched = time;
-        if (arm.at("arm") != "lower" || time >= fastest) continue;
-        fastest = time;
-        advice.blocks_per_sm = static_cast<int>(count_in(arm, "blocks_per_sm"));
-      }
-      if (advice.blocks_per_sm < 1 || untouched <= 0) continue;
-      const std::string& graph = row.at("graph_id");  // whose times those are
-      const Cells& timed = graph.empty() ? row : kernels.at(std::stoul(graph));
-      advised.expected += std::stod(timed.at("gpu_time_share")) * (1 - fastest / untouched);
-      advised.levels.push_back(advice);
-    }
-  } catch (const std::logic_error&) {  // of numbers and columns
-    fail(folder, "its tables are damaged, or of another version");
+namespace {
+
+/// The fastest level that an arm of the kernel shows, and its gain of the kernel's time; nullopt: there is
+/// none.
+std::optional<std::pair<int, double>> fastest_level(const std::vector<Cells>& arms, const Cells& kernel) {
+  double fastest = std::numeric_limits<double>::infinity(), untouched = 0;
+  int blocks_per_sm = 0;
+  for (const Cells& arm : arms) {
+    if (arm.at("kernel_id") != kernel.at("kernel_id") || arm.at("time_median_s").empty()) continue;
+    const double time = std::stod(arm.at("time_median_s"));
+    if (arm.at("arm") == "untouched") untouched = time;
+    if (arm.at("arm") != "lower" || time >= fastest) continue;
+    fastest = time;
+    blocks_per_sm = static_cast<int>(count_in(arm, "blocks_per_sm"));
   }
-  std::erase_if(advised.left, [&](const attach::Advice& other) {
+  if (blocks_per_sm < 1 || untouched <= 0) return std::nullopt;
+  return std::pair(blocks_per_sm, 1 - fastest / untouched);
+}
+
+/// Throws std::logic_error where the tables are damaged.
+Advised best_of(const std::vector<Cells>& kernels, const std::vector<Cells>& arms) {
+  Advised advised;
+  for (const Cells& row : kernels) {
+    const bool is_faster =
+        attach::finding_of(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
+    const bool is_whole_graph = row.at("block_x") == "0";  // whose kernels have rows of their own
+    if (!is_faster && !is_whole_graph && !row.at("symbol").empty())
+      advised.unchanged.push_back(kernel_of(row));
+    // Launches split by what ran before them have no name to apply a level by.
+    if (!is_faster || is_whole_graph || !row.at("after").empty()) continue;
+    const auto level = fastest_level(arms, row);
+    if (!level) continue;
+    attach::Advice advice = kernel_of(row);
+    advice.blocks_per_sm = level->first;
+    const std::string& graph = row.at("graph_id");  // whose times those are
+    const Cells& timed = graph.empty() ? row : kernels.at(std::stoul(graph));
+    advised.expected += std::stod(timed.at("gpu_time_share")) * level->second;
+    advised.levels.push_back(advice);
+  }
+  std::erase_if(advised.unchanged, [&](const attach::Advice& other) {
     return std::ranges::none_of(advised.levels, [&](const attach::Advice& level) {
       return level.symbol == other.symbol && (level.arguments != other.arguments || level.sms != other.sms);
     });
   });
+  return advised;
+}
+
+}  // namespace
+
+Advised best_of(const std::filesystem::path& folder) try {
+  if (is_observed(folder))
+    throw UserError(Exit::file,
+                    folder.string() + ": only observed (--observe): no level was tried, so none is best");
+  const std::vector<Cells> arms = table_of(folder / "arms.csv");
+  Advised advised = best_of(table_of(folder / "kernels.csv"), arms);
   if (advised.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");
   return advised;
+} catch (const std::logic_error&) {  // of numbers and columns
+  fail(folder, "its tables are damaged, or of another version");
 }
 
 std::vector<std::string> program_of(const std::filesystem::path& folder) try {

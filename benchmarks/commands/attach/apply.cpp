@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "benchmarks/commands/attach/advice.hpp"
 #include "benchmarks/commands/attach/attach.hpp"
+#include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/calc/print.hpp"
@@ -33,7 +35,7 @@ struct Run : SeenRun {
   bool has_levels = false;
 };
 
-/// All runs, in their order, and what the levels were set on.
+/// All runs, in their order, and the kernels that the levels changed.
 struct Series {
   std::vector<Run> runs;
   std::vector<attach::Kernel> changed;
@@ -63,7 +65,7 @@ class Runner {
         folder_(std::move(folder)),
         outputs_(folder_) {}
 
-  /// False where the program failed, which is said: then the series ends.
+  /// False where the program failed: then the series ends.
   bool run(int pair, bool has_levels) {
     const fs::path notes = folder_ / "processes";
     ProgramRun what{.program = program_};
@@ -94,7 +96,7 @@ class Runner {
     if (all.kernels.empty())
       throw UserError(
           Exit::usage,
-          "no launch was changed: the program launched no kernel that is meant and may be changed");
+          "no launch was changed: the program launched no kernel that matches and may be changed");
     series_.changed = std::move(all.kernels);
     std::ranges::stable_sort(series_.changed, std::greater<>(), &attach::Kernel::launches);
   }
@@ -109,7 +111,7 @@ class Runner {
 
 std::string percent(double share) { return text("%+.1f", 100 * share); }
 
-/// What the levels changed of the wall time, and between which bounds.
+/// The relative change of the wall time by the levels, with its interval.
 statistics::MedianInterval change_of(const Series& series) {
   std::vector<double> changes = series.times(true);
   const std::vector<double> plain = series.times(false);
@@ -144,7 +146,7 @@ void print_result(std::ostream& out, const Series& series, double expected) {
                            " with fewer warps: " + percent(change.median) + " % (" + percent(change.low) +
                            " to " + percent(change.high) + ", " + (has_interval ? "95 % of " : "range of ") +
                            count_of(plain.size(), "pair") + ").");
-    if (change.low <= 0 && change.high >= 0) out << "That is no difference that these runs could show.\n";
+    if (change.low <= 0 && change.high >= 0) out << "These runs show no difference.\n";
   }
   if (expected != 0) out << "Expected by single launches: " << percent(-expected) << " % of GPU time.\n";
   if (!series.all_same(false))
@@ -154,20 +156,30 @@ void print_result(std::ostream& out, const Series& series, double expected) {
   else if (series.all_same(true))
     out << "stdout was the same in all " << count_of(series.well(), "run") << ", byte for byte.\n";
   else
-    out << "stdout DIFFERS with fewer warps, and not between plain runs: leave this alone.\n";
+    out << "stdout DIFFERS with fewer warps, and not between plain runs: do not apply these levels.\n";
 }
 
+struct RunRow {
+  std::size_t number;
+  const Run& run;
+};
+
+constexpr Column<RunRow> run_columns[] = {
+    {"run", [](const RunRow& r) { return std::to_string(r.number); }},
+    {"pair", [](const RunRow& r) { return std::to_string(r.run.pair); }},
+    {"levels", [](const RunRow& r) { return std::string(r.run.has_levels ? "applied" : "plain"); }},
+    {"wall_s", [](const RunRow& r) { return shortest(r.run.ended.wall_s); }},
+    {"exit_code", [](const RunRow& r) { return std::to_string(r.run.ended.code); }},
+    {"same_stdout",
+     [](const RunRow& r) {
+       return std::string(!r.run.is_well() ? "" : r.run.is_same_output ? "1" : "0");
+     }},
+};
+
 void record(const fs::path& folder, const Series& series, nlohmann::json env) {
-  std::string text = csv::format({"run", "pair", "levels", "wall_s", "exit_code", "same_stdout"});
-  for (std::size_t i = 0; i < series.runs.size(); ++i) {
-    const Run& run = series.runs[i];
-    text +=
-        csv::format({std::to_string(i + 1), std::to_string(run.pair), run.has_levels ? "applied" : "plain",
-                     shortest(run.ended.wall_s), std::to_string(run.ended.code),
-                     !run.is_well()       ? ""
-                     : run.is_same_output ? "1"
-                                          : "0"});
-  }
+  constexpr std::span<const Column<RunRow>> columns = run_columns;
+  std::string text = csv_header(columns);
+  for (std::size_t i = 0; i < series.runs.size(); ++i) text += csv_line(columns, {i + 1, series.runs[i]});
   env["kind"] = "attach_apply";
   env["occbench_version"] = build_info.version;
   env["git_commit"] = build_info.commit;
@@ -210,11 +222,11 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const WorkFolder work(folder.path() / "runs");
 
   std::string advice;
-  for (const auto* const each : {&advised.levels, &advised.left})
+  for (const auto* const each : {&advised.levels, &advised.unchanged})
     for (const attach::Advice& level : *each) advice += level.line();
   Runner runner(program, options, advice, work.path());
   int code = 0;
-  return kept_or_lost(folder, code, [&] {
+  return write_or_lose(folder, code, [&] {
     const Series& series = runner.series();
     bool is_well = runner.run(0, false);
     for (int pair = 1; is_well && pair <= pairs; ++pair) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `occbench attach --apply`: whole runs with fewer warps for some kernels, in turn with plain ones. What is
-// believed of single launches is proved by the wall clock.
+// `occbench attach --apply`: alternates whole runs with fewer warps for some kernels and plain runs, and
+// compares their wall times.
 #pragma once
 
 #include <string>

@@ -34,8 +34,8 @@ namespace occbench::commands {
 
 namespace {
 
-/// What the library says of a launch that does not end, as soon as it does; whether it did.
-bool says_stuck(const std::filesystem::path& raw) {
+/// Prints the library's sentence on a launch that does not end; whether there is one.
+bool print_stuck(const std::filesystem::path& raw) {
   std::error_code error;
   const std::filesystem::path path = raw / attach::stuck_file;
   if (!std::filesystem::exists(path, error)) return false;
@@ -45,14 +45,14 @@ bool says_stuck(const std::filesystem::path& raw) {
   return true;
 }
 
-/// What would be ignored beside an option.
-const std::pair<const char*, std::vector<const char*>> without[] = {
+/// Options that have no effect with another.
+const std::pair<const char*, std::vector<const char*>> no_effect_with[] = {
     {"--observe", {"--levels", "--all", "--kernel", "--skip", "--precision"}},
     {"--registers", {"--levels"}},
     {"--apply", {"--levels", "--after", "--duration", "--budget", "--precision", "--skip", "--kernel"}},
 };
 
-/// As the library matches names.
+/// Whether a kernel matches, as the library matches names.
 bool any_is_named(const attach::Collected& all, const std::string& pattern) {
   regex_t compiled{};
   if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return true;
@@ -64,76 +64,129 @@ bool any_is_named(const attach::Collected& all, const std::string& pattern) {
   return any;
 }
 
-/// After the program: what it left, on stderr and in the folder. Returns the exit code.
-int keep(const AttachOptions& o, const std::vector<std::string>& program, const std::vector<double>& levels,
-         const std::string& options, const std::filesystem::path& folder, const WorkFolder& work,
-         std::optional<Outputs>& outputs, const SeenRun& seen) {
-  const Ended& ended = seen.ended;
-  attach::Collected all = attach::collect(work.path());
-  std::optional<SeenRun> again;
-  if (outputs && seen.is_well() && has_versions(all))
-    again = outputs->run({.program = program}, "a plain one");
-  const bool is_silent = again && again->is_same_output && seen.is_same_output && !seen.has_output;
-  const bool is_told =  // whether two plain runs agree, on something
-      again && again->is_well() && again->is_same_output && !is_silent;
-  if (const char* const why = attach::why_not_attachable(path_of_program(program[0]).c_str()))
-    all.complaints.push_back("'" + program[0] + "' is " + why + ": nothing can be attached to it");
-  for (const std::string& complaint : all.complaints)
-    print_wrapped(std::cerr, "occbench: " + printable(complaint));
-  if (all.processes.empty()) {
-    if (ended.why.empty())
-      print_wrapped(std::cerr, "occbench: no process of '" + printable(program[0]) +
+/// The program has ended: prints what was found on stderr, and writes it into the folder.
+class Conclusion {
+ public:
+  /// `outputs` of --check-output; null: stdout is not compared.
+  Conclusion(const AttachOptions& options, const std::vector<std::string>& program,
+             const std::vector<double>& levels, const SeenRun& run, Outputs* outputs)
+      : options_(options), program_(program), levels_(levels), run_(run), outputs_(outputs) {}
+
+  /// Returns the exit code.
+  int conclude(const std::filesystem::path& folder, const WorkFolder& work, const std::string& for_library) {
+    all_ = attach::collect(work.path());
+    if (outputs_ != nullptr && run_.is_well() && has_versions(all_))
+      second_plain_ = outputs_->run({.program = program_}, "a plain one");
+    print_complaints();
+    if (all_.processes.empty()) return run_.ended.code;
+    judge();
+    print_kernels(folder);
+    print_notes();
+    work.clear();  // where the disk is full, that is the room for the results
+    write(folder, for_library);
+    if (second_plain_ && !second_plain_->is_well()) return second_plain_->ended.code;
+    return is_output_comparable() && !run_.is_same_output ? attach_failed : run_.ended.code;
+  }
+
+ private:
+  void print_complaints() {
+    if (const char* const why = attach::why_not_attachable(path_of_program(program_[0]).c_str()))
+      all_.complaints.push_back("'" + program_[0] + "' is " + why + ": nothing can be attached to it");
+    for (const std::string& complaint : all_.complaints)
+      print_wrapped(std::cerr, "occbench: " + printable(complaint));
+    if (all_.processes.empty() && run_.ended.why.empty())
+      print_wrapped(std::cerr, "occbench: no process of '" + printable(program_[0]) +
                                    "' used the CUDA driver, so nothing was measured");
-    return ended.code;
   }
-  std::vector<attach::Verdict> verdicts;
-  for (const attach::Kernel& kernel : all.kernels) {
+
+  void judge() {
     static const theory::SmLimits none;
-    verdicts.push_back(
-        attach::judge(kernel, kernel.device < all.devices.size() ? all.devices[kernel.device].sm : none));
+    for (const attach::Kernel& kernel : all_.kernels)
+      verdicts_.push_back(
+          attach::judge(kernel, kernel.device < all_.devices.size() ? all_.devices[kernel.device].sm : none));
   }
-  if (!all.kernels.empty()) {
-    print_attached(std::cerr, all, verdicts, levels, o.observe || !o.registers.empty());
-    if (const std::string said = attach::sentence_of_lower(all, verdicts); !said.empty()) {
-      print_wrapped(std::cerr, said);
+
+  void print_kernels(const std::filesystem::path& folder) const {
+    if (all_.kernels.empty()) {
+      if (all_.complaints.empty())
+        std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
+                  << (options_.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
+      return;
+    }
+    print_attached(std::cerr, all_, verdicts_, levels_, options_.observe || !options_.registers.empty());
+    if (const std::string faster = attach::sentence_of_lower(all_, verdicts_); !faster.empty()) {
+      print_wrapped(std::cerr, faster);
       std::cerr << "  occbench attach --apply best --from " << folder.string() << '\n';
     }
-  } else if (all.complaints.empty()) {
-    std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
-              << (o.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
+    if (!options_.kernel.empty() && !any_is_named(all_, options_.kernel))
+      std::cerr << "occbench: no kernel's name matches --kernel '" << printable(options_.kernel) << "'\n";
+    if (!options_.registers.empty()) print_versions(std::cerr, all_, !options_.check_output);
   }
-  if (!all.kernels.empty() && !o.kernel.empty() && !any_is_named(all, o.kernel))
-    std::cerr << "occbench: no kernel's name matches --kernel '" << printable(o.kernel) << "'\n";
-  if (!o.registers.empty() && !all.kernels.empty()) print_versions(std::cerr, all, !o.check_output);
-  if (again && again->is_well())
-    std::cerr << (is_silent  ? "stdout was empty, so that it says nothing of the caps.\n"
-                  : !is_told ? "stdout differs between plain runs, so that it says nothing of the caps.\n"
-                  : seen.is_same_output
-                      ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
-                      : "stdout DIFFERS with caps, and not between plain runs.\n");
-  if (o.by_range && !all.kernels.empty() && !all.has_ranges())
-    std::cerr << "occbench: no kernel was launched within an NVTX range\n";
-  work.clear();  // where the disk is full, that is the room for the results
-  nlohmann::json env = {{"command_line", "occbench attach"},
-                        {"program", program},
-                        {"exit_code", ended.code},
-                        {"observe", o.observe},
-                        {"options", options}};
-  if (is_told) env["same_stdout"] = seen.is_same_output;
-  record_attached(folder, all, verdicts, env);
-  if (const std::string text = registers_csv(all); !text.empty())
-    replace_file(folder / "registers.csv", text);
-  std::cerr << folder.string() << '\n';
-  if (again && !again->is_well()) return again->ended.code;
-  return is_told && !seen.is_same_output ? attach_failed : ended.code;
+
+  void print_notes() const {
+    if (second_plain_ && second_plain_->is_well())
+      std::cerr << (is_silent()               ? "stdout was empty, so that it says nothing of the caps.\n"
+                    : !is_output_comparable() ? "stdout differs between plain runs, so that it says nothing "
+                                                "of the caps.\n"
+                    : run_.is_same_output
+                        ? "stdout was the same with caps and in two plain runs, byte for byte.\n"
+                        : "stdout DIFFERS with caps, and not between plain runs.\n");
+    if (options_.by_range && !all_.kernels.empty() && !all_.has_ranges())
+      std::cerr << "occbench: no kernel was launched within an NVTX range\n";
+  }
+
+  /// No run printed anything.
+  [[nodiscard]] bool is_silent() const {
+    return second_plain_ && second_plain_->is_same_output && run_.is_same_output && !run_.has_output;
+  }
+
+  /// Whether two plain runs agree, on something.
+  [[nodiscard]] bool is_output_comparable() const {
+    return second_plain_ && second_plain_->is_well() && second_plain_->is_same_output && !is_silent();
+  }
+
+  void write(const std::filesystem::path& folder, const std::string& for_library) const {
+    nlohmann::json env = {{"command_line", "occbench attach"},
+                          {"program", program_},
+                          {"exit_code", run_.ended.code},
+                          {"observe", options_.observe},
+                          {"options", for_library}};
+    if (is_output_comparable()) env["same_stdout"] = run_.is_same_output;
+    record_attached(folder, all_, verdicts_, env);
+    if (const std::string text = registers_csv(all_); !text.empty())
+      replace_file(folder / "registers.csv", text);
+    std::cerr << folder.string() << '\n';
+  }
+
+  const AttachOptions& options_;
+  const std::vector<std::string>& program_;
+  const std::vector<double>& levels_;
+  const SeenRun& run_;
+  Outputs* outputs_;
+  std::optional<SeenRun> second_plain_;
+  attach::Collected all_;
+  std::vector<attach::Verdict> verdicts_;
+};
+
+/// Throws UserError or std::invalid_argument.
+void check_options(const AttachOptions& o, const std::vector<std::string>& program) {
+  if (o.check_output && o.registers.empty())
+    throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
+  if (!o.apply.empty()) return;
+  if (program.empty())
+    throw UserError(Exit::usage, "which program? `occbench attach [OPTIONS] -- COMMAND...`");
+}
+
+RunFolder folder_for(const AttachOptions& o, const std::vector<std::string>& program) {
+  RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
+  if (std::filesystem::exists(folder.path() / "env.json"))
+    throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");
+  return folder;
 }
 
 int run(AttachOptions o, const std::vector<std::string>& program) {
-  if (o.check_output && o.registers.empty())
-    throw UserError(Exit::usage, "--check-output is for --registers; --apply compares outputs by itself");
+  check_options(o, program);
   if (!o.apply.empty()) return apply_levels(o, program);
-  if (program.empty())
-    throw UserError(Exit::usage, "which program? `occbench attach [OPTIONS] -- COMMAND...`");
   const std::vector<double> levels = levels_of(o.levels);
   check_pattern(o.kernel, "--kernel");
   if (o.by_range && std::getenv(attach::nvtx_variable) != nullptr) {
@@ -144,9 +197,7 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   const AttachLibrary library;
   check_program(program[0]);
   hold_signals();
-  const RunFolder folder = o.output.empty() ? RunFolder::fresh(default_folder(program)) : RunFolder(o.output);
-  if (std::filesystem::exists(folder.path() / "env.json"))
-    throw UserError(Exit::file, folder.path().string() + ": holds results already; name another --output");
+  const RunFolder folder = folder_for(o, program);
   const WorkFolder work(folder.path() / "processes");
   const std::filesystem::path& raw = work.path();
   ProgramRun what{
@@ -155,7 +206,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
       .variables = {{attach::folder_variable, raw.string()}, {attach::options_variable, options}}};
   if (!o.registers.empty()) write_ptx(program[0], raw);
   if (o.by_range) what.variables.emplace_back(attach::nvtx_variable, library.path());
-  if (o.all) what.meanwhile = [raw, has_said = false]() mutable { has_said = has_said || says_stuck(raw); };
+  if (o.all)
+    what.meanwhile = [raw, is_printed = false]() mutable { is_printed = is_printed || print_stuck(raw); };
   std::optional<Outputs> outputs;
   if (o.check_output) {
     outputs.emplace(raw);
@@ -163,10 +215,26 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
       return plain.ended.code;
   }
   const SeenRun seen = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
-  const Ended& ended = seen.ended;
-  if (!outputs && !ended.why.empty()) print_wrapped(std::cerr, "occbench: " + printable(ended.why));
-  return kept_or_lost(folder, ended.code,
-                      [&] { return keep(o, program, levels, options, folder.path(), work, outputs, seen); });
+  if (!outputs && !seen.ended.why.empty()) print_wrapped(std::cerr, "occbench: " + printable(seen.ended.why));
+  Conclusion conclusion(o, program, levels, seen, outputs ? &*outputs : nullptr);
+  return write_or_lose(folder, seen.ended.code,
+                       [&] { return conclusion.conclude(folder.path(), work, options); });
+}
+
+/// Throws UserError.
+void check_call(const CLI::App& attach) {
+  if (const std::vector<std::string> extras = attach.remaining(); !extras.empty())
+    throw UserError(Exit::usage, extras[0].starts_with('-')
+                                     ? "there is no option " + printable(extras[0])
+                                     : "'" + printable(extras[0]) + "': put the program after --, as in " +
+                                           "`occbench attach -- " + printable(extras[0]) + " ...`");
+  for (const auto& [option, others] : no_effect_with)
+    for (const char* other : others)
+      if (attach.count(option) > 0 && attach.count(other) > 0)
+        throw UserError(Exit::usage, std::string(other) + " has no effect with " + option);
+  for (const char* of_apply : {"--from", "--pairs"})
+    if (attach.count(of_apply) > 0 && attach.count("--apply") == 0)
+      throw UserError(Exit::usage, std::string(of_apply) + " is for --apply");
 }
 
 }  // namespace
@@ -184,7 +252,8 @@ std::vector<std::string> take_program(int& argc, char** argv) {
 
 void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exit_code) {
   CLI::App* attach = app.add_subcommand(
-      "attach", "What occupancy is worth in a running program: python train.py, any CUDA binary");
+      "attach",
+      "Measure how much occupancy matters to each kernel of a program: python train.py, any CUDA binary");
   attach->group("Your kernel")
       ->footer(
           "Example\n"
@@ -198,53 +267,40 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
   const auto add = [&](const char* name, std::string& value, const char* does, const char* type) {
     attach->add_option(name, value, does)->type_name(type);
   };
-  attach->add_flag("--observe", o->observe, "Changes no launch: kernels, times and occupancy alone");
+  attach->add_flag("--observe", o->observe, "Change no launch: kernels, times and occupancy only");
   attach->add_flag("--all", o->all,
-                   "Also grids within one residency: a watchdog names a kernel that then hangs");
-  attach->add_flag("--by-range", o->by_range, "Tells kernels apart by the NVTX range they are launched in");
+                   "Also change grids within one residency: a watchdog names a kernel that hangs");
+  attach->add_flag("--by-range", o->by_range, "Separate kernels by the NVTX range they are launched in");
   attach->add_flag("--profiler-api", o->profiler_api,
                    "Only launches between the program's cudaProfilerStart and cudaProfilerStop");
   add("--output", o->output, "Folder for the results (default: results/attach/NAME)", "DIR");
-  add("--kernel", o->kernel, "Changes only kernels whose name matches (POSIX extended)", "REGEX");
-  add("--skip", o->skip, "First launches of each kernel that stay untouched (default: 3)", "N");
-  add("--after", o->after, "First launches of each process that stay untouched: past autotuning", "N");
-  add("--duration", o->duration, "Changes launches for this long from the first on (90, 5m)", "TIME");
+  add("--kernel", o->kernel, "Change only kernels whose name matches (POSIX extended)", "REGEX");
+  add("--skip", o->skip, "First launches of each kernel that stay unchanged (default: 3)", "N");
+  add("--after", o->after, "First launches of each process that stay unchanged: past autotuning", "N");
+  add("--duration", o->duration, "Change launches for this long from the first on (90, 5m)", "TIME");
   add("--budget", o->budget, "Most GPU time that slower launches and timing may add (default: 20%)", "SHARE");
-  add("--precision", o->precision, "An arm known so well is drawn no more (default: 0.5%)", "SHARE");
+  add("--precision", o->precision, "Stop sampling an arm at this precision (default: 0.5%)", "SHARE");
   add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
-  add("--registers", o->registers,
-      "Caps on registers to try in turn (32,40,64), of kernels with PTX, in place of levels", "LIST");
+  add("--registers", o->registers, "Register caps to try (32,40,64) on kernels with PTX, in place of levels",
+      "LIST");
   attach->add_flag("--check-output", o->check_output,
-                   "With --registers: two plain runs more, whose stdout is compared with the capped one's");
-  add("--seed", o->seed, "Of the order of levels (default: 1)", "N");
-  add("--limit", o->limit, "Bytes of timed launches that a process may leave (default: 32M)", "N");
+                   "With --registers: compare stdout with that of two more plain runs");
+  add("--seed", o->seed, "Seed of the order of levels (default: 1)", "N");
+  add("--limit", o->limit, "Bytes of timed launches that a process may write (default: 32M)", "N");
   attach
       ->add_option("--apply", o->apply,
-                   "Whole runs with that level in every launch against plain ones: best, or KERNEL=LEVEL")
+                   "Compare whole runs with a level in every launch with plain runs: best, or KERNEL=LEVEL")
       ->type_name("WHAT");
-  add("--from", o->from, "Finished folder whose advice --apply best takes (default: the program's last)",
-      "DIR");
+  add("--from", o->from, "Results whose levels --apply best takes (default: the program's last)", "DIR");
   add("--pairs", o->pairs, "Pairs of runs that --apply compares (default: 6)", "N");
   add("--timing", o->timing,
-      "What times launches: events (default), activity (CUPTI's records) or auto (these where the program "
-      "has no CUPTI of its own)",
+      "What times launches: events (default), activity (CUPTI records) or auto (records if the program "
+      "does not use CUPTI itself)",
       "HOW");
   add("--children", o->children, "all, or none: only the process that is started", "WHICH");
   attach->allow_extras();  // the program, without --
   attach->callback([o, program, attach, &exit_code] {
-    if (const std::vector<std::string> extras = attach->remaining(); !extras.empty())
-      throw UserError(Exit::usage, extras[0].starts_with('-')
-                                       ? "there is no option " + printable(extras[0])
-                                       : "'" + printable(extras[0]) +
-                                             "': the program stands behind --, as in " +
-                                             "`occbench attach -- " + printable(extras[0]) + " ...`");
-    for (const auto& [asked, others] : without)
-      for (const char* other : others)
-        if (attach->count(asked) > 0 && attach->count(other) > 0)
-          throw UserError(Exit::usage, std::string(other) + " says nothing beside " + asked);
-    for (const char* of_apply : {"--from", "--pairs"})
-      if (attach->count(of_apply) > 0 && attach->count("--apply") == 0)
-        throw UserError(Exit::usage, std::string(of_apply) + " is for --apply");
+    check_call(*attach);
     exit_code = run(*o, program);
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `occbench attach`: what occupancy is worth in a program as it is.
+// `occbench attach`: measures how much occupancy matters to each kernel of an unmodified program.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ class App;
 
 namespace occbench::commands {
 
-/// What stands behind the first `--` of `occbench attach [OPTIONS] -- COMMAND...`: the program's own words,
-/// which may be of any kind. Empty for every other call. `argc` becomes the number of words before it.
+/// The program after the first `--` of `occbench attach [OPTIONS] -- COMMAND...`, with its arguments. Empty
+/// for every other call. `argc` becomes the number of arguments before it.
 [[nodiscard]] std::vector<std::string> take_program(int& argc, char** argv);
 
-/// Own failures leave with 125, like those of env(1) and timeout(1): every other code is the program's.
+/// The exit code of occbench's own failures, as of env(1) and timeout(1). Every other code is the program's.
 constexpr int attach_failed = 125;
 
 /// Adds the subcommand; `exit_code` receives the program's own code, or 128 and the signal that ended it, 126

@@ -19,11 +19,11 @@ namespace occbench::commands {
 namespace {
 
 /// "90", "90s", "5m", "1h": seconds.
-double seconds_of(const std::string& words) {
+double seconds_of(const std::string& text) {
   double scale = 1;
-  std::string number = words;
-  if (!words.empty() && std::strchr("smh", words.back()) != nullptr) {
-    scale = words.back() == 'm' ? 60 : words.back() == 'h' ? 3600 : 1;
+  std::string number = text;
+  if (!text.empty() && std::strchr("smh", text.back()) != nullptr) {
+    scale = text.back() == 'm' ? 60 : text.back() == 'h' ? 3600 : 1;
     number.pop_back();
   }
   std::size_t end = 0;
@@ -33,15 +33,15 @@ double seconds_of(const std::string& words) {
   } catch (const std::exception&) {
   }
   if (end != number.size() || !std::isfinite(value) || value < 0)
-    throw std::invalid_argument("--duration '" + words + "' is no time: write 90, 90s or 5m");
+    throw std::invalid_argument("--duration '" + text + "' is no time: write 90, 90s or 5m");
   return value * scale;
 }
 
 }  // namespace
 
-double share_of(const std::string& words, const std::string& what) {
+double share_of(const std::string& text, const std::string& what) {
   const auto refuse = [&]() -> double {
-    throw std::invalid_argument(what + " '" + words + "' is no share: write 3/4, 0.75 or 75%");
+    throw std::invalid_argument(what + " '" + text + "' is no share: write 3/4, 0.75 or 75%");
   };
   const auto real = [&](const std::string& number) {
     std::size_t end = 0;
@@ -53,23 +53,23 @@ double share_of(const std::string& words, const std::string& what) {
     }
     return end == number.size() && std::isfinite(value) ? value : refuse();
   };
-  const std::size_t slash = words.find('/');
+  const std::size_t slash = text.find('/');
   if (slash != std::string::npos) {
-    const double below = real(words.substr(slash + 1));
-    return below > 0 ? real(words.substr(0, slash)) / below : refuse();
+    const double below = real(text.substr(slash + 1));
+    return below > 0 ? real(text.substr(0, slash)) / below : refuse();
   }
-  if (words.ends_with('%')) return real(words.substr(0, words.size() - 1)) / 100;
-  return real(words);
+  if (text.ends_with('%')) return real(text.substr(0, text.size() - 1)) / 100;
+  return real(text);
 }
 
-std::vector<double> levels_of(const std::string& words) {
+std::vector<double> levels_of(const std::string& text) {
   std::vector<double> levels;
-  for (std::size_t at = 0; at <= words.size();) {
-    const std::size_t end = std::min(words.find(',', at), words.size());
-    const double share = share_of(words.substr(at, end - at), "--levels");
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const double share = share_of(text.substr(at, end - at), "--levels");
     if (share <= 0 || share >= 1) throw std::invalid_argument("--levels lie between 0 and 1 of the warps");
     if (std::ranges::find(levels, share) != levels.end())
-      throw std::invalid_argument("--levels " + words + " has a share twice");
+      throw std::invalid_argument("--levels " + text + " has a share twice");
     levels.push_back(share);
     at = end + 1;
   }
@@ -102,7 +102,7 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
     throw std::invalid_argument("--profiler-api watches a part of a run, and --apply compares whole ones");
   constexpr std::int64_t many = 1'000'000'000;
   constexpr std::int64_t least_limit = 65'536;
-  std::string said =
+  std::string options =
       "apply=" + std::string(o.apply.empty() ? "0" : "1") + ";observe=" + std::string(o.observe ? "1" : "0") +
       ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") +
       ";profiler_api=" + (o.profiler_api ? "1" : "0") + ";timing=" + o.timing +
@@ -111,14 +111,14 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
       ";after=" + std::to_string(parse_size(o.after, "--after")) +
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";
-  for (const double share : levels) said += (said.back() == '=' ? "" : ",") + shortest(share);
+  for (const double share : levels) options += (options.back() == '=' ? "" : ",") + shortest(share);
   if (!o.registers.empty()) {
     if (o.observe) throw std::invalid_argument("--registers changes launches, and --observe none");
-    said += ";registers=" + caps_of(o.registers);
+    options += ";registers=" + caps_of(o.registers);
   }
-  if (o.children == "none") said += ";only_child_of=" + std::to_string(getpid());
-  if (!o.kernel.empty()) said += ";kernel=" + o.kernel;
-  return said;
+  if (o.children == "none") options += ";only_child_of=" + std::to_string(getpid());
+  if (!o.kernel.empty()) options += ";kernel=" + o.kernel;
+  return options;
 }
 
 std::filesystem::path default_folder(const std::vector<std::string>& program) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user says to `occbench attach`, and what the library is told of it.
+// The options of `occbench attach`, and how they are passed to the library.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +18,12 @@ struct AttachOptions {
 };
 
 /// "0.05", "5%", "3/4". This and the next two throw std::invalid_argument, naming the option.
-[[nodiscard]] double share_of(const std::string& words, const std::string& option);
-[[nodiscard]] std::vector<double> levels_of(const std::string& words);
+[[nodiscard]] double share_of(const std::string& text, const std::string& option);
+[[nodiscard]] std::vector<double> levels_of(const std::string& text);
 void check_pattern(const std::string& pattern, const std::string& option);
 
-/// For the library, as harness/attach/preload/options.hpp reads it. Throws std::invalid_argument.
+/// The options for the library, as harness/attach/preload/options.cpp reads them. Throws
+/// std::invalid_argument.
 [[nodiscard]] std::string for_library(const AttachOptions& options, const std::vector<double>& levels);
 
 /// "results/attach/train.py": by the script, where there is one.

@@ -46,8 +46,8 @@ void WorkFolder::clear() const {
   fs::remove_all(path_, ignored);
 }
 
-int kept_or_lost(const RunFolder& folder, const int& programs_code, const std::function<int()>& keep) try {
-  return keep();
+int write_or_lose(const RunFolder& folder, const int& programs_code, const std::function<int()>& write) try {
+  return write();
 } catch (const std::exception&) {
   if (folder.is_there()) throw;
   print_wrapped(std::cerr, "occbench: " + printable(folder.path().string()) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs of a program whose outputs are held against each other, and the folder that they leave them in.
+// Whole runs of a program whose outputs are compared, and the folder for them.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,10 @@
 
 namespace occbench::commands {
 
-/// A folder that is new, and goes when this does.
+/// A new folder, removed with this object.
 class WorkFolder {
  public:
-  /// What another run left there goes first. Throws UserError(Exit::file).
+  /// Removes what another run left there first. Throws UserError(Exit::file).
   explicit WorkFolder(const std::filesystem::path& path);
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
@@ -30,22 +30,22 @@ class WorkFolder {
 
 struct SeenRun {
   Ended ended;
-  bool is_same_output = true;  ///< as the first run's; a run that failed says nothing of it
-  bool has_output = false;     ///< it printed something: of nothing, to be the same proves nothing
+  bool is_same_output = true;  ///< as the first run's; true for a run that failed
+  bool has_output = false;     ///< it printed something: equal empty outputs prove nothing
 
   [[nodiscard]] bool is_well() const { return ended.code == 0; }
 };
 
-/// What `keep` returns, which keeps a program's results in `folder`. Where it throws because somebody removed
-/// that folder, this is said, and the program's own code returned.
-int kept_or_lost(const RunFolder& folder, const int& programs_code, const std::function<int()>& keep);
+/// Returns what `write`, which writes a program's results into `folder`, returns. Where it throws because
+/// somebody removed that folder, prints so and returns the program's own code.
+int write_or_lose(const RunFolder& folder, const int& programs_code, const std::function<int()>& write);
 
 class Outputs {
  public:
   /// Its files are in `folder`, which stays.
   explicit Outputs(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// Runs it with an empty stdin. The first run's outputs are shown, and of a later one the end of stderr
-  /// where it fails, which is said: "in run 3, KIND".
+  /// Runs it with an empty stdin. Shows the first run's outputs, and the end of a later run's stderr where it
+  /// fails, with a message: "in run 3, KIND".
   SeenRun run(ProgramRun what, const std::string& kind);
 
  private:

@@ -37,11 +37,13 @@ std::string name_of(const Kernel& k) {
 }
 
 std::string shape(const unsigned (&n)[3]) {
-  std::string words = std::to_string(n[0]);
-  if (n[1] > 1 || n[2] > 1) words += 'x' + std::to_string(n[1]);
-  if (n[2] > 1) words += 'x' + std::to_string(n[2]);
-  return words;
+  std::string text = std::to_string(n[0]);
+  if (n[1] > 1 || n[2] > 1) text += 'x' + std::to_string(n[1]);
+  if (n[2] > 1) text += 'x' + std::to_string(n[2]);
+  return text;
 }
+
+bool has_occupancy(const Kernel& k) { return k.blocks_per_sm > 0 && !k.is_graph(); }
 
 std::string share_name(double share) {
   for (const int whole : {2, 3, 4, 8})
@@ -50,33 +52,40 @@ std::string share_name(double share) {
   return text("%.0f %% warps", 100 * share);
 }
 
-/// What the level nearest to `share` changed. Another share of warps than asked for is said.
-std::string level_cell(const Kernel& k, const Verdict& v, double share, std::vector<int>& shown) {
-  const int target =
-      std::clamp(static_cast<int>(std::lround(share * k.blocks_per_sm)), 1, std::max(1, k.blocks_per_sm - 1));
+int target_of(const Kernel& k, double share) {
+  return std::clamp(static_cast<int>(std::lround(share * k.blocks_per_sm)), 1,
+                    std::max(1, k.blocks_per_sm - 1));
+}
+
+/// What the level of `levels[n]` changed, with its own share of the warps where that is another. Empty where
+/// a level before it is the same.
+std::string level_cell(const Kernel& k, const Verdict& v, const std::vector<double>& levels, std::size_t n) {
+  const int target = target_of(k, levels[n]);
   const auto found = std::ranges::find(v.levels, target, &LevelFound::blocks_per_sm);
-  if (found == v.levels.end() || std::ranges::find(shown, target) != shown.end()) return "";
-  shown.push_back(target);
+  const auto is_before = [&](double share) { return target_of(k, share) == target; };
+  if (found == v.levels.end() ||
+      std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(n), is_before))
+    return "";
   constexpr double near = 0.05;
-  const std::string said =
+  const std::string change =
       signed_part(found->change.value) + text(" ±%.1f", 50 * (found->change.high - found->change.low));
-  return std::abs(found->warps - share) < near ? said : said + text(" @%.0f %%", 100 * found->warps);
+  return std::abs(found->warps - levels[n]) < near ? change : change + text(" @%.0f %%", 100 * found->warps);
 }
 
 std::string verdict_cell(const Kernel& k, const Verdict& v) {
-  std::string said = words_of(v.finding);
-  if (v.finding == Finding::saturated && v.saturated_to) said += text(" to %.0f %%", 100 * *v.saturated_to);
+  std::string cell = words_of(v.finding);
+  if (v.finding == Finding::saturated && v.saturated_to) cell += text(" to %.0f %%", 100 * *v.saturated_to);
   if (v.finding == Finding::needs_occupancy && v.l1->low > worth_it)
-    said += ", and L1 (" + signed_part(v.l1->value) + " without)";
-  if (v.finding == Finding::needs_l1) said += " (" + signed_part(v.l1->value) + " without)";
+    cell += ", and L1 (" + signed_part(v.l1->value) + " without)";
+  if (v.finding == Finding::needs_l1) cell += " (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::faster_at_lower_occupancy) {
     const auto best = std::ranges::min_element(
         v.levels, {}, [](const LevelFound& level) { return level.from_untouched.value; });
-    said += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
+    cell += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
   }
-  if (v.finding == Finding::waves) said += text(" (%.1f)", k.waves(k.blocks_per_sm));
-  if (!v.why.empty()) said += ": " + v.why;
-  return said;
+  if (v.finding == Finding::waves) cell += text(" (%.1f)", k.waves(k.blocks_per_sm));
+  if (!v.why.empty()) cell += ": " + v.why;
+  return cell;
 }
 
 std::string next_cell(const Verdict& v) {
@@ -87,75 +96,138 @@ std::string next_cell(const Verdict& v) {
          text(": %+.1f %% (%+.1f to %+.1f)", -100 * v.gain->value, -100 * v.gain->high, -100 * v.gain->low);
 }
 
+/// A column of a table of kernels.
+struct TableColumn {
+  std::string head;
+  std::function<std::string(const Kernel&, const Verdict&)> cell;
+};
+
+/// The kernels with these numbers, as far as there is room.
+void print_rows(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
+                const std::vector<TableColumn>& columns, const std::vector<std::size_t>& numbers) {
+  std::vector<csv::Row> table(1);
+  for (const TableColumn& column : columns) table[0].push_back(column.head);
+  for (std::size_t n = 0; n < std::min(numbers.size(), rows_shown); ++n) {
+    csv::Row& row = table.emplace_back();
+    for (const TableColumn& column : columns)
+      row.push_back(column.cell(all.kernels[numbers[n]], verdicts[numbers[n]]));
+  }
+  print_aligned(out, table);
+  if (numbers.size() > rows_shown)
+    out << "and " << grouped(numbers.size() - rows_shown) << " more in kernels.csv\n";
+}
+
+void add_level_columns(std::vector<TableColumn>& columns, const std::vector<double>& levels) {
+  for (std::size_t n = 0; n < levels.size(); ++n)
+    columns.push_back({share_name(levels[n]), [&levels, n](const Kernel& k, const Verdict& v) {
+                         return level_cell(k, v, levels, n);
+                       }});
+  columns.push_back({"verdict", verdict_cell});
+}
+
+std::string limiter_cell(const Kernel&, const Verdict& v) {
+  return v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters);
+}
+
+std::string range_cell(const Kernel& k) {
+  return k.range.empty() ? "-" : clipped(printable(k.range), name_room);
+}
+
+std::vector<TableColumn> columns_of_kernels(const Collected& all, const std::vector<double>& levels,
+                                            bool is_observed) {
+  using K = const Kernel&;
+  using V = const Verdict&;
+  const double total = all.total_us();
+  std::vector<TableColumn> columns = {{"kernel", [](K k, V) { return name_of(k); }}};
+  if (all.has_ranges()) columns.push_back({"range", [](K k, V) { return range_cell(k); }});
+  columns.push_back({"grid", [&all](K k, V) {
+                       const int sms = k.device < all.devices.size() ? all.devices[k.device].sm.sm_count : 0;
+                       return shape(k.grid) + (k.sms > 0 && k.sms < sms ? text(" on %d SMs", k.sms) : "");
+                     }});
+  if (is_observed) columns.push_back({"block", [](K k, V) { return shape(k.block); }});
+  columns.push_back({"launches", [](K k, V) { return grouped(k.launches); }});
+  columns.push_back({"time", [total](K k, V) { return part(total > 0 ? k.total_us() / total : 0); }});
+  columns.push_back({"mean", [](K k, V) { return k.untouched_timed == 0 ? "-" : time_of(k.mean_us()); }});
+  if (is_observed) {
+    columns.push_back({"regs", [](K k, V) { return grouped(k.footprint.registers_per_thread); }});
+    columns.push_back({"shared B", [](K k, V) {
+                         return grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes);
+                       }});
+    columns.push_back(
+        {"waves", [](K k, V) { return has_occupancy(k) ? text("%.1f", k.waves(k.blocks_per_sm)) : "-"; }});
+  }
+  columns.push_back({"occupancy", [](K k, V v) { return has_occupancy(k) ? part(v.occupancy) : "-"; }});
+  columns.push_back({"limited by", limiter_cell});
+  if (!is_observed) add_level_columns(columns, levels);
+  columns.push_back({"next step", [](K, V v) { return next_cell(v); }});
+  return columns;
+}
+
+std::vector<TableColumn> columns_of_graphs(const std::vector<double>& levels) {
+  using K = const Kernel&;
+  using V = const Verdict&;
+  std::vector<TableColumn> columns = {
+      {"in CUDA graphs", [](K k, V) { return printable(binary::short_name(k.name, name_room)); }},
+      {"grid", [](K k, V) { return shape(k.grid); }},
+      {"graph", [](K k, V) { return k.whole ? std::to_string(*k.whole) : "-"; }},
+      {"times", [](K k, V) { return grouped(k.graph_kernels); }},
+      {"occupancy", [](K, V v) { return part(v.occupancy); }},
+      {"limited by", limiter_cell},
+  };
+  add_level_columns(columns, levels);
+  columns.push_back({"next step", [](K, V v) { return next_cell(v); }});
+  return columns;
+}
+
+/// "cluster launch 20.1 %, NCCL 3.0 %": each reason with its part of `total`.
+std::string parts_of(const std::map<std::string, double>& reasons, double total) {
+  std::string parts;
+  for (const auto& [reason, amount] : reasons)
+    parts += (parts.empty() ? "" : ", ") + reason + " " + part(total > 0 ? amount / total : 0);
+  return parts;
+}
+
 /// Kernels in CUDA graphs: those that change their graph's time most come first.
 void print_graphs(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
                   const std::vector<double>& levels) {
-  std::vector<std::size_t> rows;
-  std::map<std::string, std::uint64_t> alone;
+  std::vector<std::size_t> numbers;
+  std::map<std::string, double> skipped;
   std::uint64_t kernels = 0;
-  const auto change = [&](std::size_t i) {
-    double most = -1;
-    for (const LevelFound& level : verdicts[i].levels) most = std::max(most, std::abs(level.change.value));
-    return most;
-  };
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
     const Kernel& k = all.kernels[i];
     if (!k.is_in_graph()) continue;
     kernels += k.launches * k.graph_kernels;
     if (verdicts[i].finding == Finding::skipped)
-      alone[verdicts[i].why] += k.launches * k.graph_kernels;
+      skipped[verdicts[i].why] += static_cast<double>(k.launches * k.graph_kernels);
     else
-      rows.push_back(i);
+      numbers.push_back(i);
   }
   if (kernels == 0) return;
-  std::ranges::stable_sort(rows, std::greater<>(), change);
-  std::vector<csv::Row> table = {{"in CUDA graphs", "grid", "graph", "times", "occupancy", "limited by"}};
-  for (const double share : levels) table[0].push_back(share_name(share));
-  table[0].insert(table[0].end(), {"verdict", "next step"});
-  for (const std::size_t i : rows) {
-    if (table.size() > rows_shown) break;
-    const Kernel& k = all.kernels[i];
-    const Verdict& v = verdicts[i];
-    csv::Row row = {printable(binary::short_name(k.name, name_room)),
-                    shape(k.grid),
-                    k.whole ? std::to_string(*k.whole) : "-",
-                    grouped(k.graph_kernels),
-                    part(v.occupancy),
-                    v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters)};
-    std::vector<int> shown;
-    for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
-    row.push_back(verdict_cell(k, v));
-    row.push_back(next_cell(v));
-    table.push_back(std::move(row));
-  }
-  if (table.size() > 1) {
-    print_aligned(out, table);
-    if (rows.size() > rows_shown)
-      out << "and " << grouped(rows.size() - rows_shown) << " more in kernels.csv\n";
+  std::ranges::stable_sort(numbers, std::greater<>(), [&](std::size_t i) {
+    double most = -1;
+    for (const LevelFound& level : verdicts[i].levels) most = std::max(most, std::abs(level.change.value));
+    return most;
+  });
+  if (!numbers.empty()) {
+    print_rows(out, all, verdicts, columns_of_graphs(levels), numbers);
     out << "Changes are of the graph's time, with fewer warps in that kernel alone.\n\n";
   }
-  std::string said;
-  for (const auto& [reason, count] : alone)
-    said += (said.empty() ? "" : ", ") + reason + " " +
-            part(static_cast<double>(count) / static_cast<double>(kernels));
-  if (!said.empty()) print_wrapped(out, "Skipped, of the kernels in graphs: " + said + ".");
+  if (const std::string parts = parts_of(skipped, static_cast<double>(kernels)); !parts.empty())
+    print_wrapped(out, "Skipped, of the kernels in graphs: " + parts + ".");
 }
 
 void print_skipped(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
-  std::map<std::string, double> reasons;
+  std::map<std::string, double> skipped_us;
   for (std::size_t i = 0; i < verdicts.size(); ++i)
     if (verdicts[i].finding == Finding::skipped && !all.kernels[i].is_in_graph())
-      reasons[verdicts[i].why] += all.kernels[i].total_us();
-  const double total = all.total_us();
-  std::string said;
-  for (const auto& [reason, us] : reasons)
-    said += (said.empty() ? "" : ", ") + reason + " " + part(total > 0 ? us / total : 0);
-  if (!said.empty()) print_wrapped(out, "Skipped, of GPU time: " + said + ".");
+      skipped_us[verdicts[i].why] += all.kernels[i].total_us();
+  if (const std::string parts = parts_of(skipped_us, all.total_us()); !parts.empty())
+    print_wrapped(out, "Skipped, of GPU time: " + parts + ".");
 }
 
 std::string processes(std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); }
 
-/// Where CUPTI was asked for: whether it was to be had.
+/// Where --timing asked for CUPTI: whether it could be used.
 void print_timing(std::ostream& out, const Collected& all) {
   std::map<std::string, std::uint64_t> reasons;
   std::uint64_t recorded = 0;
@@ -168,10 +240,6 @@ void print_timing(std::ostream& out, const Collected& all) {
     print_wrapped(out, "Timed by events: " + processes(n) + ": " + printable(why) + ".");
 }
 
-std::string range_cell(const Kernel& k) {
-  return k.range.empty() ? "-" : clipped(printable(k.range), name_room);
-}
-
 void print_ranges(std::ostream& out, const Collected& all) {
   std::map<std::string, double> us;
   for (const Kernel& k : all.kernels)
@@ -179,91 +247,61 @@ void print_ranges(std::ostream& out, const Collected& all) {
   std::vector<std::pair<std::string, double>> most(us.begin(), us.end());
   std::ranges::stable_sort(most, std::greater<>(), &std::pair<std::string, double>::second);
   const double total = all.total_us();
-  std::string said = "By range, of GPU time: ";
+  std::string line = "By range, of GPU time: ";
   for (std::size_t i = 0; i < std::min(most.size(), ranges_shown); ++i)
-    said += (i == 0 ? "" : ", ") + most[i].first + ' ' + part(total > 0 ? most[i].second / total : 0);
-  print_wrapped(out, said + (most.size() > ranges_shown ? ", and more in kernels.csv." : "."));
+    line += (i == 0 ? "" : ", ") + most[i].first + ' ' + part(total > 0 ? most[i].second / total : 0);
+  print_wrapped(out, line + (most.size() > ranges_shown ? ", and more in kernels.csv." : "."));
+}
+
+/// What was launched, counted.
+struct Totals {
+  std::uint64_t launches = 0, captured = 0, graphs = 0, replayed = 0;
+  std::vector<std::size_t> kernels;  ///< numbers of those outside graphs, and of whole graphs
+
+  explicit Totals(const Collected& all) {
+    for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+      const Kernel& k = all.kernels[i];
+      if (k.is_in_graph()) continue;
+      kernels.push_back(i);
+      launches += k.launches;
+      captured += k.captured;
+      graphs += k.is_graph() ? k.launches : 0;
+      replayed += k.is_graph() ? k.launches * k.graph_kernels : 0;
+    }
+  }
+};
+
+void print_head(std::ostream& out, const Collected& all, const Totals& totals) {
+  std::string head = "occbench attach: " + grouped(totals.launches) + " launches of " +
+                     count_of(totals.kernels.size(), "kernel") + " in " + processes(all.processes.size()) +
+                     ", " + duration(all.total_us() * 1e-6) + " of GPU time";
+  for (const AttachedDevice& device : all.devices) head += ", " + printable(device.name);
+  out << '\n';
+  print_wrapped(out, head);
+  out << '\n';
 }
 
 }  // namespace
 
 void print_attached(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
                     const std::vector<double>& levels, bool is_observed) {
-  std::uint64_t launches = 0, captured = 0, graphs = 0, replayed = 0, in_graphs = 0;
-  for (const Kernel& k : all.kernels) {
-    if (k.is_in_graph()) {
-      ++in_graphs;
-      continue;
-    }
-    launches += k.launches;
-    captured += k.captured;
-    graphs += k.is_graph() ? k.launches : 0;
-    replayed += k.is_graph() ? k.launches * k.graph_kernels : 0;
-  }
-  const double total = all.total_us();
-  std::string head = "occbench attach: " + grouped(launches) + " launches of " +
-                     count_of(all.kernels.size() - in_graphs, "kernel") + " in " +
-                     processes(all.processes.size()) + ", " + duration(total * 1e-6) + " of GPU time";
-  for (const AttachedDevice& device : all.devices) head += ", " + printable(device.name);
-  out << '\n';
-  print_wrapped(out, head);
-  out << '\n';
-  const bool by_range = all.has_ranges();
-  std::vector<csv::Row> table = {{"kernel", "grid", "block"}};
-  if (!is_observed) table[0].pop_back();
-  if (by_range) table[0].insert(table[0].begin() + 1, "range");
-  table[0].insert(table[0].end(), {"launches", "time", "mean"});
-  if (is_observed) table[0].insert(table[0].end(), {"regs", "shared B", "waves"});
-  table[0].insert(table[0].end(), {"occupancy", "limited by"});
-  if (!is_observed) {
-    for (const double share : levels) table[0].push_back(share_name(share));
-    table[0].emplace_back("verdict");
-  }
-  table[0].emplace_back("next step");
-  for (std::size_t i = 0; i < all.kernels.size() && table.size() <= rows_shown; ++i) {
-    const Kernel& k = all.kernels[i];
-    if (k.is_in_graph()) continue;
-    const Verdict& v = verdicts[i];
-    static const theory::SmLimits none;
-    const theory::SmLimits& sm = k.device < all.devices.size() ? all.devices[k.device].sm : none;
-    csv::Row row = {name_of(k),
-                    shape(k.grid) + (k.sms > 0 && k.sms < sm.sm_count ? text(" on %d SMs", k.sms) : "")};
-    if (is_observed) row.push_back(shape(k.block));
-    if (by_range) row.insert(row.begin() + 1, range_cell(k));
-    row.insert(row.end(), {grouped(k.launches), part(total > 0 ? k.total_us() / total : 0),
-                           k.untouched_timed == 0 ? "-" : time_of(k.mean_us())});
-    if (is_observed)
-      row.insert(row.end(),
-                 {grouped(k.footprint.registers_per_thread),
-                  grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes),
-                  k.blocks_per_sm > 0 && !k.is_graph() ? text("%.1f", k.waves(k.blocks_per_sm)) : "-"});
-    row.push_back(k.blocks_per_sm > 0 && !k.is_graph() ? part(v.occupancy) : "-");
-    row.push_back(v.limiters == theory::Limiter::none ? "-" : theory::to_string(v.limiters));
-    std::vector<int> shown;
-    if (!is_observed) {
-      for (const double share : levels) row.push_back(level_cell(k, v, share, shown));
-      row.push_back(verdict_cell(k, v));
-    }
-    row.push_back(next_cell(v));
-    table.push_back(std::move(row));
-  }
-  print_aligned(out, table);
-  if (all.kernels.size() - in_graphs > rows_shown)
-    out << "and " << grouped(all.kernels.size() - in_graphs - rows_shown) << " more in kernels.csv\n";
+  const Totals totals(all);
+  print_head(out, all, totals);
+  print_rows(out, all, verdicts, columns_of_kernels(all, levels, is_observed), totals.kernels);
   out << '\n';
   if (!is_observed) print_graphs(out, all, verdicts, levels);
-  if (captured > 0)
-    print_wrapped(
-        out, grouped(captured) + " launches were captured into CUDA graphs: counted, not timed one by one.");
-  if (graphs > 0)
-    print_wrapped(out, grouped(graphs) + " launches of CUDA graphs ran " + grouped(replayed) +
+  if (totals.captured > 0)
+    print_wrapped(out, grouped(totals.captured) +
+                           " launches were captured into CUDA graphs: counted, not timed one by one.");
+  if (totals.graphs > 0)
+    print_wrapped(out, grouped(totals.graphs) + " launches of CUDA graphs ran " + grouped(totals.replayed) +
                            " kernels: timed as wholes.");
-  if (by_range) print_ranges(out, all);
+  if (all.has_ranges()) print_ranges(out, all);
   print_timing(out, all);
   if (is_observed) return;
   print_skipped(out, all, verdicts);
-  if (const std::string said = sentence_of_graphs(all, verdicts); !said.empty()) print_wrapped(out, said);
-  if (const std::string said = sentence(all, verdicts); !said.empty()) print_wrapped(out, said);
+  for (const std::string& line : {sentence_of_graphs(all, verdicts), sentence(all, verdicts)})
+    if (!line.empty()) print_wrapped(out, line);
 }
 
 }  // namespace occbench::commands

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -34,7 +36,7 @@ bool has_own(int number) {
   return std::ranges::find(all, number) != all.end();
 }
 
-/// As without a handler; goes on where that only stops this process, when it is continued.
+/// Does what the signal does without a handler. Returns when this process is continued, where that is a stop.
 void act_by_default(int number) {
   struct sigaction by_default {
   }, before{};
@@ -63,7 +65,7 @@ void pass_on(int number, siginfo_t* info, void*) {
 
 constexpr int to_write = O_WRONLY | O_CREAT | O_TRUNC;
 
-/// Why the program did not begin: it cannot be run, or a file for its output cannot be opened.
+/// Why the program did not start: it cannot be run, or a file for its output cannot be opened.
 struct Failure {
   int error = 0;
   bool is_of_output = false;
@@ -75,7 +77,7 @@ bool place(const std::string& path, int how, int descriptor) {
   return opened >= 0 && dup2(opened, descriptor) >= 0;
 }
 
-/// All that would end or stop this process and that another may send; not its own faults.
+/// Signals that end or stop this process and that another process may send; not its own faults.
 bool is_passed_on(int number) {
   if (number >= SIGRTMIN && number <= SIGRTMAX) return true;
   constexpr std::array all{SIGHUP,  SIGINT,  SIGQUIT, SIGABRT,   SIGUSR1, SIGUSR2,
@@ -84,7 +86,7 @@ bool is_passed_on(int number) {
   return std::ranges::find(all, number) != all.end();
 }
 
-/// Of this process as it was started, whatever several runs do about them.
+/// The dispositions and the mask that this process was started with.
 struct FirstSignals {
   std::array<struct sigaction, NSIG> dispositions{};
   sigset_t mask{}, passed_on{};
@@ -103,8 +105,7 @@ const FirstSignals& first_signals() {
   return first;
 }
 
-/// What this process does about signals while the program runs: it hands them on. The program begins with the
-/// dispositions and the mask that this process was started with.
+/// Passes signals on to the program while it runs. The program starts with the first dispositions and mask.
 class Signals {
  public:
   Signals() {
@@ -115,11 +116,11 @@ class Signals {
     action.sa_mask = first_.passed_on;
     each([&](int number) { sigaction(number, &action, nullptr); });
     std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the program's code is lost
-    std::signal(SIGPIPE, SIG_IGN);  // to the end: who reads no more of the table wants the results still
+    std::signal(SIGPIPE, SIG_IGN);  // to the end: the results are written even where nobody reads the table
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  /// The handler stays: the results are written still, whatever a process sends. Ctrl-C ends that.
+  /// The handler stays, so that the results are written whatever a process sends. Ctrl-C ends that.
   ~Signals() {
     sigaction(SIGCHLD, &first_.dispositions[SIGCHLD], nullptr);
     pthread_sigmask(SIG_SETMASK, &first_.mask, nullptr);
@@ -204,6 +205,80 @@ void check_program(const std::string& name) {
                                    "attached to it: start occbench inside it");
 }
 
+namespace {
+
+/// A pipe that closes when the program runs, and carries a Failure when it does not.
+class StartPipe {
+ public:
+  StartPipe() {
+    if (pipe2(ends_, O_CLOEXEC) != 0) throw UserError(Exit::file, "no pipe: " + std::string(strerror(errno)));
+  }
+  StartPipe(const StartPipe&) = delete;
+  StartPipe& operator=(const StartPipe&) = delete;
+  ~StartPipe() {
+    close(ends_[0]);
+    close_write_end();
+  }
+  void close_write_end() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+  /// In the child.
+  void send(const Failure& failure) const { static_cast<void>(!write(ends_[1], &failure, sizeof failure)); }
+  /// Waits for either; nullopt: the program runs.
+  [[nodiscard]] std::optional<Failure> receive() const {
+    Failure failure;
+    ssize_t got = 0;
+    do got = read(ends_[0], &failure, sizeof failure);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof failure ? std::optional(failure) : std::nullopt;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+/// In the child: becomes the program. Between fork and exec.
+[[noreturn]] void become_program(const ProgramRun& run, char* const* words, const char* preload,
+                                 const StartPipe& pipe) {
+  if (!run.library.empty()) setenv("LD_PRELOAD", preload, 1);
+  for (const auto& [name, value] : run.variables) setenv(name.c_str(), value.c_str(), 1);
+  const bool is_placed = (run.output.empty() || (place("/dev/null", O_RDONLY, STDIN_FILENO) &&
+                                                 place(run.output, to_write, STDOUT_FILENO))) &&
+                         (run.errors.empty() || place(run.errors, to_write, STDERR_FILENO));
+  if (is_placed) execvp(words[0], words);
+  pipe.send({.error = errno, .is_of_output = !is_placed});
+  _exit(not_found);
+}
+
+/// Waits until the child has ended, which it leaves to be waited for, so that its number stays its own.
+void wait_for_end(pid_t id, const std::function<void()>& meanwhile) {
+  const int how = WEXITED | WNOWAIT | (meanwhile ? WNOHANG : 0);
+  for (siginfo_t seen{}; seen.si_pid != id;) {
+    if (waitid(P_PID, static_cast<id_t>(id), &seen, how) != 0 && errno != EINTR) break;
+    if (meanwhile && seen.si_pid != id) {
+      meanwhile();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+/// By the status of waitpid, or why the program did not begin.
+Ended ended_by(const ProgramRun& run, int status, const std::optional<Failure>& failure) {
+  const std::string name = "'" + run.program[0] + "'";
+  if (failure && failure->is_of_output)
+    throw UserError(Exit::file, run.output + ": cannot be written: " + strerror(failure->error));
+  if (failure)
+    return {.code = failure->error == ENOENT ? not_found : not_runnable,
+            .why = name + ": " + strerror(failure->error)};
+  if (!WIFSIGNALED(status)) return {.code = WEXITSTATUS(status)};
+  const int number = WTERMSIG(status);
+  return {.code = signal_exit + number,
+          .why = name + " was ended by signal " + std::to_string(number) + ", " + strsignal(number)};
+}
+
+}  // namespace
+
 Ended run_attached(const ProgramRun& run) {
   std::vector<char*> words;
   words.reserve(run.program.size() + 1);
@@ -213,60 +288,25 @@ Ended run_attached(const ProgramRun& run) {
   const std::string preload =
       before == nullptr || *before == '\0' ? run.library : before + (':' + run.library);
 
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw UserError(Exit::file, "no pipe: " + std::string(strerror(errno)));
+  StartPipe pipe;
   const Signals signals;
   const auto begun = std::chrono::steady_clock::now();
   const pid_t id = fork();
+  if (id < 0) throw UserError(Exit::file, "no process: " + std::string(strerror(errno)));
   if (id == 0) {
     signals.restore_in_child();
-    if (!run.library.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
-    for (const auto& [name, value] : run.variables) setenv(name.c_str(), value.c_str(), 1);
-    const bool is_placed = (run.output.empty() || (place("/dev/null", O_RDONLY, STDIN_FILENO) &&
-                                                   place(run.output, to_write, STDOUT_FILENO))) &&
-                           (run.errors.empty() || place(run.errors, to_write, STDERR_FILENO));
-    if (is_placed) execvp(words[0], words.data());
-    const Failure failure{.error = errno, .is_of_output = !is_placed};
-    static_cast<void>(!write(ends[1], &failure, sizeof failure));
-    _exit(not_found);
+    become_program(run, words.data(), preload.c_str(), pipe);
   }
-  close(ends[1]);
-  if (id < 0) {
-    close(ends[0]);
-    throw UserError(Exit::file, "no process: " + std::string(strerror(errno)));
-  }
+  pipe.close_write_end();
   signals.begin(id);
-  Failure failure;
-  ssize_t got = 0;
-  do got = read(ends[0], &failure, sizeof failure);  // the end of a pipe: it runs
-  while (got < 0 && errno == EINTR);
-  const bool has_failed = got == sizeof failure;
-  close(ends[0]);
-  const int how = WEXITED | WNOWAIT | (run.meanwhile ? WNOHANG : 0);
-  for (siginfo_t seen{}; seen.si_pid != id;) {
-    if (waitid(P_PID, static_cast<id_t>(id), &seen, how) != 0 && errno != EINTR) break;
-    if (run.meanwhile && seen.si_pid != id) {
-      run.meanwhile();
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  }
+  const std::optional<Failure> failure = pipe.receive();
+  wait_for_end(id, run.meanwhile);
   signals.end();  // before its number may be another's
   int status = 0;
   waitpid(id, &status, 0);
-  Ended ended{.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()};
-  const std::string name = "'" + run.program[0] + "'";
-  if (has_failed && failure.is_of_output)
-    throw UserError(Exit::file, run.output + ": cannot be written: " + strerror(failure.error));
-  if (has_failed) {
-    ended.code = failure.error == ENOENT ? not_found : not_runnable;
-    ended.why = name + ": " + strerror(failure.error);
-  } else if (WIFSIGNALED(status)) {
-    ended.code = signal_exit + WTERMSIG(status);
-    ended.why = name + " was ended by signal " + std::to_string(WTERMSIG(status)) + ", " +
-                strsignal(WTERMSIG(status));
-  } else {
-    ended.code = WEXITSTATUS(status);
-  }
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
+  Ended ended = ended_by(run, status, failure);
+  ended.wall_s = wall.count();
   return ended;
 }
 

@@ -25,11 +25,11 @@ struct Ended {
   double wall_s = 0;  ///< from its beginning to its end
 };
 
-/// From here on signals wait for the program, which is about to be run.
+/// From here on signals wait for the program, which runs next.
 void hold_signals();
 
-/// Runs it to its end, with the library behind what is preloaded already. Signals that a process sends to
-/// this one are passed on to it; those of a terminal reach it anyway.
+/// Runs it to its end, with the library after what is preloaded already. Passes on signals that a process
+/// sends to this one; those of a terminal reach it anyway.
 [[nodiscard]] Ended run_attached(const ProgramRun& run);
 
 /// Where the shell would find it; the name itself where it would not.

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
+#include <span>
 
+#include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "harness/binary/kernel_use.hpp"
 #include "harness/io/csv.hpp"
@@ -29,128 +32,152 @@ std::string utc_now() {
 
 std::string seconds(double us) { return shortest(us * 1e-6); }
 
-void add_change(csv::Row& row, const std::optional<Change>& change) {
-  if (change)
-    row.insert(row.end(), {shortest(change->value), shortest(change->low), shortest(change->high)});
-  else
-    row.insert(row.end(), 3, "");
+struct KernelRow {
+  std::size_t id;
+  const Kernel& k;
+  const Verdict& v;
+  const AttachedDevice* device;  ///< null: not known
+  double total_us;               ///< of the whole program
+};
+using R = const KernelRow&;
+
+std::string axis(const unsigned (&n)[3], int at) { return std::to_string(n[at]); }
+
+std::string change_cell(const std::optional<Change>& change, double Change::*value) {
+  return change ? shortest(*change.*value) : "";
 }
 
+bool has_waves(R r) { return r.device != nullptr && r.k.blocks_per_sm > 0 && !r.k.is_graph(); }
+
+constexpr Column<KernelRow> kernel_columns[] = {
+    {"kernel_id", [](R r) { return std::to_string(r.id); }},
+    {"kernel", [](R r) { return csv::no_formula(binary::demangled(r.k.name)); }},
+    {"symbol", [](R r) { return csv::no_formula(r.k.name); }},
+    {"gpu_uuid", [](R r) { return r.device == nullptr ? "" : r.device->uuid; }},
+    {"grid_x", [](R r) { return axis(r.k.grid, 0); }},
+    {"grid_y", [](R r) { return axis(r.k.grid, 1); }},
+    {"grid_z", [](R r) { return axis(r.k.grid, 2); }},
+    {"block_x", [](R r) { return axis(r.k.block, 0); }},
+    {"block_y", [](R r) { return axis(r.k.block, 1); }},
+    {"block_z", [](R r) { return axis(r.k.block, 2); }},
+    {"registers_per_thread", [](R r) { return std::to_string(r.k.footprint.registers_per_thread); }},
+    {"static_smem_bytes", [](R r) { return std::to_string(r.k.footprint.static_smem_bytes); }},
+    {"dynamic_smem_bytes", [](R r) { return std::to_string(r.k.footprint.dynamic_smem_bytes); }},
+    {"local_bytes", [](R r) { return std::to_string(r.k.local_bytes); }},
+    {"arguments", [](R r) { return r.k.arguments; }},
+    {"launches", [](R r) { return std::to_string(r.k.launches); }},
+    {"captured", [](R r) { return std::to_string(r.k.captured); }},
+    {"graph_kernels", [](R r) { return r.k.graph_kernels == 0 ? "" : std::to_string(r.k.graph_kernels); }},
+    {"timed", [](R r) { return std::to_string(r.k.timed); }},
+    {"overlapped", [](R r) { return std::to_string(r.k.overlapping); }},
+    {"time_mean_s", [](R r) { return seconds(r.k.mean_us()); }},
+    {"time_total_s", [](R r) { return seconds(r.k.total_us()); }},
+    {"gpu_time_share", [](R r) { return shortest(r.total_us > 0 ? r.k.total_us() / r.total_us : 0); }},
+    {"blocks_per_sm", [](R r) { return std::to_string(r.k.is_graph() ? 0 : r.k.blocks_per_sm); }},
+    {"occupancy", [](R r) { return shortest(r.v.occupancy); }},
+    {"limiter", [](R r) { return std::string(theory::to_string(r.v.limiters)); }},
+    {"waves", [](R r) { return has_waves(r) ? shortest(r.k.waves(r.k.blocks_per_sm)) : ""; }},
+    {"verdict", [](R r) { return std::string(words_of(r.v.finding)); }},
+    {"why", [](R r) { return r.v.why; }},
+    {"l1_change", [](R r) { return change_cell(r.v.l1, &Change::value); }},
+    {"l1_change_low", [](R r) { return change_cell(r.v.l1, &Change::low); }},
+    {"l1_change_high", [](R r) { return change_cell(r.v.l1, &Change::high); }},
+    {"next_step", [](R r) { return r.v.next.needs; }},
+    {"next_blocks_per_sm",
+     [](R r) { return r.v.next.needs.empty() ? "" : std::to_string(r.v.next.blocks_per_sm); }},
+    {"gain", [](R r) { return change_cell(r.v.gain, &Change::value); }},
+    {"gain_low", [](R r) { return change_cell(r.v.gain, &Change::low); }},
+    {"gain_high", [](R r) { return change_cell(r.v.gain, &Change::high); }},
+    {"range", [](R r) { return csv::no_formula(r.k.range); }},
+    {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
+    {"after", [](R r) { return csv::no_formula(binary::demangled(r.k.after)); }},
+    {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
+};
+
 std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts) {
-  csv::Row header = {"kernel_id",
-                     "kernel",
-                     "symbol",
-                     "gpu_uuid",
-                     "grid_x",
-                     "grid_y",
-                     "grid_z",
-                     "block_x",
-                     "block_y",
-                     "block_z",
-                     "registers_per_thread",
-                     "static_smem_bytes",
-                     "dynamic_smem_bytes",
-                     "local_bytes",
-                     "arguments",
-                     "launches",
-                     "captured",
-                     "graph_kernels",
-                     "timed",
-                     "overlapped",
-                     "time_mean_s",
-                     "time_total_s",
-                     "gpu_time_share",
-                     "blocks_per_sm",
-                     "occupancy",
-                     "limiter",
-                     "waves",
-                     "verdict",
-                     "why",
-                     "l1_change",
-                     "l1_change_low",
-                     "l1_change_high",
-                     "next_step",
-                     "next_blocks_per_sm",
-                     "gain",
-                     "gain_low",
-                     "gain_high",
-                     "range",
-                     "graph_id",
-                     "after",
-                     "sm_count"};
-  std::string text = csv::format(header);
-  const double total = all.total_us();
+  constexpr std::span<const Column<KernelRow>> columns = kernel_columns;
+  std::string text = csv_header(columns);
+  const double total_us = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
     const Kernel& k = all.kernels[i];
-    const Verdict& v = verdicts[i];
     const AttachedDevice* const device = k.device < all.devices.size() ? &all.devices[k.device] : nullptr;
-    csv::Row row = {std::to_string(i), csv::no_formula(binary::demangled(k.name)), csv::no_formula(k.name),
-                    device == nullptr ? "" : device->uuid};
-    for (const unsigned n : k.grid) row.push_back(std::to_string(n));
-    for (const unsigned n : k.block) row.push_back(std::to_string(n));
-    row.insert(
-        row.end(),
-        {std::to_string(k.footprint.registers_per_thread), std::to_string(k.footprint.static_smem_bytes),
-         std::to_string(k.footprint.dynamic_smem_bytes), std::to_string(k.local_bytes), k.arguments,
-         std::to_string(k.launches), std::to_string(k.captured),
-         k.graph_kernels == 0 ? "" : std::to_string(k.graph_kernels), std::to_string(k.timed),
-         std::to_string(k.overlapping), seconds(k.mean_us()), seconds(k.total_us()),
-         shortest(total > 0 ? k.total_us() / total : 0), std::to_string(k.is_graph() ? 0 : k.blocks_per_sm),
-         shortest(v.occupancy), theory::to_string(v.limiters),
-         device == nullptr || k.blocks_per_sm < 1 || k.is_graph() ? "" : shortest(k.waves(k.blocks_per_sm)),
-         words_of(v.finding), v.why});
-    add_change(row, v.l1);
-    row.push_back(v.next.needs);
-    row.push_back(v.next.needs.empty() ? "" : std::to_string(v.next.blocks_per_sm));
-    add_change(row, v.gain);
-    row.push_back(csv::no_formula(k.range));
-    row.push_back(k.whole ? std::to_string(*k.whole) : "");
-    row.push_back(csv::no_formula(binary::demangled(k.after)));
-    row.push_back(std::to_string(k.sms));
-    text += csv::format(row);
+    text += csv_line(columns, {i, k, verdicts[i], device, total_us});
   }
   return text;
 }
 
 std::string arm_name(int arm) { return arm == untouched ? "untouched" : arm == pinned ? "pinned" : "lower"; }
 
+struct ArmRow {
+  std::size_t kernel_id;
+  int number;
+  const Arm& arm;
+  std::optional<statistics::MedianInterval> time_us;
+};
+
+constexpr Column<ArmRow> arm_columns[] = {
+    {"kernel_id", [](const ArmRow& r) { return std::to_string(r.kernel_id); }},
+    {"arm", [](const ArmRow& r) { return arm_name(r.number); }},
+    {"blocks_per_sm", [](const ArmRow& r) { return std::to_string(r.arm.blocks_per_sm); }},
+    {"added_smem_bytes", [](const ArmRow& r) { return std::to_string(r.arm.added_smem_bytes); }},
+    {"samples", [](const ArmRow& r) { return std::to_string(r.arm.times_us.size()); }},
+    {"time_median_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->median) : ""; }},
+    {"time_ci95_low_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->low) : ""; }},
+    {"time_ci95_high_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->high) : ""; }},
+};
+
 std::string arms_csv(const Collected& all) {
-  std::string text = csv::format({"kernel_id", "arm", "blocks_per_sm", "added_smem_bytes", "samples",
-                                  "time_median_s", "time_ci95_low_s", "time_ci95_high_s"});
+  constexpr std::span<const Column<ArmRow>> columns = arm_columns;
+  std::string text = csv_header(columns);
   for (std::size_t i = 0; i < all.kernels.size(); ++i)
     for (const auto& [number, arm] : all.kernels[i].arms) {
-      csv::Row row = {std::to_string(i), arm_name(number), std::to_string(arm.blocks_per_sm),
-                      std::to_string(arm.added_smem_bytes), std::to_string(arm.times_us.size())};
-      if (arm.times_us.empty()) {
-        row.insert(row.end(), 3, "");
-      } else {
-        const auto m = statistics::median_interval(arm.times_us);
-        row.insert(row.end(), {seconds(m.median), seconds(m.low), seconds(m.high)});
-      }
-      text += csv::format(row);
+      ArmRow row{i, number, arm, std::nullopt};
+      if (!arm.times_us.empty()) row.time_us = statistics::median_interval(arm.times_us);
+      text += csv_line(columns, row);
     }
   return text;
 }
 
+struct LaunchRow {
+  const Collected& all;
+  const TimedLaunch& timed;
+};
+using L = const LaunchRow&;
+
+std::string flag(L l, Flag which) { return (l.timed.launch.flags & which) != 0 ? "1" : "0"; }
+
+std::string blocks_cell(L l) {
+  const Kernel& k = l.all.kernels[l.timed.kernel];
+  const int arm = l.timed.launch.arm;
+  const auto found = k.arms.find(arm);
+  return std::to_string(arm >= first_level && found != k.arms.end() ? found->second.blocks_per_sm
+                                                                    : k.blocks_per_sm);
+}
+
+constexpr Column<LaunchRow> launch_columns[] = {
+    {"process", [](L l) { return l.all.processes[l.timed.process].id; }},
+    {"kernel_id", [](L l) { return std::to_string(l.timed.kernel); }},
+    {"sequence", [](L l) { return std::to_string(l.timed.launch.sequence); }},
+    {"thread", [](L l) { return std::to_string(l.timed.launch.thread); }},
+    {"arm", [](L l) { return arm_name(l.timed.launch.arm); }},
+    {"blocks_per_sm", blocks_cell},
+    {"time_s", [](L l) { return seconds(static_cast<double>(l.timed.launch.time_us)); }},
+    {"warm_up", [](L l) { return flag(l, warm_up); }},
+    {"overlapped", [](L l) { return flag(l, overlapped); }},
+    {"drawn", [](L l) { return flag(l, drawn); }},
+    {"timed_by",
+     [](L l) { return std::string((l.timed.launch.flags & by_record) != 0 ? "activity" : "events"); }},
+};
+
 void write_launches(const std::filesystem::path& path, const Collected& all) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
-  std::string text = csv::format({"process", "kernel_id", "sequence", "thread", "arm", "blocks_per_sm",
-                                  "time_s", "warm_up", "overlapped", "drawn", "timed_by"});
+  constexpr std::span<const Column<LaunchRow>> columns = launch_columns;
+  std::string text = csv_header(columns);
   if (!create_file(path, text)) fail(path, "is there already");
   const Descriptor file = open_for_append(path);
   text.clear();
-  for (const TimedLaunch& l : all.launches) {
-    const Kernel& k = all.kernels[l.kernel];
-    const int arm = l.launch.arm;
-    const auto found = k.arms.find(arm);
-    const int blocks =
-        arm >= first_level && found != k.arms.end() ? found->second.blocks_per_sm : k.blocks_per_sm;
-    const auto flag = [&](Flag f) { return std::string((l.launch.flags & f) != 0 ? "1" : "0"); };
-    text +=
-        csv::format({all.processes[l.process].id, std::to_string(l.kernel), std::to_string(l.launch.sequence),
-                     std::to_string(l.launch.thread), arm_name(arm), std::to_string(blocks),
-                     seconds(static_cast<double>(l.launch.time_us)), flag(warm_up), flag(overlapped),
-                     flag(drawn), (l.launch.flags & by_record) != 0 ? "activity" : "events"});
+  for (const TimedLaunch& launch : all.launches) {
+    text += csv_line(columns, {all, launch});
     if (text.size() < chunk) continue;
     append_whole(file, text, path, "");
     text.clear();
@@ -159,7 +186,7 @@ void write_launches(const std::filesystem::path& path, const Collected& all) {
   pack_file(path);
 }
 
-nlohmann::json gpu(const AttachedDevice& d) {
+nlohmann::json gpu_json(const AttachedDevice& d) {
   return {{"name", d.name},
           {"uuid", d.uuid},
           {"compute_capability", std::to_string(d.sm.cc_major) + "." + std::to_string(d.sm.cc_minor)},
@@ -185,11 +212,11 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"git_dirty", build_info.dirty},
                      {"build_type", build_info.build_type},
                      {"source", "measured"},
-                     {"gpu", all.devices.empty() ? nlohmann::json::object() : gpu(all.devices.front())},
+                     {"gpu", all.devices.empty() ? nlohmann::json::object() : gpu_json(all.devices.front())},
                      {"gpus", nlohmann::json::array()},
                      {"processes", nlohmann::json::array()},
                      {"complaints", all.complaints}};
-  for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu(device));
+  for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu_json(device));
   for (const AttachedProcess& process : all.processes)
     env["processes"].push_back({{"id", process.id},
                                 {"command", process.command},

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
+#include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
@@ -36,10 +38,36 @@ std::optional<Change> change_of(const Kernel& k, const CappedVersion& v) {
   return Change{.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
 }
 
-std::string said(const std::optional<Change>& change) {
+std::string change_text(const std::optional<Change>& change) {
   if (!change) return "too few launches";
   return text("%+.1f %% ±%.1f", 100 * change->value, 50 * (change->high - change->low));
 }
+
+struct VersionRow {
+  std::size_t kernel_id;
+  const CappedVersion& v;
+  std::optional<Change> change;
+};
+
+std::string change_cell(const VersionRow& r, double Change::*value) {
+  return r.change ? shortest(*r.change.*value) : "";
+}
+
+constexpr Column<VersionRow> version_columns[] = {
+    {"kernel_id", [](const VersionRow& r) { return std::to_string(r.kernel_id); }},
+    {"register_cap", [](const VersionRow& r) { return std::to_string(r.v.cap); }},
+    {"registers_per_thread", [](const VersionRow& r) { return std::to_string(r.v.registers); }},
+    {"local_bytes", [](const VersionRow& r) { return std::to_string(r.v.local_bytes); }},
+    {"blocks_per_sm", [](const VersionRow& r) { return std::to_string(r.v.blocks_per_sm); }},
+    {"samples", [](const VersionRow& r) { return std::to_string(r.v.times_us.size()); }},
+    {"time_median_s",
+     [](const VersionRow& r) {
+       return r.v.times_us.empty() ? "" : shortest(statistics::median(r.v.times_us) * 1e-6);
+     }},
+    {"change", [](const VersionRow& r) { return change_cell(r, &Change::value); }},
+    {"change_low", [](const VersionRow& r) { return change_cell(r, &Change::low); }},
+    {"change_high", [](const VersionRow& r) { return change_cell(r, &Change::high); }},
+};
 
 std::string launch_time(double us) { return us < 1e3 ? text("%.1f us", us) : text("%.2f ms", us * 1e-3); }
 
@@ -98,10 +126,10 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
     for (const auto& [arm, v] : k.versions)
       table.push_back({"", "", std::to_string(v.cap), std::to_string(v.registers),
                        std::to_string(v.local_bytes), std::to_string(v.blocks_per_sm),
-                       said(change_of(k, v))});
+                       change_text(change_of(k, v))});
     if (const CappedVersion* const best = best_of(k))
       sentences.push_back(name + ": fastest with at most " + std::to_string(best->cap) + " registers, " +
-                          said(change_of(k, *best)) + ".");
+                          change_text(change_of(k, *best)) + ".");
     else
       sentences.push_back(name + ": no cap is faster than the kernel as it is.");
   }
@@ -121,28 +149,12 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
 }
 
 std::string registers_csv(const Collected& all) {
+  constexpr std::span<const Column<VersionRow>> columns = version_columns;
   std::string rows;
-  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
-    const Kernel& k = all.kernels[i];
-    for (const auto& [arm, v] : k.versions) {
-      const auto change = change_of(k, v);
-      csv::Row row = {std::to_string(i),
-                      std::to_string(v.cap),
-                      std::to_string(v.registers),
-                      std::to_string(v.local_bytes),
-                      std::to_string(v.blocks_per_sm),
-                      std::to_string(v.times_us.size()),
-                      v.times_us.empty() ? "" : shortest(statistics::median(v.times_us) * 1e-6)};
-      for (const double end :
-           {change ? change->value : NAN, change ? change->low : NAN, change ? change->high : NAN})
-        row.push_back(change ? shortest(end) : "");
-      rows += csv::format(row);
-    }
-  }
-  if (rows.empty()) return rows;
-  return csv::format({"kernel_id", "register_cap", "registers_per_thread", "local_bytes", "blocks_per_sm",
-                      "samples", "time_median_s", "change", "change_low", "change_high"}) +
-         rows;
+  for (std::size_t i = 0; i < all.kernels.size(); ++i)
+    for (const auto& [arm, v] : all.kernels[i].versions)
+      rows += csv_line(columns, {i, v, change_of(all.kernels[i], v)});
+  return rows.empty() ? rows : csv_header(columns) + rows;
 }
 
 }  // namespace occbench::commands
