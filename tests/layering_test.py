@@ -242,7 +242,9 @@ class Layering(unittest.TestCase):
         }
         clean = {
             "kernels/family.cuh": '#include <cuda/barrier>\n#include "harness/device/kernel.hpp"',
-            "benchmarks/framework/sweep.hpp": '#include <benchmark/benchmark.h>\n#include "harness/measure/timing.hpp"',
+            "benchmarks/framework/sweep.hpp": (
+                '#include <benchmark/benchmark.h>\n#include "harness/measure/timing.hpp"'
+            ),
             "harness/device/kernel.hpp": "#include <cuda_runtime.h>\n#include <vector>",
             "harness/measure/timing.hpp": '// #include "kernels/family.cuh"',
             "harness/statistics/statistics.hpp": "#include <vector>",
@@ -354,7 +356,8 @@ class Layering(unittest.TestCase):
             self.assertTrue(used, name)
 
     def test_program_and_tools_agree_on_what_bounds(self) -> None:
-        cpp = re.search(r"min_bound_utilization = ([\d.]+);", (ROOT / "harness/theory/prediction/model.hpp").read_text())
+        model = (ROOT / "harness/theory/prediction/model.hpp").read_text()
+        cpp = re.search(r"min_bound_utilization = ([\d.]+);", model)
         python = re.search(
             r"(?m)^LEAST, TIE, FULL, IDLE = (\d+),", (ROOT / "tools/occbench_tools/counters.py").read_text()
         )
