@@ -75,7 +75,7 @@ def test_another_toolkits_code_is_not_compared(tmp_path: Path) -> None:
         descriptions.compare(tmp_path, "sm_90", {}, "3.0.88")
 
 
-WHOLE = gzip.compress(b"# sm_90 machine code of CUDA 13.0.88\n")
+WHOLE = gzip.compress(b"# sm_90 machine code of CUDA 13.0.88\n", mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,7 @@ WHOLE = gzip.compress(b"# sm_90 machine code of CUDA 13.0.88\n")
         ("a.txt.gz", WHOLE[:-9]),
         ("a.txt.gz", WHOLE[:12] + b"\xff" + WHOLE[13:]),
     ],
+    ids=["empty", "no UTF-8", "no head", "empty, packed", "not packed", "cut off", "damaged"],
 )
 def test_unreadable(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "sm_90").mkdir()
