@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies into shared memory by the copy engine (the Tensor Memory Accelerator), and the mbarriers that count
-// them in.
+// Bulk copies to shared memory by the Tensor Memory Accelerator (TMA), and the mbarriers that track them.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +8,22 @@ namespace occbench::device {
 
 #if __CUDA_ARCH__ >= 900
 
-// Barriers and destinations are given by their address in shared memory.
+// Barriers and destinations are shared-memory addresses.
 
-/// A phase of the barrier ends when `arrivals` have come and all bytes that they announced.
+/// A phase of the barrier completes after `arrivals` arrivals and all bytes that they expect.
 __device__ __forceinline__ void barrier_init(std::uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 __device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives, and announces `bytes` that copies will bring.
+/// Arrives, and adds `bytes` of copies that the phase waits for.
 __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Waits for the end of the phase of this parity; the phases' parities are 0, 1, 0, 1 ... To wait for 1 first
-/// is not to wait.
+/// Waits for completion of the phase with this parity: 0, 1, 0, 1 ... Waiting for 1 before the first phase
+/// returns at once.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   std::uint32_t done = 0;
   do {
@@ -40,15 +39,14 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
   } while (done == 0);
 }
 
-/// Orders what came before against the copy engine, which reaches shared memory by another way (proxy) than
-/// threads do: initialised barriers are known to it after, and its copies do not overtake reads of what they
-/// overwrite.
+/// Orders earlier accesses against the async proxy of the TMA: it then sees initialised barriers, and its
+/// copies do not overtake reads of the data they overwrite.
 __device__ __forceinline__ void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// True in one lane of a whole warp: the compiler then knows that one thread copies, and issues a copy once
-/// where it would otherwise loop over the lanes.
+/// True in one lane of a full warp. It tells the compiler that one thread copies; otherwise it loops over
+/// the lanes.
 __device__ __forceinline__ bool elected() {
   std::uint32_t one = 0;
   asm volatile(
@@ -61,15 +59,15 @@ __device__ __forceinline__ bool elected() {
   return one != 0;
 }
 
-// The block's own shared memory as a copy's destination. CUDA 12.4 has no word but the cluster's: the same on
-// cc 9.0, but on cc 12.0 compiled to a check and a call around each copy.
+// State space of the destination. CUDA 12.4 only has shared::cluster: equivalent on cc 9.0, but on cc 12.0
+// it compiles to a check and a call around each copy.
 #if __CUDA_ARCH__ >= 1000
 #define OCCBENCH_OWN_SHARED "shared::cta"
 #else
 #define OCCBENCH_OWN_SHARED "shared::cluster"
 #endif
 
-/// Starts to copy `bytes` of global memory, which the barrier will count in.
+/// Starts to copy `bytes` of global memory; the barrier tracks completion.
 __device__ __forceinline__ void copy_async(std::uint32_t to, const void* from, std::uint32_t bytes,
                                            std::uint32_t barrier) {
   asm volatile("cp.async.bulk." OCCBENCH_OWN_SHARED

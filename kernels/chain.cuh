@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of dependent loads: the order in which they visit their elements, and the loops that time them.
+// Chains of dependent loads: the order of their elements, and the loops that time them.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace occbench {
 
-/// x -> multiplier x + increment. Modulo any power of two it runs through all residues in one cycle, as long
-/// as the multiplier is 1 modulo 4 and the increment odd (Hull and Dobell 1962; Knuth 3.2.1.2). It counts
-/// modulo that of T: whoever wants a smaller one reduces the result.
+/// x -> multiplier x + increment, modulo the range of T; reduce the result for a smaller power of two. One
+/// cycle through all residues if the multiplier is 1 modulo 4 and the increment odd (Hull and Dobell 1962;
+/// Knuth 3.2.1.2).
 template <class T>
 struct AffineMap {
   T multiplier;
@@ -18,7 +18,7 @@ struct AffineMap {
 
   OCCBENCH_HOST_DEVICE constexpr T operator()(T x) const { return multiplier * x + increment; }
 
-  /// Where `steps` steps lead to from x: the map's power by repeated squaring.
+  /// The element `steps` steps after x, by repeated squaring.
   [[nodiscard]] constexpr T advance(T x, std::uint64_t steps) const {
     AffineMap power = *this;
     for (; steps > 0; steps >>= 1) {
@@ -29,7 +29,7 @@ struct AffineMap {
   }
 };
 
-/// Scatters as well as it visits all: the map of Numerical Recipes' 'quick and dirty' generator.
+/// The map of Numerical Recipes' 'quick and dirty' generator, which scatters well.
 template <class T>
 OCCBENCH_HOST_DEVICE constexpr AffineMap<T> scattered() {
   return {1664525, 1013904223};
@@ -37,10 +37,10 @@ OCCBENCH_HOST_DEVICE constexpr AffineMap<T> scattered() {
 
 namespace device {
 
-constexpr int chase_unrolled = 8;  // a load that hits the L1 is about as short as the loop's own instructions
+constexpr int chase_unrolled = 8;  // an L1 hit takes about as long as the loop's own instructions
 
-/// `steps` dependent loads, each follow(at); returns their cycles. Two innermost loops, of eights and of
-/// ones.
+/// Runs `steps` dependent loads, each follow(at); returns their cycles. Two innermost loops, of eight loads
+/// and of one.
 template <class Pointer, class Follow>
 __device__ __forceinline__ long long chase(Pointer& at, int steps, Follow follow) {
   const long long began = clock64();
@@ -55,14 +55,14 @@ __device__ __forceinline__ long long chase(Pointer& at, int steps, Follow follow
   return clock64() - began;
 }
 
-constexpr int timed_chase_loads = 5;  // of an iteration
+constexpr int timed_chase_loads = 5;  // per iteration
 
-/// The second method: each iteration reads the clock around one load, and then around two that depend on each
-/// other. Reading it, and waiting for the value, costs the same around one as around two: what the two take
-/// longer is one load's latency. A load before and one behind are not timed: the loop's own moves and branch
-/// meet those. `cycles` is the sum of one load's over the iterations. The branch on each value makes the
-/// clock wait for it. It is never taken, since nothing is at `never`; whoever is told so (false) leaves
-/// without a result, which keeps the loop free of moves.
+/// The second method: each iteration reads the clock around one load, and then around two dependent loads.
+/// The overhead is the same, so the difference is the latency of one load. One load before and one after are
+/// not timed: they absorb the loop's own moves and branch. `cycles`: sum over the iterations of that
+/// difference. A branch on each value makes the clock wait for it; it is never taken, since no element
+/// equals `never`. If it were, the function returns false without a result, which keeps the loop free of
+/// moves.
 template <class Pointer, class Follow>
 __device__ __forceinline__ bool timed_chase(Pointer& at, int iterations, Pointer never, Follow follow,
                                             long long& cycles) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one chaser of a chain reports, read back and followed again on the CPU.
+// Verifies pointer chases: reads the walks back and repeats them on the CPU.
 #pragma once
 
 #include <array>
@@ -14,13 +14,12 @@ namespace occbench {
 
 constexpr std::size_t walks_per_page = 256;
 
-/// Walks are read back so many at a time. A Walk has `start` and `end`, places of the chain, and `steps`.
+/// Walks read back at a time. A Walk has `start` and `end`, elements of the chain, and `steps`.
 template <class Walk>
 using WalkPage = std::array<Walk, walks_per_page>;
 
-/// Null, or one line on the first of these blocks' walks that goes wrong. `end_of(walk)` is where its steps
-/// lead to from its start, `place` what a place of the chain is called; `steps`, if given, is how many there
-/// must have been.
+/// Nullopt, or one line on the first wrong walk of these blocks. `end_of(walk)` returns the correct end;
+/// `place` names an element in messages; `steps`, if given, is the required number of steps.
 template <class Walk, class EndOf>
 std::optional<std::string> walk_mismatch(Arena& arena, std::size_t first_page, int blocks,
                                          const std::string& place, std::uint64_t places, EndOf end_of,

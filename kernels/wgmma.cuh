@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products by a whole warpgroup (PTX ISA, 'wgmma'), which only the machine code of sm_90a has.
+// Matrix products of a warpgroup (PTX ISA, 'wgmma'), available in sm_90a only.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.a
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// Waits until at most `groups` committed groups are under way.
+/// Waits until at most `groups` committed groups are in flight.
 template <int groups>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
 
-/// A tile for wgmma: start address, leading offset (unused in this layout), 1,024 bytes from 8 rows to the
-/// next 8, and the 128-byte swizzle; addresses and offsets in 16-byte units.
+/// Descriptor of a tile: start address, leading offset (unused in this layout), stride of 1,024 bytes
+/// between groups of 8 rows, 128-byte swizzle; addresses and offsets in 16-byte units.
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address) {
   return std::uint64_t{(address & 0x3FFFF) >> 4} | std::uint64_t{1} << 16 | std::uint64_t{1024 >> 4} << 32 |
          std::uint64_t{1} << 62;
 }
 constexpr std::uint64_t next_k16 = 32 >> 4;  // 16 bf16 further along each row, in descriptor units
 
-// The operands of one instruction: up to 128 accumulators by name, which no template can spell.
+// The operands of one instruction: up to 128 named accumulators, which a template cannot generate.
 #define OCCBENCH_D32                                                                                       \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27," \
   "%28,%29,%30,%31"
@@ -44,14 +44,14 @@ constexpr std::uint64_t next_k16 = 32 >> 4;  // 16 bf16 further along each row, 
 #define OCCBENCH_32(i) OCCBENCH_16(i), OCCBENCH_16(i + 16)
 #define OCCBENCH_64(i) OCCBENCH_32(i), OCCBENCH_32(i + 32)
 #define OCCBENCH_128(i) OCCBENCH_64(i), OCCBENCH_64(i + 64)
-// d += A B; the last immediates are A's sign, B's sign, and k being the fast index of A (where it is in
-// shared memory) and of B.
+// d += A B; the last immediates are the signs of A and B, and whether k is the fast index of A (in shared
+// memory) and B.
 #define OCCBENCH_WGMMA(n, list, operands, signs_and_order)                                                 \
   "{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"                                                               \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" list "}, " operands ", p, " signs_and_order \
   ";\n}"
 
-/// d (64 x columns, spread over the warpgroup) += A (64 x 16) B (16 x columns), asynchronously.
+/// d (64 x columns, distributed over the warpgroup) += A (64 x 16) B (16 x columns), asynchronously.
 template <int columns>
 __device__ __forceinline__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b) {
   if constexpr (columns == 64)

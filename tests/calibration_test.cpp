@@ -308,7 +308,7 @@ TEST(Measurements, TakeTheLaunchOffAndLeaveDiscardedSamplesOut) {
   EXPECT_NEAR(m.high.own_cycles, 50 * 1.004 / 1.002, 1e-9);
   EXPECT_EQ(m.median.waves, 2);
   EXPECT_EQ(m.median.sm_count, 132);
-  EXPECT_NEAR(m.median.cycles_per_pass(), 4000, 1e-6);
+  EXPECT_NEAR(m.median.cycles_per_iteration(), 4000, 1e-6);
 
   EXPECT_EQ(measurement_of(r, {}, 2e-6).why_not, " has no samples");
   r.planned.id = "a.case";

@@ -17,7 +17,7 @@ namespace occbench {
 
 namespace {
 
-/// The catalogue's name for this device: the longest that is part of its own, or null.
+/// The longest catalogue name that is part of the device's name, or null.
 nlohmann::ordered_json catalogue_name(const std::string& device_name) {
   const auto plain = [](std::string_view name) {
     std::string letters;
@@ -32,7 +32,7 @@ nlohmann::ordered_json catalogue_name(const std::string& device_name) {
   return found.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(found);
 }
 
-/// Six significant digits: more than any of them is known to.
+/// Six significant digits.
 nlohmann::ordered_json rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
@@ -60,7 +60,7 @@ Measurement measurement_of(const CaseResult& result, std::span<const SampleRow> 
                    .sm_count = static_cast<double>(c.wave_blocks) / c.occupancy.blocks_per_sm,
                    .time_s = time_s - empty_launch_s,
                    .clock_hz = clock_hz,
-                   // No interval is known of it: it is taken to be as wide as that of the time.
+                   // Its interval is unknown, and taken to be as wide as that of the time.
                    .own_cycles = result.own_cycles_per_pass.value_or(0) * time_s / time.median};
   };
   return {.median = reading(time.median, clock.median),
@@ -88,8 +88,7 @@ Estimate estimate(const Recipe& recipe, std::span<const Measurement> measurement
   for (const Measurement& m : measurements) readings.push_back(m.median);
   const double value = recipe.value(readings);
   if (!std::isfinite(value)) return {.method = "its cases give no finite number"};
-  // Each measured number at both ends of its interval, the others at their medians: the deviations in
-  // quadrature.
+  // Deviations for each measured number at the ends of its interval, added in quadrature.
   double below = 0;
   double above = 0;
   for (std::size_t i = 0; i < readings.size(); ++i)
@@ -98,9 +97,9 @@ Estimate estimate(const Recipe& recipe, std::span<const Measurement> measurement
       double up = 0;
       for (const Reading* end : {&measurements[i].low, &measurements[i].high}) {
         readings[i].*number = end->*number;
-        const double moved = recipe.value(readings) - value;
-        down = std::min(down, moved);
-        up = std::max(up, moved);
+        const double change = recipe.value(readings) - value;
+        down = std::min(down, change);
+        up = std::max(up, change);
       }
       readings[i] = measurements[i].median;
       below = std::hypot(below, down);
@@ -116,7 +115,7 @@ Estimate estimate(const Recipe& recipe, std::span<const Measurement> measurement
 
 namespace {
 
-/// What was found of each recipe, whatever it is of.
+/// The JSON entry of a parameter or fact.
 nlohmann::ordered_json entry_of(const Recipe& recipe, const Estimate& found, std::string_view unit) {
   std::string source;
   for (const CaseSpec& spec : recipe.cases) source += (source.empty() ? "" : "; ") + spec.id();

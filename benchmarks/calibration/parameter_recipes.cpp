@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases give each of the model's parameters, and how.
+// Recipes for the model's parameters.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,57 +15,68 @@ namespace {
 
 constexpr double schedulers = 4;  // of an SM, on every GPU since 2017
 
-/// Of one warp's barrier on a full SM.
+/// Cycles per barrier and warp on a full SM.
 double barrier_cycles(const Reading& two, const Reading& eight) {
-  return (eight.cycles_per_pass() - two.cycles_per_pass()) / (6 * two.warps_per_sm);
+  return (eight.cycles_per_iteration() - two.cycles_per_iteration()) / (6 * two.warps_per_sm);
 }
 
-/// The best of several launch shapes: what the hardware can do.
+/// The best of several launch shapes.
 template <class Of>
-double most(Readings readings, Of of) {
+double max_of(Readings readings, Of of) {
   double best = of(readings.front());
   for (const Reading& r : readings) best = std::max(best, of(r));
   return best;
 }
 template <class Of>
-double least(Readings readings, Of of) {
-  return -most(readings, [&](const Reading& r) { return -of(r); });
+double min_of(Readings readings, Of of) {
+  return -max_of(readings, [&](const Reading& r) { return -of(r); });
 }
 
-double most_bytes_per_s(Readings readings) {
-  return most(readings, [](const Reading& r) { return r.bytes_per_s(); });
+double max_bytes_per_s(Readings readings) {
+  return max_of(readings, [](const Reading& r) { return r.bytes_per_s(); });
 }
-double most_bytes_per_cycle(Readings readings) {
-  return most(readings, [](const Reading& r) { return r.bytes_per_cycle(); });
+double max_bytes_per_cycle(Readings readings) {
+  return max_of(readings, [](const Reading& r) { return r.bytes_per_cycle(); });
 }
 
-std::string words(const char* format, double number) {
+std::string formatted(const char* format, double number) {
   char text[160];
   std::snprintf(text, sizeof text, format, number);
   return text;
 }
 
-/// The loaded latency's readings: one of the idle chain, three of reads alone, and the loaded ones.
+/// The loaded case whose bandwidth is closest to half.
 struct Loaded {
   double idle_s;
-  double share;  ///< of the read bandwidth, of the case that comes closest to half
+  double share;  ///< of the full bandwidth
   double latency_s;
 };
+/// `r`: the idle chain, three cases of full bandwidth, then the loaded cases.
 Loaded loaded_of(Readings r) {
-  const double read = most_bytes_per_s(r.subspan(1, 3));
-  const auto share = [&](const Reading& loaded) { return loaded.bytes_per_s() / read; };
+  const double full = max_bytes_per_s(r.subspan(1, 3));
+  const auto share = [&](const Reading& loaded) { return loaded.bytes_per_s() / full; };
   const auto loaded = r.subspan(4);
   const Reading& best = *std::ranges::min_element(
       loaded, {}, [&](const Reading& candidate) { return std::abs(share(candidate) - 0.5); });
   return {r[0].own_s(), share(best), best.own_s()};
 }
 
+/// Latency at half of the bandwidth, extrapolated from the closest case along u / (1 - u).
+double loaded_latency_s(Readings r, const std::string& bandwidth) {
+  const Loaded l = loaded_of(r);
+  if (std::abs(l.share - 0.5) > 0.15)
+    throw std::domain_error("the nearest load is " + formatted("%.0f %%", 100 * l.share) + " of the " +
+                            bandwidth + " bandwidth, not within 35 to 65");
+  return l.idle_s + (l.latency_s - l.idle_s) * (1 - l.share) / l.share;
+}
+std::string loaded_share(Readings r) { return formatted("measured at %.1f %%", 100 * loaded_of(r).share); }
+
 /// Cycles of one FMA of a chain, from iterations of 8 and of 32 of them.
-double fma_cycles(Readings r) { return (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 24; }
+double fma_cycles(Readings r) { return (r[1].cycles_per_iteration() - r[0].cycles_per_iteration()) / 24; }
 /// A branch issues one cycle behind the iteration's last FMA: it delays the chain by what it takes beyond
 /// that FMA's result.
 double branch_cycles(Readings r) {
-  const double delay = (4 * r[0].cycles_per_pass() - r[1].cycles_per_pass()) / 3;
+  const double delay = (4 * r[0].cycles_per_iteration() - r[1].cycles_per_iteration()) / 3;
   return delay + fma_cycles(r) - 1;
 }
 
@@ -83,7 +94,7 @@ double turnover_cycles(Readings r) {
 }  // namespace
 
 double interval_between(const Reading& shorter, const Reading& longer, double instructions) {
-  return (longer.cycles_per_pass() - shorter.cycles_per_pass()) /
+  return (longer.cycles_per_iteration() - shorter.cycles_per_iteration()) /
          (instructions * longer.warps_per_sm / schedulers);
 }
 
@@ -95,20 +106,19 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
     if (spec.block_size == 0) spec.block_size = spec.variant->fixed_block_size;
     return spec;
   };
-  const int most_warps = sm.max_warps_per_sm();
-  /// A quarter, half and all of the warps, or half, three quarters and all.
+  const int max_warps = sm.max_warps_per_sm();
   const auto some_warps = [&](std::string_view variant, int block_size, std::vector<double> shares) {
     std::vector<CaseSpec> specs;
     for (const double share : shares)
       specs.push_back(
           of(variant, {.block_size = block_size,
-                       .resident_blocks = static_cast<int>(share * most_warps) * 32 / block_size}));
+                       .resident_blocks = static_cast<int>(share * max_warps) * 32 / block_size}));
     return specs;
   };
   const std::vector<double> few{0.25, 0.5, 1};
   const std::vector<double> many{0.5, 0.75, 1};
-  const CaseSpec full{.block_size = 512};          // blocks of an SM: as many as fit
-  const CaseSpec lone_warp{.resident_blocks = 1};  // of each SM
+  const CaseSpec full{.block_size = 512};          // all blocks that fit
+  const CaseSpec lone_warp{.resident_blocks = 1};  // per SM
   const CaseSpec one_per_scheduler{.block_size = 128, .resident_blocks = 1};
   const bool has_wgmma = sm.cc_major == 9 && sm.cc_minor == 0;
   const CaseSpec tensor = has_wgmma ? of("wgmma") : of("mma-2x3", {.block_size = 128, .resident_blocks = 4});
@@ -119,14 +129,14 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
   };
   const auto reads = some_warps("dram-read", 256, many);
   std::vector<CaseSpec> loaded = joined({of("dram-chain", lone_warp)}, reads);
-  for (const int eighths : {6, 7, 8})  // two blocks, of one chasing warp each
-    loaded.push_back(of("dram-loaded", {.block_size = most_warps * eighths / 16 * 32, .resident_blocks = 2}));
+  for (const int eighths : {6, 7, 8})  // two blocks with one chasing warp each
+    loaded.push_back(of("dram-loaded", {.block_size = max_warps * eighths / 16 * 32, .resident_blocks = 2}));
   std::vector<CaseSpec> loaded_copies =
       joined({of("dram-chain", lone_warp)}, some_warps("dram-copy", 256, many));
   for (const int eighths : {4, 5, 6, 8})
     loaded_copies.push_back(
-        of("dram-loaded-copy", {.block_size = most_warps * eighths / 16 * 32, .resident_blocks = 2}));
-  const int l1_kib = sm.cc_major < 8 ? 32 : 28;  // what the largest carve-out leaves
+        of("dram-loaded-copy", {.block_size = max_warps * eighths / 16 * 32, .resident_blocks = 2}));
+  const int l1_kib = sm.cc_major < 8 ? 32 : 28;  // left by the largest carve-out
   const std::vector<CaseSpec> crowded_barriers{
       of("barrier-2", {.block_size = 1024}), of("barrier-8", {.block_size = 1024}),
       of("barrier-2", {.block_size = 32}), of("barrier-8", {.block_size = 32})};
@@ -162,8 +172,8 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
                  "scheduler",
        .value =
            [](Readings r) {
-             return least(r, [](const Reading& x) {
-               return x.cycles_per_pass() / (48 * x.warps_per_sm / schedulers);
+             return min_of(r, [](const Reading& x) {
+               return x.cycles_per_iteration() / (48 * x.warps_per_sm / schedulers);
              });
            }},
       {.parameter = "branch",
@@ -172,11 +182,11 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
            "32 dependent FMAs as 4 iterations of 8 against one of 32, 1 warp per scheduler: what 3 branches "
            "delay the chain by, a third of it, and the part of each that passes under the last FMA",
        .value = branch_cycles,
-       .note = [](Readings r) { return words("an FMA takes %.3f cycles", fma_cycles(r)); }},
+       .note = [](Readings r) { return formatted("an FMA takes %.3f cycles", fma_cycles(r)); }},
       {.parameter = "barrier",
        .cases = {of("barrier-2", one_per_scheduler), of("barrier-8", one_per_scheduler)},
        .method = "a block of 4 warps alone on its SM: difference of loops of 8 and 2 barriers back to back",
-       .value = [](Readings r) { return (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 6; }},
+       .value = [](Readings r) { return (r[1].cycles_per_iteration() - r[0].cycles_per_iteration()) / 6; }},
       {.parameter = "barrier_arrival",
        .cases = crowded_barriers,
        .method = "loops of 8 and 2 barriers in blocks of 32 warps and of 1, as many as fit: per warp an "
@@ -198,12 +208,12 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
       {.parameter = "shared_latency",
        .cases = {of("shared-chain", lone_warp)},
        .method = "each lane of a lone warp follows a chain in its own bank, 12 loads an iteration",
-       .value = [](Readings r) { return r[0].cycles_per_pass() / 12; }},
+       .value = [](Readings r) { return r[0].cycles_per_iteration() / 12; }},
       {.parameter = "shared_bandwidth",
        .cases = some_warps("shared-hits-16B", 256, few),
        .method =
            "8 independent 16-byte loads an iteration without bank conflicts: the best of 3 numbers of warps",
-       .value = most_bytes_per_cycle},
+       .value = max_bytes_per_cycle},
       {.parameter = "l1_reserved",
        .cases = {of("l1-overflow", lone_warp), of("l1-chain", lone_warp), of("l2-chain", lone_warp)},
        .method = "a chain of 32 KiB at a carve-out of 100 %, by the kernel's own clock: its latency gives "
@@ -222,7 +232,7 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
       {.parameter = "l1_bandwidth",
        .cases = some_warps("l1-hits-16B", 256, few),
        .method = "8 independent 16-byte loads an iteration that hit the L1: the best of 3 numbers of warps",
-       .value = most_bytes_per_cycle},
+       .value = max_bytes_per_cycle},
       {.parameter = "l2_latency",
        .cases = {of("l2-chain", lone_warp)},
        .method =
@@ -234,17 +244,17 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .method =
            "all SMs sweep a quarter of the L2 by ld.global.cg, 4 x 16 bytes in flight a thread: the best "
            "of 3 numbers of warps",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "spill_store_bandwidth",
        .cases = some_warps("spill", 512, many),
        .method = "4 words a thread and iteration stored to local memory, and as many reloaded: the best of 3 "
                  "numbers "
                  "of warps",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "spill_store_bandwidth_8_warps",
        .cases = {of("spill", {.block_size = 128, .resident_blocks = 2})},
        .method = "the same in 8 warps: 128 lines of each SM, stored to again and again",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "sm_port_bandwidth",
        .cases = {of("l2-sweep-2MiB", {.grid_size = 1})},
        .method =
@@ -266,45 +276,31 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
        .method = "2 warps per SM follow the chain while the others read 4 bytes a thread at a time: of 3 "
                  "numbers of "
                  "warps the one nearest to half of the bandwidth, from there to 50 % along u / (1 - u)",
-       .value =
-           [](Readings r) {
-             const Loaded l = loaded_of(r);
-             if (std::abs(l.share - 0.5) > 0.15)
-               throw std::domain_error(words(
-                   "the nearest load is %.0f %% of the read bandwidth, not within 35 to 65", 100 * l.share));
-             return l.idle_s + (l.latency_s - l.idle_s) * (1 - l.share) / l.share;
-           },
-       .note = [](Readings r) { return words("measured at %.1f %%", 100 * loaded_of(r).share); }},
+       .value = [](Readings r) { return loaded_latency_s(r, "read"); },
+       .note = loaded_share},
       {.parameter = "dram_mixed_loaded_latency",
        .cases = loaded_copies,
        .method = "2 warps per SM follow the chain while the others copy 4 bytes a thread at a time: of 4 "
                  "numbers of "
                  "warps the one nearest to half of the copy bandwidth, from there to 50 % along u / (1 - u)",
-       .value =
-           [](Readings r) {
-             const Loaded l = loaded_of(r);
-             if (std::abs(l.share - 0.5) > 0.15)
-               throw std::domain_error(words(
-                   "the nearest load is %.0f %% of the copy bandwidth, not within 35 to 65", 100 * l.share));
-             return l.idle_s + (l.latency_s - l.idle_s) * (1 - l.share) / l.share;
-           },
-       .note = [](Readings r) { return words("measured at %.1f %%", 100 * loaded_of(r).share); }},
+       .value = [](Readings r) { return loaded_latency_s(r, "copy"); },
+       .note = loaded_share},
       {.parameter = "dram_read_bandwidth",
        .cases = reads,
        .method = "8-byte loads, 3 in flight a thread: the best of 3 numbers of warps",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "dram_write_bandwidth",
        .cases = some_warps("dram-write", 256, many),
        .method = "8-byte stores, 3 an iteration: the best of 3 numbers of warps",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "dram_narrow_write_bandwidth",
        .cases = {of("dram-write-narrow", full)},
        .method = "4-byte stores of all warps, each to four places far apart by turns",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "dram_mixed_bandwidth",
        .cases = some_warps("dram-copy", 256, many),
        .method = "a copy by 8-byte loads and stores, 3 an iteration: the best of 3 numbers of warps",
-       .value = most_bytes_per_s},
+       .value = max_bytes_per_s},
       {.parameter = "bulk_copy_latency",
        .cases = {of("bulk-copy", lone_warp)},
        .method = "one warp per SM copies 2 KiB and waits for them, by its own clock from before the "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases measure the model's facts of hardware (harness/theory/hardware.hpp), and how.
+// Recipes for the model's hardware facts (harness/theory/hardware.hpp).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,16 +14,17 @@ namespace occbench {
 
 namespace {
 
-/// Cycles of a step of a chain, from iterations of 16 steps and of 64.
+/// Cycles per step of a chain, from iterations that differ by `steps`.
 double step_cycles(const Reading& shorter, const Reading& longer, double steps = 48) {
-  return (longer.cycles_per_pass() - shorter.cycles_per_pass()) / steps;
+  return (longer.cycles_per_iteration() - shorter.cycles_per_iteration()) / steps;
 }
 
-/// Cycles of a line of a loop of so many lines.
-double line_cycles(const Reading& r, double lines) { return r.cycles_per_pass() / lines; }
+/// Cycles per line of a loop.
+double line_cycles(const Reading& r, double lines) { return r.cycles_per_iteration() / lines; }
 
-/// Half way between the longest loop that is as fast as the first and the first that is a fifth slower.
-double room(Readings readings, std::span<const int> lines) {
+/// Capacity in lines: halfway between the longest loop as fast as the first and the first that is 20 %
+/// slower.
+double capacity(Readings readings, std::span<const int> lines) {
   const double base = line_cycles(readings[0], lines[0]);
   for (std::size_t i = 1; i < readings.size(); ++i)
     if (line_cycles(readings[i], lines[i]) > 1.2 * base) {
@@ -33,8 +34,8 @@ double room(Readings readings, std::span<const int> lines) {
   throw std::domain_error("none of its loops is slower than the first");
 }
 
-/// Of the L2's size, at which sweeps of it have lost half of what they lose in the end.
-double half_lost(Readings readings, std::span<const int> percent) {
+/// Share of the L2's size at which sweeps have lost half of their total loss of bandwidth.
+double half_loss_share(Readings readings, std::span<const int> percent) {
   const double best = readings.front().bytes_per_s();
   const double worst = readings.back().bytes_per_s();
   if (worst > 0.8 * best) throw std::domain_error("the largest set is read as fast as the smallest");
@@ -58,8 +59,8 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
     if (spec.block_size == 0) spec.block_size = spec.variant->fixed_block_size;
     return spec;
   };
-  const CaseSpec full{.block_size = 512};          // blocks of an SM: as many as fit
-  const CaseSpec lone_warp{.resident_blocks = 1};  // of each SM
+  const CaseSpec full{.block_size = 512};          // all blocks that fit
+  const CaseSpec lone_warp{.resident_blocks = 1};  // per SM
   const CaseSpec one_per_scheduler{.block_size = 128, .resident_blocks = 1};
   const auto probe = [&](const std::string& variant, const CaseSpec& spec) {
     return of("probes", variant, spec);
@@ -85,7 +86,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
       {.parameter = "fma_interval",
        .cases = {calibration("fma-clock", full)},
        .method = "5 chains of 80 FMAs in all warps; of two halves",
-       .value = [](Readings r) { return 2 * r[0].cycles_per_pass() / (400 * r[0].warps_per_sm / 4); }},
+       .value = [](Readings r) { return 2 * r[0].cycles_per_iteration() / (400 * r[0].warps_per_sm / 4); }},
       {.parameter = "fma_latency",
        .cases = {calibration("fma-8", one_per_scheduler), calibration("fma-32", one_per_scheduler)},
        .method = "one chain: difference of loops of 32 and 8 FMAs",
@@ -125,7 +126,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
        .cases = code(near_lines),
        .method = "FMA loops of 128 to 288 lines, a warp per scheduler: between the last as fast as the "
                  "shortest and the next",
-       .value = [](Readings r) { return room(r, near_lines); }},
+       .value = [](Readings r) { return capacity(r, near_lines); }},
       {.parameter = "code_near_interval",
        .cases = {probe("code-512", one_per_scheduler)},
        .method = "a loop of FMAs of 512 lines, a warp per scheduler: cycles of a line",
@@ -133,7 +134,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
       {.parameter = "code_far_lines",
        .cases = code(far_lines),
        .method = "the same of 512 to 1,152 lines",
-       .value = [](Readings r) { return room(r, far_lines); }},
+       .value = [](Readings r) { return capacity(r, far_lines); }},
       {.parameter = "code_far_interval",
        .cases = {probe("code-1536", one_per_scheduler)},
        .method = "a loop of FMAs of 1,536 lines, a warp per scheduler: cycles of a line",
@@ -145,7 +146,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
            "wavefront_interval of the three wavefronts more",
        .value =
            [](Readings r) {
-             const double longer = (r[1].cycles_per_pass() - r[0].cycles_per_pass()) / 12 -
+             const double longer = (r[1].cycles_per_iteration() - r[0].cycles_per_iteration()) / 12 -
                                    3 * theory::fact("wavefront_interval");
              if (longer <= 0) throw std::domain_error("wide loads take no longer than narrow ones");
              return 12 / longer;
@@ -181,7 +182,7 @@ std::vector<Recipe> probe_recipes(const theory::SmLimits& sm) {
       {.parameter = "l2_share",
        .cases = sweeps,
        .method = "all SMs sweep half to 110 % of the L2's size: where half of the loss has come",
-       .value = [](Readings r) { return half_lost(r, shares); },
+       .value = [](Readings r) { return half_loss_share(r, shares); },
        .note =
            [](Readings r) {
              std::string rates = "TB/s at each:";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel of one's own can testify to its residency, as every kernel of the suite does.
+// Lets a user kernel record its residency, as all kernels of the suite do.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,11 +10,11 @@ namespace occbench {
 
 namespace detail {
 
-/// Of this file's kernels: where blocks note their stay; null when nobody counts.
+/// Records of this file's kernels; null if they are not recorded.
 static __device__ CensusRecord* block_records = nullptr;
 
 namespace {
-/// In stream order. An error stays for the cudaGetLastError that follows every launch.
+/// Stream-ordered. Errors are reported by the cudaGetLastError after every launch.
 void set_census(CensusRecord* records, cudaStream_t stream) {
   static_cast<void>(
       cudaMemcpyToSymbolAsync(block_records, &records, sizeof records, 0, cudaMemcpyHostToDevice, stream));
@@ -23,11 +23,11 @@ void set_census(CensusRecord* records, cudaStream_t stream) {
 
 }  // namespace detail
 
-/// The first line of a kernel, which then counts its resident blocks:
+/// Records each block's residency if it is declared on the first line of a kernel:
 ///   __global__ void saxpy(...) {
 ///     const occbench::BlockCensus census;
-/// The first thread of each block notes when it comes and goes. A launch that nobody counts pays one load and
-/// one branch, in a kernel whose machine code is the same.
+/// The first thread of each block records start and end. Launches that are not recorded pay for one load and
+/// one branch; the machine code is the same.
 class BlockCensus {
  public:
   __device__ __forceinline__ BlockCensus() {

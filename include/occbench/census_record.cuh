@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block notes of its stay on an SM.
+// The record of a block's residency on an SM.
 #pragma once
 
 #include <cstdint>
 
 namespace occbench {
 
-/// One block's stay: device global timer in ns (32 ns steps on Hopper), SM index.
+/// Residency of one block, by the device's global timer in ns (32 ns steps on Hopper).
 struct CensusRecord {
   std::uint64_t begin_ns;
   std::uint64_t end_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory for a kernel of one's own, and what it should hold after a launch.
+// Device memory of a user kernel, and its expected contents after a launch.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ float random_f32(std::uint64_t index);
 double random_f64(std::uint64_t index);
 }  // namespace detail
 
-/// Data on the device, as a pointer to it; at(i) is what element i holds before a launch, on the CPU.
+/// Device data, convertible to a pointer; at(i) is the initial value of element i, on the CPU.
 template <class T>
 class Elements {
  public:
   Elements(T* device, std::function<std::remove_const_t<T>(std::size_t)> value)
       : device_(device), value_(std::move(value)) {}
-  operator T*() const { return device_; }  // NOLINT: a pointer is what a kernel takes
+  operator T*() const { return device_; }  // NOLINT: implicit, for kernel arguments
   [[nodiscard]] std::remove_const_t<T> at(std::size_t i) const { return value_(i); }
 
  private:
@@ -40,11 +40,11 @@ class Elements {
   std::function<std::remove_const_t<T>(std::size_t)> value_;
 };
 
-/// What a launch left behind, for a check of one's own.
+/// The results of a launch, for a custom check.
 class Results {
  public:
   virtual ~Results() = default;
-  /// `count` elements of an output() or update(), on the CPU.
+  /// Copies `count` elements of an output() or update() to the CPU.
   template <class T>
   std::vector<T> copy(const T* device, std::size_t count) {
     std::vector<T> host(count);
@@ -60,8 +60,8 @@ class Results {
   virtual void read(const void* device, void* host, std::size_t bytes) = 0;
 };
 
-/// Where a kernel's arguments lie: device memory that the suite owns, fills before each verified launch, and
-/// checks afterwards. Without a GPU the addresses lead nowhere, and nobody follows them.
+/// Device memory for a kernel's arguments. The suite owns it, fills it before each verified launch and
+/// checks it afterwards. Without a GPU the addresses are invalid and never used.
 class Data {
  public:
   virtual ~Data() = default;
@@ -77,8 +77,8 @@ class Data {
     return {static_cast<const T*>(table(count * sizeof(T), filler<T>(value, count))), value};
   }
 
-  /// Read and written: holds the same before each verified launch, and is compared after it. Between timed
-  /// launches it stays as it was left.
+  /// Read and written: reset before each verified launch and compared after it. Not reset between timed
+  /// launches.
   template <class T>
   Elements<T> update(std::size_t count) {
     const Place place = random_input(sizeof(T) == 8, count);
@@ -90,15 +90,15 @@ class Data {
     return {static_cast<T*>(output(count * sizeof(T), from)), value};
   }
 
-  /// Written: every element, by every launch, or the kernel is found wrong.
+  /// Written: every launch must write every element, or verification fails.
   template <class T>
   T* output(std::size_t count) {
     return static_cast<T*>(output(count * sizeof(T), nullptr));
   }
 
-  /// After a launch element i of an output() or update() must be within tolerance x max(1, |expected(i)|).
-  /// `expected` gives a double, on several CPU threads. Where nothing is expected, two launches must agree
-  /// bit by bit.
+  /// After a launch element i of an output() or update() must be within tolerance x max(1, |expected(i)|) of
+  /// expected(i), a double; it is called on several CPU threads. Without an expectation two launches must
+  /// agree bit by bit.
   template <class T, class Expected>
   void expect(const T* device, std::size_t count, double tolerance, Expected expected) {
     expect(detail::scalar_of<std::remove_const_t<T>>(), device, count, tolerance, std::move(expected));
@@ -107,13 +107,13 @@ class Data {
   void expect(const Elements<T>& elements, std::size_t count, double tolerance, Expected expected) {
     expect(static_cast<const T*>(elements), count, tolerance, std::move(expected));
   }
-  /// Any other check: one line on what is wrong, or an empty string.
+  /// Custom check: returns a one-line error, or an empty string.
   virtual void check(std::function<std::string(Results&)> wrong) = 0;
 
  protected:
   struct Place {
     const void* device;
-    std::uint64_t first;  ///< of the suite's random numbers
+    std::uint64_t first;  ///< index into the suite's random numbers
   };
   using Fill = std::function<void(void* host)>;
   virtual Place random_input(bool is_double, std::size_t count) = 0;
@@ -132,7 +132,7 @@ class Data {
   template <class T>
   static std::function<T(std::size_t)> random_from(std::uint64_t first) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
-                  "random data are float or double; for others say what element i holds");
+                  "random data are float or double; pass a function for other types");
     return [first](std::size_t i) {
       if constexpr (std::is_same_v<T, float>)
         return detail::random_f32(first + i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Your own __global__ function as a benchmark of the suite: docs/your-kernel.md.
+// Registers a __global__ function as a benchmark: docs/your-kernel.md.
 //
 //   const occbench::AddKernel saxpy_benchmark{
 //       saxpy, {.name = "saxpy", .threads = n, .bytes = 12.0 * n}, [](occbench::Data& data) {
@@ -10,7 +10,7 @@
 //         };
 //       }};
 //
-// Compiled by nvcc. It includes nothing of occbench but headers beside it.
+// Compiled by nvcc. Includes only occbench headers of this folder.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,9 +21,9 @@
 
 namespace occbench {
 
-/// Makes a __global__ function a benchmark, before main. Experiments follow by themselves: NAME_warps
-/// (resident blocks, by dynamic shared memory as ballast), NAME_block_size, NAME_carveout and NAME_registers,
-/// where its file is compiled again under register caps (occbench_add_benchmark in CMake).
+/// Registers a __global__ function as a benchmark, before main. It gets the experiments NAME_warps
+/// (resident blocks, limited by dynamic shared memory), NAME_block_size, NAME_carveout and, if its file is
+/// also compiled under register caps (occbench_add_benchmark in CMake), NAME_registers.
 class AddKernel {
  public:
   template <class... Parameters>
@@ -38,7 +38,7 @@ class AddKernel {
   }
 };
 
-/// A cooperative launch: all blocks must be resident at once, so KernelFacts has .waves = 1.
+/// A cooperative launch. All blocks must be resident at once, so set KernelFacts::waves = 1.
 template <class... Parameters, class... Arguments>
 void launch_cooperative(const LaunchConfig& c, void (*kernel)(Parameters...), Arguments&&... arguments) {
   cudaLaunchAttribute cooperative{};
@@ -51,7 +51,7 @@ void launch_cooperative(const LaunchConfig& c, void (*kernel)(Parameters...), Ar
   config.stream = c.stream;
   config.attrs = &cooperative;
   config.numAttrs = 1;
-  // An error stays for the cudaGetLastError that follows every launch.
+  // Errors are reported by the cudaGetLastError after every launch.
   static_cast<void>(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 

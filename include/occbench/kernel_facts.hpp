@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suite must be told of a user kernel: what it does, and how it is launched.
+// Properties of a user kernel: its work and its launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,43 +16,45 @@
 
 namespace occbench {
 
-/// How a case wants to be launched. Hand all of it on, or the dials turn nothing.
+/// Launch parameters of a case. Pass all of them to the launch, or the dials have no effect.
 struct LaunchConfig {
   dim3 grid;
   int block_size = 0;  ///< threads, in any shape: <<<c.grid, dim3(32, c.block_size / 32), ...>>>
-  std::size_t dynamic_smem_bytes = 0;  ///< the kernel's own need and the ballast on top
+  std::size_t dynamic_smem_bytes = 0;  ///< the kernel's own plus ballast
   cudaStream_t stream = nullptr;
 };
 
-/// What a kernel is and does. One of `threads`, `grid` and `waves` says how many blocks it is launched with.
+/// Properties of a kernel. One of `threads`, `grid` and `waves` sets the grid size.
 struct KernelFacts {
-  std::string name;          ///< of its experiments, too: [A-Za-z0-9_=+-]
-  std::string variant = {};  ///< of several under one name, template instances say: a curve each
-  std::int64_t threads = 0;  ///< in the whole grid, in one dimension; the last block may have more
+  std::string name;  ///< also of its experiments: [A-Za-z0-9_=+-]
+  std::string variant =
+      {};  ///< distinguishes several kernels of one name, for example template instances; a curve each
+  std::int64_t threads = 0;  ///< of a one-dimensional grid, rounded up to whole blocks
   std::function<dim3(int block_size)> grid = nullptr;  ///< blocks for a block size
-  int waves = 0;     ///< times as many blocks as are resident at once: grid-stride loops, cooperative launch
-  double bytes = 0;  ///< moved by one launch, at DRAM unless `ceiling` says otherwise
-  double flop = 0;   ///< of one launch; an FMA is two
-  double operations = 0;  ///< of one launch, anything else that is counted
-  /// Threads per block that it may be launched with. The first is taken where another dial is turned; with
-  /// one alone, the block size is no dial.
+  int waves = 0;  ///< grid size in waves of resident blocks: for grid-stride loops and cooperative launches
+  double bytes = 0;       ///< moved per launch, by DRAM unless `ceiling` names another level
+  double flop = 0;        ///< per launch; an FMA counts as two
+  double operations = 0;  ///< per launch, anything else
+  /// Valid block sizes. The first is used while another dial varies; with a single one, block size is no
+  /// dial.
   std::vector<int> block_sizes = {256, 32, 64, 96, 128, 192, 384, 512, 768, 1024};
-  std::function<std::size_t(int block_size)> dynamic_smem_bytes = nullptr;  ///< its own need; none
-  /// What throughput is held against. Where nobody says: DRAM if there are bytes, FP32 if there are flop.
+  std::function<std::size_t(int block_size)> dynamic_smem_bytes =
+      nullptr;  ///< needed by the kernel itself; default 0
+  /// Compared with throughput. Default: DRAM if `bytes` is set, FP32 if `flop` is set.
   std::optional<Ceiling> ceiling = {};
-  L2 l2_before = L2::dirty;    ///< what a timed launch finds in the L2
-  bool counts_blocks = false;  ///< its first line is a BlockCensus
+  L2 l2_before = L2::dirty;    ///< state of the L2 before a timed launch
+  bool counts_blocks = false;  ///< the kernel begins with a BlockCensus
 };
 
-/// Puts one launch into its stream.
+/// Launches the kernel in the given stream.
 using Launcher = std::function<void(const LaunchConfig&)>;
-/// Asks for the data of a launch, and says how to make it.
+/// Allocates the data of a launch and returns its launcher.
 using Setup = std::function<Launcher(Data&)>;
 
 namespace detail {
 struct Function {
   const void* entry;
-  int register_cap;  ///< that its file was compiled under; 0: none
+  int register_cap;  ///< of its compilation (-maxrregcount); 0: none
   void (*set_census)(CensusRecord* records, cudaStream_t stream);
 };
 void add_kernel(const Function& function, KernelFacts facts, Setup setup);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around kernels and experiments, for who writes main() themselves.
+// The program around kernels and experiments, for a custom main().
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@ class App;
 
 namespace occbench {
 
-/// Adds words of one program; `exit_code` receives what they have to say to scripts.
+/// Adds subcommands; they store their exit code in `exit_code`.
 using AddCommand = std::function<void(CLI::App& app, int& exit_code)>;
 
-/// What main() returns. Says whatever goes wrong in one line on stderr.
+/// Runs the program and returns its exit code. Errors are one line on stderr.
 int run_program(int argc, char** argv, const AddCommand& own_commands = nullptr);
 
 }  // namespace occbench

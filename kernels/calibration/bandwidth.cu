@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what the L2 and DRAM carry: reads, writes, both by turns, and writes that leave a line in a page.
-// Expected: H200: the L2 gives 5 to 7 TB/s to all SMs, DRAM 4.4 TB/s of reads.
+// Shows: L2 and DRAM bandwidth: reads, writes, both, and writes of single lines per page.
+// Expected: H200: 5 to 7 TB/s from the L2 to all SMs, 4.4 TB/s of DRAM reads.
 // Published: McCalpin's STREAM (1995).
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace occbench::calibration {
 
-constexpr int l2_loads = 4;  // of 16 bytes, of a thread in an iteration
+constexpr int l2_loads = 4;  // of 16 bytes, per thread and iteration
 
 struct SweepParameters {
   const float* input;
@@ -17,7 +17,7 @@ struct SweepParameters {
   int iterations;
 };
 
-/// The grid sweeps a set that the L2 holds, each block a tile of l2_loads x 16 bytes per thread at a time.
+/// The grid sweeps a set in the L2, each block a tile of l2_loads x 16 bytes per thread at a time.
 struct L2Sweep {
   using Parameters = SweepParameters;
 
@@ -44,7 +44,7 @@ struct L2Sweep {
 };
 
 enum class Op { read, write, copy };
-constexpr int dram_loads = 3;  // of 8 bytes, of a thread in an iteration
+constexpr int dram_loads = 3;  // of 8 bytes, per thread and iteration
 
 struct DramParameters {
   const float2* input;
@@ -86,8 +86,8 @@ struct NarrowParameters {
   int iterations;
 };
 
-/// Each warp stores 128 bytes at a time, and every time to another of four places far apart: what it leaves
-/// in a page of DRAM before it goes to another is a line, where Dram leaves a block's whole row.
+/// Each warp stores 128 bytes at a time, alternating between four distant places, so one line per DRAM page
+/// at a time; Dram writes a block's whole row.
 struct NarrowWrites {
   using Parameters = NarrowParameters;
 
@@ -119,8 +119,8 @@ std::size_t l2_bytes() {
   return bytes;
 }
 
-/// `share`: of the L2, at most `most_bytes`. What all of it must hold is less than half: some L2s keep a line
-/// twice, once in each half.
+/// `share`: of the L2, at most `most_bytes`. Sets that must fit are below half of it, since some L2s keep a
+/// line in each half.
 void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes, int fixed_block_size) {
   constexpr std::size_t largest_tile = 1024 * l2_loads * 16;  // of a block
   const auto set_bytes = [=](const Shape& shape) {            // whole tiles
@@ -140,7 +140,7 @@ void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes,
       .instructions = {{"LDG.128", l2_loads}, {"FADD", 4 * l2_loads}},
       .fixed_block_size = fixed_block_size,
       .l2_before = L2::warm,
-      // One block alone goes all through 2 MiB: the launch ahead of each visit brings the set into the L2.
+      // A lone block sweeps all of 2 MiB; the launch before each batch fetches the set into the L2.
       .check_iterations = 33,
       .prepare =
           [=](Arena& arena, const Shape& shape) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a barrier costs a warp, alone and on a full SM, with the block's size known and in a register.
-// Expected: some 20 cycles alone; in a crowd each arrival takes its turn.
+// Shows: the cost of a barrier per warp, alone and on a full SM, with the thread count as a constant or in a
+//   register.
+// Expected: about 20 cycles alone; on a full SM arrivals are serialised.
 // Published: Wong et al. (ISPASS 2010).
 #include <type_traits>
 
@@ -8,7 +9,7 @@
 
 namespace occbench::calibration {
 
-/// One FMA and `count` barriers an iteration. Nothing else stands between the barriers.
+/// One FMA and `count` adjacent barriers per iteration.
 template <int count>
 struct Barrier {
   using Parameters = calibration::Parameters;
@@ -26,7 +27,7 @@ struct Barrier {
   }
 };
 
-/// The same, but for the number of threads, which comes in a register: all of the block's.
+/// The same with the thread count (all threads of the block) in a register.
 template <int count>
 struct CountedBarrier {
   using Parameters = calibration::Parameters;

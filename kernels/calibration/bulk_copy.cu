@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: how long a bulk copy of 2 KiB takes from its announcement to the end of the wait for it.
-// Expected: H200: 0.40 us, a fifth more than a load from DRAM takes.
-// Published: Luo et al. (2024, Hopper) on the tensor memory accelerator.
+// Shows: the latency of a 2 KiB bulk copy, from its issue to the end of the wait.
+// Expected: H200: 0.40 us, a fifth more than a load from DRAM.
+// Published: Luo et al. (2024, Hopper) on the Tensor Memory Accelerator.
 #include "kernels/async_copy.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::calibration {
 
-constexpr unsigned bulk_bytes = 2048;  // of a copy
+constexpr unsigned bulk_bytes = 2048;  // per copy
 
 struct BulkParameters {
   const unsigned char* input;
@@ -15,7 +15,7 @@ struct BulkParameters {
   int iterations;
 };
 
-/// One warp a block copies 2 KiB at a time, and waits for them each time.
+/// One warp per block copies 2 KiB at a time and waits for it.
 struct Bulk {
   using Parameters = BulkParameters;
 
@@ -25,8 +25,7 @@ struct Bulk {
     __shared__ __align__(8) std::uint64_t barrier_storage;
     unsigned barrier = device::shared_address(&barrier_storage);
     unsigned destination = device::shared_address(arrived);
-    // Kept in registers: left to itself the compiler would ask for the block's place in its cluster in every
-    // iteration.
+    // Kept in registers: otherwise the compiler computes the cluster address in every iteration.
     asm volatile("" : "+r"(barrier), "+r"(destination));
     if (device::elected()) {
       device::barrier_init(barrier, 1);
@@ -49,8 +48,8 @@ struct Bulk {
       const float4 x = *lane;
       sum += (x.x + x.y) + (x.z + x.w);
       source += std::int64_t{gridDim.x} * bulk_bytes;
-      __syncwarp();                 // all lanes have read what the next copy overwrites ...
-      device::fence_async_proxy();  // ... and its engine must not overtake their reads
+      __syncwarp();                 // all lanes have read the data that the next copy overwrites ...
+      device::fence_async_proxy();  // ... and the copy must not overtake their reads
     }
     p.output[device::thread_index()] = sum;
     if (threadIdx.x == 0) p.output[device::thread_count() + blockIdx.x] = static_cast<float>(cycles);
@@ -91,7 +90,7 @@ void add_bulk() {
                                arena.output<float>(), static_cast<int>(shape.iterations)});
             problem.work.bytes =
                 static_cast<double>(blocks) * static_cast<double>(shape.iterations) * bulk_bytes;
-            problem.repeatable_bytes = threads * sizeof(float);  // behind them are clocks
+            problem.repeatable_bytes = threads * sizeof(float);  // followed by clock values
             problem.poison = [=, &arena] { arena.poison_output((threads + blocks) * sizeof(float)); };
             problem.mismatch = [=, &arena] {
               const auto iterations = static_cast<std::size_t>(shape.iterations);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families `calibration` and `probes`: what the model is told, measured by kernels that it is never judged
-// on. No experiment runs them; `occbench calibrate` runs nothing else. Each file measures one part of a GPU.
+// Families `calibration` and `probes`: kernels that measure model parameters and are not used to validate
+// the model. Only `occbench calibrate` runs them. Each file measures one part of a GPU.
 #pragma once
 
 #include <cmath>
@@ -18,20 +18,20 @@ struct Parameters {
   int iterations;
 };
 
-constexpr float drift = 1.8F;  // drift - x * x stays in [-2, 2] and never settles
+constexpr float drift = 1.8F;  // drift - x * x stays in [-2, 2] without fixed point
 
-/// From the index alone: no load stands at the beginning of a block whose turnover is timed.
+/// Computed from the index, so that block turnover is timed without a load.
 __host__ __device__ inline float chain_start(std::int64_t thread, int chain) {
   return static_cast<float>(static_cast<int>(thread % 32) + 32 * chain) * 0x1p-8F;
 }
 
-constexpr int ring = 6;  // words of a thread that the logic instructions run around
+constexpr int ring = 6;  // words per thread that the logic instructions cycle through
 
 __host__ __device__ inline unsigned word_start(std::int64_t thread, int j) {
   return mix(static_cast<unsigned>(thread % 32 * ring + j));
 }
-/// word ^ (other | constant), which is invertible whatever `other` is: no word ever settles. One LOP3,
-/// spelled out because the compiler would take the constants out and make it more.
+/// word ^ (other | constant), invertible in `word`, so words do not converge. Written as one LOP3, since the
+/// compiler would factor out the constants.
 __host__ __device__ inline unsigned logic(unsigned word, unsigned other) {
 #ifdef __CUDA_ARCH__
   asm("lop3.b32 %0, %0, %1, 0x5A5A5A5A, 0x1E;" : "+r"(word) : "r"(other));
@@ -41,7 +41,7 @@ __host__ __device__ inline unsigned logic(unsigned word, unsigned other) {
 #endif
 }
 
-/// What the variants differ in; all put out one value per thread.
+/// The differences between variants; all output one value per thread.
 struct Form {
   std::string name;
   std::string family = "calibration";
@@ -50,21 +50,20 @@ struct Form {
   int hot_loops = 1;
   bool may_spill = false;
   Ceiling ceiling = Ceiling::none;
-  double bytes = 0;       ///< that a thread loads (Spill: stores) in an iteration
-  double operations = 0;  ///< of whatever is counted, of a thread in an iteration
+  double bytes = 0;       ///< loaded (Spill: stored) per thread and iteration
+  double operations = 0;  ///< per thread and iteration
   int fixed_block_size = 0;
   int least_cc = 0;
   bool only_this_cc = false;
   std::size_t dynamic_smem_bytes = 0;
-  /// Outputs after so many iterations, which repeat from thread to thread; `input` is the arena's, 2,048
-  /// values of it.
+  /// Outputs after `iterations`, periodic in the threads; `input`: 2,048 values of the arena's, on the CPU.
   std::function<std::vector<double>(const float* input, int iterations)> reference;
   std::function<double(int iterations)> tolerance = [](int) { return 0.0; };
   const void* entry = nullptr;
 };
 
 inline void add(const Form& f) {
-  Dials dials;  // built in place, g++ 12 warns of an uninitialised string in it
+  Dials dials;  // separate because g++ 12 warns about an uninitialised string if nested
   add_variant({
       .family = f.family,
       .name = f.name,
@@ -111,7 +110,7 @@ std::vector<double> of_each_lane(const Output& output_of) {
   return outputs;
 }
 
-/// What a chain is after so many steps, in exact float32 arithmetic.
+/// A chain after so many steps, in exact float32 arithmetic.
 inline float chain_after(int thread, int chain, std::int64_t steps) {
   float x = chain_start(thread, chain);
   for (std::int64_t step = 0; step < steps; ++step) x = std::fma(-x, x, drift);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a dependent load waits for in the L1, the L2 and DRAM, alone and while others stream.
-// Expected: H200: 32 cycles from the L1, 270 from the L2, 0.33 us from DRAM, twice that half way up to full
+// Shows: the latency of a dependent load in the L1, the L2 and DRAM, alone and under streaming load.
+// Expected: H200: 32 cycles for the L1, 270 for the L2, 0.33 us for DRAM, twice that at half of the full
 //   load.
 // Published: Saavedra and Smith (1995), Wong et al. (ISPASS 2010) and Mei and Chu (TPDS 2017).
 #include <algorithm>
@@ -12,33 +12,32 @@
 
 namespace occbench::calibration {
 
-/// A line of 128 bytes, so that no step finds what the last one fetched.
+/// A 128-byte line, so that no step hits the line of the last one.
 struct alignas(128) Link {
   const Link* next;
   unsigned char rest[120];
 };
 
-constexpr unsigned page_links = (2U << 20) / sizeof(Link);  // the TLBs know pages of 2 MiB
+constexpr unsigned page_links = (2U << 20) / sizeof(Link);  // TLB pages have 2 MiB
 
-/// A chain runs through all links of a page in a scattered order, and then through the next page's: a new
-/// page, and what the TLBs lack of it, comes once in 16,384 loads. What a chain all over DRAM pays to them,
-/// streams do not.
+/// A chain visits all links of a page in scattered order, then the next page, so a TLB miss occurs once in
+/// 16,384 loads. A chain scattered over all of DRAM would have TLB misses that streams do not have.
 __host__ __device__ constexpr unsigned next_link(unsigned at, unsigned links) {
   const unsigned page = links < page_links ? links : page_links;
   const unsigned next = (22695477U * at + 1013904223U) % page;
   return (at / page * page + next + (next == 0 ? page : 0)) % links;
 }
 
-/// What one block's chaser did.
+/// The walk of one block.
 struct Walk {
   unsigned start;  ///< link
   unsigned end;    ///< link
   std::uint64_t steps;
   std::uint64_t cycles;   ///< of all steps
-  std::uint64_t squares;  ///< sum over single steps; 0 where they are not timed one by one
+  std::uint64_t squares;  ///< sum over single steps; 0 if not timed one by one
 };
 
-/// Where a load looks first: the L1 or, by ld.global.cg, the L2.
+/// The first cache level of a load: the L1 or, by ld.global.cg, the L2.
 enum class Cache { l1, l2 };
 
 template <Cache cache>
@@ -52,20 +51,19 @@ __device__ __forceinline__ void follow(const Link*& at) {
 struct ChaseParameters {
   const Link* chain;
   unsigned links;  ///< a power of two
-  unsigned
-      lap;  ///< steps before the clock is read, a multiple of `unrolled`: they bring in the page or the set
-  Walk* walks;  ///< one per block
+  unsigned lap;    ///< untimed steps, a multiple of `unrolled`, which fetch the page or the set
+  Walk* walks;     ///< one per block
   int iterations;
 };
 
-/// Each launch chases from somewhere else, so that none meets in the L2 what the one before it left there.
+/// Each launch starts elsewhere, so that it does not hit lines that the last one left in the L2.
 __device__ __forceinline__ unsigned somewhere(unsigned links) {
   return mix(static_cast<unsigned>(device::global_timer_ns()) ^ mix(blockIdx.x + 1)) & (links - 1);
 }
 
-constexpr int unrolled = 16;  // loads of an iteration: the loop's own instructions wait behind none of them
+constexpr int unrolled = 16;  // loads per iteration, to make the loop overhead negligible
 
-/// One warp a block, all of its lanes on the same chain.
+/// One warp per block, with all lanes on the same chain.
 template <Cache cache>
 struct Chase {
   using Parameters = ChaseParameters;
@@ -92,15 +90,15 @@ struct Chase {
   }
 };
 
-/// The same, each load between two readings of the clock: one load an iteration. The readings cost each the
-/// same, and so nothing of the spread between loads.
+/// The same with one load per iteration between two clock readings. Their overhead is constant, so it does
+/// not affect the spread.
 struct SingleLoads {
   using Parameters = ChaseParameters;
 
   static __device__ void run(const Parameters& p) {
     const Link* const never = nullptr;  // a branch on the value, to make the clock wait for it
     const Link* at = p.chain + __shfl_sync(0xFFFFFFFF, somewhere(p.links), 0);
-    follow<Cache::l2>(at);  // brings in the page
+    follow<Cache::l2>(at);  // fetches the page
     const auto start = static_cast<unsigned>(at - p.chain);
     long long cycles = 0;
     long long squares = 0;
@@ -129,8 +127,8 @@ struct LoadedParameters {
   int iterations;  ///< of the streaming threads
 };
 
-/// Warp 0 follows the chain for as long as the block's other warps read from DRAM, one load of 4 bytes in
-/// flight per thread: how many warps these are decides how much of the bandwidth is in use.
+/// Warp 0 follows the chain while the block's other warps read DRAM with one 4-byte load in flight per
+/// thread; their number sets the bandwidth in use.
 /// `copies`: the streaming warps also write what they read.
 template <bool copies>
 struct Loaded {
@@ -151,7 +149,7 @@ struct Loaded {
     const Link* at = p.chain + start;
     unsigned steps = 0;
     const long long began = clock64();
-    // The question whether to go on does not need the load's value, and is asked while it is on its way.
+    // Whether to continue is checked while the load is in flight, since it does not depend on it.
 #pragma unroll 1
     do {
       follow<Cache::l2>(at);
@@ -202,12 +200,12 @@ const Link* chain_of(Arena& arena, std::size_t bytes) {
 
 using Page = WalkPage<Walk>;
 
-/// Follows every walk on the CPU; `steps`, if given, is how many there must have been.
+/// Repeats every walk on the CPU; `steps`, if given, is the required number.
 std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_page, int blocks, unsigned links,
                                        std::optional<std::uint64_t> steps) {
   const auto end_of = [=](const Walk& walk) -> std::uint64_t {
     constexpr std::uint64_t most = std::uint64_t{1} << 24;
-    if (walk.steps > most) return links;  // nobody wrote this output, which says 2^64 - 1: no end is right
+    if (walk.steps > most) return links;  // not written: 2^64 - 1, which is never correct
     unsigned end = walk.start;
     for (std::uint64_t step = 0; step < walk.steps; ++step) end = next_link(end, links);
     return end;
@@ -215,8 +213,8 @@ std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_page, int
   return walk_mismatch<Walk>(arena, first_page, blocks, "link", links, end_of, steps);
 }
 
-/// What is told of the loads of (at most a page of) the blocks: the mean of all, their standard deviation, or
-/// that of a block's own, in which no SM's distance is.
+/// The statistic over the loads of (at most a page of) the blocks: the mean, the standard deviation, or that
+/// within a block, which excludes the distance of SMs.
 enum class Told { mean, spread, own_spread };
 double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Told told) {
   const auto page = arena.output_value<Page>(first_page);
@@ -240,22 +238,22 @@ double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Told to
                                         : own_variances / static_cast<double>(count));
 }
 
-/// A chain through the memory.
+/// A chain through memory.
 struct ChaseForm {
   std::string name;
   std::size_t bytes;      ///< of the chain
-  unsigned lap;           ///< steps that are not timed
+  unsigned lap;           ///< untimed steps
   double latency_cycles;  ///< about
-  bool cold;              ///< every step is to miss the L2
-  Told told;              ///< a spread: of loads that are timed one by one
+  bool cold;              ///< every step must miss the L2
+  Told told;              ///< a spread needs loads timed one by one
   const void* entry;
 };
 
 void add_chase(const ChaseForm& f) {
   const auto links = static_cast<unsigned>(f.bytes / sizeof(Link));
   const bool single = f.told != Told::mean;
-  const int loads = single ? 1 : unrolled;  // of an iteration
-  Dials dials;                              // built in place, g++ 12 warns of an uninitialised string in it
+  const int loads = single ? 1 : unrolled;  // per iteration
+  Dials dials;  // separate because g++ 12 warns about an uninitialised string if nested
   dials.data_type = "u64";
   dials.bytes_per_access = sizeof(Link*);
   dials.working_set_bytes = f.bytes;
@@ -265,7 +263,7 @@ void add_chase(const ChaseForm& f) {
       .dials = dials,
       .ceiling = Ceiling::none,
       .iteration = {.latency_cycles = loads * f.latency_cycles},
-      .instructions = {{"LDG.64", single ? 1 : 2 * unrolled}},  // the lap's loop, and the timed one
+      .instructions = {{"LDG.64", single ? 1 : 2 * unrolled}},  // the untimed loop, and the timed one
       .hot_loops = single ? 1 : 2,
       .fixed_block_size = 32,
       .l2_before = f.cold ? L2::clean : L2::warm,
@@ -304,10 +302,10 @@ void add_loaded(const std::string& name) {
   const auto streaming = [](const Shape& shape) {  // threads
     return std::int64_t{shape.grid_size} * (shape.block_size - 32);
   };
-  const auto values = [=](const Shape& shape) {  // that the streaming threads put out
+  const auto values = [=](const Shape& shape) {  // outputs of the streaming threads
     return static_cast<std::size_t>(streaming(shape) * (copies ? shape.iterations : 1));
   };
-  const auto first_page = [=](const Shape& shape) {  // of the walks, behind the values
+  const auto first_page = [=](const Shape& shape) {  // of the walks, after the values
     return values(shape) * sizeof(float) / sizeof(Page) + 1;
   };
   constexpr unsigned links = dram_chain_bytes / sizeof(Link);
@@ -341,10 +339,10 @@ void add_loaded(const std::string& name) {
                                  .input = arena.input<float>(),
                                  .sums = arena.output<float>(),
                                  .iterations = static_cast<int>(shape.iterations)});
-            // The chasers' bytes, a hundredth of these, are not counted.
+            // The chase adds a hundredth of these bytes, which is not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * (copies ? 2 : 1) * sizeof(float);
-            problem.repeatable_bytes = values(shape) * sizeof(float);  // behind them are clocks
+            problem.repeatable_bytes = values(shape) * sizeof(float);  // followed by clock values
             problem.poison = [=, &arena] {
               arena.poison_output(first_page(shape) * sizeof(Page) +
                                   static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));

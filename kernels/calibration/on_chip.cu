@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: latency and bandwidth of shared memory and L1, and what the L1 takes of spilled registers.
-// Expected: cc 9.0: 128 bytes a cycle from either, shared memory after 23 cycles.
+// Shows: latency and bandwidth of shared memory and L1, and the bandwidth of spills.
+// Expected: cc 9.0: 128 bytes per cycle from either, shared-memory latency of 23 cycles.
 // Published: Wong et al. (ISPASS 2010), Jia et al. (2018, Volta), Luo et al. (2024, Hopper).
 #include <array>
 #include <cstring>
@@ -9,15 +9,15 @@
 
 namespace occbench::calibration {
 
-constexpr int slots = 16;      // words of a thread's own
-constexpr int kept_slots = 4;  // loaded, and others stored, in an iteration
+constexpr int slots = 16;      // words per thread
+constexpr int kept_slots = 4;  // loaded, and as many others stored, per iteration
 
-/// Far enough from slot to slot that no access takes two of them.
+/// Slots are far enough apart that no access covers two.
 __host__ __device__ constexpr int slot_of(int iteration, int i) {
   return (iteration * kept_slots + i) * 5 % slots;
 }
 
-/// What a spilled register does, without registers: its place in the array is known only at run time.
+/// Accesses of spilled registers, forced by an array index known only at run time.
 struct Spill {
   using Parameters = calibration::Parameters;
 
@@ -39,14 +39,14 @@ struct Spill {
   }
 };
 
-constexpr unsigned rows = 16;  // of a table of 32 words each
+constexpr unsigned rows = 16;  // of a table, of 32 words each
 constexpr unsigned row_bytes = 128;
-constexpr int links = 12;  // loads of an iteration
+constexpr int links = 12;  // loads per iteration
 
-/// From row to row in an order that visits all: the multiplier is 1 modulo 4, the increment odd.
+/// The map from a row to the next visits all: multiplier 1 modulo 4, increment odd.
 __host__ __device__ constexpr unsigned next_row(unsigned row) { return (5 * row + 3) % rows; }
 
-/// All lanes follow chains of their own, each in its own bank.
+/// Each lane follows its own chain in its own bank.
 struct SharedChain {
   using Parameters = calibration::Parameters;
 
@@ -67,15 +67,15 @@ struct SharedChain {
   }
 };
 
-/// Where loads look: all find it on the SM.
+/// Where loads hit: all are on the SM.
 enum class Space { shared, l1 };
-constexpr int hits = 8;  // loads of an iteration, independent of each other
+constexpr int hits = 8;  // loads per iteration, independent of each other
 
-/// Every warp reads `hits` rows of 32 x `width` bytes again and again.
+/// Every warp repeatedly reads `hits` rows of 32 x `width` bytes.
 template <Space space, int width>
 struct Hits {
   using Parameters = calibration::Parameters;
-  static constexpr int words = width / 4;  // of a lane
+  static constexpr int words = width / 4;  // per lane
   static constexpr int set_words = hits * 32 * words;
 
   static __device__ __forceinline__ void load(unsigned (&x)[words], const unsigned* at, unsigned shared_at) {
@@ -104,8 +104,7 @@ struct Hits {
       __syncthreads();
       shared_at = device::shared_address(table) + lane * 4;
     }
-    unsigned first =
-        lane;  // in the L1 now of one set, now of the other, or each value would be loaded once for all
+    unsigned first = lane;  // alternates between two sets in the L1, otherwise loads would be hoisted
     unsigned sum = 0;
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what an SM's pipes for arithmetic and logic carry, and what a dependent instruction waits.
-// Expected: cc 9.0: logic instructions every 2 cycles, FMAs of three registers every 2; of a chain every 4.
-// Published: Wong et al. (ISPASS 2010), Jia et al. (2018, Volta) and Luo et al. (2024, Hopper) measure these
-//   alike.
+// Shows: the issue intervals of an SM's arithmetic and logic pipes, and the latency of dependent
+//   instructions.
+// Expected: cc 9.0: logic instructions and FMAs on three registers every 2 cycles; dependent FMAs every 4.
+// Published: Wong et al. (ISPASS 2010), Jia et al. (2018, Volta) and Luo et al. (2024, Hopper).
 #include <array>
 
 #include "kernels/calibration/calibration.cuh"
 
 namespace occbench::calibration {
 
-/// `depth` dependent FMAs an iteration in each of `ilp` chains.
+/// `depth` dependent FMAs per iteration in each of `ilp` chains.
 template <int ilp, int depth>
 struct Fma {
   using Parameters = calibration::Parameters;
@@ -34,7 +34,7 @@ struct Fma {
   }
 };
 
-/// `count` logic instructions an iteration, each on two registers.
+/// `count` logic instructions per iteration, each on two registers.
 template <int count>
 struct Logic {
   using Parameters = calibration::Parameters;
@@ -65,8 +65,8 @@ __host__ __device__ inline float pair_start(const float* input, std::int64_t thr
   return input[32 + thread % 32 * 2 * pairs + value];
 }
 
-/// `count` FMAs an iteration on three different registers each: x += c y and y -= c x turn each pair (x, y)
-/// for ever. Those that follow each other share no register, so that none can be kept from one to the next.
+/// `count` FMAs per iteration on three distinct registers each: x += c y and y -= c x rotate each pair (x,
+/// y). Successive FMAs share no register, so the operand cache never hits.
 template <int count>
 struct Operands {
   using Parameters = calibration::Parameters;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: how often a scheduler's tensor core takes an mma.sync, and the SM clock under wgmma.
-// Expected: cc 9.0: an mma.sync m16n8k16 of each scheduler every 6 cycles; a clock below that of FMAs.
+// Shows: the interval of mma.sync per scheduler, and the SM clock under wgmma.
+// Expected: cc 9.0: an mma.sync m16n8k16 per scheduler every 6 cycles; a lower clock than under FMAs.
 // Published: Luo et al. (2024, Hopper).
 #include "kernels/calibration/calibration.cuh"
 #include "kernels/wgmma.cuh"
@@ -12,12 +12,12 @@ __host__ __device__ inline float coarse(unsigned index) {
   return static_cast<float>(static_cast<int>(mix(index) >> 24) * 2 - 255) * 0x1p-8F;
 }
 #ifdef __CUDACC__
-/// This element and the next k's, in bf16.
+/// This element and that of the next k, in bf16.
 __device__ __forceinline__ unsigned pack(unsigned at) {
   return __float_as_uint(coarse(at)) >> 16 | (__float_as_uint(coarse(at + 1)) & 0xFFFF0000U);
 }
 #endif
-/// B's sign changes with the iterations at random: the sums wander as those of a long product do.
+/// B's sign flips at random, so that sums do a random walk as in a long product.
 __host__ __device__ constexpr bool flips(int iteration) {
   return (mix(static_cast<unsigned>(iteration) + 77) & 1) != 0;
 }
@@ -29,7 +29,7 @@ __host__ __device__ constexpr unsigned b_at(int f, int k, int column) {
   return static_cast<unsigned>(1024 + f * 128 + column * 16 + k);
 }
 
-/// A warp's tile of sums: every product of so many fragments of A and of B, `mma_steps` times an iteration.
+/// A warp's tile of accumulators: all products of its fragments of A and B, `mma_steps` times per iteration.
 template <int a_fragments, int b_fragments, int mma_steps>
 struct Mma {
   using Parameters = calibration::Parameters;
@@ -38,7 +38,7 @@ struct Mma {
 #if __CUDA_ARCH__ >= 800
     const int row = static_cast<int>(threadIdx.x) % 32 / 4;
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;  // of C; k of A and B
-    const auto pack = [](unsigned at) {                        // this element and the next k's
+    const auto pack = [](unsigned at) {                        // this element and that of the next k
       return __float_as_uint(coarse(at)) >> 16 | (__float_as_uint(coarse(at + 1)) & 0xFFFF0000U);
     };
     unsigned a[a_fragments][4];
@@ -87,7 +87,7 @@ struct Mma {
   }
 };
 
-// Two warpgroups, each 64 x 256 sums over two slices of 64 k, which the block computes itself.
+// Two warpgroups with 64 x 256 accumulators each, over two slices of 64 k that the block generates.
 constexpr int warpgroups = 2;
 constexpr int slices = 2;
 constexpr int slice_k = 64;  // one row of the 128-byte swizzle
@@ -98,7 +98,7 @@ constexpr int b_tile_bytes = wgmma_columns * slice_k * 2;
 constexpr int a_tiles = warpgroups * slices;
 constexpr std::size_t wgmma_smem_bytes = a_tiles * a_tile_bytes + 2 * slices * b_tile_bytes;
 
-/// Element (row or column, k) of tile `tile` of A, or of B behind them.
+/// Element (row or column, k) of tile `tile`: those of A, then those of B.
 __host__ __device__ constexpr unsigned wgmma_at(unsigned tile, unsigned row, unsigned k) {
   return (tile * wgmma_columns + row) * slice_k + k;
 }
@@ -112,7 +112,7 @@ struct Wgmma {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     constexpr unsigned a_bytes = a_tiles * a_tile_bytes;
     constexpr unsigned row_bytes = slice_k * 2;
-    // A's tiles, then B's with its own sign and with the other, two elements at a time.
+    // A's tiles, then B's with both signs, two elements at a time.
 #pragma unroll 1
     for (unsigned byte = threadIdx.x * 4; byte < wgmma_smem_bytes; byte += blockDim.x * 4) {
       const bool of_a = byte < a_bytes;
@@ -126,7 +126,7 @@ struct Wgmma {
     }
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
-    // In a form that the compiler sees to be the same for all lanes of a warp.
+    // In a form that the compiler recognises as warp-uniform.
     const int w = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x) / 128, 0);
     const unsigned a_shared = device::shared_address(tiles) + w * slices * a_tile_bytes;
     const unsigned b_shared = device::shared_address(tiles) + a_bytes;
@@ -150,7 +150,7 @@ struct Wgmma {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < wgmma_columns / 2; ++i) {
-      asm volatile("" : "+f"(d[i]));  // not before the wait, which does not say that it is about d
+      asm volatile("" : "+f"(d[i]));  // keeps reads of d after the wait, which does not name d
       sum += d[i];
     }
     p.output[device::thread_index()] = sum;
@@ -160,8 +160,7 @@ struct Wgmma {
 
 namespace {
 
-/// How often B has been added with its own sign less how often with the other. `turns`: a flip stays until
-/// the next.
+/// Additions of B with its own sign minus those with the other. `turns`: a flip persists until the next.
 double walk(int iterations, bool turns) {
   double walked = 0;
   double sign = 1;
@@ -213,7 +212,7 @@ std::vector<double> wgmma_reference(int iterations) {
           for (unsigned k = 0; k < slice_k; ++k)
             sum += double{coarse(wgmma_at(w * slices + slice, row, k))} *
                    coarse(wgmma_at(a_tiles + slice, column, k));
-        // The thread that holds it: warp v of the group has rows 16 v to 16 v + 15, in two halves.
+        // The thread that holds the element: warp v of the group has rows 16 v to 16 v + 15, in two halves.
         outputs[128 * w + row / 16 * 32 + row % 8 * 4 + column % 8 / 2] += times * sum;
       }
   return outputs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: arithmetic latency is hidden by warps or by ILP alike, until the pipe, or the register ports, are
-//   full.
-// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 all of it; three distinct register operands
-//   without reuse stop near half of peak, whatever the occupancy.
+// Shows: arithmetic latency is hidden by warps or by ILP alike, up to the limit of the pipe or the register
+//   ports.
+// Expected: 4 warps per SM at ILP 1 reach 25 % of peak, 16 reach all of it; three distinct register operands
+//   without reuse stop near half of peak at any occupancy.
 // Published: Volkov, 'Better performance at lower occupancy' (GTC 2010); PMPP 4.6.
 #include <cmath>
 
@@ -13,9 +13,9 @@ namespace occbench::fma_chain {
 /// Operand forms of one FMA: x = x * x + a reads two registers, x = x * a + b three.
 enum class Form { two_registers, three_registers };
 
-constexpr std::int64_t period = 4096;  // threads with the same index modulo this do the same sums
+constexpr std::int64_t period = 4096;  // threads with the same index modulo this compute the same
 constexpr int target_fma_per_iteration =
-    512;  // the loop's own three instructions then cost 0.6 % of the issue slots
+    512;  // the loop's three instructions then take 0.6 % of the issue slots
 
 __host__ __device__ constexpr int depth(int ilp) { return (target_fma_per_iteration + ilp - 1) / ilp; }
 
@@ -25,8 +25,8 @@ struct Parameters {
   int iterations;
 };
 
-/// Operands of thread `index`, for maps that never settle: constant operands would toggle no wires, and a
-/// chain at its fixed point looks the same after any number of steps.
+/// Operands of thread `index`, for maps without fixed points: operands must toggle, and a missing step must
+/// show.
 __host__ __device__ inline float start_of(const float* input, std::int64_t index, int chain) {
   return input[index % period + chain * period];
 }
@@ -34,7 +34,7 @@ template <Form form>
 __host__ __device__ float a_of(const float* input, std::int64_t index) {
   const float u = input[index % period + 8 * period];
   if (form == Form::two_registers) return 0.2F * u - 1.75F;  // x * x + a stays in [-2, 2] and is chaotic
-  return 5e-6F * u - 0.99999F;  // x * a + b changes side each step and decays over 10^5 of them
+  return 5e-6F * u - 0.99999F;  // x * a + b alternates in sign and decays over 10^5 steps
 }
 __host__ __device__ inline float b_of(const float* input, std::int64_t index) {
   return input[index % period + 9 * period];
@@ -69,8 +69,8 @@ struct Body {
 
 namespace {
 
-/// Outputs of the threads of one period, in exact float32 arithmetic: a chaotic chain can be followed only
-/// bit by bit, and so one step too few, or one operand off, shows in every thread.
+/// Outputs of the threads of one period, in exact float32 arithmetic: in a chaotic chain any missing step or
+/// wrong operand shows.
 template <Form form>
 std::vector<float> reference(const float* input, int ilp, std::int64_t iterations) {
   std::vector<float> outputs(static_cast<std::size_t>(period));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: registers per thread decide how many warps an SM can hold, in steps; a cap below need buys warps
-//   with spills.
-// Expected: stairs every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) where throughput needs the
-//   warps, nothing where it does not; spilling has its best cap where only idle values are spilled.
+// Shows: registers per thread limit the warps of an SM in steps; a cap below need gains warps at the price
+//   of spills.
+// Expected: steps every 8 registers and a cliff from 31 to 33 (64 -> 48 warps) if throughput needs the
+//   warps, no effect if not; spilling is best at the cap where only idle values spill.
 // Published: PMPP 4.7; Ryoo et al., 'Optimization principles ... using CUDA' (PPoPP 2008).
 #include <cmath>
 
@@ -10,24 +10,24 @@
 
 namespace occbench::register_pressure {
 
-/// What happens between taking the registers and giving them back.
+/// The work while the registers are live.
 enum class Loop {
-  load,    ///< one 4-byte load an iteration, nothing else: throughput is resident warps over DRAM latency
+  load,    ///< one 4-byte load per iteration: throughput is resident warps over DRAM latency
   fma,     ///< one dependent FMA chain: 16 warps per SM fill the pipe
-  update,  ///< a 4-byte load per iteration updates the hot live values: spilling those costs traffic
-           ///< in the loop
+  update,  ///< one 4-byte load per iteration updates the hot values: spilling those causes traffic in the
+           ///< loop
 };
 constexpr const char* name_of(Loop loop) {
   return loop == Loop::load ? "load" : loop == Loop::fma ? "fma" : "update";
 }
 
 constexpr int fma_per_iteration = 512;
-// x * x + drift stays in [-2, 2] and is chaotic, so that its operands toggle and no step can be missed. An
-// immediate: two registers in one bank would halve the rate, whatever the occupancy.
+// x * x + drift stays in [-2, 2] and is chaotic, so operands toggle and a missing step shows. The drift is
+// an immediate: two registers in one bank would halve the rate.
 constexpr float drift = -1.8F;
 constexpr float decay = 0.5F;  // keeps `update` bounded: every value tends to 2 x
 
-// Threads with the same index modulo this hold the same values: in the L1, so that taking them costs little.
+// Threads with the same index modulo this hold the same values, which therefore hit the L1.
 constexpr std::int64_t period = 4096;
 
 struct Parameters {
@@ -36,7 +36,7 @@ struct Parameters {
   int iterations;
 };
 
-/// Holds `live` 4-byte values across the loop, which works on the first `hot` of them when it updates.
+/// Holds `live` 4-byte values across the loop; Loop::update works on the first `hot` of them.
 template <Loop loop, int live, int hot = live>
 struct Body {
   using Parameters = register_pressure::Parameters;
@@ -46,7 +46,7 @@ struct Body {
     const std::int64_t n = device::thread_count();
     float value[live];
     const volatile float* const first = p.input + index % period;
-    // volatile: a load that the compiler may neither repeat nor put off until after the loop
+    // volatile: the compiler may neither repeat the load nor delay it past the loop
 #pragma unroll
     for (int i = 0; i < live; ++i) value[i] = first[i];
     float x = value[0];
@@ -67,7 +67,7 @@ struct Body {
         }
       }
     }
-    // One that only the loop's result can tell to be one: the sum below cannot move above the loop.
+    // 1, but only known after the loop, so the sum below cannot move above it.
     const float result = loop == Loop::update ? value[0] : x;
     const float one = result == result ? 1.0F : 0.0F;
     float sum = loop == Loop::update ? 0.0F : x;
@@ -87,7 +87,7 @@ std::vector<float> chains(std::span<const float> input, std::size_t iterations) 
   return ends;
 }
 
-/// What thread `t` of `n` must put out; `x` is where its fma chain ended.
+/// The output of thread `t` of `n`; `x`: the end of its fma chain.
 double reference(std::span<const float> input, std::size_t t, std::size_t n, std::size_t iterations,
                  Loop loop, int live, int hot, double x) {
   const auto first = input.subspan(t % period);
@@ -195,19 +195,19 @@ void add_recompiled(bool may_spill) {
       "maxrregcount" + std::to_string(compiled_register_cap), may_spill);
 }
 
-/// Live values with which nvcc 13 fills exactly `registers` on sm_90, as read from the machine code: the rest
-/// holds the loop. Another compiler may land beside it; the row says where.
+/// Live values with which nvcc 13 uses exactly `registers` on sm_90, read from the machine code. Another
+/// compiler may differ; the row has the actual count.
 template <Loop loop, int registers>
 constexpr int live_for = registers - (loop == Loop::fma ? 10 - 2 * (registers % 2)
                                       : registers < 132 ? 14
                                                         : 13);
 
-// The spilling experiment: as many live values, and how many of them the loop works on. A compiler that
-// spills the idle ones first buys warps for nothing, until the hot ones must go too.
+// Spilling: as many live values, with some of them used in the loop. A compiler that spills idle values
+// first gains warps at no cost until hot values spill, too.
 constexpr int spilled = 64;
 constexpr int few = 16;
 
-/// A template, so that the objects compiled again under a cap hold their own two kernels and nothing else.
+/// A template, so that objects compiled under a cap only contain their own two kernels.
 template <int compiled_cap>
 void define() {
   if constexpr (compiled_cap != 0) {

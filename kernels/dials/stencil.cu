@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: three loads side by side and a store per element; the L1 has two of the three.
-// Expected: as fast as a copy with enough warps, for DRAM moves as much; more instructions for each byte.
-// Published: the course text's 1D convolution of radius 1, PMPP ch. 7; McCalpin's STREAM, scale.
+// Shows: three adjacent loads and a store per element; two of the three loads hit the L1.
+// Expected: as fast as a copy with enough warps, since DRAM traffic is the same; more instructions per byte.
+// Published: PMPP ch. 7, 1D convolution of radius 1; McCalpin's STREAM, scale.
 #include "kernels/family.cuh"
 
 namespace occbench::stencil {

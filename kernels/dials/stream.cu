@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: the bytes in flight that the memory's bandwidth needs, supplied by warps, by ILP or by width alike.
+// Shows: memory bandwidth needs bytes in flight, whether from warps, ILP or access width.
 // Expected: throughput rises with resident warps x loads in flight x bytes per load and saturates at 85-94 %
-//   of the theoretical DRAM rate; wide accesses get there at a quarter of the warps.
-// Published: Little's law in Volkov, 'Understanding latency hiding on GPUs' (2016), ch. 4; McCalpin's STREAM.
+//   of the theoretical DRAM bandwidth; wide accesses need a quarter of the warps.
+// Published: Little's law in Volkov, 'Understanding latency hiding on GPUs' (2016), ch. 4; McCalpin's
+//   STREAM.
 #include <type_traits>
 
 #include "kernels/family.cuh"
@@ -45,7 +46,7 @@ struct Arguments {
   int iterations;
 };
 
-/// Thread t of n touches packs t, t + n, t + 2n, ...: coalesced at every width, `ilp` of them independent.
+/// Thread t of n accesses packs t, t + n, t + 2n, ..., coalesced at every width, `ilp` of them independent.
 template <class T, Op op, int lanes, int ilp>
 struct Body {
   using Parameters = Arguments<T>;
@@ -88,7 +89,7 @@ struct Body {
 
 namespace {
 
-/// What a variant is made of, besides its type.
+/// The dials of a variant, besides its type.
 struct Form {
   Op op;
   int lanes;
@@ -175,7 +176,7 @@ void add(const Form& form, const void* entry) {
             problem.work.bytes = threads * (static_cast<double>(shape.iterations) * ilp * width * streams +
                                             (writes(op) ? 0 : sizeof(T)));
             problem.poison = [=, &arena] { arena.poison_output(output_bytes(shape)); };
-            problem.reference_reaches = writes(op);  // else a sum over all iterations, in float32
+            problem.reference_reaches = writes(op);  // otherwise a float32 sum over all iterations
             problem.mismatch = [=, &arena] { return mismatch<T>(arena, shape, form, scalar); };
             return problem;
           },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: shared memory per block as an occupancy limiter, on the textbook's tiled matrix product.
-// Expected: wider tiles load less and so run faster until their blocks stop fitting; the register-tiled form
-//   beats them all at lower occupancy.
-// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array cut in two, sized at launch); Volkov
-//   and Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
+// Shows: shared memory per block as an occupancy limiter, for the textbook's tiled matrix product.
+// Expected: wider tiles load less and are faster until fewer blocks fit; the register-tiled form is fastest
+//   at lower occupancy.
+// Published: PMPP 5.4 (the kernel) and 5.6 (one extern __shared__ array in two parts, sized at launch);
+//   Volkov and Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008) for register tiling.
 #include "kernels/family.cuh"
 
 namespace occbench::tiled_matmul {
@@ -16,15 +16,14 @@ struct Parameters {
   int n;
   int k;
   int tiles_across;
-  int tile_width;         ///< elements; the compiled variants know it already
-  unsigned a_tile_bytes;  ///< where the one shared array is cut in two (PMPP 5.6)
+  int tile_width;         ///< elements; known at compile time in the variants with a fixed tile
+  unsigned a_tile_bytes;  ///< offset of the second half of the shared array (PMPP 5.6)
   int iterations;         ///< k over the depth of one tile
 };
 
 extern __shared__ __align__(16) unsigned char shared_array[];
 
-/// The textbook's kernel: every thread one element of C. `tile` 0 reads the width at run time, as an
-/// extern __shared__ array sized from the device's properties allows.
+/// The textbook's kernel, one element of C per thread. `tile` 0: the width is read at run time.
 template <int tile>
 struct Textbook {
   using Parameters = tiled_matmul::Parameters;
@@ -60,7 +59,7 @@ struct Textbook {
   }
 };
 
-/// Every thread `span` x `span` elements of a 16 span x 16 span tile: two shared loads feed span squared
+/// `span` x `span` elements per thread of a 16 span x 16 span tile: 2 span shared loads feed span squared
 /// FMAs.
 template <int span>
 struct RegisterTiled {
@@ -73,7 +72,7 @@ struct RegisterTiled {
   static_assert(loads >= 1 && span % 4 == 0);
 
   static __device__ void run(const Parameters& p) {
-    auto* const a_tile = reinterpret_cast<float*>(shared_array);  // [depth][tile]: transposed on the way in
+    auto* const a_tile = reinterpret_cast<float*>(shared_array);  // [depth][tile]: transposed on loading
     auto* const b_tile = reinterpret_cast<float*>(shared_array + p.a_tile_bytes);  // [depth][tile]
     const int t = static_cast<int>(threadIdx.x);
     const int tx = t % side;
@@ -105,7 +104,7 @@ struct RegisterTiled {
         float va[span];
         float vb[span];
 #pragma unroll
-        for (int i = 0; i < span; i += 4) {  // 16-byte groups `side` groups apart: no bank is asked twice
+        for (int i = 0; i < span; i += 4) {  // 16-byte groups `side` groups apart, without bank conflicts
           *reinterpret_cast<float4*>(va + i) =
               *reinterpret_cast<const float4*>(&a_tile[k * tile + i * side + ty * 4]);
           *reinterpret_cast<float4*>(vb + i) =
@@ -131,8 +130,7 @@ struct RegisterTiled {
 
 namespace {
 
-/// The product's sizes for a grid of `blocks` tiles: as square as the number of blocks allows, and every
-/// block used.
+/// Sizes of the most nearly square product that uses all `blocks` tiles.
 struct Sizes {
   int m, n, k, tiles_across;
 };
@@ -178,8 +176,8 @@ struct Form {
 void add(const Form& f) {
   const std::size_t tile_bytes = std::size_t{4} * f.tile * f.depth;  // of A's tile, and of B's
   const double flop_per_iteration = 2.0 * f.depth * f.elements;
-  // Half of the loads are A's, whose rows of the tile are a part of a line: the rest of it, which DRAM has
-  // brought with it, is what the next iterations ask for. Of B every iteration reads other rows.
+  // Half of the loads are of A, whose tile rows are part of a line: later iterations use the rest. B has
+  // other rows in every iteration.
   const double new_lines = (1 + std::min(1.0, 4.0 * f.depth / 128)) / 2;
   add_variant({
       .family = "tiled_matmul",
@@ -187,7 +185,7 @@ void add(const Form& f) {
       .form = f.form,
       .dials = {.bytes_per_access = f.elements > 1 ? 16 : 4, .tile_width = f.tile},
       .ceiling = Ceiling::fp32,
-      // L2 latency, two barriers and the dependent sum: sizes the work, no more
+      // L2 latency, two barriers and the dependent sum; only sizes the work
       .iteration = {.flop = flop_per_iteration,
                     .latency_cycles = 800.0 + 8 * f.depth,
                     .pipe_cycles_per_warp = f.pipe_cycles_per_warp},
@@ -253,7 +251,7 @@ void add_textbook() {
        .pipe_cycles_per_warp = 1.5 * tile,
        .bytes_per_iteration = 8,
        .lines = 32.0 / tile,
-       // A 16-byte load whose lanes ask for at most 256 different bytes takes two cycles instead of four.
+       // A 16-byte load of at most 256 distinct bytes per warp takes two cycles instead of four.
        .bank_conflict = 0.75,
        .store_conflict = 1,
        .entry = reinterpret_cast<const void*>(free_entry<Textbook<tile>>)});
@@ -291,9 +289,9 @@ const Registration registered{[] {
                           {"BAR", 2}},
          .pipe_cycles_per_warp = Body::depth * span / 2 * 2.0,
          .bytes_per_iteration = 32.0 * Body::loads,
-         .lines = 1.5,  // B's lanes fill theirs, A's half of theirs
-         // Half of the loads as above, the others' lanes ask for 128 bytes a cycle; A's tile is stored to
-         // four rows at once, in one bank all four.
+         .lines = 1.5,  // B fills its lines, A half of them
+         // Half of the loads as above, the others 128 bytes per cycle; stores to A's tile have a 4-way bank
+         // conflict.
          .bank_conflict = 0.75,
          .store_conflict = 2.5,
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});

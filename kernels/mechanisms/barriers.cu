@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a block-wide barrier costs by itself, what waiting for the slowest warp costs on top, and what
-//   naming barriers costs in residency.
-// Expected: a barrier is cheap; where work is uneven, few large blocks wait longer than many small ones, up
-//   to twice the mean, and other resident warps hide it; an id known only at run time reserves 16 barriers:
+// Shows: the cost of a block-wide barrier itself, of waiting for the slowest warp, and of named barriers in
+//   residency.
+// Expected: a barrier is cheap. With uneven work few large blocks wait longer than many small ones, up to
+//   twice the mean, and other resident warps hide it. An id known only at run time reserves 16 barriers:
 //   small blocks fall from 32 to 4 per SM on cc 9.0.
-// Found: H200: of 32 resident warps the smallest blocks pay most (a round of 109 cycles in blocks of 32
-//   threads, 64 in blocks of 512, 91 in one of 1,024); uneven work takes 1.69 times the mean with 16 warps,
-// 1.14 with 64. Published: PMPP 4.3; CUDA C++ Programming Guide, 'Synchronization Instructions': 16 threads a
-//   cycle pass a __syncthreads on cc 7.x and 8.x, a warp each two cycles.
+// Found: H200: with 32 resident warps the smallest blocks are slowest (109 cycles per barrier in blocks of
+//   32 threads, 64 in blocks of 512, 91 in one of 1,024); uneven work takes 1.69 times the mean with 16
+//   warps, 1.14 with 64.
+// Published: PMPP 4.3; CUDA C++ Programming Guide, 'Synchronization Instructions': __syncthreads has a
+//   throughput of 16 threads per cycle on cc 7.x and 8.x, a warp every two cycles.
 #include <cmath>
 
 #include "kernels/family.cuh"
 
 namespace occbench::barriers {
 
-// A round is one meeting of a block's warps, or the same work without it. What is counted is rounds x warps:
-// fair between block sizes at equal resident warps, where (resident warps) / (rounds x warps per cycle) is a
-// round's cycles.
-constexpr int rounds = 8;  // of an exchange's iteration: the loop's own instructions then weigh little
+// A round is one barrier of a block, or the same work without it. Throughput counts rounds x warps, so block
+// sizes compare at equal resident warps; cycles per round are resident warps / (rounds x warps per cycle).
+constexpr int rounds = 8;             // per iteration of an exchange, to make the loop overhead negligible
 constexpr std::int64_t period = 256;  // threads with the same index modulo this start from the same value
-constexpr float drift = -1.8F;  // x * x + drift stays in [-2, 2] and never settles: no step can be missed
+constexpr float drift = -1.8F;  // x * x + drift stays in [-2, 2] without fixed point: a missing step shows
 
 __host__ __device__ inline float step(float x) { return fmaf(x, x, drift); }
 
-/// Sync: `fma` dependent FMAs, then one __syncthreads, or none. One round an iteration: in a longer stretch
-/// of code the compiler would move the barriers together, since no register goes through them.
+/// Sync: `fma` dependent FMAs, then one __syncthreads or none. One round per iteration: otherwise the
+/// compiler would move barriers together, since no register depends on them.
 template <int fma, bool meets>
 struct Sync {
   struct Parameters {
@@ -46,24 +46,23 @@ struct Sync {
   }
 };
 
-/// How the warps of a block wait for each other: not at all, by __syncthreads, in groups at a constant
-/// barrier id each, or all at an id that the compiler does not know.
+/// Synchronization of a block: none, __syncthreads, groups with a constant barrier id each, or all with an
+/// id unknown to the compiler.
 enum class Wait { never, block, constant_ids, runtime_id };
 
-constexpr int unit = 32;                          // uneven work comes in so many FMAs
-constexpr int units = rounds * (rounds - 1) / 2;  // per iteration, of every warp alike
-constexpr int bank_free_stride = 33;              // the next lane of the next warp
+constexpr int unit = 32;                          // FMAs per unit of uneven work
+constexpr int units = rounds * (rounds - 1) / 2;  // per iteration, equal for all warps
+constexpr int bank_free_stride = 33;              // next lane of the next warp
 
-/// Units of work that warp `warp` of the grid does before its meeting: a random permutation of 0 ... 7 per
-/// warp and iteration. So in any one round the warps' shares are independent and uniform, and over an
-/// iteration they are equal: a block of n warps waits for the largest of n, and no warp has more to do in the
-/// end.
+/// Units of work of warp `warp` before a round's barrier: a random permutation of 0 ... 7 per warp and
+/// iteration. In each round the warps' shares are independent and uniform, so a block of n warps waits for
+/// the largest of n; over an iteration all warps have equal work.
 __host__ __device__ inline int units_of(std::uint32_t warp, int iteration, int round) {
   const std::uint32_t draw = mix(warp + 0x9e3779b9U * static_cast<std::uint32_t>(iteration));
   return static_cast<int>(((draw | 1) * static_cast<std::uint32_t>(round) + (draw >> 8)) % rounds);
 }
 
-/// Warps [group x warps_per_group, ...) of a block form a group, the last perhaps a smaller one.
+/// Warps [group x warps_per_group, ...) of a block form a group; the last may be smaller.
 struct Group {
   int first;   ///< thread of the block
   int size;    ///< threads
@@ -89,12 +88,12 @@ struct ExchangeParameters {
   const float* input;
   float* output;  ///< one per thread
   int iterations;
-  int stride;  ///< every round the values of a group move on by so many threads
+  int stride;  ///< threads by which the values of a group move per round
   int id;      ///< of the barrier, for Wait::runtime_id
 };
 
-/// Exchange: each thread writes its value, waits, reads another's, waits, and goes on with that one. A wait
-/// too short leaves a value of another round in its place, which no later round mends.
+/// Exchange: each thread writes its value, waits, reads another thread's, waits, and continues with that
+/// one. A missing wait leaves a value of another round, which shows in the output.
 template <Wait wait, int groups, bool uneven>
 struct Exchange {
   using Parameters = ExchangeParameters;
@@ -126,8 +125,7 @@ struct Exchange {
     return x;
   }
 
-  /// Each group in a loop of its own: a barrier id that is an instruction's constant cannot be chosen in the
-  /// loop without branches there.
+  /// A loop per group: selecting a constant barrier id inside the loop would need branches there.
   template <int... ids>
   static __device__ __forceinline__ float in_groups(const Parameters& p, const Group& group, float x,
                                                     std::integer_sequence<int, ids...>) {
@@ -150,7 +148,7 @@ struct Exchange {
 
 namespace {
 
-/// values[start][n]: what start becomes after n steps, in exact float32 arithmetic.
+/// values[start][n]: `start` after n steps, in exact float32 arithmetic.
 std::vector<std::vector<float>> trajectories(Arena& arena, std::size_t steps) {
   const auto starts = arena.reference_input<float>(period);
   std::vector<std::vector<float>> values(starts.size(), std::vector<float>(steps + 1));
@@ -168,7 +166,7 @@ std::optional<std::string> sync_mismatch(Arena& arena, const Shape& shape, int f
                                      [&](std::size_t i) { return values[i % period][steps]; });
 }
 
-/// Follows each value back, from the thread that ends with it to the one that started it.
+/// Traces each value back from the thread that ends with it to the one that started it.
 std::optional<std::string> exchange_mismatch(Arena& arena, const Shape& shape, int groups, int stride,
                                              bool uneven) {
   const auto iterations = static_cast<int>(shape.iterations);
@@ -198,17 +196,17 @@ std::optional<std::string> exchange_mismatch(Arena& arena, const Shape& shape, i
   });
 }
 
-/// What the variants differ in.
+/// The differences between variants.
 struct Form {
   std::string name;
   std::string form;
-  std::string baseline = {};  ///< the same work without meeting
-  int barriers = 1;           ///< that the machine code reserves; 1 when it uses none
+  std::string baseline = {};  ///< the same work without barriers
+  int barriers = 1;           ///< reserved by the machine code; 1 if it uses none
   int rounds_per_iteration = 1;
-  double fma = 0;             ///< of a thread in an iteration
-  double meetings = 0;        ///< barriers that a thread iterations in an iteration
-  double exchanges = 0;       ///< through shared memory, of a thread in an iteration
-  double latency_cycles = 0;  ///< of an iteration
+  double fma = 0;             ///< per thread and iteration
+  double meetings = 0;        ///< barriers per thread and iteration
+  double exchanges = 0;       ///< through shared memory, per thread and iteration
+  double latency_cycles = 0;  ///< per iteration
   Instructions instructions;
   int hot_loops = 1;
   std::vector<double> loop_trips = {};
@@ -221,7 +219,7 @@ struct Form {
 
 void add(const Form& f) {
   const std::size_t smem_bytes_per_thread = f.exchanges > 0 ? sizeof(float) : 0;
-  Dials dials;  // built in place, g++ 12 warns of an uninitialised string in it
+  Dials dials;  // separate because g++ 12 warns about an uninitialised string if nested
   dials.barriers = f.barriers;
   add_variant({
       .family = "barriers",
@@ -282,14 +280,14 @@ void add_sync() {
 template <Wait wait, int groups, bool uneven>
 void add_exchange(const std::string& name, int barriers, const std::string& form) {
   constexpr bool meets = wait != Wait::never;
-  constexpr int stride = meets ? bank_free_stride : 0;  // who does not wait keeps to its own value
-  // Uneven: the loop of FMAs is the innermost, and what stands around it is not audited.
+  constexpr int stride = meets ? bank_free_stride : 0;  // without barriers a thread keeps its own value
+  // Uneven: the FMA loop is the innermost; code around it is not audited.
   const Instructions innermost{{"FFMA", unit}};
   const Instructions whole{{"STS.32", groups * rounds},
                            {"LDS.32", groups * rounds},
                            {"FFMA", groups * rounds},
                            {"BAR", groups * rounds * 2}};
-  std::vector<double> one_of_many(groups > 1 ? groups : 0);  // a warp runs its group's loop
+  std::vector<double> one_of_many(groups > 1 ? groups : 0);  // each warp runs its group's loop
   if (groups > 1) one_of_many.front() = 1;
   add({.name = name,
        .form = form,

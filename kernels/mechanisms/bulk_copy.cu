@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: asynchronous copies keep DRAM busy from shared memory's space instead of from registers and warps.
-// Expected: one warp per SM (1.6 % occupancy) passes the best that ordinary loads reach once 32-64 KiB per SM
-//   are in flight, reading every byte that arrives; stages of 1-2 KiB cost the lone warp more to handle than
-//   to receive.
-// Found: H200: about 320 cycles a stage are the lone warp's own, so that stages of 4 KiB stop at 2.8 TB/s and
-//   of 8 KiB at 4.3 however deep; from 16 KiB on they pass the best ordinary loads (4.4).
-// Published: Little's law; CUDA C++ Programming Guide, 'Asynchronous Data Copies' (cp.async; the Tensor
-//   Memory Accelerator's bulk copies); Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU'
-//   (2024).
+// Shows: asynchronous copies saturate DRAM using shared memory instead of registers and warps.
+// Expected: one warp per SM (1.6 % occupancy) exceeds the best plain loads once 32-64 KiB per SM are in
+//   flight, reading every byte that arrives; stages of 1-2 KiB take the lone warp longer to handle than to
+//   receive.
+// Found: H200: a lone warp needs about 320 cycles per stage in addition to its bytes, so stages of 4 KiB
+//   reach 2.8 TB/s and of 8 KiB 4.3 TB/s at any depth; from 16 KiB on they exceed the best plain loads (4.4
+//   TB/s).
+// Published: Little's law; CUDA C++ Programming Guide, 'Asynchronous Data Copies' (cp.async; bulk copies by
+//   the Tensor Memory Accelerator); Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024).
 #include "kernels/async_copy.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::bulk_copy {
 
-/// Every warp is a pipeline of its own: copy k of warp w of n brings in stage k n + w of the input, so that
-/// the grid sweeps DRAM in one front.
+/// Every warp is a pipeline: copy k of warp w of n loads stage k n + w of the input, so the grid sweeps DRAM
+/// in one front.
 struct Parameters {
   const unsigned char* input;
   float* output;         ///< one sum per thread
-  unsigned stages;       ///< of each warp
-  unsigned stage_bytes;  ///< a multiple of what the body reads in one step
-  int iterations;        ///< copies that each warp waits for and reads
+  unsigned stages;       ///< per warp
+  unsigned stage_bytes;  ///< a multiple of the bytes read per step
+  int iterations;        ///< copies that each warp reads
 };
 
-// Few warps are the subject. Said to the compiler as well, which then takes the registers to have a whole
-// step's reads under way at once, instead of two or three.
+// Launch bounds for few warps: the compiler then uses enough registers to have all reads of a step in
+// flight, not two or three.
 constexpr int largest_block = 128;
 
-constexpr unsigned warp_row_bytes = 512;  // a 16-byte access of each lane
+constexpr unsigned warp_row_bytes = 512;  // a 16-byte access per lane
 
-// The stages of warp 0, of warp 1 ...; behind them, where copies need them, the barriers in the same order.
+// The stages of warp 0, warp 1, ..., then their barriers, if any, in the same order.
 extern __shared__ __align__(128) unsigned char shared_array[];
 
-/// Adds `rows` rows of 512 bytes to four sums: as many as hide an FADD's latency from a lone warp.
+/// Adds `rows` rows of 512 bytes to four sums, enough to hide the FADD latency of a lone warp.
 template <int rows>
 __device__ __forceinline__ void add_rows(const unsigned char* lane_begin, float4& sum) {
   float4 x[rows];
@@ -47,7 +47,7 @@ __device__ __forceinline__ void add_rows(const unsigned char* lane_begin, float4
   }
 }
 
-/// One cp.async.bulk per stage, issued by one lane and counted in by the stage's mbarrier.
+/// One cp.async.bulk per stage, issued by one lane and tracked by the stage's mbarrier.
 template <int rows_per_step>
 struct Bulk {
   using Parameters = bulk_copy::Parameters;
@@ -71,7 +71,7 @@ struct Bulk {
     const unsigned char* source = p.input + device::thread_index() / 32 * p.stage_bytes;
     const unsigned char* stage = first_stage;
     unsigned barrier = first_barrier;
-    unsigned parity = 1;  // of the phase to wait for; nobody waits in the first lap, which only fills
+    unsigned parity = 1;  // of the phase to wait for; the first lap only fills and does not wait
     float4 sum{};
     const int stages = static_cast<int>(p.stages);
 #pragma unroll 1
@@ -86,9 +86,9 @@ struct Bulk {
         }
       }
       if (copy < p.iterations) {
-        __syncwarp();  // all lanes have read what the next copy overwrites ...
+        __syncwarp();  // all lanes have read the data that the next copy overwrites ...
         if (device::elected()) {
-          device::fence_async_proxy();  // ... and its engine must not overtake their reads
+          device::fence_async_proxy();  // ... and the copy must not overtake their reads
           device::barrier_expect(barrier, p.stage_bytes);
           device::copy_async(device::shared_address(stage), source, p.stage_bytes, barrier);
         }
@@ -107,8 +107,7 @@ struct Bulk {
   }
 };
 
-/// `rows` cp.async of 16 bytes by each lane per stage. A lane reads back what it copied itself, so that its
-/// own wait is all the order it needs.
+/// `rows` cp.async of 16 bytes per lane and stage. A lane reads its own copies, so its own wait suffices.
 template <int stages, int rows>
 struct Async {
   using Parameters = bulk_copy::Parameters;
@@ -139,7 +138,7 @@ struct Async {
                        : "memory");
         source += step;
       }
-      asm volatile("cp.async.commit_group;" ::: "memory");  // empty at the end, to keep the count of groups
+      asm volatile("cp.async.commit_group;" ::: "memory");  // empty at the end, to keep the group count
       stage += stage_bytes;
       if (stage == end_of_stages) stage = first_stage;
     }
@@ -177,12 +176,12 @@ struct Form {
 };
 
 void add(const Form& f) {
-  // A warp whose stages leave no room for another's on any SM so far (228 KiB) is alone in its block.
+  // A warp whose stages exceed half of the largest shared memory (228 KiB) is alone in its block.
   const bool alone = f.stages * f.stage_bytes > (113 << 10);
   const Dials dials{.bytes_per_access = f.stage_bytes,
                     .route = RegisterRoute::launch_bounds,
                     .stages = f.stages,
-                    .bytes_in_flight = static_cast<std::size_t>(f.stages) * f.stage_bytes};  // of each warp
+                    .bytes_in_flight = static_cast<std::size_t>(f.stages) * f.stage_bytes};  // per warp
   add_variant({
       .family = "bulk_copy",
       .name = f.route + "-s" + std::to_string(f.stages) + "-" + std::to_string(f.stage_bytes) + "B",
@@ -201,7 +200,7 @@ void add(const Form& f) {
       .largest_block_size = largest_block,
       .least_cc = f.least_cc,
       .l2_before = L2::clean,
-      .check_iterations = f.stages + 1,  // a stage is used again
+      .check_iterations = f.stages + 1,  // reuses a stage
       .dynamic_smem_bytes =
           [f](int block_size) {
             return static_cast<std::size_t>(block_size / 32 * f.stages * (f.stage_bytes + f.barrier_bytes));
@@ -225,7 +224,7 @@ void add(const Form& f) {
             problem.mismatch = [=, &arena] {
               const auto sums = reference(arena, threads / 32, static_cast<std::size_t>(shape.iterations),
                                           static_cast<std::size_t>(f.stage_bytes));
-              // 1,100 additions to one of four sums of about 20, each off by up to 5e-7
+              // 1,100 additions to each of four sums of about 20, each with an error of up to 5e-7
               return arena.first_mismatch<float>(threads, 5e-4, [&](std::size_t i) { return sums[i]; });
             };
             return problem;
@@ -243,7 +242,7 @@ void add_bulk(int stage_bytes, std::initializer_list<int> stages) {
          .barrier_bytes = 8,
          .least_cc = 90,
          .instructions = {{"LDS.128", rows_per_step}, {"FADD", 4 * rows_per_step}},
-         // setting up; the iterations; in them, reading a stage; and asking again for one that is not there
+         // set-up; the iterations; within them reading a stage, and polling its barrier
          .loop_trips = {0, 1, double(stage_bytes) / (rows_per_step * warp_row_bytes), 0},
          .entry = reinterpret_cast<const void*>(bounded_entry<Bulk<rows_per_step>, largest_block, 1>)});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: more resident blocks hide more latency, until together they ask for more L1 than there is.
-// Expected: throughput rises with the warps to the L1's 128 bytes a cycle, and falls to the L2's rate where
-//   blocks x working set pass the L1: an interior optimum. Loads in flight within a thread bring the rise
+// Shows: more resident blocks hide more latency until their working sets exceed the L1.
+// Expected: throughput rises with warps to the L1's 128 bytes per cycle, and falls to L2 bandwidth once
+//   blocks x working set exceed the L1: an interior optimum. Loads in flight per thread bring the rise
 //   without the fall.
 // Published: Guz et al., 'Many-core vs. many-thread machines: stay away from the valley' (CAL 2009); Rogers
 //   et al., 'Cache-conscious wavefront scheduling' (MICRO 2012); Hayes et al., 'Orion' (Middleware 2016).
@@ -14,14 +14,13 @@ namespace occbench::cache_reuse {
 struct Parameters {
   const float* input;
   float* output;               ///< one per thread
-  unsigned working_set_bytes;  ///< of a block: a multiple of the 512 bytes that a warp reads at once
-  unsigned sets;               ///< working sets, side by side from the input's start
+  unsigned working_set_bytes;  ///< per block, a multiple of 512 bytes
+  unsigned sets;               ///< adjacent working sets, from the start of the input
   int iterations;
 };
 
-/// A block sweeps its working set again and again: load l of thread t of T is at byte 16 (t + l T), modulo
-/// the set. `ilp` loads are in flight at once, and `held` values are held across the loop, for the registers
-/// that they take.
+/// A block sweeps its working set repeatedly: load l of thread t of T is at byte 16 (t + l T) modulo the
+/// set. `ilp` loads are in flight, and `held` values are kept across the loop to take registers.
 template <int ilp, int held = 0>
 struct Body {
   using Parameters = cache_reuse::Parameters;
@@ -38,7 +37,7 @@ struct Body {
     for (unsigned j = 0; j < ilp; ++j)
       at[j] = first + (threadIdx.x * unsigned{sizeof(float4)} + j * row) % bytes;
     [[maybe_unused]] float value[held > 0 ? held : 1];
-    // volatile: a load that the compiler may neither repeat nor put off until after the loop
+    // volatile: the compiler may neither repeat the load nor delay it past the loop
 #pragma unroll
     for (int i = 0; i < held; ++i)
       value[i] = static_cast<const volatile float*>(p.input)[threadIdx.x + static_cast<unsigned>(i)];
@@ -50,8 +49,8 @@ struct Body {
       for (int j = 0; j < ilp; ++j) {
         x[j] = *reinterpret_cast<const float4*>(input + at[j]);
         at[j] += step;
-        // if (at >= end) at -= bytes, as one predicated subtraction: left to itself the compiler keeps the
-        // step in a register of x where registers are short, and so begins it only when the load has come.
+        // if (at >= end) at -= bytes, as one predicated subtraction. Otherwise, if registers are short, the
+        // compiler reuses a register of x for the step and delays it until the load has returned.
         asm("{ .reg .pred wrap; setp.ge.u32 wrap, %0, %1; @wrap sub.u32 %0, %0, %2; }"
             : "+r"(at[j])
             : "r"(end), "r"(bytes));
@@ -65,7 +64,7 @@ struct Body {
       }
     }
     float result = (sum.x + sum.y) + (sum.z + sum.w);
-    // One that only the loop's result can tell to be one: the held values cannot be summed before the loop.
+    // 1, but only known after the loop, so the held values cannot be summed before it.
     [[maybe_unused]] const float one = result == result ? 1.0F : 0.0F;
 #pragma unroll
     for (int i = 0; i < held; ++i) result = fmaf(value[i], one, result);
@@ -77,9 +76,9 @@ namespace {
 
 constexpr unsigned kibibyte = 1024;
 
-/// How many working sets there are. Blocks take them in turn: all in a quarter of the L2, so that what the L1
-/// misses is an L2 hit whatever the number of blocks, and a prime number of them, so that blocks an SM count
-/// apart, which tend to meet on one SM, never share one.
+/// Number of working sets, which blocks use round robin. They take a quarter of the L2, so L1 misses always
+/// hit the L2. The number is prime, so that blocks one SM count apart, which tend to share an SM, do not
+/// share a set.
 unsigned sets_of(unsigned working_set_bytes) {
   static const auto l2_bytes = [] {
     int device = 0;
@@ -99,7 +98,7 @@ unsigned sets_of(unsigned working_set_bytes) {
   return sets;
 }
 
-/// What the threads of as many blocks must put out; `input` is the arena's, on the CPU.
+/// The outputs of the threads of `sets` blocks; `input` is a CPU copy of the arena's.
 std::vector<double> reference(std::span<const float> input, const Shape& shape, std::size_t blocks,
                               std::size_t working_set_bytes, int ilp, int held) {
   const auto threads = static_cast<std::size_t>(shape.block_size);
@@ -119,7 +118,7 @@ std::vector<double> reference(std::span<const float> input, const Shape& shape, 
   return outputs;
 }
 
-constexpr double tolerance = 5e-4;  // of float32 sums of some 10,000 values; a load too few shows by 0.5
+constexpr double tolerance = 5e-4;  // of float32 sums of about 10,000 values; a missing load is off by 0.5
 
 struct Form {
   unsigned working_set_bytes;
@@ -130,7 +129,7 @@ struct Form {
 
 void add(const Form& f, const void* entry) {
   const double bytes_per_iteration = double(sizeof(float4)) * f.ilp;
-  // Larger sets are hits at few blocks and misses at many: in between, neither is wrong by much more than 2.
+  // Larger sets hit at few blocks and miss at many; the estimate is off by about a factor of 2 at most.
   const bool always_hits = f.working_set_bytes <= 4 * kibibyte;
   const std::string series =
       "ilp" + std::to_string(f.ilp) + "-" + std::to_string(f.working_set_bytes / kibibyte) + "KiB";
@@ -152,7 +151,7 @@ void add(const Form& f, const void* entry) {
       .flow = {.reused_bytes = bytes_per_iteration, .set_of = Sharer::block},
       .instructions = {{"LDG.128", f.ilp}, {"FADD", 4 * f.ilp}},
       .l2_before = L2::warm,
-      // from 128 threads on more than one sweep, so that the way back to the set's start is checked
+      // with 128 threads or more, more than one sweep, which checks the wrap-around
       .check_iterations = f.working_set_bytes / unsigned{128 * sizeof(float4)} + 2,
       .prepare =
           [=](Arena& arena, const Shape& shape) {
@@ -178,7 +177,7 @@ void add(const Form& f, const void* entry) {
   });
 }
 
-/// Values to hold with which nvcc 13 fills `registers` or one less on sm_90, as read from the machine code.
+/// Held values with which nvcc 13 uses `registers` or one less on sm_90, read from the machine code.
 constexpr int held_for(int registers) { return registers - 18; }
 
 const Registration registered{[] {
@@ -188,8 +187,8 @@ const Registration registered{[] {
       add({.working_set_bytes = kib * kibibyte, .ilp = ilp},
           reinterpret_cast<const void*>(free_entry<Body<ilp>>));
   });
-  // All, 3/4, 1/2, 3/8 and 1/4 of the warps of an SM with 65,536 registers for 2,048 threads; the first in
-  // every working set, to go with every block size.
+  // All, 3/4, 1/2, 3/8 and 1/4 of the warps of an SM with 65,536 registers and 2,048 threads; the first with
+  // every working set, for all block sizes.
   for_each_value<24, 40, 64, 80, 128>([&]<int registers>(std::integral_constant<int, registers>) {
     constexpr int held = held_for(registers);
     for (const unsigned kib : working_sets_kib)

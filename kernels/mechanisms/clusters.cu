@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a block pays to read another block's shared memory, and how that depends on the size of their
-//   cluster.
-// Expected: own shared memory at 128 B a cycle and SM; a neighbour's at some 14, falling as clusters grow
-//   (Luo: 3.3 TB/s over an H800 in pairs, 2.7 in fours); a dependent load of the neighbour's takes 180-220
-//   cycles, of one's own 30.
-// Found: H200: 15.6 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024 threads):
-//   flat from 4 on. A dependent load takes 189-190 cycles; of one's own by the same path 26.
+// Shows: the cost of reading another block's shared memory, by cluster size.
+// Expected: local shared memory at 128 B per cycle and SM; remote at about 14, falling as clusters grow
+//   (Luo: 3.3 TB/s on an H800 in pairs, 2.7 in fours); a dependent remote load takes 180-220 cycles, a local
+//   one 30.
+// Found: H200: 15.6 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024
+//   threads): constant from 4 on. A dependent load takes 189-190 cycles; a local one by the same path 26.
 // Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024), distributed shared
 //   memory; CUDA C++ Programming Guide, 'Distributed Shared Memory'.
 #include "kernels/chain.cuh"
@@ -13,20 +12,18 @@
 
 namespace occbench::clusters {
 
-/// Whose shared memory a block reads: its own as any kernel does, that of the next rank in the cluster, or of
-/// all other ranks in turn. In a cluster of one all are its own, the last two by the path of distributed
-/// shared memory.
+/// Whose shared memory a block reads: its own, that of the next rank in the cluster, or those of all other
+/// ranks in turn. In a cluster of one the last two read its own through the distributed shared memory path.
 enum class Pattern { own, next, spread };
 constexpr const char* name_of(Pattern pattern) {
   return pattern == Pattern::own ? "smem-read" : pattern == Pattern::next ? "dsmem-read" : "dsmem-spread";
 }
 
-constexpr int ilp = 4;  // 16-byte loads of a thread in flight
+constexpr int ilp = 4;  // 16-byte loads in flight per thread
 constexpr int iteration_bytes = 16 * ilp;
-// Block b holds the input from element `shift` x b on: no two of a cluster the same, and all of it in the L2.
+// Block b holds the input from element `shift` x b on: distinct within a cluster, and all in the L2.
 constexpr int shift = 64;
-constexpr int column_step =
-    512;  // bytes by which each iteration reads further on in a row, wrapping: what the next warp read
+constexpr int column_step = 512;  // bytes by which the position in a row advances per iteration, cyclically
 
 extern __shared__ __align__(16) unsigned char shared_array[];
 
@@ -44,7 +41,7 @@ __device__ __forceinline__ unsigned cluster_size() {
 __device__ __forceinline__ unsigned rank_after(unsigned rank) {
   return rank + 1 == cluster_size() ? 0 : rank + 1;
 }
-/// Where `rank` of this cluster has what this block has at the start of its own array.
+/// The array of `rank` of this cluster.
 __device__ __forceinline__ unsigned address_in(unsigned rank) {
   unsigned address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -52,7 +49,7 @@ __device__ __forceinline__ unsigned address_in(unsigned rank) {
       : "r"(device::shared_address(shared_array)), "r"(rank));
   return address;
 }
-/// All threads of the cluster have come here, and what they wrote before can be read after.
+/// Cluster barrier, with release and acquire of shared memory.
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\n barrier.cluster.wait.acquire;" ::: "memory");
 }
@@ -94,7 +91,7 @@ struct Read {
         sum.z += x[j].z;
         sum.w += x[j].w;
       }
-      column += column_step;  // the same addresses in every iteration would be read once, before the loop
+      column += column_step;  // otherwise the loads would be hoisted out of the loop
       if (column >= row_bytes) column -= row_bytes;
       if constexpr (pattern == Pattern::spread) {
         rank = rank_after(rank);
@@ -103,7 +100,7 @@ struct Read {
       }
     }
     p.output[device::thread_index()] = (sum.x + sum.y) + (sum.z + sum.w);
-    cluster_sync();  // nobody leaves while others still read from it
+    cluster_sync();  // no block exits while others still read its shared memory
 #endif
   }
 
@@ -124,20 +121,20 @@ struct Read {
   }
 };
 
-constexpr unsigned chain_length = 1024;  // elements: a power of two, for the map below to visit them all
+constexpr unsigned chain_length = 1024;  // elements: a power of two, so that the map visits all
 constexpr int loads_per_iteration = 32;
 
-/// From each element of a block to the next, modulo the length; in each block another way.
+/// The map from an element to the next, modulo the length, different in each block.
 __host__ __device__ constexpr AffineMap<unsigned> chain_of(unsigned block) { return {5, 2 * block + 1}; }
 
 struct ChaseParameters {
-  unsigned* last;     ///< element at which each block's chain ended
-  long long* cycles;  ///< that its loop took
+  unsigned* last;     ///< last element of each block's chain
+  long long* cycles;  ///< of its loop
   int iterations;
 };
 
-/// One thread of each block follows a chain of pointers through the next rank's shared memory. They are
-/// generic ones: a shared::cluster address would have to be made one before each load.
+/// One thread per block follows a chain of generic pointers through the next rank's shared memory:
+/// shared::cluster addresses would need a conversion per load.
 struct Chase {
   using Parameters = ChaseParameters;
 
@@ -145,7 +142,7 @@ struct Chase {
 #if __CUDA_ARCH__ >= 900
     auto* const mine = reinterpret_cast<std::uint64_t*>(shared_array);
     const unsigned rank = cluster_rank();
-    const std::uint64_t here = pointer_in(rank);  // as every block of the cluster must spell it
+    const std::uint64_t here = pointer_in(rank);  // as all blocks of the cluster address it
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < chain_length; i += blockDim.x)
       mine[i] = here + sizeof here * (chain_of(blockIdx.x)(i) % chain_length);
@@ -163,7 +160,7 @@ struct Chase {
       p.last[blockIdx.x] = static_cast<unsigned>(at - there) / sizeof at;
       p.cycles[blockIdx.x] = end - begin;
     }
-    cluster_sync();  // nobody leaves while others still read from it
+    cluster_sync();  // no block exits while others still read its shared memory
 #endif
   }
 
@@ -179,7 +176,7 @@ struct Chase {
 
 namespace {
 
-/// The block whose shared memory `block` reads, `ranks` further on in its cluster.
+/// The block whose shared memory `block` reads, `ranks` further in its cluster.
 std::int64_t block_after(std::int64_t block, std::int64_t ranks, std::int64_t cluster_size) {
   const std::int64_t rank = block % cluster_size;
   return block - rank + (rank + ranks) % cluster_size;
@@ -218,7 +215,7 @@ void add_read() {
       .form = name_of(pattern),
       .dials = dials,
       .ceiling = Ceiling::shared_memory,
-      // a neighbour's bytes come at some 14 a cycle; in a cluster of one at up to 128, by the same kernel
+      // remote reads reach about 14 bytes per cycle; the same kernel in a cluster of one up to 128
       .iteration = {.latency_cycles = own ? 60.0 : 250.0,
                     .pipe_cycles_per_warp = (own ? 1 : 5) * iteration_bytes / 4.0},
       .instructions = {{own ? "LDS.128" : "LD.128", ilp}, {"FADD", 4 * ilp}},
@@ -253,7 +250,7 @@ void add_chase() {
       .iteration = {.latency_cycles = 200.0 * loads_per_iteration},
       .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
       .instructions = {{"LD.64", loads_per_iteration}, {"STS.64", 1}},
-      .hot_loops = 2,  // the chase, and what lays the chain
+      .hot_loops = 2,  // building the chain, and the chase
       .loop_trips = {0, 1},
       .least_cc = 90,
       .in_clusters = true,
@@ -262,7 +259,7 @@ void add_chase() {
       .prepare =
           [](Arena& arena, const Shape& shape) {
             const auto blocks = static_cast<std::size_t>(shape.grid_size);
-            const std::size_t first_cycles = (blocks + 1) / 2;  // of 8 bytes, behind the elements of 4
+            const std::size_t first_cycles = (blocks + 1) / 2;  // 8-byte values after the 4-byte elements
             Problem problem;
             problem.set_parameters(ChaseParameters{arena.output<unsigned>(),
                                                    arena.output<long long>() + first_cycles,
@@ -282,7 +279,7 @@ void add_chase() {
               });
             };
             problem.own_cycles_per_pass = [=, &arena] {
-              const std::size_t step = blocks / 256 + 1;  // each value is a transfer of its own
+              const std::size_t step = blocks / 256 + 1;  // each value is a separate transfer
               double sum = 0;
               int count = 0;
               for (std::size_t block = 0; block < blocks; block += step, ++count)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: lanes of one warp that take different branches run one after the other; warps and blocks that do, at
-//   once.
-// Expected: time(A) + time(B) for any split of the lanes, 2^D paths 2^D times, at every occupancy; nothing
-//   where whole warps or blocks part ways; a boundary test costs the lanes that stand outside, not a second
-//   path.
+// Shows: divergent lanes of a warp run one after the other; divergent warps and blocks run concurrently.
+// Expected: time(A) + time(B) for any split of the lanes, 2^D times for 2^D paths, at every occupancy; no
+//   cost if whole warps or blocks diverge; a boundary test costs the lanes outside, not a second path.
 // Published: PMPP 4.5 and its exercises (31 of 160 warps of a 62 x 76 picture in 16 x 16 blocks diverge).
 #include <bit>
 #include <cmath>
@@ -14,12 +12,11 @@
 namespace occbench::divergence {
 
 constexpr std::int64_t period = 128;  // threads with the same index modulo this start from the same value
-constexpr int fma_per_path =
-    2048;                        // of a thread in an iteration, so that the branches themselves weigh little
-constexpr int fma_in_code = 64;  // of them are one loop's body: 32 paths fit the instruction caches
+constexpr int fma_per_path = 2048;    // per thread and iteration, to make the branches negligible
+constexpr int fma_in_code = 64;       // per loop body: 32 paths fit the instruction caches
 
-/// x * x + drift stays in [-2, 2] and never settles, so that no step can be missed. Each path has a drift of
-/// its own: the compiler cannot make one of them, and a lane on the wrong one shows.
+/// x * x + drift stays in [-2, 2] without fixed point, so a missing step shows. Each path has its own drift,
+/// so the compiler cannot merge paths and a wrong path shows.
 __host__ __device__ constexpr float drift_of(int path) { return -1.8F - 0.0048F * static_cast<float>(path); }
 
 /// One path: fma_per_path FMAs in `ilp` chains.
@@ -32,7 +29,7 @@ __device__ __forceinline__ void follow(float (&x)[ilp]) {
   }
 }
 
-/// Who decides which path is taken: the lane's number, the warp's in the grid, or the block's.
+/// What selects the path: the lane, the warp in the grid, or the block.
 enum class By { lane, warp, block };
 
 struct BranchParameters {
@@ -40,21 +37,21 @@ struct BranchParameters {
   float* output;  ///< one per thread
   int iterations;
   By by;
-  unsigned mask;  ///< By::lane with two paths: bit l is lane l's path
+  unsigned mask;  ///< By::lane with two paths: bit l is the path of lane l
 };
 
-/// The path of a thread. Warps and blocks alternate in the order of Thue and Morse, which no stride matches:
-/// each scheduler and each SM has both kinds.
+/// The path of a thread. Warps and blocks alternate in a Thue-Morse sequence, so each scheduler and SM has
+/// both kinds at any stride.
 __host__ __device__ inline unsigned path_of(By by, unsigned mask, int depth, std::int64_t index,
                                             std::int64_t block) {
-  const auto lane = static_cast<unsigned>(index % 32);  // of whole warps: blocks are multiples of 32
+  const auto lane = static_cast<unsigned>(index % 32);  // block sizes are multiples of 32
   if (by == By::lane) return depth == 1 ? mask >> lane & 1 : lane & ((1U << depth) - 1);
   auto parity = static_cast<unsigned>(by == By::warp ? index / 32 : block);
   for (int shift = 16; shift > 0; shift /= 2) parity ^= parity >> shift;
   return parity & 1;
 }
 
-/// `depth` nested branches lead to 2^depth paths; depth 0 is one path without a branch.
+/// `depth` nested branches to 2^depth paths; depth 0: one path without a branch.
 template <int depth>
 struct Branch {
   using Parameters = BranchParameters;
@@ -76,7 +73,7 @@ struct Branch {
     float x[1] = {p.input[index % period]};
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
-      // As if it had changed: otherwise one branch might stand around the whole loop.
+      // Opaque to the compiler: otherwise it might hoist the branch out of the loop.
       asm volatile("" : "+r"(wanted));
       descend<depth, 0>(wanted, x);
     }
@@ -100,11 +97,12 @@ struct Tiling {
   }
 };
 
-constexpr int chains = 4;  // enough to fill a scheduler from one warp: warps that end early leave no gap
+constexpr int chains =
+    4;  // enough for one warp to saturate a scheduler, so warps that end early leave no gap
 
 struct BoundaryParameters {
   const float* input;
-  float* output;  ///< one per thread, then one per warp: the iterations in which its lanes parted ways
+  float* output;  ///< one per thread, then per warp the iterations in which its lanes diverged
   int iterations;
   Tiling tiling;
 };
@@ -138,7 +136,7 @@ struct Boundary {
 
 namespace {
 
-/// Starts that have been through `steps` FMAs of a path, in exact float32 arithmetic.
+/// Start values after `steps` FMAs of a path, in exact float32 arithmetic.
 float after(float x, int path, std::int64_t steps) {
   for (std::int64_t i = 0; i < steps; ++i) x = std::fma(x, x, drift_of(path));
   return x;
@@ -173,13 +171,13 @@ std::optional<std::string> branch_mismatch(Arena& arena, const Shape& shape, con
 template <int depth>
 void add_branch(BranchForm f) {
   f.depth = depth;
-  // Paths that one warp runs one after the other.
+  // Paths that a warp runs one after the other.
   const int serial = f.lanes_apart == 0 ? 1 : 1 << depth;
   Dials dials;
   dials.lanes_apart = f.lanes_apart;
   dials.divergent_warps = f.lanes_apart == 0 ? 0.0 : 1.0;
   std::vector<double> loop_trips(1 + (std::size_t{1} << depth), fma_per_path / fma_in_code);
-  loop_trips.front() = 1;  // the iteration; then a loop for each path
+  loop_trips.front() = 1;  // the iteration, then a loop per path
   if (f.lanes_apart == 0) std::fill(loop_trips.begin() + 2, loop_trips.end(), 0);
   add_variant({
       .family = "divergence",
@@ -212,7 +210,7 @@ void add_branch(BranchForm f) {
   });
 }
 
-/// What is inside in each warp of one copy, by the geometry alone.
+/// Lanes inside the image per warp of one copy, by geometry.
 struct Copy {
   std::vector<std::uint32_t> lanes;  ///< [tile x warps per block + warp]: bit l is lane l
   [[nodiscard]] bool diverges(std::size_t warp) const {
@@ -240,7 +238,7 @@ Copy geometry(const Tiling& t, int block_size) {
 struct BoundaryForm {
   std::string name;
   std::string form;
-  Tiling tiling;       ///< tile_width 0: a vector as long as one block, which is full
+  Tiling tiling;       ///< tile_width 0: a vector that fills one block
   int block_size = 0;  ///< 0: any
   bool tested = true;
 };
@@ -297,7 +295,7 @@ void add_boundary(const BoundaryForm& f) {
             const Tiling tiling = tiling_of(f, shape.block_size);
             const Copy copy = geometry(tiling, shape.block_size);
             const auto warps = static_cast<std::size_t>(shape.threads() / 32);
-            double lanes = 0;  // inside: they alone do useful work
+            double lanes = 0;  // inside the image, which do useful work
             for (std::size_t w = 0; w < copy.lanes.size(); ++w) {
               const std::size_t copies = warps / copy.lanes.size() + (w < warps % copy.lanes.size());
               lanes += static_cast<double>(copies) * std::popcount(copy.lanes[w]);

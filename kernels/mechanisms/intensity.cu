@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: how many warps a kernel needs, from one that only loads to one that mostly computes.
-// Expected: with many FMAs per load throughput is flat from a quarter to a half of the warps on, with few it
-//   rises further; the need is largest where arithmetic and memory take as long (the cusp), since it is
-//   latency x throughput, and there neither has yet begun to fall.
-// Found: H200: no curve is flat so early (256 FMAs, one load: 58, 66 and 80 % of FP32's peak at 16, 32 and 64
-//   warps), and at the cusp (32 FMAs, four loads) 64 warps reach 69 %.
+// Shows: the number of warps a kernel needs, from load-only to mostly arithmetic.
+// Expected: with many FMAs per load throughput is flat from a quarter to half of the warps on, with few it
+//   rises further; the need is largest where arithmetic and memory take equal time, since it is latency x
+//   throughput and both are then at their maximum.
+// Found: H200: no curve is flat so early (256 FMAs, one load: 58, 66 and 80 % of the FP32 peak at 16, 32 and
+//   64 warps); with 32 FMAs and four loads 64 warps reach 69 %.
 // Published: Volkov, 'Understanding latency hiding on GPUs' (2016), ch. 4; Williams et al., Roofline (2009).
 #include <cmath>
 
@@ -12,13 +12,12 @@
 
 namespace occbench::intensity {
 
-// x * turn + x = -0.998 x: changes side each step, and 0.6 is left after 256. One register and an immediate,
-// so that no choice of the compiler's can put two operands into one register bank; linear, so that the
-// reference is a product.
+// x * turn + x = -0.998 x: alternates in sign, and 0.6 is left after 256 steps. One register and an
+// immediate, so operands cannot conflict in a register bank; linear, so the reference is a product.
 constexpr float turn = -1.998F;
 
-// From here on a variant is held against the FP32 rate, below against DRAM's. Today's GPUs have about 14 FLOP
-// for each byte, 28 FMAs for each 4-byte load.
+// From here on the ceiling is FP32, below it DRAM. Current GPUs have about 14 FLOP per byte, 28 FMAs per
+// 4-byte load.
 constexpr int fp32_from = 32;
 
 struct Parameters {
@@ -27,7 +26,7 @@ struct Parameters {
   int iterations;
 };
 
-/// Thread t of n reads elements t, t + n, t + 2n ..., `ilp` of them at once, with a chain of FMAs on each.
+/// Thread t of n loads elements t, t + n, t + 2n ..., `ilp` at once, with a chain of FMAs on each.
 template <int fma_per_load, int ilp>
 struct Body {
   using Parameters = intensity::Parameters;
@@ -108,7 +107,7 @@ void add(int fma_per_load, int ilp, const void* entry) {
 const Registration registered{[] {
   for_each_value<1, 4>([]<int ilp>(std::integral_constant<int, ilp>) {
     for_each_value<0, 1, 2, 4, 8, 16, 32, 64, 128, 256>([]<int k>(std::integral_constant<int, k>) {
-      if constexpr (k * ilp <= 512)  // a longer loop would measure the instruction cache
+      if constexpr (k * ilp <= 512)  // longer loops would exceed the instruction cache
         add(k, ilp, reinterpret_cast<const void*>(free_entry<Body<k, ilp>>));
     });
   });

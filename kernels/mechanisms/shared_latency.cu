@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a load from shared memory waits for, how many of them fill its pipe, and what bank conflicts
-//   leave of it.
-// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict), with a latency of 23-33 cycles:
-//   24 warps or six with four loads each are enough, and fewer still under conflicts.
-// Found: H200: 23 cycles; one load each fills 99 % with 32 warps, but 77 % with 64: why is not established.
+// Shows: the latency of shared-memory loads, the loads in flight that saturate the pipe, and the cost of
+//   bank conflicts.
+// Expected: min(warps x ILP x 128 B / latency, 128 B per cycle / conflict) with a latency of 23-33 cycles:
+//   24 warps with one load or six with four suffice, and fewer under conflicts.
+// Found: H200: 23 cycles; one load per thread reaches 99 % with 32 warps but 77 % with 64, for an unknown
+//   reason.
 // Published: PMPP 6; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017); Volkov (2016) for the form of the
-// curve.
+//   curve.
 #include "kernels/chain.cuh"
 #include "kernels/family.cuh"
 
 namespace occbench::shared_latency {
 
-// Each word holds the shared-memory address of the next, word map(x) mod words. An address that was loaded
-// needs no arithmetic before it is loaded from.
+// Each word holds the shared-memory address of the next, word map(x) mod words, so no address arithmetic is
+// needed.
 constexpr unsigned words = 2048;
 constexpr unsigned word_bytes = 4;
 constexpr int loads_per_iteration =
-    16;  // of a reading thread: the loop's own three instructions need issue slots, not banks
+    16;  // per reading thread; the loop's three instructions only take issue slots
 
 struct Parameters {
   float* output;
   AffineMap<unsigned> map;
   unsigned
-      lanes_apart;  ///< of neighbouring lanes, in words (or units of 16 bytes): as many lanes share a bank
+      lanes_apart;  ///< distance of adjacent lanes in words (or 16-byte units), which is the bank conflict
   int iterations;
 };
 
@@ -37,7 +38,7 @@ __device__ __forceinline__ unsigned linked_words(const Parameters& p) {
   return first;
 }
 
-/// `at` = *`at`, `width` bytes of it. Volatile, for nvcc narrows a load of which it sees one word used.
+/// `at` = *`at`, `width` bytes of it. Volatile, since nvcc narrows loads with unused words.
 template <int width = word_bytes>
 __device__ __forceinline__ void follow(unsigned& at) {
   if constexpr (width == word_bytes) {
@@ -48,8 +49,8 @@ __device__ __forceinline__ void follow(unsigned& at) {
   }
 }
 
-/// One lane of the block follows the words: an iteration is one load. Puts out where it ended, and the cycles
-/// of all iterations.
+/// One lane of the block follows the chain, one load per iteration. Outputs its end and the cycles of all
+/// iterations.
 struct Chain {
   using Parameters = shared_latency::Parameters;
 
@@ -80,13 +81,13 @@ struct TimedChain {
   }
 };
 
-/// Where thread `thread` of its block starts its chain `chain`, in words or in units of 16 bytes.
+/// Start of chain `chain` of thread `thread`, in words or 16-byte units.
 __host__ __device__ constexpr unsigned start_of(unsigned thread, unsigned chain, unsigned lanes_apart) {
   return thread % 32 * lanes_apart + thread / 32 * 37 + chain * 131;
 }
 
-/// Every lane follows `ilp` chains at once. All move by the same number of words, so that the lanes of a warp
-/// stay as far apart as they started. Puts out the sum of the words where the chains ended.
+/// Every lane follows `ilp` chains at once. All advance by the same number of words, so the lanes keep their
+/// distance. Outputs the sum of the final words.
 template <int ilp, int width>
 struct Read {
   using Parameters = shared_latency::Parameters;
@@ -114,13 +115,13 @@ struct Read {
 
 namespace {
 
-constexpr double latency_cycles = 24;  // about; sizes the work
+constexpr double latency_cycles = 24;  // approximate; only sizes the work
 
-constexpr unsigned stride = 611;  // odd, so that a chain visits every word
+constexpr unsigned stride = 611;  // odd, so that a chain visits all words
 
 void add_chain(bool timed, const void* entry) {
-  const int loads = timed ? device::timed_chase_loads : 1;  // of an iteration
-  constexpr double reading_the_clock = 60;                  // cycles of an iteration, about
+  const int loads = timed ? device::timed_chase_loads : 1;  // per iteration
+  constexpr double reading_the_clock = 60;                  // cycles per iteration, about
   add_variant({
       .family = "shared_latency",
       .name = timed ? "chain-timed" : "chain",
@@ -130,7 +131,7 @@ void add_chain(bool timed, const void* entry) {
       .ceiling = Ceiling::none,
       .iteration = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
       .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
-      // linking; and the chain: when it is not timed, by eights and by ones
+      // linking, and the chain: unless timed, by eight loads and by one
       .instructions = {{"STS.32", 1}, {"LDS.32", timed ? loads : device::chase_unrolled + 1}},
       .hot_loops = timed ? 2 : 3,
       .loop_trips =
@@ -166,7 +167,7 @@ void add_chain(bool timed, const void* entry) {
 template <int ilp, int width>
 void add_read(int conflict) {
   constexpr int depth = loads_per_iteration / ilp;
-  const double pipe_cycles = double(conflict) * width / word_bytes;  // of one load of a warp
+  const double pipe_cycles = double(conflict) * width / word_bytes;  // per load of a warp
   add_variant({
       .family = "shared_latency",
       .name = (width == word_bytes ? "read-ilp" : "read16B-ilp") + std::to_string(ilp) + "-conflict" +
@@ -186,7 +187,7 @@ void add_read(int conflict) {
       .l2_before = L2::warm,
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            // Units of `width` bytes: a wide load follows the first of its words.
+            // Units of `width` bytes: a wide load follows its first word.
             const AffineMap<unsigned> map{1, stride * width / word_bytes};
             Problem problem;
             problem.set_parameters(Parameters{.output = arena.output<float>(),
@@ -200,7 +201,7 @@ void add_read(int conflict) {
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] {
               const auto block = static_cast<unsigned>(shape.block_size);
-              std::vector<double> sums(block);  // of one block; all do the same
+              std::vector<double> sums(block);  // of one block; all are equal
               for (unsigned thread = 0; thread < block; ++thread)
                 for (unsigned chain = 0; chain < ilp; ++chain)
                   sums[thread] += map.advance(width / word_bytes *
@@ -220,7 +221,7 @@ const Registration registered{[] {
   add_chain(true, reinterpret_cast<const void*>(free_entry<TimedChain>));
   for_each_value<1, 2, 4, 8>([]<int ilp>(std::integral_constant<int, ilp>) {
     for (const int conflict : {1, 2, 4, 8, 16, 32}) add_read<ilp, word_bytes>(conflict);
-    if constexpr (ilp <= 4) add_read<ilp, 16>(1);  // eight would not leave registers for all warps
+    if constexpr (ilp <= 4) add_read<ilp, 16>(1);  // eight would need too many registers for full occupancy
   });
 }};
 

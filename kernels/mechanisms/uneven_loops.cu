@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: loops as long as each thread's data say. A warp goes on until its longest lane is done, the others
+// Shows: loops with data-dependent trip counts. A warp runs until its longest lane is done while the others
 //   idle.
-// Expected: useful work in proportion to the mean length over the mean of the warps' longest, at every
-//   occupancy: lanes that share an item lose nothing, 32 different ones most of it. A rare item costs the
+// Expected: useful work is proportional to the mean trip count over the mean of the warps' maxima, at every
+//   occupancy: lanes that share an item lose nothing, 32 different ones most. A rare long item costs the
 //   warp as much as 32 of them.
 // Published: Mandelbrot's set (1980) by escape time; Collatz's problem as in Lagarias, 'The 3x + 1 problem
 //   and its generalizations' (1985); Henon, 'A two-dimensional mapping with a strange attractor' (1976).
@@ -14,25 +14,25 @@
 
 namespace occbench::uneven_loops {
 
-/// What is done with an item. escape: z = z^2 + c until |z| > 2; collatz: n / 2 or 3 n + 1 until 1; rare:
-/// many steps for one item of several, none for the others.
+/// The work per item. escape: z = z^2 + c until |z| > 2; collatz: n / 2 or 3 n + 1 until 1; rare: many steps
+/// for some items, none for the others.
 enum class Form { escape, collatz, rare };
 
-constexpr int items = 4096;      // there are no more: the reference knows how long each takes
-constexpr int most_steps = 128;  // of an escape
-constexpr int rare_steps = 64;   // of an item that is chosen
-constexpr int warps_apart = 31;  // of a thread's items from iteration to iteration: it comes by all of them
+constexpr int items = 4096;      // distinct ones, whose steps the reference precomputes
+constexpr int most_steps = 128;  // per escape
+constexpr int rare_steps = 64;   // per chosen item
+constexpr int warps_apart = 31;  // between a thread's items of successive iterations; visits all items
 
 constexpr int flop_per_step(Form form) { return form == Form::escape ? 10 : form == Form::rare ? 5 : 0; }
 
 struct Parameters {
   std::uint32_t* output;  ///< one per thread
   int iterations;
-  int shared_by;       ///< log2 of how many lanes side by side have the same item
+  int shared_by;       ///< log2 of the adjacent lanes that share an item
   unsigned rare_mask;  ///< Form::rare: chosen are items with none of these bits
 };
 
-/// What a thread has in an iteration; items are in random order.
+/// The item of a thread in an iteration; items are in random order.
 OCCBENCH_HOST_DEVICE constexpr std::uint32_t item_of(std::int64_t thread, std::int64_t iteration,
                                                      int shared_by) {
   const std::uint32_t apart = warps_apart * (32U >> shared_by);
@@ -40,7 +40,7 @@ OCCBENCH_HOST_DEVICE constexpr std::uint32_t item_of(std::int64_t thread, std::i
          items;
 }
 
-// Each step in the same operations on both sides, to the last bit.
+// Bit-identical operations on device and CPU.
 
 struct Escape {
   float c_real, c_imaginary;
@@ -59,7 +59,7 @@ struct Escape {
   }
 };
 
-/// Henon's map, which does not settle from near the origin.
+/// Henon's map, chaotic from near the origin.
 struct Henon {
   float x;
   float last = 0;
@@ -73,12 +73,12 @@ struct Henon {
   }
 };
 
-/// Of numbers up to 2^16, whose successors have 31 bits at most.
+/// For numbers up to 2^16, whose successors have at most 31 bits.
 OCCBENCH_HOST_DEVICE constexpr std::uint32_t collatz(std::uint32_t n) {
   return n % 2 == 0 ? n / 2 : 3 * n + 1;
 }
 
-/// How many steps an item takes, or what becomes of it (the bits of a float).
+/// The steps of an item, or its result (bits of a float).
 template <Form form>
 __device__ __forceinline__ std::uint32_t result_of(std::uint32_t bits, unsigned rare_mask) {
   std::uint32_t steps = 0;
@@ -116,7 +116,7 @@ struct Body {
 
 namespace {
 
-/// Of each item: how many steps it takes, and what a thread adds to its sum.
+/// Per item: its steps, and the value added to the sum.
 struct Reference {
   std::array<int, items> steps{};
   std::array<std::uint32_t, items> result{};
@@ -142,8 +142,8 @@ Reference reference_of(unsigned rare_mask) {
   return reference;
 }
 
-/// Over all warps and iterations: mean of all lanes, mean of the longest lane of a warp, and the share of
-/// warps with any.
+/// Over all warps and iterations: mean steps per lane, mean of the maximum per warp, and share of warps with
+/// any.
 struct Lengths {
   double mean = 0;
   double longest = 0;
@@ -166,7 +166,7 @@ Lengths lengths_of(const Reference& reference, int shared_by) {
   return lengths;
 }
 
-/// Of all threads in all iterations: they have the items in turn, from another one in each iteration.
+/// For all threads and iterations: threads take the items in turn, from a different start in each iteration.
 double all_steps(const Reference& reference, const Shape& shape, int shared_by) {
   std::array<double, items + 1> before{};
   for (std::size_t i = 0; i < items; ++i) before[i + 1] = before[i] + reference.steps[i];
@@ -211,8 +211,7 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
                     .latency_cycles = 60 + step_cycles * warp_steps,
                     .pipe_cycles_per_warp = step_instructions / schedulers * warp_steps},
       .instructions = instructions,
-      // The longest lane's steps, of the mean warp in the mean iteration: each warp has iterations with no
-      // rare item.
+      // Mean of the longest lane's steps; some iterations of a warp have no rare item.
       .loop_trips = {1, std::round(warp_steps)},
       .l2_before = L2::warm,
       .max_iterations =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: how many lines of code an SM keeps near, and what a line from farther away takes: loops of FMAs of
+// Shows: the capacity of the instruction caches and the cost of a line from the next level: loops of FMAs of
 //   all lengths.
-// Expected: cc 9.0: 8 cycles a line up to 32 KB, 19 up to 128 KB, 46 beyond.
+// Expected: cc 9.0: 8 cycles per line up to 32 KB, 19 up to 128 KB, 46 beyond.
 // Published: Jia et al. (2018, Volta), who find 12 KB and 128 KB there.
 #include <cmath>
 
@@ -12,9 +12,9 @@ namespace occbench::probes {
 using calibration::Parameters;
 
 constexpr int line_instructions = 8;  // 128 bytes
-constexpr int chains = 8;             // so that none waits for the one before it
+constexpr int chains = 8;             // enough to hide the FMA latency
 
-/// A loop of so many lines of FMAs. What counts and branches is a line more.
+/// A loop of `lines` lines of FMAs, plus one for counter and branch.
 template <int lines>
 struct Code {
   using Parameters = calibration::Parameters;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what shared memory, an L1's set and the L2's requests cost, and how fast the warps of a block begin.
-// Expected: H200: a lane's 16 bytes come back 3 cycles after its first 4; five lines of a set evict each
-//   other, four do not; 32 bytes from each of four lines take 1.7 times as long as a line whole; a warp
-//   begins 4 cycles after the one before it.
+// Shows: the return rate of shared memory, L1 sets, the cost of L2 requests, and the start interval of a
+//   block's warps.
+// Expected: H200: a lane's 16 bytes return 3 cycles after its first 4; five lines of a set evict each other,
+//   four do not; 32 bytes from each of four lines take 1.7 times as long as one whole line; warps start 4
+//   cycles apart.
 // Published: Jia et al. (2018, Volta) for the sets; Mei and Chu (TPDS 2017).
 #include <algorithm>
 #include <bit>
@@ -18,12 +19,12 @@ using calibration::Parameters;
 // ---- Shared memory ----
 
 constexpr unsigned rows = 16;
-constexpr unsigned row_bytes = 512;  // 16 bytes of each lane
-constexpr int links = 12;            // loads of an iteration
+constexpr unsigned row_bytes = 512;  // 16 bytes per lane
+constexpr int links = 12;            // loads per iteration
 
 __host__ __device__ constexpr unsigned next_row(unsigned row) { return (5 * row + 3) % rows; }
 
-/// Each lane follows a chain of its own; of a load's 16 bytes the first four lead on.
+/// Each lane follows its own chain; the first four of a load's 16 bytes are the link.
 struct WideChain {
   using Parameters = calibration::Parameters;
 
@@ -51,11 +52,12 @@ struct WideChain {
 // ---- Beginning ----
 
 struct BeginParameters {
-  float* output;  ///< one per thread, then per block the cycles from first to last of its warps but warp 0
+  float*
+      output;  ///< one per thread, then per block the cycles from its first to its last warp, without warp 0
   int iterations;
 };
 
-/// Each warp reads the clock as the first thing it does.
+/// Each warp reads the clock first.
 struct Begin {
   using Parameters = BeginParameters;
 
@@ -70,7 +72,7 @@ struct Begin {
     for (int iteration = 0; iteration < p.iterations; ++iteration) x = fmaf(-x, x, calibration::drift);
     p.output[index] = x;
     __syncthreads();
-    // Warp 0 is left out: it may have had a census to begin with.
+    // Warp 0 is excluded, since it may start with a census.
     if (threadIdx.x == 0) {
       long long earliest = began[1];
       long long latest = began[1];
@@ -91,18 +93,17 @@ struct alignas(128) Line {
   unsigned char rest[120];
 };
 
-constexpr std::size_t region_lines = std::size_t{1}
-                                     << 19;  // 64 MiB: what the parities of a line's number know
+constexpr std::size_t region_lines = std::size_t{1} << 19;  // 64 MiB: covered by the parity masks
 constexpr int groups = 64;
 constexpr int unrolled = 16;
 
 struct SetParameters {
   const Line* const* first;  ///< of each group's chain
-  std::uint64_t* walks;      ///< per block: where it ended, and its cycles
+  std::uint64_t* walks;      ///< per block: its end and its cycles
   int iterations;
 };
 
-/// One warp a block goes round the lines of a group, a second time and more by the clock.
+/// One warp per block cycles through the lines of a group; laps after the first are timed.
 struct SetChain {
   using Parameters = SetParameters;
 
@@ -129,7 +130,7 @@ struct SetChain {
 
 // ---- The L2's requests ----
 
-constexpr int gathers = 4;                // loads of an iteration, under way together
+constexpr int gathers = 4;                // loads per iteration, under way together
 constexpr unsigned set_lines = 1U << 15;  // 4 MiB
 constexpr unsigned apart = 257;           // lines between the parts of a gather
 
@@ -139,12 +140,12 @@ struct GatherParameters {
   int iterations;
 };
 
-/// A warp loads 128 bytes at a time: a line whole, or 32 bytes from each of four.
+/// A warp loads 128 bytes at a time: one whole line, or 32 bytes from each of four.
 template <bool whole>
 struct Gather {
   using Parameters = GatherParameters;
 
-  /// Of the set, in elements, for load j of a warp in an iteration.
+  /// Offset in the set, in elements, of load j of a warp in an iteration.
   static __host__ __device__ constexpr unsigned element(unsigned warp, unsigned iteration, unsigned j,
                                                         unsigned lane) {
     const unsigned load = (warp * 40503U + iteration * 12289U + j * 8191U) % set_lines;
@@ -199,7 +200,7 @@ void add_begin() {
       .ceiling = Ceiling::none,
       .iteration = {.flop = 2, .latency_cycles = 14},
       .instructions = {{"FFMA", 1}, {"LDS.64", 1}},
-      .hot_loops = 2,  // passing the time, and looking for the first and the last
+      .hot_loops = 2,  // a delay loop, and the search for first and last
       .fixed_block_size = 1024,
       .l2_before = L2::warm,
       .check_iterations = 5,
@@ -211,14 +212,14 @@ void add_begin() {
             problem.set_parameters(
                 BeginParameters{arena.output<float>(), static_cast<int>(shape.iterations)});
             problem.work.operations = static_cast<double>(shape.threads() * shape.iterations);
-            problem.repeatable_bytes = threads * sizeof(float);  // behind them are clocks
+            problem.repeatable_bytes = threads * sizeof(float);  // followed by clock values
             problem.poison = [=, &arena] { arena.poison_output((threads + blocks) * sizeof(float)); };
             problem.mismatch = [=, &arena] {
               const auto outputs = calibration::of_each_lane(
                   [&](int thread) { return calibration::chain_after(thread, 0, shape.iterations); });
               return arena.first_mismatch<float>(threads, 0, [&](std::size_t i) { return outputs[i % 32]; });
             };
-            // Of one warp after the other.
+            // Per warp.
             problem.own_cycles_per_pass = [=, &arena] {
               double sum = 0;
               for (std::size_t block = 0; block < blocks; ++block)
@@ -236,7 +237,7 @@ struct Pair {
   std::uint64_t end, cycles;
 };
 
-/// Bits of a line's place in the L1, by its address.
+/// The L1 tag index of a line, by its address.
 std::size_t place_of(const Line* line) {
   const std::size_t number = reinterpret_cast<std::uintptr_t>(line) / sizeof(Line);
   std::size_t place = 0;
@@ -245,7 +246,7 @@ std::size_t place_of(const Line* line) {
   return place;
 }
 
-/// Random lines of one place each: the groups differ in their places.
+/// Groups of random lines with equal tag index; the groups differ.
 std::vector<std::vector<std::size_t>> groups_in(const Line* region, int lines) {
   std::vector<std::vector<std::size_t>> found(groups);
   for (std::size_t g = 0; g < groups; ++g) {
@@ -259,7 +260,7 @@ std::vector<std::vector<std::size_t>> groups_in(const Line* region, int lines) {
   return found;
 }
 
-/// Each group's first line, behind the region whose lines it links.
+/// The first line of each group, stored after the region of linked lines.
 const Line* const* chains_of(Arena& arena, int lines) {
   const std::string name = "probes-set-" + std::to_string(lines);
   const std::size_t heads = groups * sizeof(const Line*) / sizeof(Line) + 1;
@@ -290,7 +291,7 @@ void add_set(int lines) {
       .dials = {.data_type = "u64", .bytes_per_access = sizeof(const Line*)},
       .ceiling = Ceiling::none,
       .iteration = {.latency_cycles = 32.0 * unrolled},
-      .instructions = {{"LDG.64", 2 * unrolled}},  // the laps', and the timed ones
+      .instructions = {{"LDG.64", 2 * unrolled}},  // untimed and timed laps
       .hot_loops = 2,
       .fixed_block_size = 32,
       .l2_before = L2::warm,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what instructions beside FMAs and logic cost: special functions, FP64, wide products, constants.
-// Expected: cc 9.0: rsqrt of a warp every 8 cycles and after 17 more, wide products every 4, an FP64 result
-//   after 16 beyond its interval, a constant at a computed place after 24.
+// Shows: the cost of special functions, FP64, wide products and constants.
+// Expected: cc 9.0: rsqrt every 8 cycles per warp with 17 more of latency, wide products every 4, an FP64
+//   result 16 cycles after its interval, a constant at a computed address after 24.
 // Published: Jia et al. (2018, Volta); Luo et al. (2024, Hopper).
 #include <cmath>
 
@@ -11,9 +11,9 @@ namespace occbench::probes {
 
 using calibration::Parameters;
 
-// An operation: a value, its start in a lane's chain, one step on the device and on the CPU, and the output.
+// An operation: value type, start value of a lane's chain, one step on device and CPU, and output.
 
-/// x -> 1 / sqrt(x), which goes to 1 whatever it began with.
+/// x -> 1 / sqrt(x), which converges to 1.
 struct InverseRoot {
   using Value = float;
   static constexpr const char* name = "rsqrt";
@@ -27,7 +27,7 @@ struct InverseRoot {
   static constexpr double tolerance = 1e-5;
 };
 
-/// Exact in both places: it never settles, and a step left out would show.
+/// Exact on device and CPU, without fixed point, so a missing step shows.
 struct Fp64 {
   using Value = double;
   static constexpr const char* name = "fp64";
@@ -39,7 +39,7 @@ struct Fp64 {
   static constexpr double tolerance = 0;
 };
 
-/// x -> the upper half of its product with a constant, and another: one instruction, exact in both places.
+/// x -> upper half of its product with a constant, plus another: one instruction, exact on device and CPU.
 struct WideProduct {
   using Value = unsigned;
   static constexpr const char* name = "wide";
@@ -59,7 +59,7 @@ struct WideProduct {
   static constexpr double tolerance = 0;
 };
 
-/// `count` steps an iteration in each of `chains` chains.
+/// `count` steps per iteration in each of `chains` chains.
 template <class Op, int chains, int count>
 struct Chains {
   using Parameters = calibration::Parameters;
@@ -86,10 +86,10 @@ struct Chains {
 };
 
 constexpr unsigned places = 16;
-/// Byte offsets into itself: from place to place, all of them in turn.
+/// A table of byte offsets into itself that form one cycle.
 __constant__ const unsigned ring[places] = {12, 32, 52, 8, 28, 48, 4, 24, 44, 0, 20, 40, 60, 16, 36, 56};
 
-/// `count` loads an iteration, each at the place that the one before it found.
+/// `count` dependent loads per iteration.
 template <int count>
 struct ConstantChain {
   using Parameters = calibration::Parameters;
@@ -138,7 +138,7 @@ void add_constants() {
   calibration::add({.name = "constant-" + std::to_string(count),
                     .family = "probes",
                     .iteration = {.latency_cycles = 24.0 * count},
-                    .instructions = {},  // LDC, which the audit does not count
+                    .instructions = {},  // LDC is not audited
                     .operations = count,
                     .fixed_block_size = 32,
                     .reference =

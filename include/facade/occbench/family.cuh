@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite's own form of a kernel, for families of one's own: docs/extending.md.
+// The suite's kernel interface, for custom families: docs/extending.md.
 #pragma once
 
 #include "kernels/family.cuh"

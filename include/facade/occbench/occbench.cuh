@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All public headers at once.
+// All public headers.
 #pragma once
 
 #include <occbench/experiment.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a matrix product's inner loop under every register dial: sums that are all in use at every step.
-// Found: H200: from 80 % of FP32's rate to 1.4 % at 32 registers.
+// Shows: the inner loop of a matrix product under every register dial: all sums are used in every step.
+// Found: H200: from 80 % of the FP32 peak to 1.4 % at 32 registers.
 // Published: Volkov and Demmel, 'Benchmarking GPUs to tune dense linear algebra' (SC 2008).
 #include "kernels/dials/launch_bounds_roulette/launch_bounds_roulette.cuh"
 
 namespace occbench::launch_bounds_roulette {
 
-/// The inner loop of a matrix product: `side` x `side` sums a thread, operands in shared memory. A block's
-/// tile is threads / 2 x 128; each iteration adds the product of its two panels, `depth` deep, once more.
+/// The inner loop of a matrix product: `side` x `side` sums per thread, operands in shared memory. A block's
+/// tile is threads / 2 x 128; each iteration adds the product of its two panels, `depth` deep, again.
 template <int threads>
 struct Gemm {
   using Parameters = Arguments<float>;
@@ -20,8 +20,8 @@ struct Gemm {
   // Blocks with the same index modulo this multiply the same panels.
   static constexpr int period = 4096 / threads;
 
-  /// Where the thread's row or column i stands in the tile: two groups of four, so that the lanes of a warp,
-  /// four down and eight across, read whole 16-byte words side by side.
+  /// The tile row or column of the thread's i-th: two groups of four, so that the lanes of a warp (4 x 8)
+  /// read adjacent 16-byte words.
   static __host__ __device__ constexpr int row_of(int thread, int i) {
     return thread / 64 * 32 + i / 4 * 16 + thread % 32 / 8 * 4 + i % 4;
   }
@@ -42,7 +42,7 @@ struct Gemm {
     float sum[side][side] = {};
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
-      asm volatile("" ::: "memory");  // the next panels, as far as the compiler can know
+      asm volatile("" ::: "memory");  // to the compiler, the panels change
 #pragma unroll
       for (int k = 0; k < depth; ++k) {
         float va[side];
@@ -60,7 +60,7 @@ struct Gemm {
         }
       }
     }
-    // Tile after tile, in each the threads' 16-byte words side by side: how C is laid out is not the subject.
+    // Tile by tile, with the threads' 16-byte words adjacent; the layout of C is arbitrary.
     float* const output = p.output + std::int64_t{blockIdx.x} * (threads * sums) + t * 4;
 #pragma unroll
     for (int i = 0; i < side; ++i) {
@@ -79,7 +79,7 @@ struct GemmKernel {
   using Body = Gemm<threads>;
   static constexpr int touches = 11;
 
-  /// One iteration's sums, in the order of the output, of the blocks of one period.
+  /// The sums of one iteration for the blocks of one period, in output order.
   template <int threads>
   static std::vector<double> reference(Arena& arena) {
     using B = Gemm<threads>;
@@ -116,7 +116,7 @@ struct GemmKernel {
         .max_iterations =
             [](const Arena& arena, const Shape& shape) {
               const auto most = static_cast<std::int64_t>(arena.output_bytes() / (B::sums * sizeof(float)));
-              return 2 * shape.threads() <= most ? std::int64_t{1} << 30 : 0;  // twice: the census's grid
+              return 2 * shape.threads() <= most ? std::int64_t{1} << 30 : 0;  // twice, for the census
             },
         .prepare =
             [](Arena& arena, const Shape& shape) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a hash under every register dial: no loads, and a memory pipe that is free for spills.
+// Shows: a hash under every register dial: no loads, so the memory pipe is free for spills.
 // Found: H200: from 59 % of the issue rate to 53 % at 32 registers.
 // Published: O'Connor et al., 'BLAKE3' (2020).
 #include <bit>
@@ -8,14 +8,14 @@
 
 namespace occbench::launch_bounds_roulette {
 
-/// BLAKE3's compression, of one block again and again: each chaining value is the next one's, as when a
-/// password is stretched. Every thread has `chains` of them under way.
+/// BLAKE3's compression, repeated with its own chaining value as in password stretching, in `chains` chains
+/// per thread.
 struct Hash {
   using Parameters = Arguments<std::uint32_t>;
   static constexpr int chains = 2;
   static constexpr int rounds = 7;
   static constexpr std::int64_t period =
-      1024;  // threads with the same index modulo this hash the same blocks
+      1024;  // threads with the same index modulo this compute the same hashes
 
   struct Block {
     std::uint32_t word[16];
@@ -69,21 +69,21 @@ struct Hash {
     for (int round = 0; round < rounds; ++round) mix_all(v, m);
     return digest(v);
   }
-  /// The one word that a thread puts out, of all words of all its chains.
+  /// A thread's output: all words of its chains folded into one.
   static OCCBENCH_HOST_DEVICE constexpr std::uint32_t fold(const Digest* h) {
     std::uint32_t sum = 0;
     for (int c = 0; c < chains; ++c)
       for (int i = 0; i < 8; ++i) sum = rotate(sum, 1) ^ h[c].word[i];
     return sum;
   }
-  /// Where word `i` of a chain's block stands in the input.
+  /// Index of word `i` of a chain's block in the input.
   static OCCBENCH_HOST_DEVICE constexpr std::int64_t place(std::int64_t index, int chain, int i) {
     return (chain * 16 + i) * period + index % period;
   }
 
   static __device__ void run(const Parameters& p) {
     const std::int64_t index = device::thread_index();
-    const volatile std::uint32_t* const input = p.input;  // volatile: not to be loaded again in the loop
+    const volatile std::uint32_t* const input = p.input;  // volatile: must not be reloaded in the loop
     Block m[chains];
     Digest h[chains];
 #pragma unroll
@@ -112,8 +112,8 @@ struct Hash {
     p.output[index] = fold(h);
   }
 };
-// The published hash of nothing (af1349b9 f5f9a1a6 ...): device and CPU share the code above, so it must be
-// BLAKE3.
+// Check against the published hash of the empty input (af1349b9 f5f9a1a6 ...), since device and CPU share
+// the code above.
 static_assert(Hash::compress(Hash::start, {}, 0, 0).word[0] == 0xb94913af);
 static_assert(Hash::compress(Hash::start, {}, 0, 0).word[1] == 0xa6a1f9f5);
 
@@ -126,17 +126,16 @@ struct HashKernel {
 
   template <int threads>
   static Variant describe() {
-    // A compression by the algorithm's count: in each round eight mixings of two additions of three terms,
-    // two of two, four exclusive ors and four rotations, and at its end eight exclusive ors. Each is one
-    // thread instruction. Most of them go to the integer pipe, which until Hopper is half as wide as the
-    // issue.
+    // Instructions per compression, by the algorithm: eight mixings per round, each with two 3-input and two
+    // 2-input additions, four XORs and four rotations; then eight XORs. Most use the integer pipe, which has
+    // half of the issue rate up to Hopper.
     constexpr int per_iteration = Hash::chains * (Hash::rounds * 8 * (2 + 2 + 4 + 4) + 8);
     return {
         .series = "hash",
         .dials = {.data_type = "u32", .ilp = 4 * Hash::chains, .live_values = Hash::chains * (16 + 16)},
         .ceiling = Ceiling::issue,
         .iteration = {.latency_cycles = 900, .pipe_cycles_per_warp = 570},
-        // 56 mixings by 8 and a digest's 8, less what the constants of the first round save
+        // 56 mixings of 8 and the digest's 8, minus folded constants of the first round
         .instructions = {{"LOP3", 462}, {"SHF", 444}},
         .l2_before = L2::warm,
         .prepare =

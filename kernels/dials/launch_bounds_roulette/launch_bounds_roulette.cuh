@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Family `launch_bounds_roulette`: three kernels of everyday shape under every register dial that CUDA has;
-// most caps make them spill. A kernel is one file; this one has the dials.
-// Expected: a cap just below need may pay where loads are left to hide; each step further drags more spills
-//   through every iteration: most through the gemm's, whose sums are all in use at every step, least through
-//   the hash's, which leaves the memory pipe idle.
+// Family `launch_bounds_roulette`: three typical kernels under every register dial of CUDA; most caps make
+// them spill. Each kernel has a file of its own; this one has the dials.
+// Expected: a cap just below need may pay if there are loads to hide. Each further step adds spills to every
+//   iteration: most to the gemm, which uses all sums in every step, fewest to the hash, whose memory pipe is
+//   idle.
 // Published: CUDA C++ Programming Guide, 'Launch Bounds'; PTX ISA 9.0, .pragma "enable_smem_spilling".
 #pragma once
 
@@ -21,14 +21,13 @@ struct Arguments {
   int iterations;
 };
 
-/// The input, read as T, and the output of a launch of so many iterations.
+/// Parameters of a launch, with the input as T.
 template <class T>
 Arguments<T> arguments(Arena& arena, std::int64_t iterations) {
   return {reinterpret_cast<const T*>(arena.input<float>()), arena.output<T>(), static_cast<int>(iterations)};
 }
 
-/// The same with spills to shared memory first, local memory second: CUDA 13's, which needs launch bounds to
-/// know how many threads of a block share it.
+/// The same with spills to shared memory first, then local memory (CUDA 13), which requires launch bounds.
 template <class Body>
 struct SpillToShared {
   using Parameters = typename Body::Parameters;
@@ -38,8 +37,8 @@ struct SpillToShared {
   }
 };
 
-// A Kernel says what it is, whatever its registers: Body, describe(), and `touches`: how often an iteration
-// loads and stores a value that it has no register for; sizes the work, and nothing else.
+// A Kernel has Body, describe(), and `touches`: loads and stores per iteration of a spilled value, which
+// only sizes the work.
 
 constexpr int usual_block = 256;
 
@@ -74,7 +73,7 @@ void add_bounded() {
   (add_variant(bounded<Kernel, typename Kernel::template Body<threads>, threads, blocks>()), ...);
 }
 
-/// Spilling to shared memory first. How much of it goes there is ptxas's own decision.
+/// Spilling to shared memory first; ptxas decides how much.
 template <class Kernel, int blocks>
 void add_spilling_to_shared() {
 #if __CUDACC_VER_MAJOR__ >= 13
@@ -108,8 +107,8 @@ void add_every_dial() {
   }
 }
 
-/// One kernel's variants; `spilling`: blocks per SM of those that spill to shared memory first. A template,
-/// so that the objects compiled again under a cap hold their own kernels and nothing else.
+/// Adds a kernel's variants. `spilling`: blocks per SM of those that spill to shared memory first. A
+/// template, so that objects compiled under a cap only contain their own kernels.
 template <class Kernel, int compiled_cap, int... spilling>
 void define() {
   add_every_dial<Kernel, compiled_cap>();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: a stencil under every register dial: loads to hide, and a queue of values in registers.
-// Found: H200: no cap below need pays (41 % of DRAM's rate with 76 registers, 30-38 % with 64, 6 % with 40),
-//   more registers and fewer warps do (57 % with 96, 20 warps).
+// Found: H200: no cap below need pays (41 % of DRAM bandwidth with 76 registers, 30-38 % with 64, 6 % with
+//   40); more registers and fewer warps do (57 % with 96, 20 warps).
 // Published: Micikevicius, '3D finite difference computation on GPUs' (2009).
 #include "kernels/dials/launch_bounds_roulette/launch_bounds_roulette.cuh"
 
 namespace occbench::launch_bounds_roulette {
 
 /// 25-point star, eighth order in space, marching along z with the column's nine values in a queue. A warp
-/// owns a row of 128 points, a thread four of them; neighbouring warps own neighbouring rows. Planes are
-/// `pitch` wide and have `reach` rows more at each edge, so that no point needs a branch. A plane has a row
-/// for each warp of the grid, so that its extent follows the occupancy: no warp's own work does, and of the
-/// plane the edges are 8 rows in thousands. Planes of one size, with warps shared out over z as well, cost
-/// the iteration loop registers: at a cap of 64 the spills of each thread grow from 24 bytes to 48.
+/// computes a row of 128 points, a thread four of them; adjacent warps have adjacent rows. Planes are
+/// `pitch` wide with `reach` extra rows at each edge, so no branches are needed. A plane has a row per warp
+/// of the grid, so its size depends on the occupancy, but the work per warp does not and edges are
+/// negligible. Planes of fixed size, with warps distributed over z, would cost registers: at a cap of 64,
+/// spills per thread grow from 24 to 48 bytes.
 struct Stencil {
   using Parameters = Arguments<float>;
   static constexpr int reach = 4;
@@ -23,7 +23,7 @@ struct Stencil {
   static __host__ __device__ constexpr std::int64_t plane(std::int64_t threads) {
     return (threads / 32 + 2 * reach) * pitch;
   }
-  /// Weight of the neighbours at this distance along each axis.
+  /// Weight of the neighbours at this distance.
   static __host__ __device__ constexpr float weight(int distance) {
     switch (distance) {
       case 0:
@@ -101,7 +101,7 @@ struct StencilKernel {
 
   template <int threads>
   static Variant describe() {
-    constexpr std::size_t written = Stencil::points * sizeof(float);  // by one thread in one iteration
+    constexpr std::size_t written = Stencil::points * sizeof(float);  // per thread and iteration
     constexpr int neighbours = 6 * Stencil::reach;
     return {
         .series = "stencil",
@@ -111,14 +111,13 @@ struct StencilKernel {
                       .flop = Stencil::points * (1.0 + 2 * neighbours),
                       .latency_cycles = 300,
                       .dram_waits = 1,
-                      .pipe_cycles_per_warp =
-                          4.0 * (3 + 2 * Stencil::reach + 1)},  // the L1's, 128 bytes a cycle
+                      .pipe_cycles_per_warp = 4.0 * (3 + 2 * Stencil::reach + 1)},  // L1, 128 bytes per cycle
         // the plane in the middle was loaded `reach` iterations before
         .flow = {.reused_bytes = (2.0 + 2 * Stencil::reach) * written,
                  .neighbour_bytes = 2.0 * Stencil::reach * written,
                  .set_of = Sharer::warp,
                  .set_bytes = (Stencil::reach + 1) * Stencil::pitch * sizeof(float),
-                 .layout = {.lines = 2}},  // rows of 544 bytes: each 8 lanes' 128 bytes lie in two lines
+                 .layout = {.lines = 2}},  // rows of 544 bytes: 128 bytes of 8 lanes straddle two lines
         .instructions = {{"LDG.128", 3 + 2 * Stencil::reach},
                          {"FMUL", Stencil::points},
                          {"FFMA", Stencil::points * neighbours},
@@ -137,8 +136,8 @@ struct StencilKernel {
               problem.set_parameters(arguments<float>(arena, shape.iterations));
               const auto points =
                   static_cast<std::size_t>(shape.threads() * shape.iterations * Stencil::points);
-              // Each point read once and written once. The edges, 8 of 136 columns and as many rows and
-              // planes, and what the caches lose come on top.
+              // Each point is read and written once. Edges (8 of 136 columns, and 8 rows and planes) and
+              // cache misses are not counted.
               problem.work = {.bytes = 2.0 * sizeof(float) * static_cast<double>(points),
                               .flop = (1.0 + 2 * neighbours) * static_cast<double>(points)};
               problem.poison = [&arena, points] { arena.poison_output(points * sizeof(float)); };

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what one load waits for at every level of the memory, with nothing beside it.
-// Expected: a staircase over the working set: L1 34-40 cycles, L2 about 280, DRAM 600-690 with steps where
-//   the TLBs end; two latencies or more among the L2's lines.
-// Found: H200: 32, 282 and 661-669 cycles, without a step of a TLB's from 32 MiB to 1 GiB; L2 lines at
-//   259-313.
+// Shows: the latency of a load at every memory level on an idle GPU.
+// Expected: steps over the working set: L1 34-40 cycles, L2 about 280, DRAM 600-690 with steps at TLB
+//   limits; two or more latencies among L2 lines.
+// Found: H200: 32, 282 and 661-669 cycles, without a TLB step from 32 MiB to 1 GiB; L2 lines at 259-313.
 // Published: Saavedra and Smith (1995) for the chase; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017) on
 //   GPUs.
 #include "kernels/mechanisms/pointer_chase/pointer_chase.cuh"
 
 namespace occbench::pointer_chase {
 
-constexpr int touches = 16;  // loads in flight of a thread that only touches
-// At most so many lines are touched in each launch, as the L1 is empty when one begins: under 0.3 % of its
-// time.
+constexpr int touches = 16;  // loads in flight per prefetching thread
+// Each launch prefetches at most so many lines, as it starts with an empty L1: under 0.3 % of its time.
 constexpr std::uint64_t touched_each_launch = 4096;
 
 struct Parameters {
   const Line* chain;
   std::uint64_t lines;    ///< a power of two
-  std::uint64_t touched;  ///< lines to fetch before the chase: all or none
+  std::uint64_t touched;  ///< lines to prefetch before the chase: all or none
   Walk* walks;            ///< one per block
   int iterations;
 };
@@ -31,7 +29,7 @@ __device__ __forceinline__ unsigned low_word(const Line* line) {
 
 template <Cache cache>
 __device__ __forceinline__ void touch(const Parameters& p) {
-  // A small set goes into this SM's L1, a large one into the L2 that all blocks share.
+  // A small set goes to this SM's L1, a large one to the L2.
   const bool for_this_sm = p.touched <= touched_each_launch;
   const std::uint64_t step = for_this_sm ? blockDim.x : static_cast<std::uint64_t>(device::thread_count());
   std::uint64_t x = for_this_sm ? threadIdx.x : static_cast<std::uint64_t>(device::thread_index());
@@ -42,11 +40,10 @@ __device__ __forceinline__ void touch(const Parameters& p) {
     for (int k = 0; k < touches; ++k) bits |= low_word<cache>(p.chain + ((x + k * step) & (p.lines - 1)));
   }
   if (bits & 1)
-    p.walks[blockIdx.x] = {};  // never, for lines are aligned; but it makes the loads count as used
+    p.walks[blockIdx.x] = {};  // never, since lines are aligned; keeps the loads from being removed
 }
 
-/// One lane of the block follows the chain: an iteration is one load. Its cycles are those of the whole
-/// chase.
+/// One lane of the block follows the chain, one load per iteration. `cycles`: of the whole chase.
 template <Cache cache>
 struct Chase {
   using Parameters = pointer_chase::Parameters;
@@ -62,7 +59,7 @@ struct Chase {
   }
 };
 
-/// The second method. Its cycles are the sum of one load's over the iterations.
+/// The second method. `cycles`: the sum of one load per iteration.
 template <Cache cache>
 struct TimedChase {
   using Parameters = pointer_chase::Parameters;
@@ -87,7 +84,7 @@ namespace {
 
 constexpr int lone_lines = 16;
 
-/// A line that points to itself, one of `lone_lines` in pages of their own.
+/// A line that points to itself, one of `lone_lines` in separate pages.
 const Line* lone_line(Arena& arena, int index) {
   constexpr std::size_t apart = 4 * mibibyte / sizeof(Line);
   const auto place = [](int i) { return static_cast<std::size_t>(i) * apart + mix(i) % apart; };
@@ -98,15 +95,15 @@ const Line* lone_line(Arena& arena, int index) {
          place(index);
 }
 
-/// What an idle chase is made of.
+/// The dials of an idle chase.
 struct Form {
   std::string name;
   std::string series = {};
   std::string form;
   Cache cache = Cache::l1;
-  std::size_t bytes = 0;      ///< of the chain; a lone line's own when there is one
-  int lone = -1;              ///< which line, or -1: the whole chain
-  bool cold = false;          ///< every step is to miss the L2
+  std::size_t bytes = 0;      ///< of the chain, or of a lone line
+  int lone = -1;              ///< index of a lone line, or -1: the whole chain
+  bool cold = false;          ///< every step must miss the L2
   double latency_cycles = 0;  ///< about
   bool timed = false;
 };
@@ -121,8 +118,8 @@ const void* entry_of(const Form& f) {
 
 void add(const Form& f) {
   const std::uint64_t lines = f.bytes / sizeof(Line);
-  const int loads = f.timed ? device::timed_chase_loads : 1;  // of an iteration
-  constexpr double reading_the_clock = 60;                    // cycles of an iteration, about
+  const int loads = f.timed ? device::timed_chase_loads : 1;  // per iteration
+  constexpr double reading_the_clock = 60;                    // cycles per iteration, about
   constexpr std::int64_t check_iterations = 100;
   add_variant({
       .family = "pointer_chase",
@@ -138,7 +135,7 @@ void add(const Form& f) {
                .l2_bytes = f.cold || f.cache == Cache::l1 ? 0.0 : double(loads * sizeof(Line*)),
                .reused_bytes = f.cold || f.cache == Cache::l2 ? 0.0 : double(loads * sizeof(Line*)),
                .layout = {.lanes = 1}},
-      // the touching loop, and the chase: when it is not timed, by eights and by ones
+      // the prefetch loop, and the chase: unless timed, by eight loads and by one
       .instructions = {{"LDG.32", touches}, {"LDG.64", f.timed ? loads : device::chase_unrolled + 1}},
       .hot_loops = f.timed ? 2 : 3,
       .loop_trips =
@@ -152,8 +149,8 @@ void add(const Form& f) {
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            // The checked launch is also the one that the house sends ahead of every visit: it fetches the
-            // whole set into the L2, as much as that holds, and the timed ones find it there.
+            // The verified launch also precedes every timed batch and fetches the set into the L2, as far as
+            // it fits.
             const bool ahead = shape.iterations <= check_iterations;
             const bool touched = !f.cold && (ahead || lines <= touched_each_launch);
             Problem problem;
@@ -207,7 +204,7 @@ const Registration registered{[] {
          .latency_cycles = 680,
          .timed = timed});
   }
-  // DRAM's latency over the pages that the chain runs through: what the TLBs add
+  // DRAM latency by number of pages: the effect of TLBs
   for (const std::size_t bytes : {32 * mibibyte, 128 * mibibyte, 512 * mibibyte})
     add({.name = "dram-" + size_name(bytes),
          .series = "dram",
@@ -216,8 +213,8 @@ const Registration registered{[] {
          .bytes = bytes,
          .cold = true,
          .latency_cycles = 680});
-  // The staircase. Its last steps are dram-512MiB and dram: of sets so large the L1 and the L2 hold next to
-  // nothing, and to fetch them ahead would take longer than to chase through them.
+  // Latency by working set, continued by dram-512MiB and dram: sets that large do not fit any cache, and
+  // prefetching them would take longer than the chase.
   for (std::size_t bytes = 4 * kibibyte; bytes <= 256 * mibibyte; bytes *= 2)
     add({.name = "walk-" + size_name(bytes),
          .series = "walk",

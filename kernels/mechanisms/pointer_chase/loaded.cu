@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what a load from DRAM waits for while others stream through it.
+// Shows: the latency of a DRAM load while other warps stream.
 // Expected: flat at first, then 2-4 times the idle latency.
 // Found: H200: up to 1.3 times the idle latency at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
 // Published: Saavedra and Smith (1995) for the chase; Mei and Chu (TPDS 2017) on GPUs.
@@ -18,8 +18,8 @@ struct LoadedParameters {
 
 constexpr int warp_size = 32;
 
-/// Warp 0 chases through DRAM for as long as the block's other warps read from it, `ilp` loads of 16 bytes in
-/// flight per thread and iteration. The walk's cycles are those of its whole chase.
+/// Warp 0 chases through DRAM while the block's other warps stream, with `ilp` 16-byte loads in flight per
+/// thread. The walk's cycles are of the whole chase.
 template <int ilp>
 struct Loaded {
   using Parameters = LoadedParameters;
@@ -40,7 +40,7 @@ struct Loaded {
     const Line* at = p.chain + start;
     std::uint64_t steps = 0;
     const long long began = clock64();
-    // The question whether to go on does not need the load's value, and is asked while it is on its way.
+    // Whether to continue is checked while the load is in flight, since it does not depend on it.
 #pragma unroll 1
     do {
       follow<Cache::l2>(at);
@@ -78,7 +78,7 @@ void add_loaded() {
   const auto streaming = [](const Shape& shape) {  // threads
     return std::int64_t{shape.grid_size} * (shape.block_size - warp_size);
   };
-  const auto first_page = [=](const Shape& shape) {  // of the walks, behind the sums
+  const auto first_page = [=](const Shape& shape) {  // of the walks, after the sums
     return static_cast<std::size_t>(streaming(shape)) * sizeof(float) / sizeof(Page) + 1;
   };
   add_variant({
@@ -108,11 +108,11 @@ void add_loaded() {
                                  .input = reinterpret_cast<const float4*>(arena.input<float>()),
                                  .sums = arena.output<float>(),
                                  .iterations = static_cast<int>(shape.iterations)});
-            // The chasers' bytes, a thousandth of these, are not counted.
+            // The chase adds a thousandth of these bytes, which is not counted.
             problem.work.bytes = static_cast<double>(streaming(shape)) *
                                  static_cast<double>(shape.iterations) * bytes_per_iteration;
             problem.repeatable_bytes =
-                static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // behind are clocks
+                static_cast<std::size_t>(streaming(shape)) * sizeof(float);  // followed by clock values
             problem.poison = [=, &arena] {
               arena.poison_output(first_page(shape) * sizeof(Page) +
                                   static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));

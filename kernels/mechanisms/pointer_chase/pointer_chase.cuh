@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Family `pointer_chase`: the chain that its variants follow, and what a chaser reports.
+// Family `pointer_chase`: the chain that its variants follow, and their output.
 #pragma once
 
 #include <algorithm>
@@ -10,24 +10,24 @@
 
 namespace occbench::pointer_chase {
 
-/// One pointer to a line of 128 bytes, so that no step finds what the last one fetched.
+/// One pointer per 128-byte line, so that no step hits the line of the last one.
 struct alignas(128) Line {
   const Line* next;
   unsigned char rest[120];
 };
 
-/// What one block's chaser did.
+/// The walk of one block.
 struct Walk {
   std::uint64_t start;   ///< line
   std::uint64_t end;     ///< line
   std::uint64_t steps;   ///< dependent loads
-  std::uint64_t cycles;  ///< by clock64; of what, the body says
+  std::uint64_t cycles;  ///< by clock64; see the body for what it covers
 };
 
-/// Where a load looks first: an ordinary one (ld.global, cached as by .ca) in the L1, ld.global.cg in the L2.
+/// The first cache level of a load: L1 for ld.global (.ca), L2 for ld.global.cg.
 enum class Cache { l1, l2 };
 
-/// `at` = *`at`, in place: a move between two registers would stand in the way of the next load.
+/// `at` = *`at`, in place, without a register move before the next load.
 template <Cache cache>
 __device__ __forceinline__ void follow(const Line*& at) {
   if constexpr (cache == Cache::l1)
@@ -36,7 +36,7 @@ __device__ __forceinline__ void follow(const Line*& at) {
     asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at));
 }
 
-/// Each launch chases from somewhere else, so that none meets in the L2 what the one before it left there.
+/// Each launch starts elsewhere, so that it does not hit lines that the last one left in the L2.
 __device__ __forceinline__ std::uint64_t somewhere(std::uint64_t lines) {
   return mix(static_cast<std::uint32_t>(device::global_timer_ns()) + mix(blockIdx.x)) & (lines - 1);
 }
@@ -72,7 +72,7 @@ inline std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_pa
   return walk_mismatch<Walk>(arena, first_page, blocks, "line", lines, end_of, steps);
 }
 
-/// Cycles of one load, the mean over (at most a page of) the blocks' chasers.
+/// Cycles per load, the mean over the blocks' walks (at most a page of them).
 inline double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, int loads_per_latency) {
   const auto page = arena.output_value<Page>(first_page);
   const std::size_t count = std::min(static_cast<std::size_t>(blocks), walks_per_page);

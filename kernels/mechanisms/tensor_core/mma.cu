@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: mma.sync takes its operands from registers: how many sums of a warp, or how many warps, fill the
+// Shows: mma.sync with operands in registers: the accumulators per warp, or the warps, that saturate the
 //   tensor cores.
-// Expected: it saturates at about 60 % of cc 9.0's rate, by warps or by accumulators alike.
-// Found: H200: it saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) lie below 8 (61 %).
+// Expected: saturates at about 60 % of the cc 9.0 peak, by warps or by accumulators alike.
+// Found: H200: saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61 %).
 // Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024); PTX ISA, 'Warp-level
 //   matrix fragments', for the layout.
 #include "kernels/mechanisms/tensor_core/tensor_core.cuh"
@@ -18,8 +18,8 @@ struct Registers {
   int iterations;
 };
 
-/// Where element (row, k) of A's fragment, (k, column) of B's, and (row, column) of a sum's start are in the
-/// input.
+/// Input indices of element (row, k) of A's fragment, (k, column) of B's, and (row, column) of an
+/// accumulator's start value.
 __host__ __device__ constexpr int a_at(int c, int fragment, int row, int k) {
   return c * 1024 + fragment * 256 + row * 16 + k;
 }
@@ -29,13 +29,13 @@ __host__ __device__ constexpr int b_at(int c, int fragment, int k, int column) {
 __host__ __device__ constexpr int start_at(int c, int tile, int row, int column) {
   return classes * 1024 + (c * 16 + tile) * 128 + row * 8 + column;
 }
-/// The signs that an iteration changes in B: of its even k in bit 15, of the odd ones in bit 31.
+/// The signs of B that an iteration flips: of even k in bit 15, of odd k in bit 31.
 __host__ __device__ constexpr std::uint32_t sign_flips(int iteration) {
   return mix(static_cast<std::uint32_t>(iteration)) & 0x80008000U;
 }
 
-/// Each warp `tiles` independent 16 x 8 sums, to which every iteration adds each product of a fragment of A
-/// and one of B equally often.
+/// Each warp has `tiles` independent 16 x 8 accumulators; an iteration adds each product of a fragment of A
+/// and of B equally often.
 template <int tiles>
 struct Mma {
   using Parameters = Registers;
@@ -99,7 +99,7 @@ struct Mma {
 namespace {
 
 std::vector<double> mma_reference(std::span<const float> input, int accumulators, int iterations) {
-  double even = 0;  // how often each half of k has been added, signs counted
+  double even = 0;  // signed number of additions of each half of k
   double odd = 0;
   std::uint32_t signs = 0;
   for (int iteration = 0; iteration < iterations; ++iteration) {

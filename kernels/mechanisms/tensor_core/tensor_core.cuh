@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Family `tensor_core`: what its variants share, by mma.sync and by wgmma.
+// Family `tensor_core`: code that the mma.sync and wgmma variants share.
 #pragma once
 
 #include <cstring>
@@ -10,9 +10,9 @@
 
 namespace occbench::tensor_core {
 
-constexpr int classes = 8;  // warps (mma) or blocks (wgmma) with the same index modulo this do the same sums
+constexpr int classes = 8;  // warps (mma) or blocks (wgmma) with the same index modulo this compute the same
 
-/// The bf16 nearest to x, ties to even; x is finite.
+/// Rounds finite x to bf16, ties to even.
 __host__ __device__ inline std::uint16_t bf16(float x) {
   std::uint32_t bits = 0;
   memcpy(&bits, &x, sizeof bits);
@@ -26,12 +26,11 @@ inline double rounded(float x) {
   return value;
 }
 
-/// A float32 sum of so many products below 1: each rounding is under 2^-23 of a running sum that stays far
-/// below their number. One product too few or too many would stray by about 0.3.
+/// Tolerance of a float32 sum of so many products below 1: each rounding error is under 2^-23 of a running
+/// sum far below their number. A missing product is off by about 0.3.
 inline double tolerance(double products) { return 4e-6 * products; }
 
-/// What all variants share: outputs that repeat with the reference, and flop that are counted per block and
-/// iteration.
+/// A variant's common parts: periodic outputs with their reference, and FLOPs per block and iteration.
 inline Problem problem_of(Arena& arena, const Shape& shape, std::size_t outputs, double flop_per_block,
                           double products, std::function<std::vector<double>()> reference) {
   Problem problem;

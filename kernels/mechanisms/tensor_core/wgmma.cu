@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: wgmma needs few warps: every warpgroup multiplies tiles that stay in shared memory.
 // Expected: the peak with 4 to 12 warps per SM (6 to 19 %).
-// Found: H200: 99 % of the ceiling at the SM's clock of the moment, which under these loads is about 1.7 GHz:
-//   why is not established.
+// Found: H200: 99 % of the ceiling at the SM's momentary clock, about 1.7 GHz under this load, for an
+//   unknown reason.
 // Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024); PTX ISA, 'wgmma'.
 #include "kernels/async_copy.cuh"
 #include "kernels/mechanisms/tensor_core/wgmma_tiles.cuh"
 
 namespace occbench::tensor_core {
 
-/// Every warpgroup its own 64 x `columns` sums over tiles that stay in shared memory: A's its own, B's the
-/// block's.
+/// Every warpgroup has 64 x `columns` accumulators over resident tiles: its own of A, the block's of B.
 template <int columns, bool a_in_registers>
 struct Resident {
   using Parameters = Tiles;
   static constexpr int b_tile_bytes = columns * depth * 2;
-  /// Two signs of B, the warpgroups' tiles of A, and one barrier.
+  /// Both signs of B, the warpgroups' tiles of A, and one barrier.
   static constexpr std::size_t smem_bytes(int warpgroups) {
     return 2 * b_tile_bytes + (a_in_registers ? 0 : warpgroups * a_bytes) + 8;
   }
@@ -92,7 +91,7 @@ template <int columns, bool a_in_registers>
 void add_resident() {
   using Body = Resident<columns, a_in_registers>;
   const std::string form = "wgmma-n" + std::to_string(columns) + (a_in_registers ? "-rs" : "-ss");
-  constexpr int most = columns == 256 ? 3 : 4;  // 128 accumulators: no 512 threads have the registers
+  constexpr int most = columns == 256 ? 3 : 4;  // 128 accumulators need too many registers for 512 threads
   for (int warpgroups = 1; warpgroups <= (a_in_registers ? 1 : most); ++warpgroups)
     add_wgmma(
         {.name = form + std::to_string(warpgroups),

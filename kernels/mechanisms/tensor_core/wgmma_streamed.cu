@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: operands that stream through shared memory, by a producer warpgroup of their own or by those that
-//   multiply.
-// Expected: one producer warpgroup that feeds two consumers reaches the peak.
-// Found: H200: 99 % of the ceiling at the SM's clock of the moment, as from tiles that stay.
+// Shows: operands streamed through shared memory, by a producer warpgroup or by the consumers themselves.
+// Expected: one producer warpgroup for two consumers reaches the peak.
+// Found: H200: 99 % of the ceiling at the SM's momentary clock, as with resident tiles.
 // Published: Shah et al., 'FlashAttention-3' (2024), for the warp-specialised form.
 #include "kernels/async_copy.cuh"
 #include "kernels/mechanisms/tensor_core/wgmma_tiles.cuh"
 
 namespace occbench::tensor_core {
 
-/// The ring's tiles of a block of class c, for its multiplying warpgroup w: where B stays, only its sign
+/// Tiles of the ring for consumer warpgroup w of a block of class c; if B is resident, only its sign
 /// changes.
 __host__ __device__ constexpr int a_tile(int c, int w, int iteration) {
   return (c + 2 * w + iteration % 2) % a_tiles;
@@ -19,11 +18,10 @@ __host__ __device__ constexpr int b_tile(int c, int iteration, bool streamed) {
   return static_cast<int>(mix(static_cast<std::uint32_t>(iteration * classes + c)) % (2 * b_tiles));
 }
 
-constexpr int consumers = 2;  // warpgroups that multiply: 128 x 256 sums, half of the SM's registers
+constexpr int consumers = 2;  // 128 x 256 accumulators, half of the SM's registers
 
-/// What streams through shared memory, per stage of a ring: a tile of B, or the consumers' tiles of A, or
-/// both, with a barrier that says full and one that says empty. What does not stream stays: two tiles of A
-/// each, or B in both signs.
+/// Tiles streamed per stage of a ring: a tile of B, the consumers' tiles of A, or both, with a full and an
+/// empty barrier. Operands that are not streamed are resident: two tiles of A each, or both signs of B.
 template <bool streams_a, bool streams_b>
 struct Ring {
   static constexpr int stages = 4;
@@ -49,7 +47,7 @@ struct Ring {
     return base() + iteration % stages * stage_bytes + (streams_a ? consumers * a_bytes : 0);
   }
 
-  /// Readies the barriers, and starts the copies of what stays.
+  /// Initialises the barriers and starts the copies of resident tiles.
   static __device__ __forceinline__ void init(const Tiles& p, int c) {
     if (warp() == 0 && device::elected()) {
 #pragma unroll
@@ -79,7 +77,7 @@ struct Ring {
   static __device__ __forceinline__ void wait_resident() {
     if constexpr (resident_bytes > 0) device::barrier_wait(resident(), 0);
   }
-  /// Starts the copies of one iteration, into a stage that is empty.
+  /// Starts the copies of one iteration into an empty stage.
   static __device__ __forceinline__ void fill(const Tiles& p, int c, int iteration) {
     const std::uint32_t barrier = full(iteration % stages);
     device::barrier_expect(barrier, stage_bytes);
@@ -103,13 +101,12 @@ struct Ring {
 #endif
 };
 
-/// Warpgroup 0 copies, the consumers multiply, and setmaxnreg hands them the registers that copying does not
-/// need.
+/// Warpgroup 0 is the producer; setmaxnreg moves its unneeded registers to the consumers.
 template <class Stream>
 struct Specialised {
   using Parameters = Tiles;
   static constexpr int threads = 128 * (1 + consumers);
-  // 65,536 registers are 512 for each thread of a warpgroup, to be shared out in multiples of 8.
+  // 65,536 registers are 512 per thread of a warpgroup, divided in multiples of 8.
   static constexpr int producer_registers = 40;
   static constexpr int consumer_registers = 232;
   static_assert(producer_registers + consumers * consumer_registers <= 512);
@@ -143,12 +140,12 @@ struct Specialised {
       device::wgmma_wait<0>();
       store<b_columns>(p.output + (std::int64_t{blockIdx.x} * consumers + w) * a_rows * b_columns, d);
     }
-    __syncthreads();  // thread 0 attests the block's end: not before its consumers'
+    __syncthreads();  // thread 0 records the block's end, which must follow that of the consumers
 #endif
   }
 };
 
-/// The same work without a producer: a barrier of the whole block says that a stage may be filled again.
+/// The same work without a producer: a block-wide barrier allows a stage to be refilled.
 template <class Stream>
 struct Pipelined {
   using Parameters = Tiles;
@@ -171,7 +168,7 @@ struct Pipelined {
       Stream::wait_full(iteration);
       multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, iteration)),
                                 device::descriptor(Stream::b_shared(iteration)));
-      __syncthreads();  // nobody reads the last iteration's stage any more
+      __syncthreads();  // the last iteration's stage is no longer read
       const int next = iteration - 1 + Stream::stages;
       if (warp() == 0 && iteration > 0 && next < p.iterations && device::elected()) Stream::fill(p, c, next);
     }
@@ -204,7 +201,7 @@ void add_streamed() {
     f.bytes_in_flight = Stream::stages * Stream::stage_bytes;
     f.warpgroups = consumers;
     f.columns = b_columns;
-    f.check_iterations = 2 * Stream::stages + 3;  // every stage more than twice
+    f.check_iterations = 2 * Stream::stages + 3;  // uses every stage more than twice
     f.smem_bytes = Stream::smem_bytes;
     f.reference = [](int iterations) { return ring_reference(streams_b, iterations); };
     add_wgmma(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma's operands: tiles in shared memory, in the 128-byte swizzle; and how a variant that multiplies them
-// is described and checked.
+// wgmma operands: tiles in shared memory with the 128-byte swizzle, and the description and check of
+// variants that use them.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ constexpr int a_elements = a_rows * depth;
 constexpr int b_elements = b_columns * depth;
 constexpr int a_bytes = 2 * a_elements;
 constexpr int b_bytes = 2 * b_elements;
-// B's table holds as many tiles again, negated: the sums then wander as those of a long product of random
-// matrices do, where one tile added in every iteration would leave the products far below the sum, in adders
-// that hardly toggle.
+// B's table also has all tiles negated: the sums then do a random walk as in a long product of random
+// matrices. Adding one tile repeatedly would make products negligible against the sum, with hardly any
+// toggling.
 constexpr int a_tiles = 8;
 constexpr int b_tiles = 4;
 constexpr int wgmma_per_iteration = depth / 16;
@@ -33,8 +33,8 @@ struct Tiles {
   int iterations;
 };
 
-/// Which (row, k) of a tile lies at its element `at`: rows of 128 bytes whose eight 16-byte chunks are
-/// permuted by the row, so that no two of eight rows have one k in the same banks (PTX ISA, '128-byte
+/// The (row, k) at element `at` of a tile: rows of 128 bytes whose eight 16-byte chunks are permuted by the
+/// row, so that one k of eight rows is in different banks (PTX ISA, '128-byte
 /// swizzling').
 struct Place {
   int row, k;
@@ -50,7 +50,7 @@ __host__ __device__ constexpr std::uint64_t a_index(int tile, int row, int k) {
 __host__ __device__ constexpr std::uint64_t b_index(int tile, int column, int k) {
   return static_cast<std::uint64_t>(a_tiles * a_elements + tile * b_elements + column * depth + k);
 }
-/// Resident tiles: which of B's two signs an iteration uses.
+/// Resident tiles: the sign of B in an iteration.
 __host__ __device__ constexpr int sign_of(int iteration) {
   return static_cast<int>(mix(static_cast<std::uint32_t>(iteration)) & 1);
 }
@@ -58,7 +58,7 @@ extern __shared__ __align__(1024) unsigned char swizzled_tiles[];  // the swizzl
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/// One iteration over tiles in shared memory, left under way; the one before has ended when this returns.
+/// Issues one iteration over tiles in shared memory; returns when the previous one has completed.
 template <int columns>
 __device__ __forceinline__ void multiply_tiles(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b) {
   device::wgmma_fence();
@@ -69,7 +69,7 @@ __device__ __forceinline__ void multiply_tiles(float (&d)[columns / 2], std::uin
   device::wgmma_wait<1>();
 }
 
-/// Writes a warpgroup's sums row by row.
+/// Writes a warpgroup's accumulators row by row.
 template <int columns>
 __device__ __forceinline__ void store(float* tile, const float (&d)[columns / 2]) {
   const int thread = static_cast<int>(threadIdx.x) % 128;
@@ -81,7 +81,7 @@ __device__ __forceinline__ void store(float* tile, const float (&d)[columns / 2]
                                                                                                d[i + 1]};
 }
 
-/// The thread's warp and warpgroup, in a form that the compiler sees to be the same for all lanes of a warp.
+/// The thread's warp and warpgroup, in a form that the compiler recognises as warp-uniform.
 __device__ __forceinline__ int warp() {
   return __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x) / 32, 0);
 }
@@ -113,7 +113,8 @@ inline const std::uint16_t* tiles(Arena& arena) {
                                     });
 }
 
-/// Tile a of A times tile b of B, 64 x 256 row-major; kept, since every reference is made of these 32.
+/// Tile a of A times tile b of B, 64 x 256 row-major; cached, since every reference is a combination of
+/// these 32.
 inline const std::vector<double>& product(int a, int b) {
   static std::array<std::array<std::vector<double>, b_tiles>, a_tiles> kept;
   static std::mutex making;
@@ -135,7 +136,7 @@ inline const std::vector<double>& product(int a, int b) {
   return c;
 }
 
-/// The sums of the blocks of all classes when each of `warpgroups` adds `times(c, w, a, b)` products of tiles
+/// The accumulators of all block classes, if each of `warpgroups` adds `times(c, w, a, b)` products of tiles
 /// a and b.
 template <class Times>
 std::vector<double> wgmma_reference(int warpgroups, int columns, const Times& times) {
@@ -155,7 +156,7 @@ std::vector<double> wgmma_reference(int warpgroups, int columns, const Times& ti
   return sums;
 }
 
-/// A form of wgmma: `warpgroups` of a block multiply, each 64 x `columns`.
+/// A wgmma variant: `warpgroups` of a block multiply, 64 x `columns` each.
 struct Form {
   std::string name = {};
   std::string series = {};
@@ -168,7 +169,7 @@ struct Form {
   Instructions instructions = {};
   int hot_loops = 1;
   std::vector<double> loop_trips = {};
-  std::function<int(int)> working_warps = {};  ///< as Flow has it
+  std::function<int(int)> working_warps = {};  ///< see Flow
   int promised_threads = 0;
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
