@@ -264,7 +264,7 @@ void wait_for_end(pid_t id, const std::function<void()>& meanwhile) {
 }
 
 /// By the status of waitpid, or why the program did not begin.
-Ended ended_by(const ProgramRun& run, int status, const std::optional<Failure>& failure) {
+Ended end_of(const ProgramRun& run, int status, const std::optional<Failure>& failure) {
   const std::string name = "'" + run.program[0] + "'";
   if (failure && failure->is_of_output)
     throw UserError(Exit::file, run.output + ": cannot be written: " + strerror(failure->error));
@@ -305,7 +305,7 @@ Ended run_attached(const ProgramRun& run) {
   int status = 0;
   waitpid(id, &status, 0);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
-  Ended ended = ended_by(run, status, failure);
+  Ended ended = end_of(run, status, failure);
   ended.wall_s = wall.count();
   return ended;
 }

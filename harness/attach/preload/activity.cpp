@@ -278,7 +278,7 @@ std::vector<Ran> take() {
   return std::exchange(s.ran, {});
 }
 
-std::uint64_t dropped() noexcept { return session().dropped; }
+std::uint64_t dropped_records() noexcept { return session().dropped; }
 
 void yield_to(const char* function) noexcept try {
   Session& s = session();

@@ -30,7 +30,7 @@ void flush() noexcept;
 [[nodiscard]] std::vector<Ran> take();
 void end(const char* why) noexcept;
 /// Records that had no room, or that CUPTI could not deliver into any.
-[[nodiscard]] std::uint64_t dropped() noexcept;
+[[nodiscard]] std::uint64_t dropped_records() noexcept;
 
 /// The program, or another tool in the process, is about to use CUPTI by this function: ends the session.
 void yield_to(const char* function) noexcept;

@@ -58,9 +58,9 @@ Within::Within() { is_within = true; }
 Within::~Within() { is_within = false; }
 bool Within::is_in_this_thread() noexcept { return is_within; }
 
-Launches* attached_already() noexcept { return state.load(); }
+Launches* find_launches() noexcept { return state.load(); }
 
-Launches* attached() noexcept {
+Launches* get_launches() noexcept {
   Launches* launches = state.load(std::memory_order_acquire);
   if (launches != nullptr || is_inert.load(std::memory_order_relaxed)) return launches;
   pthread_mutex_lock(&making);

@@ -8,9 +8,9 @@
 namespace occbench::attach {
 
 /// Made at the first call; null where this process is not attached to.
-[[nodiscard]] Launches* attached() noexcept;
+[[nodiscard]] Launches* get_launches() noexcept;
 /// Null where it is not made yet.
-[[nodiscard]] Launches* attached_already() noexcept;
+[[nodiscard]] Launches* find_launches() noexcept;
 
 /// While one lives, what the driver calls of itself in this thread is no launch of the program's.
 class Within {

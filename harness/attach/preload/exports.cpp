@@ -20,7 +20,7 @@ namespace {
 
 /// For a program that is linked to the driver: the original by its name, and then ours for it.
 template <class Function>
-Function linked(const char* name) {
+Function find_linked(const char* name) {
   void* const original = libcuda_symbol(name);
   return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
 }
@@ -109,7 +109,7 @@ __asm__(
 #define OCCBENCH_LINKED(type, symbol, parameters, arguments)              \
   OCCBENCH_EXPORT CUresult occbench_##symbol parameters __asm__(#symbol); \
   CUresult occbench_##symbol parameters {                                 \
-    static const auto ours = linked<type>(#symbol);                       \
+    static const auto ours = find_linked<type>(#symbol);                  \
     return ours == nullptr ? CUDA_ERROR_NOT_INITIALIZED : ours arguments; \
   }
 #define OCCBENCH_SHAPE                                                                                       \

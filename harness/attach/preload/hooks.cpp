@@ -80,7 +80,7 @@ void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
     }
   }
   pthread_mutex_unlock(&taking);
-  static_cast<void>(attached());  // a process that asks for these uses the driver, whatever it launches
+  static_cast<void>(get_launches());  // a process that asks for these uses the driver, whatever it launches
   return result;
 }
 

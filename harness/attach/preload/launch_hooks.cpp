@@ -9,7 +9,7 @@ namespace {
 
 template <class Call>
 CUresult launch(const Request& request, const Call& original) noexcept {
-  Launches* const launches = Within::is_in_this_thread() ? nullptr : attached();
+  Launches* const launches = Within::is_in_this_thread() ? nullptr : get_launches();
   if (launches == nullptr) return original();
   const Within within;
   Ticket ticket = launches->before(request);

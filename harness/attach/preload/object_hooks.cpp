@@ -13,7 +13,7 @@ namespace {
 template <Name name, int slot>
 CUresult instantiate(CUgraphExec* made, CUgraph graph, void* a, void* b, void* c) {
   const CUresult result = original_of<Instantiate>(name, slot)(made, graph, a, b, c);
-  Launches* const launches = attached();
+  Launches* const launches = get_launches();
   if (result == CUDA_SUCCESS && made != nullptr && launches != nullptr) launches->add_graph(*made, graph);
   return result;
 }
@@ -29,7 +29,7 @@ CUresult on_graph_instantiate_with(CUgraphExec* made, CUgraph graph, void* a, vo
 template <int slot>
 CUresult on_module_load(void* module, const void* image, void* a, void* b, void* c) {
   const CUresult result = original_of<ModuleLoad>(module_load, slot)(module, image, a, b, c);
-  Launches* const launches = attached();
+  Launches* const launches = get_launches();
   if (result == CUDA_SUCCESS && launches != nullptr) launches->add_module(image);
   return result;
 }
@@ -37,7 +37,7 @@ CUresult on_module_load(void* module, const void* image, void* a, void* b, void*
 template <int slot>
 CUresult on_module_file(void* module, const void* path, void* a, void* b, void* c) {
   const CUresult result = original_of<ModuleLoad>(module_file, slot)(module, path, a, b, c);
-  Launches* const launches = attached();
+  Launches* const launches = get_launches();
   if (result == CUDA_SUCCESS && launches != nullptr)
     launches->add_module_file(static_cast<const char*>(path));
   return result;
@@ -47,7 +47,7 @@ template <int slot>
 CUresult on_library_file(CUlibrary* library, const void* path, CUjit_option* a, void** b, unsigned c,
                          CUlibraryOption* d, void** e, unsigned f) {
   const CUresult result = original_of<LibraryLoad>(library_file, slot)(library, path, a, b, c, d, e, f);
-  Launches* const launches = attached();
+  Launches* const launches = get_launches();
   if (result == CUDA_SUCCESS && launches != nullptr)
     launches->add_module_file(static_cast<const char*>(path));
   return result;
@@ -57,20 +57,20 @@ template <int slot>
 CUresult on_library_load(CUlibrary* library, const void* image, CUjit_option* a, void** b, unsigned c,
                          CUlibraryOption* d, void** e, unsigned f) {
   const CUresult result = original_of<LibraryLoad>(library_load, slot)(library, image, a, b, c, d, e, f);
-  Launches* const launches = attached();
+  Launches* const launches = get_launches();
   if (result == CUDA_SUCCESS && launches != nullptr) launches->add_module(image);
   return result;
 }
 
 template <int slot>
 CUresult on_graph_ends(void* graph) {
-  if (Launches* const launches = attached_already()) launches->remove_graph(static_cast<CUgraphExec>(graph));
+  if (Launches* const launches = find_launches()) launches->remove_graph(static_cast<CUgraphExec>(graph));
   return original_of<Ends>(graph_ends, slot)(graph);
 }
 
 template <int slot>
 CUresult on_graph_destroy(void* graph) {
-  Launches* const launches = attached_already();
+  Launches* const launches = find_launches();
   if (launches != nullptr && launches->defer_graph_destroy(static_cast<CUgraph>(graph))) return CUDA_SUCCESS;
   return original_of<Ends>(graph_destroy, slot)(graph);
 }
@@ -78,7 +78,7 @@ CUresult on_graph_destroy(void* graph) {
 /// The library's own updates do not come this way.
 template <Name name, int slot>
 CUresult update(void* graph, void* a, void* b, void* c) {
-  if (Launches* const launches = attached_already())
+  if (Launches* const launches = find_launches())
     launches->mark_graph_updated(static_cast<CUgraphExec>(graph));
   return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
 }
@@ -93,8 +93,7 @@ CUresult on_graph_update(void* graph, void* a, void* b, void* c) {
 
 template <int slot>
 CUresult on_context_ends(void* context) {
-  if (Launches* const launches = attached_already())
-    launches->forget_context(static_cast<CUcontext>(context));
+  if (Launches* const launches = find_launches()) launches->forget_context(static_cast<CUcontext>(context));
   return original_of<Ends>(context_ends, slot)(context);
 }
 
@@ -104,7 +103,7 @@ CUresult on_green_context_ends(void* which) {
   using From = CUresult (*)(CUcontext*, void*);
   static const auto from = reinterpret_cast<From>(libcuda_symbol("cuCtxFromGreenCtx"));
   CUcontext context = nullptr;
-  Launches* const launches = attached_already();
+  Launches* const launches = find_launches();
   if (launches != nullptr && from != nullptr && from(&context, which) == CUDA_SUCCESS)
     launches->forget_context(context);
   return original_of<Ends>(green_context_ends, slot)(which);
@@ -115,13 +114,13 @@ CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<
 
 template <int slot>
 CUresult on_device_ends(void* which) {
-  if (Launches* const launches = attached_already()) launches->forget_device(device_of(which));
+  if (Launches* const launches = find_launches()) launches->forget_device(device_of(which));
   return original_of<Ends>(device_ends, slot)(which);
 }
 
 template <int slot>
 CUresult on_device_release(void* which) {
-  Launches* const launches = attached_already();
+  Launches* const launches = find_launches();
   if (launches != nullptr) launches->drain();
   const CUresult result = original_of<Ends>(device_release, slot)(which);
   if (launches != nullptr && result == CUDA_SUCCESS) launches->check_device(device_of(which));
@@ -130,13 +129,13 @@ CUresult on_device_release(void* which) {
 
 template <int slot>
 CUresult on_module_ends(void* which) {
-  if (Launches* const launches = attached_already()) launches->forget_modules();
+  if (Launches* const launches = find_launches()) launches->forget_modules();
   return original_of<Ends>(module_ends, slot)(which);
 }
 
 template <Name name, int slot>
 CUresult on_profiler() {
-  if (Launches* const launches = attached()) launches->set_profiled(name == profiler_start);
+  if (Launches* const launches = get_launches()) launches->set_profiled(name == profiler_start);
   return original_of<Profiler>(name, slot)();
 }
 template <int slot>

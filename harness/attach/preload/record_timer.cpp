@@ -40,7 +40,7 @@ void RecordTimer::look_after() {
 }
 
 void RecordTimer::note_lost() noexcept try {
-  if (const std::uint64_t lost = activity::dropped(); lost > 0)
+  if (const std::uint64_t lost = activity::dropped_records(); lost > 0)
     journal_.note(std::to_string(lost) + " of CUPTI's records had no room");
 } catch (...) {
 }
