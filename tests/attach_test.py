@@ -82,7 +82,7 @@ class Attach(AttachCase):
             self.assertGreaterEqual(int(arm["samples"]), 6)
             self.assertEqual(int(arm["added_smem_bytes"]) > 0, arm["arm"] == "lower")
 
-    def test_left_alone(self) -> None:
+    def test_skipped(self) -> None:
         cases = {
             "one residency": ("flat_k 100 return 1056", "grid within one residency"),
             "small grid": ("flat_k 100 return 132", "no more blocks than SMs"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from occbench_tools.attached.verdicts import ALONE, RETIRED, UNKNOWN, current
+from occbench_tools.attached.verdicts import RETIRED, SKIPPED, UNKNOWN, current
 from occbench_tools.schema import of_version, under_newest_names
 from occbench_tools.schema_checks import Report, Row, check_env, close, readable, rows
 from occbench_tools.untrusted_files import plain_or_packed
@@ -95,7 +95,7 @@ def kernel_violations(row: Row) -> Iterator[str]:
             yield f"{name}: {row[name]} is outside its interval [{cells[0]}, {cells[2]}]"
         elif any(cells) and not all(cells):
             yield f"{name}: only a part of it and its interval is empty"
-    if (current(row["verdict"]) in (UNKNOWN, ALONE)) != bool(row["why"]):
+    if (current(row["verdict"]) in (UNKNOWN, SKIPPED)) != bool(row["why"]):
         yield f"why: {row['why'] or 'empty'}, and the verdict is {row['verdict'] or 'empty'}"
     if bool(row["next_step"]) != bool(row["next_blocks_per_sm"]):
         yield "next_step: only one of it and next_blocks_per_sm is empty"

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 NEEDS, LITTLE, SATURATED = "needs occupancy", "small gain", "saturated"
-LOWER, L1, WAVES, UNKNOWN, ALONE = "faster at lower occupancy", "needs L1", "waves", "unknown", "skipped"
+LOWER, L1, WAVES, UNKNOWN, SKIPPED = "faster at lower occupancy", "needs L1", "waves", "unknown", "skipped"
 JUDGED = (NEEDS, LITTLE, SATURATED, LOWER, L1, WAVES)
-RETIRED = {"helps little": LITTLE, "faster lower": LOWER, "left alone": ALONE}  # of schema 6
+RETIRED = {"helps little": LITTLE, "faster lower": LOWER, "left alone": SKIPPED}  # of schema 6
 
 
 def current(verdict: str) -> str:

@@ -7,7 +7,7 @@ from math import floor
 
 import pandas as pd
 
-from occbench_tools.attached.verdicts import ALONE, JUDGED, L1, NEEDS
+from occbench_tools.attached.verdicts import JUDGED, L1, NEEDS, SKIPPED
 
 # As in harness/attach/analysis/verdict.hpp, parts of the time: what is worth its work, what is no change, and
 # the gain of a whole program that is more than a bound.
@@ -175,7 +175,7 @@ def summary(kernels: pd.DataFrame, processes: int) -> str:
 def left_alone(kernels: pd.DataFrame) -> pd.DataFrame:
     """By reason, the most GPU time first: why, kernels, share."""
     alone = (
-        kernels[(kernels["verdict"] == ALONE) & ~in_graphs(kernels)]
+        kernels[(kernels["verdict"] == SKIPPED) & ~in_graphs(kernels)]
         .groupby("why")["gpu_time_share"]
         .agg(["size", "sum"])
     )
