@@ -20,8 +20,8 @@
 namespace occbench::attach {
 namespace {
 
-// CUPTI gives a buffer back when all kernels in it have ended: small ones come soon. Where many are on their
-// way, as with graphs, they are larger.
+// CUPTI returns a buffer when all kernels in it have ended: small ones return soon. Where many kernels are in
+// flight, as with graphs, buffers are larger.
 constexpr std::size_t small_buffer = std::size_t{16} << 10, large_buffer = std::size_t{256} << 10;
 constexpr std::size_t most_small = 32, most_buffers = 256;  // that CUPTI may have at a time
 constexpr std::size_t most_records = 1 << 17;               // that wait to be taken
@@ -37,7 +37,7 @@ struct Session {
   cupti::Library library;
   void* subscriber = nullptr;
   pid_t process = 0;
-  std::atomic<const char*> taken_by{nullptr};  ///< a function that somebody else has called
+  std::atomic<const char*> taken_by{nullptr};  ///< a function that the program or a tool has called
 
   std::mutex records;  ///< nothing is called while it is held: CUPTI's threads wait for it
   std::vector<Ran> ran;
@@ -163,7 +163,7 @@ int register_through(cupti::Requested requested, cupti::Completed completed) {
   return s.register_original(on_programs_requested, on_programs_completed);
 }
 
-/// Takes everything back that begin() did; waits so long for launched kernels to end. `calls` is held.
+/// Reverts all of begin(); waits up to `wait_ms` for launched kernels to end. The caller holds `calls`.
 void stop(Session& s, std::string why, int wait_ms) {
   if (s.state.exchange(State::ended) != State::on) return;
   {

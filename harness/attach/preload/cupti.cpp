@@ -69,7 +69,7 @@ void* programs_symbol(const char* name, void* caller, void* but) {
   Dl_info own{}, at{};
   void* found = nullptr;
   if (dladdr(caller, &at) != 0) found = in(dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
-  // Of the program itself, which is asked with all that it has loaded, ours is the first.
+  // A lookup in the program and all that it has loaded finds this library's own first.
   if (found != nullptr && dladdr(found, &at) != 0 && dladdr(reinterpret_cast<void*>(&soname), &own) != 0 &&
       at.dli_fbase == own.dli_fbase)
     found = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library uses of CUPTI, found at run time, and declared here: its headers are not on every machine
-// (tests/attach_cupti_test.cpp holds these against them where they are).
+// The parts of CUPTI that the library uses, found at run time and declared here: its headers are not on every
+// machine (tests/attach_records_test.cpp compares these with them where they are).
 #pragma once
 
 #include <cuda.h>
@@ -13,7 +13,7 @@ namespace occbench::attach::cupti {
 
 constexpr int success = 0, not_initialized = 15, multiple_subscribers = 39;
 constexpr int driver_domain = 1, on_enter = 0;
-constexpr int kernels = 10;  ///< kind of activity: kernels, which run side by side as they would without it
+constexpr int kernels = 10;          ///< kind of activity: kernels, which still run concurrently
 constexpr std::uint32_t forced = 1;  ///< flush: also buffers with records that are not complete
 
 /// Calls of the driver that launch: their numbers in its domain.
@@ -82,15 +82,15 @@ struct Functions {
 
 struct Library {
   void* handle = nullptr;
-  bool is_programs = false;  ///< it was in the process already
+  bool is_programs = false;  ///< the program had loaded it
   Functions functions;
-  std::string why;  ///< there is none; empty: there is
+  std::string why;  ///< why there is none; empty: there is
 };
 
 /// libcupti in this process; otherwise by name, then where toolkits put it. It stays loaded: CUPTI leaves
 /// hooks in the driver. `driver_version`: 13000.
 [[nodiscard]] Library find(int driver_version);
-/// Whether one is in this process.
+/// Whether a libcupti is in this process.
 [[nodiscard]] bool is_loaded();
 /// A function of the libcupti that the code at `caller` is linked to, otherwise of any in the process, of
 /// `but` last; null: there is none.
@@ -116,7 +116,7 @@ struct Library {
   X(cuptiSassMetricsEnable)            \
   X(cuptiFinalize)
 
-/// This name, which stays, where a program that asks for it is about to use CUPTI; null: it is not.
+/// The name, as a constant, if a program that looks it up is about to use CUPTI; null: it is not.
 [[nodiscard]] const char* beginning(const char* name) noexcept;
 
 }  // namespace occbench::attach::cupti

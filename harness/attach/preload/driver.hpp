@@ -35,7 +35,7 @@ struct Driver {
   CUresult (*launch_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
   CUresult (*launch_ex_ptsz)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
-  // Of newer drivers: null where they are not there.
+  // Null where the driver is too old for them.
   CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
   CUresult (*device_get_count)(int*) = nullptr;
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
@@ -62,8 +62,8 @@ struct Driver {
 
 [[nodiscard]] Driver find_driver();
 
-/// Kernels that one launch of `graph` runs, with those of graphs within it; nullopt where the driver does not
-/// say.
+/// The number of kernels that one launch of `graph` runs, child graphs included; nullopt: the driver does not
+/// answer.
 [[nodiscard]] std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph);
 
 /// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).

@@ -18,14 +18,14 @@
 namespace occbench::attach {
 namespace {
 
-/// For a program that is linked to the driver: the original by its name, and then ours for it.
+/// Our function for the original of this name, for a program that is linked to the driver.
 template <class Function>
 Function find_linked(const char* name) {
   void* const original = libcuda_symbol(name);
   return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
 }
 
-// Found before the program begins: no signal handler may ask dlsym.
+// Found before main: no signal handler may call dlsym.
 void (*original__exit)(int) = nullptr, (*original__Exit)(int) = nullptr;
 __attribute__((constructor)) void find_originals() {
   if (original_dlsym() == nullptr) return;
@@ -181,7 +181,7 @@ OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
 OCCBENCH_LINKED(Profiler, cuProfilerStart, (), ())
 OCCBENCH_LINKED(Profiler, cuProfilerStop, (), ())
 
-// Ends that run no handlers: Python's child processes leave so. A signal handler may call them.
+// Exits without handlers: Python's child processes use them. A signal handler may call them.
 #define OCCBENCH_LEAVE(symbol)                                                  \
   extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int); \
   void symbol(int status) {                                                     \

@@ -10,7 +10,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_nodes = 200'000;  // kept at a time, of all graphs
+constexpr std::size_t most_nodes = 200'000;  // stored at a time, of all graphs
 constexpr int blocks_of_draws = 8;           // of one kernel, before the next
 
 std::uint64_t threads_of(const GraphPart& part) {
@@ -220,7 +220,7 @@ void Graphs::find_levels(Graph& graph, Context& context) {
 
 Signature& Graphs::signature_of(const Request& request, Context& context) {
   const auto found = graphs_.find(request.graph);
-  if (found == graphs_.end())  // made before anybody looked
+  if (found == graphs_.end())  // made before the library was attached
     return signatures_.of(request, functions_.of_graph(0, 0, SkipReason::graph, context), context);
   Graph& graph = *found->second;
   if (!graph.has_levels) find_levels(graph, context);
@@ -258,7 +258,7 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
     }
     draw = signature->schedule->next(budget);
     if (!draw.of_block && !draw.is_warm_up) {
-      // One that the budget cannot pay yet stays next, here as in the budget; one without a first time does
+      // The target that the budget cannot pay yet stays next, as in Budget; one without a first time does
       // not.
       if (signature->schedule->natural_us() == 0) select_next_target(whole);
       return whole;
@@ -275,7 +275,8 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
   return whole;
 }
 
-/// Of all kernels for the whole, else of the one with this number; without a graph where none can be changed.
+/// Changes all kernels for the whole, else the one with this number; without a graph where none can be
+/// changed.
 GraphChange Graphs::change_of(const std::shared_ptr<const Graph>& graph, bool is_whole, std::size_t number,
                               int arm) const {
   GraphChange change;

@@ -22,12 +22,12 @@
 
 namespace occbench::attach {
 
-/// A kernel node, and a copy of its arguments: the driver's own ends with the graph that the node is of.
+/// A kernel node, and a copy of its arguments: the driver's copy ends with the node's graph.
 struct GraphNode {
   CUgraphNode node = nullptr;
   CUDA_KERNEL_NODE_PARAMS params{};
   std::vector<unsigned char> values;
-  std::vector<void*> pointers;  ///< to the values one by one; none where the program packed them
+  std::vector<void*> pointers;  ///< to each value; none where the program packed them
 };
 
 /// Nodes of one kernel with the same grid, block and shared memory.
@@ -41,16 +41,16 @@ struct GraphPart {
 
 struct Graph {
   CUgraphExec executable = nullptr;
-  CUgraph made_from = nullptr;  ///< whose nodes are named when the executable one is set
+  CUgraph made_from = nullptr;  ///< its nodes identify those of the executable one
   CUcontext context = nullptr;
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
   SkipReason skip_reason = SkipReason::no;
-  bool has_levels = false;  ///< its parts have theirs, where there are any
+  bool has_levels = false;  ///< the levels of its parts were searched
   bool is_applied = false;
 };
 
-/// What one launch of a graph is to change.
+/// The changes for one launch of a graph.
 struct GraphChange {
   std::shared_ptr<const Graph> graph;
   std::vector<std::pair<const GraphPart*, unsigned>> dynamic_smem;
@@ -81,7 +81,7 @@ class Graphs {
   /// Sets the levels of the folder's advice, for all launches. Returns whose they are.
   std::vector<Signature*> apply(const Request& request);
 
-  /// Sets the nodes for a launch; where that fails they are as they were.
+  /// Sets the nodes for a launch; where that fails, sets them back.
   CUresult set(const GraphChange& change) const;
   CUresult set_back(const GraphChange& change) const;
 

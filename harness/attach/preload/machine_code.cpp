@@ -131,8 +131,8 @@ class Search {
     }
   }
 
-  /// Whether the driver takes this code for such a device, for certain: then it compiles no text of the same
-  /// container, as libraries have by the hundred megabytes. From 10.0 on some code is for one minor alone.
+  /// Whether the driver certainly takes this code for such a device: then it compiles no PTX of the same
+  /// container, of which libraries have hundreds of megabytes. From 10.0 on some code is for one minor only.
   static bool runs_on(int code, int capability) {
     constexpr int with_variants_first = 100;
     return code == capability || (capability < with_variants_first &&
@@ -158,7 +158,7 @@ class Search {
       is_not_whole();
   }
 
-  /// `end`: of what can be read; null where the driver has read it all before.
+  /// `end`: of the readable bytes; null where the driver has read all of them.
   void cubin(const unsigned char* bytes, const unsigned char* end) {
     const auto header = at<Elf64_Ehdr>(bytes);
     const auto is_inside = [&](std::uint64_t offset, std::uint64_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels of an image ask how much shared memory they were given: these would notice what is added.
+// Finds the kernels of an image that read the size of their shared memory: they would notice added bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace occbench::attach {
 
 struct SmemReaders {
   std::vector<std::string> kernels;  ///< as their module names them; each at least once
-  bool is_whole = true;              ///< all code of these GPUs and all text was looked at
+  bool is_whole = true;              ///< all code for these GPUs and all PTX was searched
 };
 
-/// Of what the driver took as a module or library: a cubin, PTX, containers of both, packed or not, or what
-/// the runtime wraps around them. What these devices do not run is not looked at: code for other major
-/// compute capabilities, and PTX beside code for each of `capabilities` (90 for 9.0). Without any, all is.
+/// In an image that the driver took as a module or library: a cubin, PTX, containers of both, compressed or
+/// not, or the runtime's wrapper of them. Skips what these devices do not run: code for other major compute
+/// capabilities, and PTX next to code for each of `capabilities` (90 for 9.0). Without any, searches all.
 [[nodiscard]] SmemReaders smem_readers(const void* image, const std::vector<int>& capabilities);
 
 /// Whether one instruction of 128 bits reads %dynamic_smem_size or %total_smem_size. `capability`: 90.

@@ -15,7 +15,7 @@ constexpr auto npos = std::string_view::npos;
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-/// Comments and quoted words as blanks, so that places stay the same.
+/// Replaces comments and quoted text by blanks, so that offsets stay the same.
 std::string without_comments(std::string_view ptx) {
   std::string text(ptx);
   for (std::size_t at = 0; at < text.size();) {
@@ -38,7 +38,7 @@ std::string without_comments(std::string_view ptx) {
   return text;
 }
 
-/// One at the module's level: a declaration, or a function with its body.
+/// A statement at the module's level: a declaration, or a function with its body.
 struct Statement {
   std::size_t begin = 0, body = npos, end = 0;  ///< `body`: its opening brace
 };
@@ -66,7 +66,7 @@ std::vector<Statement> statements(std::string_view text) {
   return found;
 }
 
-/// Its words that may be names: neither numbers nor what follows a point.
+/// The identifiers in it: neither numbers nor what follows a point.
 std::set<std::string_view> names_in(std::string_view text) {
   std::set<std::string_view> names;
   for (std::size_t at = 0; at < text.size();) {
@@ -94,7 +94,7 @@ std::string_view name_after(std::string_view text, std::string_view directive) {
   return text.substr(at, end - at);
 }
 
-/// Of ".func (.param .b32 result) name(...)": behind what it returns.
+/// The position after the result of ".func (.param .b32 result) name(...)".
 std::string_view name_of_function(std::string_view head) {
   head.remove_prefix(std::min(head.find(".func") + 5, head.size()));
   const std::size_t first = head.find_first_not_of(" \t\r\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a PTX module, as far as a cap on its registers asks for it. PTX ISA, 'Directives'.
+// Parses the text of a PTX module as far as a register cap needs it. PTX ISA, 'Directives'.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace occbench::attach {
 
-/// Whether it begins like a module: the driver takes binary images by the same call.
+/// Whether it begins like a PTX module: the driver takes binary images by the same call.
 [[nodiscard]] bool is_ptx(std::string_view text);
 
 /// Kernels that may run from another copy of the module: neither they nor what they call use variables of the

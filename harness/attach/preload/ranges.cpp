@@ -15,7 +15,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_names = 1'024;  // a name with a number in it makes a new one each time
+constexpr std::size_t most_names = 1'024;  // names with a counter in them would grow without end
 constexpr std::size_t name_room = 200;
 constexpr int most_nested = 64;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -93,7 +93,7 @@ int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
   return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/// The last of its domain: those of others may end before or after it.
+/// Pops the last of its domain: ranges of other domains may end before or after it.
 int pop(nvtxDomainHandle_t domain) noexcept {
   if (deeper > 0) return most_nested + --deeper;
   int at = depth - 1;

@@ -49,7 +49,7 @@ class Versions {
     std::string ptx;
     int target = 0;
   };
-  /// Of the highest target that the device takes; null where none is, or two that differ are.
+  /// The text of the highest target that the device takes; null where there is none, or two that differ.
   const Text* text_of(const std::string& kernel, int compute_capability) const;
 
   const Driver& driver_;
