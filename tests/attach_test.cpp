@@ -87,9 +87,9 @@ TEST(AttachVerdict, FollowsTheLaw) {
 }
 
 TEST(AttachVerdict, ReadsTheWordsOfSchema6) {
-  EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);
-  EXPECT_EQ(finding_of("helps little"), Finding::small_gain);
-  EXPECT_EQ(finding_of("left alone"), Finding::skipped);
+  EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);  // retired
+  EXPECT_EQ(finding_of("helps little"), Finding::small_gain);                 // retired
+  EXPECT_EQ(finding_of("left alone"), Finding::skipped);                      // retired
   EXPECT_EQ(finding_of("better"), std::nullopt);
   for (int n = 0; n <= static_cast<int>(Finding::small_gain); ++n)
     EXPECT_EQ(finding_of(words_of(static_cast<Finding>(n))), static_cast<Finding>(n));

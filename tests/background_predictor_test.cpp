@@ -20,7 +20,7 @@ std::vector<Case> cases(int count) {
   return all;
 }
 
-/// What a case is foretold is its own name.
+/// What a case is predicted is its own name.
 std::vector<Forecast> named(std::span<const Case> asked) {
   std::vector<Forecast> told;
   for (const Case& c : asked) told.push_back({.why_not = "of " + c.id});

@@ -295,7 +295,7 @@ TEST(Measurements, TakeTheLaunchOffAndLeaveDiscardedSamplesOut) {
   r.planned.launch.grid_size = 528;
   r.work.bytes = 1e9;
   r.time_s = {.median = 1.002e-3, .low = 1.001e-3, .high = 1.004e-3};
-  r.own_cycles_per_pass = 50;
+  r.own_cycles_per_iteration = 50;
   std::vector<SampleRow> samples(8, SampleRow{.time_s = 1e-3, .sm_clock_hz = 2e9});
   samples[3].sm_clock_hz = 1e9;
   samples[3].discarded = true;

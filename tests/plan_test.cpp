@@ -71,7 +71,7 @@ TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
   }
 }
 
-TEST(Passes, FillTheTimeByWhateverBindsFirst) {
+TEST(Iterations, FillTheTimeByWhateverBindsFirst) {
   const Device device = h200();
   const double target_s = 1e-3;
   const auto iterations = [&](const LoopIteration& iteration, int warps) {

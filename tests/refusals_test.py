@@ -41,7 +41,7 @@ class Refusal(NamedTuple):
 
 
 REFUSALS = [
-    # 2: the words of the call
+    # 2: invalid arguments
     Refusal("", 2, "which command? `occbench --help` names them all"),
     Refusal("frobnicate", 2, "no command 'frobnicate'; `occbench --help` names them all"),
     Refusal("rnu", 2, "no command 'rnu'; did you mean 'run'?"),

@@ -100,7 +100,7 @@ class SessionTest : public testing::Test {
   static void SetUpTestSuite() {
     if (enumerate_devices().empty()) return;
     session_ = std::make_unique<Session>(
-        open_device(""), Precision{.samples_per_visit = 4, .least_rounds = 2, .most_rounds = 3}, 1);
+        open_device(""), Precision{.samples_per_round = 4, .min_rounds = 2, .max_rounds = 3}, 1);
   }
   static void TearDownTestSuite() { session_.reset(); }
   void SetUp() override {

@@ -61,7 +61,7 @@ Measurement measurement_of(const CaseResult& result, std::span<const SampleRow> 
                    .time_s = time_s - empty_launch_s,
                    .clock_hz = clock_hz,
                    // Its interval is unknown, and taken to be as wide as that of the time.
-                   .own_cycles = result.own_cycles_per_pass.value_or(0) * time_s / time.median};
+                   .own_cycles = result.own_cycles_per_iteration.value_or(0) * time_s / time.median};
   };
   return {.median = reading(time.median, clock.median),
           .low = reading(time.low, clock.low),

@@ -193,7 +193,7 @@ void add_experiment(const DialOfKernel& dial, const std::string& family) {
                  .question = question,
                  .dial = dial.dial,
                  .split_by = dial.split_by,
-                 .outside_model = "an ordinary kernel, whose machine code is not described",
+                 .outside_model = "a user kernel, whose machine code is not described",
                  .user_kernels = true,
                  .define = [define = dial.define, family](Sweep& sweep) {
                    define(sweep, family, kernels().find(family)->second);

@@ -107,7 +107,7 @@ struct Problem {
   /// SM cycles of one iteration, or of one load in it (the family says which), by the kernel's own clock64
   /// readings: a second method beside the events. Asked for while the output still is that of the last timed
   /// launch. Empty: the kernel reads no clock.
-  std::function<double()> own_cycles_per_pass = nullptr;
+  std::function<double()> own_cycles_per_iteration = nullptr;
 
   template <class Parameters>
   void set_parameters(const Parameters& p) {

@@ -30,13 +30,13 @@ struct CaseResult {
   std::size_t samples = 0;  ///< kept
   std::size_t discarded = 0;
   bool reached_precision = false;
-  statistics::MedianInterval time_s;            ///< per launch; a model's is a point
-  double time_p10_s = 0;                        ///< a tenth of the kept samples took no longer ...
-  double time_p90_s = 0;                        ///< ... and a tenth took longer
-  std::optional<statistics::TwoSpeeds> speeds;  ///< of the kept samples, s; empty: one speed
-  double sm_clock_hz = 0;                       ///< median over kept samples
-  double cycles_per_pass = 0;                   ///< time x SM clock over iterations
-  std::optional<double> own_cycles_per_pass;    ///< the same by the kernel's own clock, median over visits
+  statistics::MedianInterval time_s;               ///< per launch; a model's is a point
+  double time_p10_s = 0;                           ///< a tenth of the kept samples took no longer ...
+  double time_p90_s = 0;                           ///< ... and a tenth took longer
+  std::optional<statistics::TwoSpeeds> speeds;     ///< of the kept samples, s; empty: one speed
+  double sm_clock_hz = 0;                          ///< median over kept samples
+  double cycles_per_iteration = 0;                 ///< time x SM clock over iterations
+  std::optional<double> own_cycles_per_iteration;  ///< the same by the kernel's own clock, median over visits
   double throughput = 0;        ///< work over median time, in the unit of the variant's ceiling
   double ceiling = 0;           ///< same unit; 0 when there is none
   double per_cycle_per_sm = 0;  ///< byte, flop or operation

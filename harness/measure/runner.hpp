@@ -19,9 +19,9 @@ namespace occbench {
 struct Precision {
   double launch_s = 1e-3;     ///< time that one launch is sized for
   double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_visit = 1;  ///< launches timed back to back each time a case is visited
-  int least_rounds = 9;       ///< rounds over all cases, one visit each, before a case may stop
-  int most_rounds = 30;       ///< the bound
+  int samples_per_round = 1;  ///< launches timed back to back each time a case is visited
+  int min_rounds = 9;         ///< rounds over all cases, one visit each, before a case may stop
+  int max_rounds = 30;        ///< the bound
   int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
   double energy_s = 0.5;      ///< launches back to back while energy is counted, for the cases that want it
   /// A sample is discarded when its SM clock is this much below the median of its case's earlier ones: a dip.

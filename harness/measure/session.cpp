@@ -267,9 +267,10 @@ void Session::visit(CaseProgress& progress) {
     samples = time_launches(progress, 1);
     if (const auto wrong = verifier_.repeat_mismatch(progress)) return Verifier::reject(progress, *wrong);
   }
-  if (const int more = precision_.samples_per_visit - static_cast<int>(samples.size()); more > 0)
+  if (const int more = precision_.samples_per_round - static_cast<int>(samples.size()); more > 0)
     std::ranges::copy(time_launches(progress, more), std::back_inserter(samples));
-  if (progress.timed.own_cycles_per_pass) progress.own_cycles.push_back(progress.timed.own_cycles_per_pass());
+  if (progress.timed.own_cycles_per_iteration)
+    progress.own_cycles.push_back(progress.timed.own_cycles_per_iteration());
   append_samples(progress, samples);
   interference_.add(progress, samples.size());
   ++progress.rounds;
@@ -302,12 +303,12 @@ void Session::append_samples(CaseProgress& progress, std::span<const Sample> sam
 
 bool Session::summarise_if_final(CaseProgress& progress) const {
   const auto kept = std::ranges::count(progress.samples, false, &SampleRow::discarded);
-  const int visits = static_cast<int>(kept) / precision_.samples_per_visit;
-  if (!rule().checks_after(visits) && progress.rounds < precision_.most_rounds) return false;
+  const int visits = static_cast<int>(kept) / precision_.samples_per_round;
+  if (!rule().checks_after(visits) && progress.rounds < precision_.max_rounds) return false;
   summarise(progress.result, progress.samples);
   if (!progress.own_cycles.empty())
-    progress.result.own_cycles_per_pass = statistics::median(progress.own_cycles);
-  return progress.result.reached_precision || progress.rounds >= precision_.most_rounds;
+    progress.result.own_cycles_per_iteration = statistics::median(progress.own_cycles);
+  return progress.result.reached_precision || progress.rounds >= precision_.max_rounds;
 }
 
 void Session::summarise(CaseResult& r, std::span<const SampleRow> samples) const {

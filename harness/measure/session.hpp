@@ -62,8 +62,8 @@ class Session : public Runner {
   bool summarise_if_final(CaseProgress& progress) const;
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
   [[nodiscard]] statistics::StoppingRule rule() const {
-    return {precision_.half_width, precision_.least_rounds, precision_.rounds_per_look,
-            precision_.most_rounds, references_.timer_step_s};
+    return {precision_.half_width, precision_.min_rounds, precision_.rounds_per_look, precision_.max_rounds,
+            references_.timer_step_s};
   }
 
   std::mt19937_64 random_;

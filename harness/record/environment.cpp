@@ -86,9 +86,9 @@ nlohmann::json method(const Runner& runner) {
   const std::optional<References> references = runner.references();
   if (!references) return all;  // a model, which measures nothing
   all.update({{"ci95_half_width_target", p.half_width},
-              {"samples_per_round", p.samples_per_visit},
-              {"min_rounds", p.least_rounds},
-              {"max_rounds", p.most_rounds},
+              {"samples_per_round", p.samples_per_round},
+              {"min_rounds", p.min_rounds},
+              {"max_rounds", p.max_rounds},
               {"clock_tolerance", p.clock_tolerance},
               {"delay_s", static_cast<double>(Timer::delay_ns) * 1e-9},
               {"sm_clock_hz", references->sm_clock_hz},

@@ -213,8 +213,8 @@ const std::vector<Column>& columns() {
       {"ceiling", when(bounded, [](R r) { return r.ceiling; })},
       {"percent_of_ceiling", when(bounded, [](R r) { return 100 * r.throughput / r.ceiling; })},
       {"per_cycle_per_sm", when(timed, [](R r) { return r.per_cycle_per_sm; })},
-      {"cycles_per_iteration", when(timed, [](R r) { return r.cycles_per_pass; })},
-      {"own_cycles_per_iteration", when(timed, [](R r) { return r.own_cycles_per_pass; })},
+      {"cycles_per_iteration", when(timed, [](R r) { return r.cycles_per_iteration; })},
+      {"own_cycles_per_iteration", when(timed, [](R r) { return r.own_cycles_per_iteration; })},
       {"power_w", when(has_energy, [](R r) { return r.energy->power_w; })},
       {"energy_per_launch_j", when(has_energy, [](R r) { return r.energy->per_launch_j; })},
   };

@@ -104,7 +104,7 @@ void add_bulk() {
                 return sum;
               });
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               double sum = 0;
               for (std::size_t block = 0; block < blocks; ++block)
                 sum += arena.output_value<float>(threads + block);

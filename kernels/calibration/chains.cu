@@ -287,7 +287,7 @@ void add_chase(const ChaseForm& f) {
             };
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, links, steps); };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               return cycles_per_load(arena, 0, shape.grid_size, f.told);
             };
             return problem;
@@ -362,7 +362,7 @@ void add_loaded(const std::string& name) {
               return wrong_sum ? wrong_sum
                                : mismatch_of(arena, first_page(shape), shape.grid_size, links, {});
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               return cycles_per_load(arena, first_page(shape), shape.grid_size, Told::mean);
             };
             return problem;

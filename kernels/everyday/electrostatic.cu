@@ -31,7 +31,7 @@ struct Parameters {
   int planes;
 };
 
-/// 1 / sqrt(x). Not rsqrtf, which is made ready for denormal numbers: `lowest_plane` keeps x from them.
+/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `lowest_plane` keeps x from them.
 __device__ __forceinline__ float inverse_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -52,7 +52,7 @@ struct Generator {
   }
 };
 
-// Not __logf and the rest, which are made ready for denormal numbers: none occur.
+// Not __logf and the rest, which handle denormals: none occur.
 __device__ __forceinline__ float log2_of(float x) {
   float y;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

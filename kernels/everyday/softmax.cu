@@ -23,7 +23,7 @@ struct Parameters {
   int iterations;
 };
 
-/// 2^x. Not exp2f, which is made ready for denormal numbers.
+/// 2^x. Not exp2f, which handles denormals.
 __device__ __forceinline__ float power_of_2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -278,7 +278,7 @@ void add_chase() {
                 return static_cast<double>(chain_of(holder).advance(0, loads) % chain_length);
               });
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               const std::size_t step = blocks / 256 + 1;  // each value is a separate transfer
               double sum = 0;
               int count = 0;

@@ -155,7 +155,7 @@ void add_chain(bool timed, const void* entry) {
                 return scattered<unsigned>().advance(static_cast<unsigned>(block), steps) % words;
               });
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               return arena.output_value<float>(blocks) / static_cast<double>(shape.iterations);
             };
             return problem;

@@ -220,7 +220,7 @@ void add_begin() {
               return arena.first_mismatch<float>(threads, 0, [&](std::size_t i) { return outputs[i % 32]; });
             };
             // Per warp.
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               double sum = 0;
               for (std::size_t block = 0; block < blocks; ++block)
                 sum += arena.output_value<float>(threads + block);
@@ -322,7 +322,7 @@ void add_set(int lines) {
               }
               return std::nullopt;
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               double sum = 0;
               for (std::size_t b = 0; b < static_cast<std::size_t>(shape.grid_size); ++b)
                 sum += static_cast<double>(arena.output_value<Pair>(b).cycles);

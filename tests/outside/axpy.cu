@@ -11,13 +11,13 @@ struct Body {
   struct Parameters {
     const float *x, *y;
     float* z;
-    std::int64_t passes;
+    std::int64_t iterations;
   };
   static __device__ void run(const Parameters& p) {
     const std::int64_t n = device::thread_count();
     std::int64_t at = device::thread_index();
 #pragma unroll 1
-    for (std::int64_t i = 0; i < p.passes; ++i, at += n) p.z[at] = fmaf(0.5F, p.x[at], p.y[at]);
+    for (std::int64_t i = 0; i < p.iterations; ++i, at += n) p.z[at] = fmaf(0.5F, p.x[at], p.y[at]);
   }
 };
 

@@ -65,7 +65,7 @@ def test_no_terminal_is_steered(
     said = [{"DIR": str(hostile), "NAME": NAME}.get(word, word) for word in words.split()]
     try:
         main(said)
-    except SystemExit as ended:  # the words of the call
+    except SystemExit as ended:  # invalid arguments
         assert ended.code == 2
     out, err = capsys.readouterr()
     assert out or err

@@ -96,11 +96,11 @@ void draw_parameters(const RunOptions& o, Plan& plan) {
 Precision precision_of(Preset preset, double half_width) {
   Precision p{.half_width = half_width};
   if (preset == Preset::quick) p.launch_s = 0.4e-3;
-  if (preset == Preset::quick) p.least_rounds = 6;
-  if (preset == Preset::quick) p.energy_s = 0.1;       // the counter is read within 1 ms of a step: 2 %
-  if (preset == Preset::burn_in) p.least_rounds = 30;  // few cases: a card under load for some seconds
+  if (preset == Preset::quick) p.min_rounds = 6;
+  if (preset == Preset::quick) p.energy_s = 0.1;     // the counter is read within 1 ms of a step: 2 %
+  if (preset == Preset::burn_in) p.min_rounds = 30;  // few cases: a card under load for some seconds
   const int most = preset == Preset::quick ? 12 : preset == Preset::burn_in ? 60 : 30;
-  p.most_rounds = most * (half_width < 0.003 ? 3 : 1);
+  p.max_rounds = most * (half_width < 0.003 ? 3 : 1);
   return p;
 }
 

@@ -114,15 +114,15 @@ struct FindingWords {
   const char* retired = nullptr;  ///< of schema 6
 };
 constexpr FindingWords all_words[] = {
-    {Finding::skipped, "skipped", "left alone"},
+    {Finding::skipped, "skipped", "left alone"},  // retired
     {Finding::observed, ""},
     {Finding::unknown, "unknown"},
     {Finding::needs_l1, "needs L1"},
-    {Finding::faster_at_lower_occupancy, "faster at lower occupancy", "faster lower"},
+    {Finding::faster_at_lower_occupancy, "faster at lower occupancy", "faster lower"},  // retired
     {Finding::needs_occupancy, "needs occupancy"},
     {Finding::waves, "waves"},
     {Finding::saturated, "saturated"},
-    {Finding::small_gain, "small gain", "helps little"},
+    {Finding::small_gain, "small gain", "helps little"},  // retired
 };
 
 }  // namespace

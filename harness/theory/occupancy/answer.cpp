@@ -10,8 +10,8 @@ std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveC
   const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
   if (active_clusters) a.active_clusters = active_clusters(query.footprint, query.cluster_size);
   if (!a.active_clusters)
-    return "ok per SM; how many " + clusters + " fit, only a device that is here can say" +
-           (active_clusters ? ", and it refuses" : ": name it by its index");
+    return "ok per SM; " + clusters + " need a real GPU: the maximum is only known at run time" +
+           (active_clusters ? ", and this GPU does not tell" : "; name it by its index");
   if (*a.active_clusters == 0) return "cannot launch: not one of the " + clusters + " fits the device";
   return "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
          " at once: " + std::to_string(*a.active_clusters * query.cluster_size) + " blocks, of " +

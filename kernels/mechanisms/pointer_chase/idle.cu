@@ -167,7 +167,7 @@ void add(const Form& f) {
             };
             problem.reference_reaches = true;
             problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, lines, steps); };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               return cycles_per_load(arena, 0, shape.grid_size, loads);
             };
             return problem;

@@ -131,7 +131,7 @@ void add_loaded() {
               return wrong_sum ? wrong_sum
                                : mismatch_of(arena, first_page(shape), shape.grid_size, lines, {});
             };
-            problem.own_cycles_per_pass = [=, &arena] {
+            problem.own_cycles_per_iteration = [=, &arena] {
               return cycles_per_load(arena, first_page(shape), shape.grid_size, 1);
             };
             return problem;

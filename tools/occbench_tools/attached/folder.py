@@ -36,7 +36,7 @@ class Attached:
 
     @property
     def program(self) -> str:
-        """The words of the call."""
+        """The command line."""
         return " ".join(self.env["program"])
 
     @property
