@@ -12,13 +12,13 @@ from occbench_docs.program import output
 
 DEVELOPERS = ("audit",)  # of use only beside the sources
 KERNELS = ("caps",)
-PAGES = {  # that explain a command
-    "attach": "attach.md", "audit": "extending.md", "calc": "your-kernel.md", "calibrate": "model.md",
-    "caps": "your-kernel.md", "cliffs": "comparing.md", "compare": "comparing.md", "devices": "devices.md",
-    "explain": "questions.md", "fleet": "fleet.md", "import-ncu": "nsight.md", "inspect": "inspect.md",
+PAGES = {  # of commands whose page has another name
+    "audit": "extending.md", "calc": "your-kernel.md", "calibrate": "model.md",
+    "caps": "your-kernel.md", "cliffs": "comparing.md", "compare": "comparing.md",
+    "explain": "questions.md", "import-ncu": "nsight.md",
     "list": "experiments/index.md", "machine-code": "whatif.md", "plot": "index.md",
     "predictions": "model.md", "profile": "nsight.md", "report": "index.md", "run": "measures.md",
-    "teach": "corrections.md", "validate": "row.md", "whatif": "whatif.md",
+    "teach": "corrections.md", "validate": "row.md",
 }  # fmt: skip
 
 
@@ -46,7 +46,8 @@ def help_block(name: str, program: str) -> str:
 def section(word: str, program: str) -> str:
     """Its heading, a link to the page that explains it, and its help."""
     more = ""
-    if page := PAGES.get(word):
+    page = PAGES.get(word, f"{word}.md")
+    if (DOCS / page).is_file():
         title = re.search(r"^# (.+)", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)[1]
         more = f"More: [{title}]({page}).\n\n"
     return f"### {word}\n\n{more}{help_block(f'occbench {word}', program)}"
