@@ -235,7 +235,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(
             done.stderr,
-            "occbench: kernel 'saxpy': say how many blocks it is launched with: "
+            "occbench: kernel 'saxpy': its grid needs exactly "
             "one of .threads, .grid and .waves\n",
         )
 

@@ -115,9 +115,9 @@ TEST(OrdinaryDeathTest, WrongFactsAreOneLine) {
         },
         testing::ExitedWithCode(1), line);
   };
-  said({.name = "a", .bytes = 1}, "^kernel 'a': say how many blocks it is launched with: one of .threads");
-  said({.name = "a", .threads = 1, .waves = 1, .bytes = 1}, "say how many blocks");
-  said({.name = "a", .threads = 1}, "say what a launch does: .bytes, .flop or .operations");
+  said({.name = "a", .bytes = 1}, "^kernel 'a': its grid needs exactly one of .threads");
+  said({.name = "a", .threads = 1, .waves = 1, .bytes = 1}, "its grid needs exactly one of");
+  said({.name = "a", .threads = 1}, "its work is not set: give .bytes, .flop or .operations");
   said({.name = "a", .threads = 1, .bytes = -1}, "0 or more");
   said({.name = "a", .threads = 1, .bytes = 1, .block_sizes = {}}, ".block_sizes is empty");
   said({.name = "a", .threads = 1, .bytes = 1, .block_sizes = {2048}}, "a block of 2048 threads");

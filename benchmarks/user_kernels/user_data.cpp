@@ -14,7 +14,7 @@ constexpr std::size_t alignment = 256;  // bytes, as cudaMalloc's
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// The arena is too small: no fault of the kernel.
+/// The arena is too small, which is no error of the kernel.
 struct DoesNotFit : std::runtime_error {
   explicit DoesNotFit(const std::string& what) : std::runtime_error(what) {}
 };
@@ -23,7 +23,7 @@ struct DoesNotFit : std::runtime_error {
 std::size_t take(std::size_t& used, std::size_t bytes, std::size_t room, const char* what) {
   const std::size_t first = used;
   if (bytes > room - std::min(room, first))
-    throw DoesNotFit("asks for more than the " + std::to_string(room >> 20) + " MiB of " + what);
+    throw DoesNotFit("needs more than the " + std::to_string(room >> 20) + " MiB of " + what);
   used = aligned(first + bytes);
   return first;
 }
@@ -37,7 +37,7 @@ bool UserData::fits(const Arena& arena, const Setup& setup) try {
   return true;
 } catch (const DoesNotFit&) {
   return false;
-} catch (const std::exception&) {  // whatever it is will be told of the case that is launched
+} catch (const std::exception&) {  // reported when the case is launched
   return true;
 }
 
@@ -71,7 +71,7 @@ std::size_t UserData::place_of(const void* device, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(arena_.output<std::byte>());
   for (const Buffer& b : buffers_)
     if (place >= begin + b.first && place + bytes <= begin + b.first + b.bytes) return place - begin;
-  throw std::runtime_error("a check reads what is no output() or update() of this kernel");
+  throw std::runtime_error("a check reads a buffer that is no output() or update() of this kernel");
 }
 
 void UserData::expect(detail::Scalar type, const void* device, std::size_t count, double tolerance,
@@ -107,19 +107,18 @@ void UserData::check(std::function<std::string(Results&)> wrong) {
 
 void UserData::require_results() const {
   if (buffers_.empty())
-    throw std::runtime_error(
-        "there is nothing to verify: what the kernel writes must be data.output() or data.update()");
+    throw std::runtime_error("nothing to verify: the kernel must write to data.output() or data.update()");
 }
 
 void UserData::reset() {
-  // Both are a NaN or far from every number that one expects.
+  // Each is NaN or far from any expected number.
   odd_ = !odd_;
   arena_.poison_output(used_, odd_ ? 0xFF : 0xFE);
   for (const Buffer& b : buffers_) {
     if (b.initial != nullptr) arena_.set_output(b.first, b.initial, b.bytes);
     const std::size_t end = b.first + b.bytes;
     const std::size_t next = std::min(aligned(end), arena_.output_bytes());
-    if (next > end) arena_.set_output(end, nullptr, next - end);  // nobody's, and no word that is not written
+    if (next > end) arena_.set_output(end, nullptr, next - end);  // the gap to the next buffer
   }
 }
 

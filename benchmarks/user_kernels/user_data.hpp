@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user kernel's data in the arena: where each buffer lies, what it holds before a launch, and whether
-// it is right afterwards.
+// A user kernel's buffers in the arena: their contents before a launch, and the checks after it.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +18,16 @@ class UserData final : public Data, private Results {
   /// `owner` names its tables among those of the arena.
   UserData(Arena& arena, std::string owner) : arena_(arena), owner_(std::move(owner)) {}
 
-  /// Whether what `setup` asks for lies within an arena of this size.
+  /// Whether the buffers of `setup` fit into an arena of this size.
   static bool fits(const Arena& arena, const Setup& setup);
 
-  /// Throws std::runtime_error where nothing could be told of a launch from what it leaves here.
+  /// Throws std::runtime_error if the kernel has no output to verify.
   void require_results() const;
-  /// Whether somebody said what is expected.
+  /// Whether there is a reference or a check.
   [[nodiscard]] bool is_checked() const { return !checks_.empty(); }
-  /// Puts every buffer into its state before a launch, in stream order: another poison at each call.
+  /// Resets every buffer to its state before a launch, in stream order; the poison alternates.
   void reset();
-  /// After a launch: nullopt when all checks pass, otherwise the first line that does not.
+  /// After a launch: nullopt if all checks pass, otherwise the first failure as one line.
   std::optional<std::string> mismatch();
 
   void check(std::function<std::string(Results&)> wrong) override;
@@ -48,12 +47,12 @@ class UserData final : public Data, private Results {
               std::function<double(std::size_t)> expected) override;
   void read(const void* device, void* host, std::size_t bytes) override;
 
-  /// Where `device` lies in the arena's output. Throws std::runtime_error if these bytes are no output's.
+  /// Offset of `device` in the arena's output. Throws std::runtime_error if these bytes belong to no output.
   std::size_t place_of(const void* device, std::size_t bytes);
 
   Arena& arena_;
   std::string owner_;
-  std::size_t random_floats_ = 0, random_doubles_ = 0;  ///< given away
+  std::size_t random_floats_ = 0, random_doubles_ = 0;  ///< handed out
   std::size_t tables_ = 0;
   std::size_t used_ = 0;  ///< bytes of the output
   std::vector<Buffer> buffers_;

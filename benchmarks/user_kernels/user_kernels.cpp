@@ -19,9 +19,8 @@ namespace occbench {
 
 namespace {
 
-/// The block size that is kept where another dial is turned, by family and variant.
 struct Kernel {
-  std::vector<int> block_sizes;
+  std::vector<int> block_sizes;       ///< the first is used while another dial varies
   std::vector<std::string> variants;  ///< without a cap, in order of registration
   std::vector<std::string> capped;
 };
@@ -41,7 +40,7 @@ int blocks_of(const dim3& grid) {
   return static_cast<int>(blocks);
 }
 
-/// The grid for a block size; empty where it is as many waves as a case asks for.
+/// The grid for a block size; empty if a case sets the number of waves.
 std::function<dim3(int)> grid_of(const KernelFacts& facts) {
   if (facts.threads > 0)
     return [threads = facts.threads](int block_size) {
@@ -57,13 +56,14 @@ void check_facts(const KernelFacts& f) {
   if (f.name.find_first_not_of(allowed) != std::string::npos)
     fail("its name has a character outside [A-Za-z0-9_=+-]");
   if ((f.threads > 0) + (f.waves > 0) + (f.grid != nullptr) != 1)
-    fail("say how many blocks it is launched with: one of .threads, .grid and .waves");
+    fail("its grid needs exactly one of .threads, .grid and .waves");
   if (f.block_sizes.empty()) fail(".block_sizes is empty");
   for (const int size : f.block_sizes)
-    if (size < 1 || size > 1024) fail("a block of " + std::to_string(size) + " threads; 1 to 1024 can be");
+    if (size < 1 || size > 1024)
+      fail("a block of " + std::to_string(size) + " threads; the range is 1 to 1024");
   for (const double work : {f.bytes, f.flop, f.operations})
-    if (!(work >= 0)) fail("bytes, flop and operations are 0 or more");
-  if (f.bytes + f.flop + f.operations <= 0) fail("say what a launch does: .bytes, .flop or .operations");
+    if (!(work >= 0)) fail("bytes, flop and operations must be 0 or more");
+  if (f.bytes + f.flop + f.operations <= 0) fail("its work is not set: give .bytes, .flop or .operations");
 }
 
 Ceiling ceiling_of(const KernelFacts& f) {
@@ -71,7 +71,7 @@ Ceiling ceiling_of(const KernelFacts& f) {
   return f.bytes > 0 ? Ceiling::dram : f.flop > 0 ? Ceiling::fp32 : Ceiling::none;
 }
 
-/// Its data and its launch, asked for once in a run: all its cases share them.
+/// Data and launch, which all cases of a run share.
 struct Prepared {
   const Arena* arena = nullptr;
   std::shared_ptr<UserData> data;
@@ -83,7 +83,7 @@ Problem problem_of(Prepared& prepared, const KernelFacts& facts, const Setup& se
   if (prepared.arena != &arena) {
     auto data = std::make_shared<UserData>(arena, facts.name + '.' + base);
     Launcher run = setup(*data);
-    if (!run) throw std::runtime_error("its setup gives no launch");
+    if (!run) throw std::runtime_error("its setup returns no launch");
     data->require_results();
     prepared = {&arena, std::move(data), std::move(run)};
   }
@@ -137,7 +137,7 @@ void add_variant_of(const detail::Function& function, const KernelFacts& facts, 
   add_variant(std::move(v));
 }
 
-/// Adds an experiment of a family, once it has the dial. `sizes` counts what the family has of it.
+/// An experiment of each family that has the dial.
 struct DialOfKernel {
   const char* suffix;
   const char* question;  ///< with % for the name
@@ -153,7 +153,7 @@ void warps(Sweep& sweep, const std::string& family, const Kernel& kernel) {
     const Variant& v = sweep.variant(family, name);
     for (int blocks = 1; blocks <= most; blocks += sweep.quick() || blocks >= 8 ? blocks : 1)
       sweep.add({.variant = &v, .block_size = block, .resident_blocks = blocks});
-    sweep.add({.variant = &v, .block_size = block});  // as many as fit
+    sweep.add({.variant = &v, .block_size = block});  // as many blocks as fit
   }
 }
 
@@ -193,7 +193,7 @@ void add_experiment(const DialOfKernel& dial, const std::string& family) {
                  .question = question,
                  .dial = dial.dial,
                  .split_by = dial.split_by,
-                 .outside_model = "a user kernel, whose machine code is not described",
+                 .outside_model = "a user kernel without a description of its machine code",
                  .user_kernels = true,
                  .define = [define = dial.define, family](Sweep& sweep) {
                    define(sweep, family, kernels().find(family)->second);

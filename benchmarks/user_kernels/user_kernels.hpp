@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong when user kernels were added, before main.
+// Errors of the registration of user kernels, which runs before main.
 #pragma once
 
 #include <string>
 
 namespace occbench {
 
-/// One line on the first kernel whose facts cannot be; empty: all is well.
+/// One line on the first kernel with invalid facts; empty without one.
 const std::string& registration_error();
 
 }  // namespace occbench
