@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new family and a new experiment cost one file and one line each, as docs/extending.md says.
+"""A new family, experiment or command is one file and one line, a GPU one line, as docs/extending.md says.
 
-Follows that page in a copy of the tree: every fenced block under a marker <!-- extension: PATH --> is a
-new file PATH, or the one line to append where PATH is a CMakeLists.txt. Then builds the copy the way
-OCCBENCH_BUILD_DIR was built, so that ccache hands over all that did not change, and asks `occbench list`.
+Follows that page in a copy of the tree: every fenced block under a marker <!-- extension: PATH --> is a new
+file PATH, or one line to append where PATH is a CMakeLists.txt; `PATH after TEXT` inserts it below the line
+that contains TEXT. Then builds the copy the way OCCBENCH_BUILD_DIR was built, so that ccache hands over all
+that did not change, and asks the program.
 """
 
 import csv
@@ -16,12 +17,15 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import NamedTuple
 
 from layering_test import forbidden_includes
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("OCCBENCH_BUILD_DIR", ROOT / "build/ci")).resolve()
-BLOCK = re.compile(r"^<!-- extension: (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^<!-- extension: (\S+)(?: after (.+?))? -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 SETTING = re.compile(
     r"^(CMAKE_BUILD_TYPE|CMAKE_(?:CXX|CUDA)_COMPILER|CMAKE_CUDA_ARCHITECTURES|CMAKE_GENERATOR|CMAKE_COMMAND"
     r"|CMAKE_UNITY_BUILD(?:_BATCH_SIZE)?"
@@ -43,48 +47,83 @@ def left_out(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name[0] == "." or (name.startswith("build") and Path(folder) == ROOT)]
 
 
-def listed_question(blocks: dict[str, str]) -> str:
-    return re.search(r'\.question = "([^"]+)"', "".join(blocks.values()))[1]
+class Block(NamedTuple):
+    path: str
+    anchor: str  # "": a new file, or a line to append
+    text: str
+
+    def write(self, tree: Path) -> None:
+        file = tree / self.path
+        if self.anchor:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            (place,) = (number for number, line in enumerate(lines) if self.anchor in line)
+            file.write_text("".join([*lines[: place + 1], self.text, *lines[place + 1 :]]), encoding="utf-8")
+        elif file.name == "CMakeLists.txt":
+            with file.open("a", encoding="utf-8") as appended:
+                appended.write(self.text)
+        else:
+            assert not file.exists(), f"{self.path} is in the tree already"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self.text, encoding="utf-8")
+
+
+def named(blocks: list[Block], pattern: str) -> str:
+    """The only new file of this kind, without its ending."""
+    (name,) = (Path(block.path).stem for block in blocks if re.fullmatch(pattern, block.path))
+    return name
 
 
 class SelfExtension(unittest.TestCase):
     def test_following_the_page(self) -> None:
-        blocks = dict(BLOCK.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
-        family = [Path(path).stem for path in blocks if re.fullmatch(r"kernels/\w+/\w+\.cu", path)]
-        experiment = [Path(path).stem for path in blocks if re.fullmatch(r"benchmarks/\w+/\w+\.cpp", path)]
-        lists = {"kernels/CMakeLists.txt", "benchmarks/CMakeLists.txt"}
+        page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+        blocks = [Block(*found) for found in BLOCK.findall(page)]
+        family = named(blocks, r"kernels/\w+/\w+\.cu")
+        experiment = named(blocks, r"benchmarks/(?!commands)\w+/\w+\.cpp")
+        command = named(blocks, r"benchmarks/commands/\w+/\w+\.cpp")
+        (gpu,) = (re.match(r' +\{"(\w+)", ', block.text)[1] for block in blocks if block.anchor)
+        lines = [block.path for block in blocks if block.path.endswith("CMakeLists.txt") or block.anchor]
+        for block in blocks:
+            if block.path in lines:
+                self.assertEqual(len(block.text.splitlines()), 1, f"{block.path} is to grow by one line")
         self.assertEqual(
-            (len(family), len(experiment), len(blocks), lists - blocks.keys()),
-            (1, 1, 4, set()),
-            "docs/extending.md needs '<!-- extension: PATH -->' above the blocks for kernels/SHELF/NAME.cu, "
-            "for benchmarks/SHELF/NAME.cpp, and "
-            f"for one line of each of {sorted(lists)}; it has {sorted(blocks)}",
-        )
+            sorted(lines),
+            ["benchmarks/CMakeLists.txt", "benchmarks/CMakeLists.txt",
+             "harness/theory/occupancy/catalogue.cpp", "kernels/CMakeLists.txt"],
+        )  # fmt: skip
 
         with tempfile.TemporaryDirectory() as folder:
             tree = Path(folder) / "occbench"
             shutil.copytree(ROOT, tree, ignore=left_out)
-            for path, text in blocks.items():
-                if path in lists:
-                    self.assertEqual(len(text.splitlines()), 1, f"{path} is to grow by one line:\n{text}")
-                    with (tree / path).open("a", encoding="utf-8") as file:
-                        file.write(text)
-                else:
-                    self.assertFalse((tree / path).exists(), f"{path} is in the tree already")
-                    (tree / path).write_text(text, encoding="utf-8")
+            for block in blocks:
+                block.write(tree)
+            measured = json.loads((tree / "harness/parameters/h200.json").read_text(encoding="utf-8"))
+            measured |= {"catalogue_name": gpu, "device": f"a {gpu}"}
+            (tree / f"harness/parameters/{gpu}.json").write_text(json.dumps(measured), encoding="utf-8")
             self.assertEqual(forbidden_includes(tree), [])
 
             occbench = self.build(tree)
             listed = json.loads(checked(occbench, "list", "--format", "json"))
-            self.assertIn(experiment[0], {each["name"] for each in listed["experiments"]})
-            self.assertIn(experiment[0], {each["experiment"] for each in listed["cases"]})
+            self.assertIn(experiment, {each["name"] for each in listed["experiments"]})
+            self.assertIn(experiment, {each["experiment"] for each in listed["cases"]})
             listed = json.loads(checked(occbench, "list", "--variants", "--format", "json"))
-            self.assertIn(family[0], {each["family"] for each in listed["variants"]})
-            if self.describe(tree, occbench, family[0]):
-                predicted = self.predictions(self.build(tree), experiment[0], tree)
+            self.assertIn(family, {each["family"] for each in listed["variants"]})
+            self.command_is_listed(occbench, command, gpu)
+            self.assertIn(f"model:{gpu}", checked(occbench, "completion", "bash"))
+            checked(occbench, "list", "--device", f"model:{gpu}", "--experiment", experiment)
+            if self.describe(tree, occbench, family):
+                predicted = self.predictions(self.build(tree), experiment, tree)
                 self.assertGreater(len(predicted), 3)
                 self.assertGreater(float(predicted[-1]), 1.5 * float(predicted[0]), "it rises with the warps")
-                self.read_by_everyone(tree, experiment[0], listed_question(blocks))
+                (question,) = re.findall(r'\.question = "([^"]+)"', "".join(block.text for block in blocks))
+                self.read_by_everyone(tree, experiment, question)
+                self.assertIn(f"### {command}\n", (tree / "docs/commands.md").read_text(encoding="utf-8"))
+
+    def command_is_listed(self, occbench: Path, command: str, gpu: str) -> None:
+        self.assertRegex(checked(occbench, "--help"), rf"(?m)^  {command} +\S")
+        self.assertIn(f"Options of {command}:\n", checked(occbench, "--help-all"))
+        self.assertRegex(checked(occbench, "completion", "fish"), rf"-a {command} -d ")
+        rows = csv.DictReader(checked(occbench, command, "--format", "csv").splitlines())
+        self.assertIn(gpu, {row["device"] for row in rows})
 
     def describe(self, tree: Path, occbench: Path, family: str) -> bool:
         """Whether there is a disassembler, and machine code for sm_90. Runs the page's command."""
