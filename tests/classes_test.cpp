@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "benchmarks/commands/calc/payoff.hpp"
+#include "benchmarks/commands/calc/predict.hpp"
 #include "harness/device/kernel.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/device/parameters.hpp"
@@ -172,55 +172,57 @@ TEST(KernelClasses, NameTheParameterThatTheyLack) {
 
 // --- Does it pay?
 
-commands::Payoff payoff_of(const KernelClass& kernel, const theory::Footprint& footprint) {
-  commands::Forecaster forecaster(kernel, h200(), parameters());
-  return commands::payoff(forecaster, h200(), parameters(), footprint);
+commands::CliffPredictions predictions_of(const KernelClass& kernel, const theory::Footprint& footprint) {
+  commands::ClassPredictor predictor(kernel, h200(), parameters());
+  return commands::predict_cliffs(predictor, h200(), parameters(), footprint);
 }
 
-TEST(Payoff, AnswersForLoadsThatItPaysAndForFmasThatItDoesNot) {
+TEST(CliffPredictions, AnswersForLoadsThatItPaysAndForFmasThatItDoesNot) {
   const theory::Footprint footprint{.block_size = 512, .registers_per_thread = 36};
-  const commands::Payoff loads = payoff_of({.kind = Kind::streaming}, footprint);
+  const commands::CliffPredictions loads = predictions_of({.kind = Kind::streaming}, footprint);
   ASSERT_FALSE(loads.steps.empty());
   EXPECT_STREQ(loads.steps.front().dial.name, "registers_per_thread");
   EXPECT_EQ(loads.steps.front().cliff.delta, -4);
   EXPECT_GT(loads.steps.front().gain, 0.2);
-  EXPECT_EQ(loads.answer.find("Freeing 4 registers (36 -> 32) raises occupancy from 75.0 % to 100.0 % and a "
-                              "streaming kernel from "),
-            0u)
-      << loads.answer;
-  EXPECT_NE(loads.answer.find(": it pays; a compute kernel gains nothing."), std::string::npos)
-      << loads.answer;
+  EXPECT_EQ(
+      loads.conclusion.find("Freeing 4 registers (36 -> 32) raises occupancy from 75.0 % to 100.0 % and a "
+                            "streaming kernel from "),
+      0u)
+      << loads.conclusion;
+  EXPECT_NE(loads.conclusion.find(": it pays; a compute kernel gains nothing."), std::string::npos)
+      << loads.conclusion;
 
-  const commands::Payoff fmas = payoff_of({.kind = Kind::compute}, footprint);
-  EXPECT_NE(fmas.answer.find(": it does not pay; a streaming kernel gains "), std::string::npos)
-      << fmas.answer;
+  const commands::CliffPredictions fmas = predictions_of({.kind = Kind::compute}, footprint);
+  EXPECT_NE(fmas.conclusion.find(": it does not pay; a streaming kernel gains "), std::string::npos)
+      << fmas.conclusion;
 }
 
-TEST(Payoff, SaysWhatMoreWouldCostWhereNothingCanBeFreed) {
-  const commands::Payoff full =
-      payoff_of({.kind = Kind::streaming}, {.block_size = 256, .registers_per_thread = 32});
-  EXPECT_EQ(full.answer.find(
-                "Every warp slot is filled: nothing is to be gained by freeing resources. 1 register "
+TEST(CliffPredictions, SaysWhatMoreWouldCostWhereNothingCanBeFreed) {
+  const commands::CliffPredictions full =
+      predictions_of({.kind = Kind::streaming}, {.block_size = 256, .registers_per_thread = 32});
+  EXPECT_EQ(full.conclusion.find(
+                "Occupancy is 100 %: freeing resources gains nothing. 1 register "
                 "more (32 -> 33) lowers occupancy from 100.0 % to 75.0 % and a streaming kernel from "),
             0u)
-      << full.answer;
-  const commands::Payoff both = payoff_of(
+      << full.conclusion;
+  const commands::CliffPredictions both = predictions_of(
       {.kind = Kind::compute}, {.block_size = 256, .registers_per_thread = 33, .dynamic_smem_bytes = 32768});
-  EXPECT_EQ(both.answer.find("No resource freed alone adds a warp (limited by registers+shared_memory)."), 0u)
-      << both.answer;
+  EXPECT_EQ(both.conclusion.find("No resource freed alone adds a warp (limited by registers+shared_memory)."),
+            0u)
+      << both.conclusion;
 }
 
-TEST(Payoff, NamesACliffAtWhichNothingLaunches) {
-  const commands::Payoff p =
-      payoff_of({.kind = Kind::compute}, {.block_size = 1024, .registers_per_thread = 64});
+TEST(CliffPredictions, NamesACliffAtWhichNothingLaunches) {
+  const commands::CliffPredictions p =
+      predictions_of({.kind = Kind::compute}, {.block_size = 1024, .registers_per_thread = 64});
   const auto step = std::ranges::find_if(p.steps, [](const auto& s) { return s.cliff.blocks_per_sm == 0; });
   ASSERT_NE(step, p.steps.end());
   EXPECT_FALSE(step->outcome);
 }
 
-TEST(ClassWords, AreReadOrRefusedWithOneLine) {
-  using commands::ClassWords;
-  const auto refusal = [](const ClassWords& words, bool strict = true) -> std::string {
+TEST(KernelClassText, IsReadOrRefusedWithOneLine) {
+  using commands::KernelClassText;
+  const auto refusal = [](const KernelClassText& words, bool strict = true) -> std::string {
     try {
       static_cast<void>(words.read(strict));
     } catch (const std::invalid_argument& e) {
@@ -229,7 +231,7 @@ TEST(ClassWords, AreReadOrRefusedWithOneLine) {
     return "none";
   };
   const KernelClass mixed =
-      ClassWords{.kind = "mixed", .bytes_per_access = "16", .ilp = "4", .intensity = "2.5"}.read(true);
+      KernelClassText{.kind = "mixed", .bytes_per_access = "16", .ilp = "4", .intensity = "2.5"}.read(true);
   EXPECT_EQ(mixed.kind, Kind::mixed);
   EXPECT_EQ(mixed.bytes_per_access, 16);
   EXPECT_EQ(mixed.ilp, 4);

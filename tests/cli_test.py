@@ -33,7 +33,7 @@ CELLS = [
         "0,0,0,registers,cannot launch: 32,768 registers per thread: a thread has at most 255",
     ),
     ("nope,256,32,0,0", ",,,,invalid: unknown device 'nope'; known: "),
-    (",256,32,0,0", ",,,,invalid: no device is named; --device h200, for one"),
+    (",256,32,0,0", ",,,,invalid: no device given; --device h200, for one"),
     (
         "h200,many,32,0,0",
         ",,,,invalid: block_size 'many' is not a whole number (write 256, 32K, 48KiB or 1M)",

@@ -10,12 +10,14 @@ import gzip
 import json
 import os
 import pty
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import termios
 import threading
+import tomllib
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +29,18 @@ on_device = unittest.skipUnless(HAS_GPU, "needs a GPU")
 CALC = "calc --device h200 --block-size 256 --registers 32"
 HEADER = "device,block_size,registers_per_thread,static_smem_bytes,dynamic_smem_bytes"
 PARAMETERS = ROOT / "tests/made_up_parameters.json"
+
+
+def commands() -> list[str]:
+    """All that --help lists, in its order."""
+    text = subprocess.run([OCCBENCH, "--help"], text=True, capture_output=True, check=True).stdout
+    return re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", text, re.MULTILINE)
+
+
+def built_in() -> list[str]:
+    """Those that are no Python tools."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [name for name in commands() if f"occbench-{name}" not in project["scripts"]]
 
 
 def parameters_but(**changed: object) -> str:

@@ -5,7 +5,6 @@ OCCBENCH names the program. The tests of a shell that is not here are skipped.
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,8 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
+from command import OCCBENCH, built_in, commands
 
 # bash hands its function the line, and the words that blanks, '=' and ':' make of it.
 ASK_BASH = """
@@ -61,7 +59,8 @@ class Offers(InAFolder):
 
     def test_a_command_is_completed(self) -> None:
         self.assertEqual(self.offered("occbench ru"), ["run"])
-        begun = ["calc", "calibrate", "caps", "cliffs", "compare", "completion"]
+        begun = sorted(name for name in commands() if name.startswith("c"))
+        self.assertIn("calc", begun)
         self.assertEqual(self.offered("occbench c"), begun)
         self.assertEqual(self.offered("occbench help li"), ["list"])
 
@@ -72,7 +71,7 @@ class Offers(InAFolder):
         self.assertEqual(self.offered("occbench calc --preset"), [])
 
     def test_every_option_of_the_help_is_offered(self) -> None:
-        for command in ("calc", "devices", "list", "run", "calibrate", "completion"):
+        for command in built_in():
             named = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", output(OCCBENCH, command, "--help"), re.MULTILINE)
             self.assertGreater(len(named), 0)
             offered = [word for word in self.offered(f"occbench {command} --") if word.startswith("--")]

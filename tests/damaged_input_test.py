@@ -198,7 +198,7 @@ class DamagedInput(unittest.TestCase):
         os.truncate(path, 500 << 20)
         if "asan" in str(OCCBENCH):
             self.skipTest("a sanitizer takes all addresses")
-        self.refused(run("inspect", path, memory=400 << 20), "not enough memory")
+        self.refused(run("inspect", path, memory=400 << 20), "out of memory")
 
     def test_parts_that_unpack_to_far_more(self) -> None:
         block = 128 << 10

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the program runs for a word that is none of its own, and what its help says. OCCBENCH names it."""
 
-import os
 import re
 import shutil
 import stat
@@ -10,9 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
-BUILT_IN = ("calc", "devices", "list", "run", "calibrate", "completion")
+from command import OCCBENCH, ROOT, built_in
+
 TOOLS = (
     *("report", "explain", "plot", "compare", "cliffs", "predictions", "validate", "teach", "profile"),
     *("import-ncu", "caps"),
@@ -110,14 +108,14 @@ class Words(unittest.TestCase):
 class Help(unittest.TestCase):
     def test_all_words_stand_in_it(self) -> None:
         text = says(OCCBENCH, "--help").stdout
-        for word in (*BUILT_IN, *TOOLS):
+        for word in (*built_in(), *TOOLS):
             self.assertRegex(text, rf"(?m)^  {word} +\S")
         self.assertIn("\nExample\n", text)
         self.assertFalse([line for line in text.splitlines() if len(line) > 80])
         self.assertEqual(says(OCCBENCH, "help").stdout, text)
 
     def test_each_command_has_an_example_and_80_columns(self) -> None:
-        for word in BUILT_IN:
+        for word in built_in():
             text = says(OCCBENCH, word, "--help").stdout
             self.assertRegex(text, rf"\nExample\n  occbench {word} ")
             self.assertEqual(says(OCCBENCH, "help", word).stdout, text)
@@ -125,7 +123,7 @@ class Help(unittest.TestCase):
 
     def test_all_of_it_at_once(self) -> None:
         text = says(OCCBENCH, "--help-all").stdout
-        for word in BUILT_IN:
+        for word in built_in():
             options, example = says(OCCBENCH, word, "--help").stdout.split("\nExample\n")
             options = options.split("  This text\n")[1].partition("\n\n")[0].strip()
             self.assertIn(f"\nOptions of {word}:\n  {options}\n", text)

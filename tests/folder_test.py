@@ -231,7 +231,7 @@ class Words(OfARun):
             run = subprocess.run([OCCBENCH, *words], cwd=self.cwd, text=True, capture_output=True)
             self.assertEqual(
                 (run.returncode, run.stderr),
-                (2, f"occbench: word {len(words)} of the call is not UTF-8\n"),
+                (2, f"occbench: argument {len(words)} is not UTF-8\n"),
             )
         self.assertEqual(list(self.cwd.iterdir()), [])
 

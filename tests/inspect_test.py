@@ -237,9 +237,9 @@ class Inspect(unittest.TestCase):
             with self.subTest(condition):
                 done = occbench("inspect", str(capped), "--fail-on", condition, gpu=False)
                 self.assertEqual(done.returncode, int(holds), done.stderr)
-                self.assertEqual(f"--fail-on '{condition}' holds of" in done.stderr, holds)
+                self.assertEqual(f"--fail-on '{condition}' is true for" in done.stderr, holds)
         done = occbench("inspect", str(capped), "--fail-on", "spill_bytes>0", gpu=False)
-        self.assertIn("holds of 1 kernel: hungry", done.stderr)
+        self.assertIn("is true for 1 kernel: hungry", done.stderr)
 
     def test_difference(self) -> None:
         new, capped = (str(self.folder / f"{name}.cubin") for name in ("new", "capped"))
@@ -275,12 +275,12 @@ class Inspect(unittest.TestCase):
         yield f"{self.folder}/ptx.o", 4, "holds PTX for compute_90 and no machine code"
         yield f"{self.folder}/cut.o", 4, "is cut off"
         yield f"{self.folder}/cut.cubin", 4, "is cut off"
-        yield f"{new} --kernel nope", 2, "no kernel's name holds 'nope'; it has "
-        yield f"{new} --arch sm_12", 2, "no code for sm_12; it has some for sm_90"
+        yield f"{new} --kernel nope", 2, "no kernel has 'nope' in its name; there are "
+        yield f"{new} --arch sm_12", 2, "no code for sm_12; it has code for sm_90"
         yield (
             f"{new} --device a100",
             2,
-            "none of its code runs on the device asked for; it has some for sm_90",
+            "none of its code runs on --device; it has code for sm_90",
         )
         yield f"{new} --device h300", 2, "unknown device 'h300'; known: "
         yield f"{new} --block-size 0", 2, "--block-size '0' is less than 1"
@@ -291,10 +291,10 @@ class Inspect(unittest.TestCase):
         yield (
             f"{new} --fail-on spill_bytes",
             2,
-            "the condition 'spill_bytes' wants one of < <= > >= == != at its end",
+            "condition 'spill_bytes': expected one of < <= > >= == != at its end",
         )
         yield f"{new} --fail-on nope>1", 2, "no column 'nope'; there are "
-        yield f"{new} --fail-on kernel==1", 2, "column 'kernel' holds words, not numbers"
+        yield f"{new} --fail-on kernel==1", 2, "column 'kernel' holds text, not numbers"
         yield f"{new} --fail-on old_barriers==1", 2, "no column 'old_barriers'"
         yield f"{new} --format xml", 2, "--format: xml not in {table,markdown,csv,json}"
         yield f"--diff {new}", 2, "--diff takes two files: OLD NEW"
@@ -351,7 +351,7 @@ class Inspect(unittest.TestCase):
         )
         (self.folder / "unknown.cubin").write_bytes(content)
         rows = said(self.folder / "unknown.cubin")
-        self.assertEqual({row["status"] for row in rows}, {"no occupancy: nothing is known of sm_250"})
+        self.assertEqual({row["status"] for row in rows}, {"no occupancy: unknown architecture sm_250"})
         self.assertEqual({row["occupancy"] for row in rows}, {""})
 
     def test_the_others_are_answered(self) -> None:

@@ -62,7 +62,7 @@ class ModelRun(unittest.TestCase):
             lines = self.run_model("--preset", "quick", *words).stdout.splitlines()
             closing = [line.startswith("The model of an H200 predicts") for line in lines].index(True)
             listing = "\n".join(lines[:closing])
-            too_few = r"\nadam: .*\n(  .*\n)*  at most 2 points on a curve: too few for its shape"
+            too_few = r"\nadam: .*\n(  .*\n)*  not enough points: at most 2 per curve"
             self.assertRegex(listing, too_few)
             self.assertRegex(listing, r"\nregisters: .*\n(  .*\n)*    90.* % of it at [\d.]+ % occupancy")
             self.assertIn("next   occbench report elsewhere    occbench explain elsewhere registers", lines)

@@ -42,18 +42,18 @@ class Refusal(NamedTuple):
 
 REFUSALS = [
     # 2: invalid arguments
-    Refusal("", 2, "which command? `occbench --help` names them all"),
-    Refusal("frobnicate", 2, "no command 'frobnicate'; `occbench --help` names them all"),
+    Refusal("", 2, "no command; `occbench --help` lists them"),
+    Refusal("frobnicate", 2, "no command 'frobnicate'; `occbench --help` lists them"),
     Refusal("rnu", 2, "no command 'rnu'; did you mean 'run'?"),
     Refusal("../report", 2, "no command '../report'; "),
-    Refusal("findings", 2, "'findings' is `occbench explain` now"),
+    Refusal("findings", 2, "'findings' is now `occbench explain`"),
     Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench devices --help`"),
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
     Refusal("list --preset slow", 2, "no preset 'slow'; there are burn-in, quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("list --device nope", 2, "unknown device 'nope'; known: "),
     Refusal("list --device model:nope", 2, "there is no model of 'nope'; name model:"),
-    Refusal("list --device model:h200 --show-ncu", 2, "a model launches nothing that a profiler could see"),
+    Refusal("list --device model:h200 --show-ncu", 2, "a model launches nothing to profile"),
     Refusal("list --variants --format csv", 2, "list --variants prints a table or json"),
     Refusal("run --frobnicate", 2, "run has no '--frobnicate'; see `occbench run --help`"),
     Refusal("run registers", 2, "run has no 'registers'; see `occbench run --help`"),
@@ -112,7 +112,7 @@ REFUSALS = [
     Refusal("calibrate --output ''", 2, "--output: is empty"),
     Refusal("calibrate --device", 2, "--device: 1 required"),
     Refusal("calc", 2, "calc needs --block-size and --registers, or FILE, or --batch FILE, or --tour"),
-    Refusal("calc --block-size 256 --registers 32", 2, "no device is named; --device h200, for one"),
+    Refusal("calc --block-size 256 --registers 32", 2, "no device given; --device h200, for one"),
     Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; known: p100 "),
     Refusal("calc --device cc9.9 --block-size 256 --registers 32", 2, "'cc9.9'"),
     Refusal(
@@ -166,7 +166,7 @@ REFUSALS = [
     Refusal(
         f"{CALC} --predict compute --cluster-size 2",
         2,
-        "--predict knows no clusters; leave --cluster-size away",
+        "--predict does not support clusters; omit --cluster-size",
     ),
     Refusal(
         "calc --device p100 --block-size 256 --registers 32 --predict compute",
@@ -232,8 +232,8 @@ REFUSALS = [
     Refusal("calc -", 4, "standard input: holds no kernel with registers; profile with", stdin="{}"),
     Refusal("calc -", 4, "holds no launch__registers_per_thread", stdin='"ID","Kernel Name"\n"0","k"\n'),
     Refusal("calc t.gz", 4, "'t.gz': ", files={"t.gz": "\x1f\x00"}),
-    Refusal("calc -", 2, "standard input: says no block size; add --block-size 256, or", stdin=PTXAS),
-    Refusal("calc - --block-size 64 --kernel no", 2, "no kernel's name holds 'no'; it has k", stdin=PTXAS),
+    Refusal("calc -", 2, "standard input: gives no block size; add --block-size 256, or", stdin=PTXAS),
+    Refusal("calc - --block-size 64 --kernel no", 2, "no kernel has 'no' in its name; there", stdin=PTXAS),
     Refusal("calc - --predict compute", 2, "FILE excludes --predict"),
     Refusal("calc - --tour", 2, "FILE excludes --tour"),
     Refusal("calc --kernel k", 2, "--kernel requires FILE"),
@@ -314,7 +314,7 @@ REFUSALS = [
     Refusal(
         "calibrate --output p.json",
         4,
-        "p.json: is there already; --force replaces it, --output names another",
+        "p.json: already exists; --force replaces it, --output names another file",
         files={"p.json": "mine"},
         gpu=True,
     ),

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "benchmarks/report/findings.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/io/csv.hpp"
 #include "tests/committed_runs.hpp"
 
@@ -270,7 +270,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   EXPECT_TRUE(says(lines, "2 experiments: too few points for a curve in quick; --preset standard has them"));
   EXPECT_FALSE(says(lines, clipped(names[0], 24))) << "and nothing of them is told";
   EXPECT_NE(listing(results, facts.next)
-                .find("at most 3 points on a curve: too few for its shape; --preset "
+                .find("not enough points: at most 3 per curve; --preset "
                       "standard has 12"),
             std::string::npos);
   facts.next.values[names[1]] = 3;  // it would have too few there too

@@ -112,7 +112,7 @@ class WhatIf(unittest.TestCase):
         )
         table = self.ask(words).stdout
         self.assertEqual(table.splitlines()[0].rpartition(" on ")[2], "h200")
-        self.assertRegex(table, r"\n527 us measured, -3\.4 % by the model before it is anchored\n\n")
+        self.assertRegex(table, r"\n527 us measured; model error before anchoring: -3\.4 %\n\n")
         self.assertRegex(table, r"\n  64 registers +64 +128 +8 +50\.0 % .* x 1\.\d\d ")
         self.assertRegex(self.ask(f"{words} --format markdown").stdout, r"\n\| change +\| registers \|")
 
@@ -127,8 +127,8 @@ class WhatIf(unittest.TestCase):
     def test_what_has_no_answer_says_why(self) -> None:
         cases = {
             f"--registers 16 {LATENCY}": "fewer registers than its 17 may spill; `occbench caps`",
-            f"--registers 16 --spilled 8 {LATENCY}": "spills 8 B, which no profile of the kernel",
-            f"--registers 64 {SPILLS}": "it loads from its 32 B of local memory, which",
+            f"--registers 16 --spilled 8 {LATENCY}": "spills 8 B, which the profile does not show",
+            f"--registers 64 {SPILLS}": "loads from 32 B of local memory, which",
             f"--dynamic-smem 999K {LATENCY}": "cannot launch: 0 B static + 1,022,976 B dynamic",
         }
         for words, why in cases.items():
@@ -179,14 +179,14 @@ class WhatIf(unittest.TestCase):
         cases = {
             "": (2, "whatif needs FILE, or --print-ncu-command"),
             "/nowhere.csv": (4, "cannot read '/nowhere.csv': No such file"),
-            f"{code} --code {code}": (4, "holds no launch of ncu's page raw"),
+            f"{code} --code {code}": (4, "has no launch of ncu's page raw"),
             report: (2, "whatif needs --binary FILE"),
             f"{report} --code /nowhere": (4, "/nowhere: cannot be read: No such file"),
             f"{report} --binary /nowhere": (4, "/nowhere: No such file"),
             f"{report} --binary {code}": (4, "holds no machine code"),
-            f"{report} --code {code} --kernel nope": (4, "holds no launch of a kernel with 'nope' in "),
-            f"{two} --code {code}": (2, "holds several kernels; --kernel names one of "),
-            f"{nameless} --code {code}": (2, "the report does not say on which GPU it was made; --device"),
+            f"{report} --code {code} --kernel nope": (4, "has no launch of a kernel with 'nope' in "),
+            f"{two} --code {code}": (2, "has several kernels; --kernel selects one of "),
+            f"{nameless} --code {code}": (2, "the report does not name its GPU; --device"),
             f"{report} --code {code} --device zx81": (2, "unknown device 'zx81'"),
             f"{report} --code {code} --gpu zx81": (2, "unknown device 'zx81'"),
             f"{report} --code {code} --parameters {code}": (4, "is not JSON"),

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands but `calc` and `calibrate`, which have headers of their own. Each adds itself to the
-// program; its callback throws UserError.
+// The commands that benchmarks/CMakeLists.txt lists, in that order; the build writes these functions.
 #pragma once
 
-#include <string>
-
-namespace CLI {
-class App;
-}
+#include <occbench/program.hpp>
+#include <span>
 
 namespace occbench::commands {
 
-void add_devices(CLI::App& app);
-void add_list(CLI::App& app);
-/// `command_line` goes into env.json. `exit_code` receives what the run has to say to scripts.
-void add_run(CLI::App& app, const std::string& command_line, int& exit_code);
+/// Of every program, whatever its kernels.
+[[nodiscard]] std::span<const Command* const> common_commands();
+/// Of `occbench` alone.
+[[nodiscard]] std::span<const Command* const> suite_commands();
 
 }  // namespace occbench::commands

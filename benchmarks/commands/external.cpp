@@ -37,7 +37,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"audit", "", "The machine code against what each variant declares"},
 });
 
-bool is_word(const std::string& text) {
+bool is_name(const std::string& text) {
   return !text.empty() && text.front() != '-' &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
 }
@@ -56,20 +56,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string nearest(const std::string& word, std::span<const std::string> built_in) {
-  std::vector<std::string> words(built_in.begin(), built_in.end());
-  for (const Tool& tool : tools) words.emplace_back(tool.word);
-  const auto best = std::ranges::min_element(words, {}, [&](const auto& w) { return distance(word, w); });
-  return distance(word, *best) <= 2 ? *best : "";
+/// Empty where none is near.
+std::string nearest(const std::string& name, std::span<const std::string> built_in) {
+  std::vector<std::string> names(built_in.begin(), built_in.end());
+  for (const Tool& tool : tools) names.emplace_back(tool.name);
+  const auto best = std::ranges::min_element(names, {}, [&](const auto& n) { return distance(name, n); });
+  return distance(name, *best) <= 2 ? *best : "";
 }
 
 }  // namespace
 
 std::span<const Tool> python_tools() { return tools; }
 
-std::optional<fs::path> find_external(const std::string& word, const fs::path& program,
+std::optional<fs::path> find_external(const std::string& name, const fs::path& program,
                                       const std::string& search_path) {
-  if (!is_word(word)) return std::nullopt;
+  if (!is_name(name)) return std::nullopt;
   std::vector<fs::path> folders{program.parent_path()};
   // A program in TREE/build/PRESET/benchmarks has its Python environment in TREE/build/venv.
   if (folders[0].filename() == "benchmarks")
@@ -80,36 +81,36 @@ std::optional<fs::path> find_external(const std::string& word, const fs::path& p
     at = end + 1;
   }
   for (const fs::path& folder : folders) {
-    fs::path file = folder / ("occbench-" + word);
+    fs::path file = folder / ("occbench-" + name);
     std::error_code error;
     if (fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0) return file;
   }
   return std::nullopt;
 }
 
-void run_external(const std::string& word, const std::vector<std::string>& arguments,
-                  std::span<const std::string> built_in) {
+void execute_external(const std::string& name, const std::vector<std::string>& arguments,
+                      std::span<const std::string> built_in) {
   const char* const path = std::getenv("PATH");
-  if (word == "findings") throw UserError(Exit::usage, "'findings' is `occbench explain` now");
+  if (name == "findings") throw UserError(Exit::usage, "'findings' is now `occbench explain`");
   const fs::path program = fs::read_symlink("/proc/self/exe");
-  const auto file = find_external(word, program, path ? path : "");
+  const auto file = find_external(name, program, path ? path : "");
   if (!file) {
-    if (std::ranges::any_of(tools, [&](const Tool& tool) { return word == tool.word; }))
+    if (std::ranges::any_of(tools, [&](const Tool& tool) { return name == tool.name; }))
       throw UserError(Exit::tool_missing,
-                      "'" + word + "' is one of occbench's Python tools, and they are not installed: " +
+                      "'" + name + "' is one of occbench's Python tools, which are not installed: " +
                           "`pip install 'occbench[report]'`");
-    const std::string meant = nearest(word, built_in);
-    throw UserError(Exit::usage, "no command '" + word + "'; " +
-                                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
-                                     "`occbench --help` names them all");
+    const std::string near = nearest(name, built_in);
+    throw UserError(Exit::usage, "no command '" + name + "'; " +
+                                     (near.empty() ? "" : "did you mean '" + near + "'? ") +
+                                     "`occbench --help` lists them");
   }
   std::vector<std::string> words{file->string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
-  for (std::string& each : words) argv.push_back(each.data());
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  setenv("OCCBENCH", program.c_str(), 1);  // teach and profile ask the program that called them
-  setenv("PYTHONSAFEPATH", "1", 1);  // no module of the folder that one stands in, or of the script's own
+  setenv("OCCBENCH", program.c_str(), 1);  // teach and profile call the program that called them
+  setenv("PYTHONSAFEPATH", "1", 1);        // import no module from the current or the script's folder
   execv(file->c_str(), argv.data());
   throw UserError(Exit::tool_missing, file->string() + ": cannot be run: " + std::strerror(errno));
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-/// The words of `text` from column `indent` on; a line feed in it begins a paragraph. `out` stands in column
+/// Prints the words of `text` from column `indent` on; a line feed begins a paragraph. `out` is in column
 /// `at`.
 void wrap(std::ostream& out, const std::string& text, std::size_t indent, std::size_t at) {
   std::istringstream paragraphs(text);
@@ -33,7 +33,7 @@ void wrap(std::ostream& out, const std::string& text, std::size_t indent, std::s
   }
 }
 
-void row(std::ostream& out, const std::string& left, const std::string& right, std::size_t indent) {
+void print_row(std::ostream& out, const std::string& left, const std::string& right, std::size_t indent) {
   out << "  " << left;
   if (left.size() + 4 > indent) {
     out << '\n';
@@ -59,12 +59,12 @@ std::string text_of(const CLI::Option& option) {
   return option.get_description() + (set.empty() ? "" : " (default: " + set + ")");
 }
 
-void options_of(std::ostream& out, const CLI::App& app, const CLI::Option* but = nullptr) {
+void print_options(std::ostream& out, const CLI::App& app, const CLI::Option* but = nullptr) {
   for (const CLI::Option* option : app.get_options())
-    if (option != but) row(out, name_of(*option), text_of(*option), 27);
+    if (option != but) print_row(out, name_of(*option), text_of(*option), 27);
 }
 
-/// The lines of its footer that can be typed.
+/// The commands in its footer.
 std::string examples_of(const CLI::App& app) {
   std::istringstream footer(app.get_footer());
   std::string examples;
@@ -98,16 +98,16 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   for (const std::string& group : groups) {
     out << heading(group);
     for (const CLI::App* command : commands)
-      if (command->get_group() == group) row(out, command->get_name(), command->get_description(), 16);
+      if (command->get_group() == group) print_row(out, command->get_name(), command->get_description(), 16);
   }
 
   out << heading("Options");
-  options_of(out, *app);
+  print_options(out, *app);
   if (of_all)
     for (const CLI::App* command : commands)
       if (command->get_options().size() > 1) {  // more than --help
         out << heading("Options of " + command->get_name());
-        options_of(out, *command, command->get_help_ptr());
+        print_options(out, *command, command->get_help_ptr());
       }
   if (of_all) {
     out << heading("Examples") << examples_of(*app);

@@ -10,8 +10,8 @@ class FormatterBase;
 
 namespace occbench::commands {
 
-/// Options and words in two columns, wrapped; what excludes what is left to the error that says so. Of all
-/// commands at once, headings are as help2man knows them, which makes the man page of it.
+/// Names and descriptions in two columns, wrapped; options that exclude each other are not named. For all
+/// commands at once (--help-all) the headings are those that help2man reads for the man page.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 }  // namespace occbench::commands

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as users write them (256, 32K, 48KiB, 1M) and as programs read them.
+// Numbers as users write them: 256, 32K, 48KiB, 1M.
 #pragma once
 
 #include <algorithm>

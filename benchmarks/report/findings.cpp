@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 namespace occbench {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -31,6 +31,8 @@ std::string significant(double value) {
   const double size = std::abs(value);
   return text("%.*f", size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2, value);
 }
+
+std::string percent(double fraction) { return text("%.1f %%", 100 * fraction); }
 
 std::string duration(double seconds) {
   if (seconds < 0.995) return text("%.2f s", seconds);
@@ -105,6 +107,13 @@ std::string step_of(const std::string& dial, double from, double to) {
 
 std::string count_of(std::size_t number, const std::string& noun) {
   return commands::grouped(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string join_first(const std::vector<std::string>& names, std::size_t most) {
+  std::string line;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) line += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most) line += " and " + commands::grouped(names.size() - most) + " more";
+  return line;
 }
 
 std::string shell_quoted(std::string_view word) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures and lines for people: times and rates with the digits that mean something, text that fits a
-// terminal.
+// Text for people: times and rates with significant digits, lines that fit a terminal.
 #pragma once
 
 #include <cstddef>
@@ -20,35 +19,41 @@ namespace occbench {
 /// Three significant digits, without an exponent: "4.42", "65.7", "852", "28449".
 std::string significant(double value);
 
+/// A share: 0.915 -> "91.5 %".
+std::string percent(double fraction);
+
 /// "0.84 s", "8.4 s", "52 s", "4 min 12 s", "1 h 5 min".
 std::string duration(double seconds);
 
 /// "4.42 TB/s", "65.7 TFLOP/s", "852 GB/s".
 std::string format_throughput(double per_second, Ceiling ceiling);
 
-/// What a ceiling bounds: "DRAM bandwidth", "FP32 throughput".
+/// The rate that a ceiling bounds: "DRAM bandwidth", "FP32 throughput".
 std::string_view rate_under(Ceiling ceiling);
 
 /// A step along an experiment's dial: "31 -> 33 registers".
 std::string step_of(const std::string& dial, double from, double to);
 
-/// One of a kind and many: "1 case", "2,394 cases".
+/// "1 case", "2,394 cases".
 std::string count_of(std::size_t number, const std::string& noun);
 
-/// One word for a shell, whatever is in it: between single quotes.
+/// "a, b, c and 3 more": the first `most` names.
+std::string join_first(const std::vector<std::string>& names, std::size_t most);
+
+/// One word for a shell, in single quotes.
 std::string shell_quoted(std::string_view word);
 
-/// How wide the terminal is that this descriptor leads to; nullopt of a file or a pipe.
+/// The width of this descriptor's terminal; nullopt for a file or a pipe.
 std::optional<std::size_t> terminal_columns(int descriptor);
 
-/// At most `room` characters of it: its end is cut off, and "..." says so.
+/// At most `room` characters; a longer line ends with "...".
 std::string clipped(const std::string& line, std::size_t room);
 
-/// Broken at blanks, but not between a figure and its unit, into lines of at most `room` characters. A longer
-/// word has a line of its own; what is left over after `most` lines stands on the last.
+/// Lines of at most `room` characters, broken at blanks but not between a number and its unit. A longer word
+/// has its own line; the line number `most` has all the rest.
 std::vector<std::string> broken(const std::string& words, std::size_t room, std::size_t most);
 
-/// The same with what is longer than `room` clipped.
+/// The same, with longer lines clipped.
 std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most);
 
 }  // namespace occbench

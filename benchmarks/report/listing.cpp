@@ -8,34 +8,35 @@
 #include <tuple>
 
 #include "benchmarks/report/findings.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/statistics/fit.hpp"
 
 namespace occbench {
 
 namespace {
 
-/// "90, 95 and 99 % of it from 12.5 % occupancy on", or each by itself where they differ.
-std::string least_occupancy(const Curve& curve, const CaseResult& peak) {
+/// "90, 95, 99 % of it at 12.5 % occupancy", or separately if they differ: the lowest occupancy for each
+/// share.
+std::string lowest_occupancies(const Curve& curve, const CaseResult& peak) {
   constexpr std::array shares{90, 95, 99};
   std::vector<std::pair<double, std::string>> steps;  // occupancy, and what it reaches
   for (const int percent : shares) {
-    double least = peak.planned.occupancy.fraction;
+    double lowest = peak.planned.occupancy.fraction;
     for (const Point& p : curve.points)
       if (p.result->throughput >= percent / 100.0 * peak.throughput)
-        least = std::min(least, p.result->planned.occupancy.fraction);
-    if (!steps.empty() && steps.back().first == least)
+        lowest = std::min(lowest, p.result->planned.occupancy.fraction);
+    if (!steps.empty() && steps.back().first == lowest)
       steps.back().second += text(", %d", percent);
     else
-      steps.emplace_back(least, std::to_string(percent));
+      steps.emplace_back(lowest, std::to_string(percent));
   }
-  std::string words;
-  for (const auto& [least, reached] : steps)
-    words += (words.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * least);
-  return words;
+  std::string line;
+  for (const auto& [lowest, reached] : steps)
+    line += (line.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * lowest);
+  return line;
 }
 
-/// The best of what is held against one ceiling. Latencies and costs have none, and no best.
+/// The highest throughput under one ceiling. Latencies and costs have no ceiling.
 void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling ceiling) {
   const Curve* best = nullptr;
   const CaseResult* peak = nullptr;
@@ -49,12 +50,12 @@ void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling cei
   out << "  peak " << rate_under(ceiling) << ' ' << format_throughput(peak->throughput, ceiling);
   if (peak->ceiling > 0) out << text(" (%.1f %% of the ceiling)", 100 * peak->throughput / peak->ceiling);
   out << text(" at %.3g %% occupancy: ", 100 * peak->planned.occupancy.fraction) << peak->planned.id << '\n';
-  if (best->tells()) out << "    " << least_occupancy(*best, *peak) << '\n';
+  if (best->tells()) out << "    " << lowest_occupancies(*best, *peak) << '\n';
 }
 
-/// Work that one warp has under way, in the unit of its throughput: an FMA per chain, or the bytes of the
-/// loads before a wait (and of the stores that follow them). 0 where nothing waits: a kernel that only writes
-/// has no latency.
+/// Work that one warp has in flight, in the unit of its throughput: an FMA per chain, or the bytes of the
+/// loads before a wait and of the stores that follow them. 0 if nothing waits, as in a kernel that only
+/// writes.
 double in_flight_per_warp(const Variant& v) {
   if (v.ceiling == Ceiling::fp32) return 32.0 * 2 * v.dials.ilp;
   return v.ceiling == Ceiling::dram && v.iteration.dram_waits > 0
@@ -62,7 +63,7 @@ double in_flight_per_warp(const Variant& v) {
              : 0;
 }
 
-/// "14.4 (12-16)"; "<= 4" or "> 48" where one end is known; "-" when none is.
+/// "14.4 (12-16)"; "<= 4" or "> 48" if one end is known, "-" if none is.
 std::string cell(const std::optional<fit::Estimate>& e, int digits, int interval_digits,
                  const char* at_least = ">=") {
   if (!e) return "-";
@@ -76,7 +77,7 @@ struct FittedCurve {
   std::map<int, fit::Point> points;  ///< by warps
 };
 
-/// The curves of experiment latency_hiding of least_points or more: by ILP, those of one kernel together.
+/// The curves of latency_hiding with least_points or more, by kernel and ILP.
 auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
   using Kernel = std::tuple<std::string, std::string, int, std::string>;
   std::map<Kernel, std::map<int, FittedCurve>> kernels;
@@ -99,24 +100,26 @@ auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
   return kernels;
 }
 
-/// One line per curve: the warps that hide the latency, what that is, and what a warp with more ILP is worth.
+/// One line per curve: the warps that hide the latency, the latency, and the warps that more ILP replaces.
 void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results) {
   const auto kernels = curves_by_ilp(results);
   if (kernels.empty()) return;
   constexpr const char* line = "  %-18s %2s %13s  %-12s %-12s %-12s %6s  %-16s %s\n";
-  out << "  n points, the best of them; warps per SM that first come to a share of it (the points around);\n"
-         "  the lowest share past 90 %; cycles from an operation to the next that waits for it; warps\n"
-         "  of the least ILP that one warp is worth, of the ideal. <=, >, >=: the points show one end alone\n"
+  out << "  n: points. best: highest throughput. 90, 95, 99 %: warps per SM that reach this share (points\n"
+         "  around). lowest: lowest share after 90 %. latency: cycles until a dependent operation. worth: "
+         "warps\n"
+         "  of the lowest ILP that one warp replaces, of the ideal. <=, >, >=: the points bound one side "
+         "only\n"
       << text(line, "", "n", "best", "90 %", "95 %", "99 %", "lowest", "latency", "worth");
   for (const auto& [_, curves] : kernels) {
-    std::vector<fit::Point> least_ilp;
+    std::vector<fit::Point> lowest_ilp;
     for (const auto& [ilp, curve] : curves) {
       std::vector<fit::Point> points;
       for (const auto& [warps, point] : curve.points) points.push_back(point);
       std::string worth = "1";
-      if (least_ilp.empty())
-        least_ilp = points;
-      else if (const auto warps = fit::replaced_warps(least_ilp, points))
+      if (lowest_ilp.empty())
+        lowest_ilp = points;
+      else if (const auto warps = fit::replaced_warps(lowest_ilp, points))
         worth = cell(warps, 2, 2) + text(" of %g", double(ilp) / curves.begin()->first);
       else
         worth = "-";
@@ -156,7 +159,7 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
       out << '\n';
     }
     if (values < least_points) {
-      out << "  at most " << count_of(values, "point") << " on a curve: too few for its shape";
+      out << "  not enough points: at most " << values << " per curve";
       if (const auto more = next.values.find(e.name); more != next.values.end() && more->second > values)
         out << "; --preset " << next.preset << " has " << more->second;
       out << '\n';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a run shows, experiment by experiment: `occbench run --verbose`.
+// Every peak and finding of a run, by experiment: `occbench run --verbose`.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace occbench {
 
-/// What a larger preset has: of each experiment, the most values of its dial that a curve has there.
+/// A larger preset: the most values of the dial that a curve has there, by experiment.
 struct Planned {
-  std::string preset = {};  ///< empty: none is worth going to
+  std::string preset = {};  ///< empty: no larger one
   std::map<std::string, std::size_t> values = {};
 };
 
-/// Per experiment: the peaks, the least occupancy at which that kernel reaches 90, 95 and 99 % of them, every
-/// finding; of latency_hiding also what harness/fit.hpp reads off its curves. A curve of too few points is
-/// only counted.
+/// Per experiment: the peaks, the lowest occupancy at which that kernel reaches 90, 95 and 99 % of them, and
+/// every finding; for latency_hiding also the fits of harness/statistics/fit.hpp. Curves with too few points
+/// are only counted.
 void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next);
 
 }  // namespace occbench

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 namespace occbench {
 

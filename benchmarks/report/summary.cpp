@@ -8,7 +8,7 @@
 
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/findings.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 namespace occbench {
 

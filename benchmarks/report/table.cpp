@@ -10,22 +10,21 @@
 #include <string>
 #include <string_view>
 
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 namespace occbench::commands {
 namespace {
 
 constexpr std::string_view gap = "   ", indent = "    ";
 
-/// How wide the terminal is that it leads to; nullopt of anything else.
+/// The width of the stream's terminal; nullopt without one.
 std::optional<std::size_t> columns_of(const std::ostream& out) {
   if (&out == &std::cout) return terminal_columns(STDOUT_FILENO);
   if (&out == &std::cerr) return terminal_columns(STDERR_FILENO);
   return std::nullopt;
 }
 
-/// "registers 40   spilled B 0": each cell behind its header, but for empty ones, in lines of at most `room`
-/// characters.
+/// "registers 40   spilled B 0": each non-empty cell after its header, in lines of at most `room` characters.
 void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std::size_t room) {
   const csv::Row& header = rows.front();
   for (auto row = rows.begin() + 1; row != rows.end(); ++row) {

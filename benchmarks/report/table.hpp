@@ -10,16 +10,15 @@
 
 namespace occbench::commands {
 
-/// Rows of cells behind their header, each column as wide as its widest cell: the first flush left, the
-/// others right. On a terminal that is too narrow for it the columns move together; where that is not enough,
-/// a paragraph for each row instead.
+/// Rows of cells after their header, each column as wide as its widest cell: the first aligned left, the
+/// others right. On a narrow terminal the gaps shrink; if that is not enough, each row becomes a paragraph.
 void print_aligned(std::ostream& out, const std::vector<csv::Row>& rows);
 
-/// A line: `head` and words. On a terminal the words are broken where it ends, and go on below where they
-/// began; behind a head that leaves them little room they begin on a line of their own.
+/// A line: `head` and words. On a terminal the words wrap, aligned after the head, or start on the next line
+/// if the head leaves little room.
 void print_wrapped(std::ostream& out, const std::string& words, const std::string& head = "");
 
-/// Rows of cells as a table of text or, of the format markdown, of Markdown.
+/// `format`: "markdown", or aligned text.
 void print_cells(std::ostream& out, const std::string& format, const std::vector<csv::Row>& rows);
 
 }  // namespace occbench::commands

@@ -28,7 +28,7 @@ std::string answers(const std::string& words) {
   try {
     CLI::App app;
     int exit_code = 0;
-    commands::add_calc(app, exit_code);
+    commands::add_calc_options(app, exit_code);
     app.parse(words);
     fuzz::expect(exit_code == 0, "a batch answers each row for itself");
   } catch (...) {
@@ -56,7 +56,7 @@ std::size_t rows_of(std::string_view text) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = memfd_create("batch", 0);
   // Without --predict: a prediction takes a second here.
-  static const std::string words = "calc --device h200 --batch /proc/self/fd/" + std::to_string(file);
+  static const std::string words = "--device h200 --batch /proc/self/fd/" + std::to_string(file);
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::expect(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
                "a file in memory can be written");

@@ -18,7 +18,7 @@ using namespace occbench;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = memfd_create("kernels", 0);
   static const std::string words =
-      "calc --device h200 --block-size 256 --format csv /proc/self/fd/" + std::to_string(file);
+      "--device h200 --block-size 256 --format csv /proc/self/fd/" + std::to_string(file);
   fuzz::expect(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
                "a file in memory can be written");
   std::stringstream out;
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     CLI::App app;
     int exit_code = 0;
-    commands::add_calc(app, exit_code);
+    commands::add_calc_options(app, exit_code);
     app.parse(words);
     std::cout.rdbuf(terminal);
     std::size_t columns = 0;

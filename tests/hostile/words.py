@@ -12,7 +12,6 @@ from pathlib import Path
 import folders
 from verdict import CODES, Fault, call, faults, forked
 
-BUILT_IN = ("attach", "calc", "calibrate", "completion", "devices", "inspect", "list", "run", "whatif")
 # What stands before the words of a tool, and behind those of a command that takes another.
 FIRST = {"fleet": ["check"]}
 LAST = {"attach": ["--", "true"], "caps": ["--", "false"]}
@@ -40,14 +39,22 @@ SIGNS = (
 )
 VALUES = (*NUMBERS, *NAMES, *PATHS, *SIGNS)
 BYTES = (b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80")
+COMMAND = re.compile(r"^  ([a-z][a-z-]+) +[A-Z]", re.M)
 OPTION = re.compile(r"^ +(?:-\w,? ?(?:\S+, )?)?(--[a-z][a-z-]+)", re.M)
+
+
+@functools.cache
+def built_in() -> tuple[str, ...]:
+    """The program's own commands, as its help names them."""
+    text = call([os.environ["OCCBENCH"], "--help"]).out.decode()
+    return tuple(sorted(set(COMMAND.findall(text)) - folders.tools().keys()))
 
 
 @functools.cache
 def options() -> dict[str, list[str]]:
     """Each command's own, as its help names them."""
     occbench = os.environ["OCCBENCH"]
-    texts = {word: call([occbench, word, "--help"]).out for word in BUILT_IN}
+    texts = {word: call([occbench, word, "--help"]).out for word in built_in()}
     texts |= {word: forked(main, ["--help"], Path()).out for word, main in folders.tools().items()}
     flags = "filter list_tests repetitions format out out_format min_time color nope".split()  # noqa: SIM905
     named = {word: sorted(set(OPTION.findall(text.decode()))) for word, text in texts.items()}
@@ -102,8 +109,9 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     (cwd / "hostile").symlink_to(place / "h200")
     found = []
     for _ in range(4):
-        word = dice.choice((*BUILT_IN, "calc", "run", "list", "nope", ""))
-        words = sentence(word, dice) if word in BUILT_IN else [value(dice) for _ in range(dice.randrange(3))]
+        word = dice.choice((*built_in(), "calc", "run", "list", "nope", ""))
+        is_known = word in built_in()
+        words = sentence(word, dice) if is_known else [value(dice) for _ in range(dice.randrange(3))]
         words += LAST.get(word, [])
         if word == "run" and dice.random() < 0.95:
             words = [*SHORT, *words]

@@ -5,17 +5,17 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <occbench/program.hpp>
 #include <span>
 
 #include "benchmarks/commands/attach/advice.hpp"
-#include "benchmarks/commands/attach/attach.hpp"
 #include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/report/words.hpp"
 #include "harness/attach/analysis/collect.hpp"
 #include "harness/binary/kernel_use.hpp"
 #include "harness/io/check.hpp"
@@ -164,7 +164,7 @@ struct RunRow {
   const Run& run;
 };
 
-constexpr Column<RunRow> run_columns[] = {
+constexpr CsvColumn<RunRow> run_columns[] = {
     {"run", [](const RunRow& r) { return std::to_string(r.number); }},
     {"pair", [](const RunRow& r) { return std::to_string(r.run.pair); }},
     {"levels", [](const RunRow& r) { return std::string(r.run.has_levels ? "applied" : "plain"); }},
@@ -177,7 +177,7 @@ constexpr Column<RunRow> run_columns[] = {
 };
 
 void record(const fs::path& folder, const Series& series, nlohmann::json env) {
-  constexpr std::span<const Column<RunRow>> columns = run_columns;
+  constexpr std::span<const CsvColumn<RunRow>> columns = run_columns;
   std::string text = csv_header(columns);
   for (std::size_t i = 0; i < series.runs.size(); ++i) text += csv_line(columns, {i + 1, series.runs[i]});
   env["kind"] = "attach_apply";
@@ -245,7 +245,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
     record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
     std::cerr << folder.path().string() << '\n';
     if (code != 0) return code;
-    return series.all_same(false) && !series.all_same(true) ? attach_failed : 0;
+    return series.all_same(false) && !series.all_same(true) ? own_failure : 0;
   });
 }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/attach.hpp"
-
 #include <regex.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <occbench/program.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,8 +19,8 @@
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/attach/record.hpp"
 #include "benchmarks/commands/attach/versions.hpp"
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/report/words.hpp"
 #include "harness/attach/analysis/collect.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 #include "harness/attach/protocol/attachable.hpp"
@@ -85,7 +83,7 @@ class Conclusion {
     work.clear();  // where the disk is full, that is the room for the results
     write(folder, for_library);
     if (second_plain_ && !second_plain_->is_well()) return second_plain_->ended.code;
-    return is_output_comparable() && !run_.is_same_output ? attach_failed : run_.ended.code;
+    return is_output_comparable() && !run_.is_same_output ? own_failure : run_.ended.code;
   }
 
  private:
@@ -237,32 +235,8 @@ void check_call(const CLI::App& attach) {
       throw UserError(Exit::usage, std::string(of_apply) + " is for --apply");
 }
 
-}  // namespace
-
-std::vector<std::string> take_program(int& argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "attach") != 0) return {};
-  for (int i = 2; i < argc; ++i)
-    if (std::strcmp(argv[i], "--") == 0) {
-      std::vector<std::string> program(argv + i + 1, argv + argc);
-      argc = i;
-      return program;
-    }
-  return {};
-}
-
-void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exit_code) {
-  CLI::App* attach = app.add_subcommand(
-      "attach",
-      "Measure how much occupancy matters to each kernel of a program: python train.py, any CUDA binary");
-  attach->group("Your kernel")
-      ->footer(
-          "Example\n"
-          "  occbench attach -- python train.py\n"
-          "  occbench attach --observe -- ./app --steps 100\n"
-          "  occbench attach --budget 5% --after 1000 --kernel gemm -- python train.py\n"
-          "  occbench attach --apply best -- python train.py\n"
-          "\n"
-          "The program's exit code is passed on; 125 is a failure of occbench itself.");
+void define_attach(CLI::App& command, Invocation& invocation) {
+  CLI::App* const attach = &command;
   const auto o = std::make_shared<AttachOptions>();
   const auto add = [&](const char* name, std::string& value, const char* does, const char* type) {
     attach->add_option(name, value, does)->type_name(type);
@@ -299,10 +273,29 @@ void add_attach(CLI::App& app, const std::vector<std::string>& program, int& exi
       "HOW");
   add("--children", o->children, "all, or none: only the process that is started", "WHICH");
   attach->allow_extras();  // the program, without --
-  attach->callback([o, program, attach, &exit_code] {
+  attach->callback([o, attach, &invocation] {
     check_call(*attach);
-    exit_code = run(*o, program);
+    invocation.exit_code = run(*o, invocation.program);
   });
 }
+
+}  // namespace
+
+extern const Command attach_command{
+    .name = "attach",
+    .group = "Your kernel",
+    .description =
+        "Measure how much occupancy matters to each kernel of a program: python train.py, any CUDA binary",
+    .footer =
+        "Example\n"
+        "  occbench attach -- python train.py\n"
+        "  occbench attach --observe -- ./app --steps 100\n"
+        "  occbench attach --budget 5% --after 1000 --kernel gemm -- python train.py\n"
+        "  occbench attach --apply best -- python train.py\n"
+        "\n"
+        "The program's exit code is passed on; 125 is a failure of occbench itself.",
+    .define = define_attach,
+    .runs_program = true,
+};
 
 }  // namespace occbench::commands

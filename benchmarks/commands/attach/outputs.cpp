@@ -7,8 +7,8 @@
 #include <iterator>
 #include <optional>
 
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/report/words.hpp"
 #include "harness/io/files.hpp"
 
 namespace occbench::commands {

@@ -9,8 +9,8 @@
 
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/report/words.hpp"
 #include "harness/binary/kernel_use.hpp"
 
 namespace occbench::commands {

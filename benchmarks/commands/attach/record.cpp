@@ -49,7 +49,7 @@ std::string change_cell(const std::optional<Change>& change, double Change::*val
 
 bool has_waves(R r) { return r.device != nullptr && r.k.blocks_per_sm > 0 && !r.k.is_graph(); }
 
-constexpr Column<KernelRow> kernel_columns[] = {
+constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"kernel_id", [](R r) { return std::to_string(r.id); }},
     {"kernel", [](R r) { return csv::no_formula(binary::demangled(r.k.name)); }},
     {"symbol", [](R r) { return csv::no_formula(r.k.name); }},
@@ -95,7 +95,7 @@ constexpr Column<KernelRow> kernel_columns[] = {
 };
 
 std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts) {
-  constexpr std::span<const Column<KernelRow>> columns = kernel_columns;
+  constexpr std::span<const CsvColumn<KernelRow>> columns = kernel_columns;
   std::string text = csv_header(columns);
   const double total_us = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -115,7 +115,7 @@ struct ArmRow {
   std::optional<statistics::MedianInterval> time_us;
 };
 
-constexpr Column<ArmRow> arm_columns[] = {
+constexpr CsvColumn<ArmRow> arm_columns[] = {
     {"kernel_id", [](const ArmRow& r) { return std::to_string(r.kernel_id); }},
     {"arm", [](const ArmRow& r) { return arm_name(r.number); }},
     {"blocks_per_sm", [](const ArmRow& r) { return std::to_string(r.arm.blocks_per_sm); }},
@@ -127,7 +127,7 @@ constexpr Column<ArmRow> arm_columns[] = {
 };
 
 std::string arms_csv(const Collected& all) {
-  constexpr std::span<const Column<ArmRow>> columns = arm_columns;
+  constexpr std::span<const CsvColumn<ArmRow>> columns = arm_columns;
   std::string text = csv_header(columns);
   for (std::size_t i = 0; i < all.kernels.size(); ++i)
     for (const auto& [number, arm] : all.kernels[i].arms) {
@@ -154,7 +154,7 @@ std::string blocks_cell(L l) {
                                                                     : k.blocks_per_sm);
 }
 
-constexpr Column<LaunchRow> launch_columns[] = {
+constexpr CsvColumn<LaunchRow> launch_columns[] = {
     {"process", [](L l) { return l.all.processes[l.timed.process].id; }},
     {"kernel_id", [](L l) { return std::to_string(l.timed.kernel); }},
     {"sequence", [](L l) { return std::to_string(l.timed.launch.sequence); }},
@@ -171,7 +171,7 @@ constexpr Column<LaunchRow> launch_columns[] = {
 
 void write_launches(const std::filesystem::path& path, const Collected& all) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
-  constexpr std::span<const Column<LaunchRow>> columns = launch_columns;
+  constexpr std::span<const CsvColumn<LaunchRow>> columns = launch_columns;
   std::string text = csv_header(columns);
   if (!create_file(path, text)) fail(path, "is there already");
   const Descriptor file = open_for_append(path);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <occbench/program.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,17 +32,10 @@ bool run_one(const CalcOptions& options, const DeviceResolver& resolve, std::ost
   set_numbers(query, options.texts);
   const CalcDevice device = resolve(options.device);
   const Answer a = answer(device, query);
-  std::optional<Predicted> prediction;
+  std::optional<ClassPrediction> prediction;
   if (!options.kernel.kind.empty())
-    prediction = predicted(device, query, a, options.kernel, options.parameters);
-  if (options.format == "json") {
-    print_json(out, device.facts, query, a, prediction);
-  } else if (options.format == "csv") {
-    print_csv(out, device, query, a, prediction);
-  } else {
-    print_table(out, device.facts, query, a);
-    if (prediction) print_prediction(out, device.facts.sm, a, *prediction);
-  }
+    prediction = predict_class(device, query, a, options.kernel, options.parameters);
+  print_answer(out, options.format, device, query, a, prediction);
   return a.launches();
 }
 
@@ -56,26 +50,26 @@ bool run_ranked(const CalcOptions& options, const DeviceResolver& resolve, std::
   return rank_block_sizes(device, query).front().answer.launches();
 }
 
-/// A file that is named, or a pipe (`<(...)`), or what is piped in. Throws UserError.
-Descriptor opened(const std::string& path) {
+/// "-" is standard input. Throws UserError.
+Descriptor open_input(const std::string& path) {
   if (path == "-") return Descriptor(dup(STDIN_FILENO));
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw UserError(Exit::file, "cannot read '" + path + "': " + std::strerror(errno));
   return file;
 }
 
-std::string named(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
+std::string source_name(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
 
-/// Whether all that was asked for launches; of a batch each row says so itself.
+/// Whether everything launches; of a batch true, as each row has a status.
 bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
   bool launches = true;
-  if (options.tour) {
+  if (options.is_tour) {
     print_tour(out);
   } else if (!options.batch.empty()) {
-    run_batch(opened(options.batch), named(options.batch), out, options, resolve);
+    run_batch(open_input(options.batch), source_name(options.batch), out, options, resolve);
   } else if (!options.file.empty()) {
-    const std::string source = named(options.file);
-    const binary::KernelUses uses = binary::read_kernels(opened(options.file), options.file, source);
+    const std::string source = source_name(options.file);
+    const binary::KernelUses uses = binary::read_kernels(open_input(options.file), options.file, source);
     launches = run_kernels(uses, source, out, options, resolve);
   } else if (options.texts[0].empty() || options.texts[1].empty()) {
     throw UserError(Exit::usage,
@@ -89,69 +83,68 @@ bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream
   return launches;
 }
 
-}  // namespace
-
-CalcDevice resolve_offline(const std::string& word) {
-  if (word.empty()) throw std::invalid_argument("no device is named; --device h200, for one");
-  return {.facts = theory::find_device(word)};
-}
-
-void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
-  CLI::App* calc =
-      app.add_subcommand("calc", "Exact occupancy of a kernel, and its next cliffs; needs no GPU");
-  calc->group("Look")->footer(
-      "Example\n"
-      "  occbench calc --device h200 --block-size 256 --registers 33 --static-smem 8K\n"
-      "  nvcc -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -");
-  const auto options = std::make_shared<CalcOptions>();
-  calc->add_option("--device", options->device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
+/// Numbers, files and formats.
+void add_query_options(CLI::App& calc, CalcOptions& options) {
+  calc.add_option("--device", options.device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
       ->type_name("NAME");
   CLI::Option* file =
-      calc->add_option("FILE", options->file,
-                       "Kernels as ptxas -v, cuobjdump -res-usage or ncu --csv print them, an .ncu-rep or a "
-                       "PyTorch trace; - is stdin. Numbers given as well go before the file's")
+      calc.add_option("FILE", options.file,
+                      "Kernels as ptxas -v, cuobjdump -res-usage or ncu --csv print them, an .ncu-rep or a "
+                      "PyTorch trace; - is stdin. Numbers on the command line replace the file's")
           ->type_name("FILE");
   CLI::Option* kernel_name =
-      calc->add_option("--kernel", options->kernel_name, "Only the FILE's kernels with this in their name")
+      calc.add_option("--kernel", options.kernel_name, "Only FILE's kernels with this in their name")
           ->type_name("TEXT")
           ->needs(file);
   std::vector<CLI::Option*> numbers;
   for (std::size_t i = 0; i < std::size(fields); ++i)
-    numbers.push_back(calc->add_option(fields[i].option, options->texts[i], fields[i].help)->type_name("N"));
-  CLI::Option* format = calc->add_option("--format", options->format, "table, csv or json")
+    numbers.push_back(calc.add_option(fields[i].option, options.texts[i], fields[i].help)->type_name("N"));
+  CLI::Option* format = calc.add_option("--format", options.format, "table, csv or json")
                             ->type_name("FORMAT")
                             ->check(CLI::IsMember({"table", "csv", "json"}));
-  CLI::Option* batch =
-      calc->add_option("--batch", options->batch, "CSV of footprints in, CSV out; - is stdin")
-          ->type_name("FILE");
+  CLI::Option* batch = calc.add_option("--batch", options.batch, "CSV of footprints in, CSV out; - is stdin")
+                           ->type_name("FILE");
   CLI::Option* tour =
-      calc->add_flag("--tour", options->tour, "The course text's examples beside the hardware");
+      calc.add_flag("--tour", options.is_tour, "The course text's examples beside the hardware");
   for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
   batch->excludes(format), tour->excludes(format), tour->excludes(batch);
   for (CLI::Option* other : {batch, tour}) other->excludes(file), other->excludes(kernel_name);
+}
 
+void add_prediction_options(CLI::App& calc, CalcOptions& options) {
   CLI::Option* predict =
-      calc->add_option(
-              "--predict", options->kernel.kind,
+      calc.add_option(
+              "--predict", options.kernel.kind,
               "The share of its peak that a kernel reaches, now and at the next cliffs, by the model: "
               "streaming, compute, shared_memory or mixed (a batch's column kernel_class goes first)")
           ->type_name("KIND:{streaming,compute,shared_memory,mixed}")
           ->check([](const std::string& text) { return text.empty() ? std::string("is empty") : ""; });
-  tour->excludes(predict), file->excludes(predict);
-  const auto dial = [&](const char* option, std::string& text, const char* help) {
-    return calc->add_option(option, text, help)->type_name("N")->needs(predict);
+  calc.get_option("--tour")->excludes(predict), calc.get_option("FILE")->excludes(predict);
+  const auto add = [&](const char* option, std::string& text, const char* help) {
+    return calc.add_option(option, text, help)->type_name("N")->needs(predict);
   };
-  dial("--bytes-per-access", options->kernel.bytes_per_access,
-       "Of that kernel's loads: 4 (default), 8 or 16");
-  dial("--ilp", options->kernel.ilp, "Its loads or chains of FMAs in flight per thread: 1 (default) to 8");
-  dial("--operands", options->kernel.operands,
-       "Different registers that its FMAs read (compute): 2 (default) or 3");
-  dial("--intensity", options->kernel.intensity, "Its FLOP per byte from DRAM (mixed): 0.25 to 128");
-  dial("--parameters", options->parameters,
-       "What `occbench calibrate` wrote on the device (default: known GPUs' own)")
+  add("--bytes-per-access", options.kernel.bytes_per_access,
+      "Bytes of each load (not compute): 4 (default), 8 or 16");
+  add("--ilp", options.kernel.ilp, "Loads or FMA chains in flight per thread: 1 (default) to 8");
+  add("--operands", options.kernel.operands,
+      "Different registers that each FMA reads (compute): 2 (default) or 3");
+  add("--intensity", options.kernel.intensity, "FLOP per byte from DRAM (mixed): 0.25 to 128");
+  add("--parameters", options.parameters,
+      "What `occbench calibrate` wrote on the device (default: built in for known GPUs)")
       ->type_name("FILE");
+}
 
-  calc->callback([options, &exit_code, resolve = std::move(resolve)] {
+void define_calc(CLI::App& command, Invocation& invocation) {
+  add_calc_options(command, invocation.exit_code, resolve_device);
+}
+
+}  // namespace
+
+void add_calc_options(CLI::App& command, int& exit_code, DeviceResolver resolve) {
+  const auto options = std::make_shared<CalcOptions>();
+  add_query_options(command, *options);
+  add_prediction_options(command, *options);
+  command.callback([options, &exit_code, resolve = std::move(resolve)] {
     try {
       if (!run(*options, resolve, std::cout)) exit_code = static_cast<int>(Exit::some_case_failed);
     } catch (const std::invalid_argument& error) {
@@ -159,5 +152,16 @@ void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve) {
     }
   });
 }
+
+extern const Command calc_command{
+    .name = "calc",
+    .group = "Look",
+    .description = "Exact occupancy of a kernel, and its next cliffs; needs no GPU",
+    .footer =
+        "Example\n"
+        "  occbench calc --device h200 --block-size 256 --registers 33 --static-smem 8K\n"
+        "  nvcc -Xptxas -v -c kernel.cu 2>&1 | occbench calc --block-size all -",
+    .define = define_calc,
+};
 
 }  // namespace occbench::commands

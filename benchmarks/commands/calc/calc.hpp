@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `occbench calc`: occupancy by arithmetic, for one footprint or a file of them. Needs no GPU.
+// `occbench calc`: exact occupancy of one footprint or a file of them. Needs no GPU.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,24 @@ class App;
 
 namespace occbench::commands {
 
-/// A device to calculate for, and what only a device that is here can answer.
+/// A device to calculate for.
 struct CalcDevice {
   theory::DeviceSpec facts;
-  theory::ActiveClusters active_clusters = {};  ///< empty offline
+  theory::ActiveClusters active_clusters = {};  ///< asks the GPU; empty without one
 };
 
-/// Turns the user's word for a device (index, UUID, name, ccX.Y; empty for the default) into it.
-/// Throws UserError or std::invalid_argument with one line when there is none.
-using DeviceResolver = std::function<CalcDevice(const std::string&)>;
+/// The device of a name: index, UUID, name, ccX.Y, or empty for the default. Throws UserError or
+/// std::invalid_argument with one line when there is none.
+using DeviceResolver = std::function<CalcDevice(const std::string& name)>;
 
-/// The catalogue alone: an empty word is refused.
-[[nodiscard]] CalcDevice resolve_offline(const std::string& word);
+/// From the catalogue; an empty name is refused.
+[[nodiscard]] CalcDevice resolve_offline(const std::string& name);
+/// From the catalogue or this machine.
+[[nodiscard]] CalcDevice resolve_device(const std::string& name);
 
-/// Adds the subcommand. Its callback writes to std::cout; it throws UserError with Exit::usage for words it
-/// cannot read and Exit::file for a file it cannot read or an output it cannot write. A footprint that cannot
-/// launch is an answer, and gives `exit_code` Exit::some_case_failed; in a batch its row says so alone.
-void add_calc(CLI::App& app, int& exit_code, DeviceResolver resolve = resolve_offline);
+/// Adds calc's options. The callback writes to std::cout; it throws UserError with Exit::usage for invalid
+/// arguments and Exit::file for a file it cannot read or an output it cannot write. `exit_code` becomes
+/// Exit::some_case_failed if the footprint cannot launch; in a batch only the row's status says so.
+void add_calc_options(CLI::App& command, int& exit_code, DeviceResolver resolve = resolve_offline);
 
 }  // namespace occbench::commands

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/payoff.hpp"
+#include "benchmarks/commands/calc/predict.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/io/check.hpp"
 
 namespace occbench::commands {
 
 namespace {
 
-// Less than this is not told apart from chance, in the model or on a GPU.
-constexpr double nothing = 0.03;
-constexpr double enough = 0.95;
+constexpr double negligible = 0.03;  // smaller gains are within the errors of the model and of a GPU
 
 std::string kind_of(const theory::KernelClass& kernel) {
   std::string name(theory::to_string(kernel.kind));
@@ -31,7 +29,7 @@ std::string amount(std::int64_t number, const std::string& unit) {
 
 /// The step as the subject of a sentence: "Freeing 4 registers (36 -> 32)", "Blocks of 288 threads instead of
 /// 256"; and whether it is a plural.
-std::pair<std::string, bool> subject(const Payoff::Step& step) {
+std::pair<std::string, bool> subject(const CliffPredictions::Step& step) {
   if (step.dial.name == std::string_view("block_size"))
     return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " + grouped(step.dial.own),
             true};
@@ -42,14 +40,14 @@ std::pair<std::string, bool> subject(const Payoff::Step& step) {
 
 /// "Freeing 4 registers (36 -> 32) raises occupancy from 75.0 % to 100.0 % and a streaming kernel from 49.6 %
 /// to 62.4 % of peak"
-std::string effect(const Payoff::Step& step, double occupancy, const theory::ClassModel::Outcome& now,
-                   const theory::KernelClass& kernel) {
+std::string effect(const CliffPredictions::Step& step, double occupancy,
+                   const theory::ClassModel::Outcome& now, const theory::KernelClass& kernel) {
   const auto [who, plural] = subject(step);
   const auto verb = [plural = plural](double change) {
     return std::string(change > 0 ? "raise" : change < 0 ? "lower" : "leave") + (plural ? "" : "s");
   };
   const double there = step.outcome->share_of_peak;
-  const int moved = std::abs(step.gain) < nothing ? 0 : step.gain > 0 ? 1 : -1;
+  const int moved = std::abs(step.gain) < negligible ? 0 : step.gain > 0 ? 1 : -1;
   const std::string first = verb(step.cliff.occupancy - occupancy);
   std::string text = who + " " + first + " occupancy from " + percent(occupancy) + " to " +
                      percent(step.cliff.occupancy) + " and ";
@@ -61,34 +59,27 @@ std::string effect(const Payoff::Step& step, double occupancy, const theory::Cla
          " of peak";
 }
 
-std::string change(double gain) {
-  if (std::abs(gain) < nothing) return "gains nothing";
+std::string gain_text(double gain) {
+  if (std::abs(gain) < negligible) return "gains nothing";
   return (gain > 0 ? "gains " : "loses ") + percent(std::abs(gain));
 }
 
-/// What the step is worth to the other sort of kernel: one that computes where this one loads, and the
-/// reverse.
-std::string contrast(const Payoff::Step& step, int blocks_now, const theory::DeviceSpec& device,
+/// The gain of the opposite class: compute where this one loads, streaming where it computes.
+std::string contrast(const CliffPredictions::Step& step, int blocks_now, const theory::DeviceSpec& device,
                      const theory::Parameters& parameters, const theory::Footprint& f,
                      const theory::KernelClass& kernel) try {
   const bool computes = kernel.kind == theory::Kind::compute;
   const theory::KernelClass other{.kind = computes ? theory::Kind::streaming : theory::Kind::compute,
                                   .ilp = kernel.ilp};
-  Forecaster forecaster(other, device, parameters);
-  const double now = forecaster.at(f.block_size, blocks_now).share_of_peak;
-  const double there = forecaster.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
-  return "; " + kind_of(other) + " " + change(there / now - 1);
+  ClassPredictor predictor(other, device, parameters);
+  const double now = predictor.at(f.block_size, blocks_now).share_of_peak;
+  const double there = predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
+  return "; " + kind_of(other) + " " + gain_text(there / now - 1);
 } catch (const std::invalid_argument&) {
-  return "";  // the parameters do for the class that was asked for, and not for the other
+  return "";  // the parameters suffice for the chosen class alone
 }
 
 }  // namespace
-
-std::string percent(double fraction) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
-  return text;
-}
 
 std::array<Dial, 4> dials(const theory::SmLimits& sm, const theory::Footprint& f) {
   using F = theory::Footprint;
@@ -104,7 +95,7 @@ std::array<Dial, 4> dials(const theory::SmLimits& sm, const theory::Footprint& f
         [](F& g, std::int64_t v) { g.barriers = static_cast<int>(v); }}}};
 }
 
-theory::KernelClass ClassWords::read(bool strict) const {
+theory::KernelClass KernelClassText::read(bool strict) const {
   using theory::Kind;
   const auto names = theory::kind_names();
   const auto found = std::ranges::find(names, kind);
@@ -152,58 +143,59 @@ ParameterFile parameters_for(const std::string& device, const std::string& file)
                                    "; --parameters FILE reads what `occbench calibrate` writes on it");
 }
 
-Forecaster::Forecaster(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
-                       const theory::Parameters& parameters)
+ClassPredictor::ClassPredictor(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
+                               const theory::Parameters& parameters)
     : kernel_(kernel), model_(kernel, device, parameters) {}
 
-const theory::ClassModel::Outcome& Forecaster::at(int block_size, int blocks_per_sm) {
-  const auto [entry, is_new] = known_.try_emplace({block_size, blocks_per_sm});
+const theory::ClassModel::Outcome& ClassPredictor::at(int block_size, int blocks_per_sm) {
+  const auto [entry, is_new] = outcomes_.try_emplace({block_size, blocks_per_sm});
   if (is_new) entry->second = model_.at(block_size, blocks_per_sm);
   return entry->second;
 }
 
-Payoff payoff(Forecaster& forecaster, const theory::DeviceSpec& device, const theory::Parameters& parameters,
-              const theory::Footprint& footprint) {
+CliffPredictions predict_cliffs(ClassPredictor& predictor, const theory::DeviceSpec& device,
+                                const theory::Parameters& parameters, const theory::Footprint& footprint) {
   const theory::SmLimits& sm = device.sm;
   const theory::Occupancy o = theory::occupancy(sm, footprint);
-  Payoff p{.now = forecaster.at(footprint.block_size, o.blocks_per_sm),
-           .full = forecaster.at(128, sm.max_warps_per_sm() / 4),
-           .warps_enough = theory::fewest_warps(forecaster.model(), enough, sm.max_warps_per_sm())};
+  CliffPredictions p{
+      .now = predictor.at(footprint.block_size, o.blocks_per_sm),
+      .full = predictor.at(128, sm.max_warps_per_sm() / 4),
+      .warps_for_95_percent = theory::fewest_warps(predictor.model(), 0.95, sm.max_warps_per_sm())};
   const auto all = dials(sm, footprint);
   for (const auto side : {&theory::Cliffs::gains, &theory::Cliffs::loses})
     for (const Dial& dial : all) {
       if (!(dial.cliffs.*side)) continue;
-      Payoff::Step step{.dial = dial, .cliff = *(dial.cliffs.*side), .footprint = footprint};
+      CliffPredictions::Step step{.dial = dial, .cliff = *(dial.cliffs.*side), .footprint = footprint};
       dial.set(step.footprint, step.cliff.value);
       if (step.cliff.blocks_per_sm > 0) {
-        step.outcome = forecaster.at(step.footprint.block_size, step.cliff.blocks_per_sm);
+        step.outcome = predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm);
         step.gain = step.outcome->share_of_peak / p.now.share_of_peak - 1;
       }
       p.steps.push_back(step);
     }
 
-  // Registers come first; another resource is named in their place only if freeing it gains what they do not.
-  const Payoff::Step* best = nullptr;
-  const Payoff::Step* worse = nullptr;
-  for (const Payoff::Step& step : p.steps) {
+  // Registers are preferred; another resource is named instead only if it gains clearly more.
+  const CliffPredictions::Step* best = nullptr;
+  const CliffPredictions::Step* worse = nullptr;
+  for (const CliffPredictions::Step& step : p.steps) {
     if (!step.outcome) continue;
     const bool helps = step.cliff.occupancy > o.fraction;
-    if (helps && (best == nullptr || step.gain > std::max(best->gain, 0.0) + nothing)) best = &step;
+    if (helps && (best == nullptr || step.gain > std::max(best->gain, 0.0) + negligible)) best = &step;
     if (!helps && worse == nullptr) worse = &step;
   }
-  const theory::KernelClass& kernel = forecaster.kernel();
+  const theory::KernelClass& kernel = predictor.kernel();
   if (best != nullptr) {
-    p.answer = effect(*best, o.fraction, p.now, kernel) +
-               (best->gain >= nothing ? ": it pays" : ": it does not pay") +
-               contrast(*best, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
+    p.conclusion = effect(*best, o.fraction, p.now, kernel) +
+                   (best->gain >= negligible ? ": it pays" : ": it does not pay") +
+                   contrast(*best, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
     return p;
   }
-  p.answer = o.fraction == 1
-                 ? "Every warp slot is filled: nothing is to be gained by freeing resources."
-                 : "No resource freed alone adds a warp (limited by " + theory::to_string(o.limiters) + ").";
+  p.conclusion = o.fraction == 1 ? "Occupancy is 100 %: freeing resources gains nothing."
+                                 : "No resource freed alone adds a warp (limited by " +
+                                       theory::to_string(o.limiters) + ").";
   if (worse != nullptr)
-    p.answer += " " + effect(*worse, o.fraction, p.now, kernel) +
-                contrast(*worse, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
+    p.conclusion += " " + effect(*worse, o.fraction, p.now, kernel) +
+                    contrast(*worse, o.blocks_per_sm, device, parameters, footprint, kernel) + ".";
   return p;
 }
 

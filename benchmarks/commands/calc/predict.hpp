@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of the occupancy stairs is worth: a kernel class predicted at a footprint, and at its next
-// cliffs.
+// `calc --predict`: the throughput of a kernel class at a footprint and at its next cliffs.
 #pragma once
 
 #include <array>
@@ -21,15 +20,15 @@ namespace occbench::commands {
 /// One dial of a footprint, its value there, and its next cliffs.
 struct Dial {
   const char* name;  ///< its column
-  const char* unit;  ///< one of it, as a sentence says it
-  std::int64_t own;
+  const char* unit;  ///< in the singular
+  std::int64_t own;  ///< its value
   theory::Cliffs cliffs;
   void (*set)(theory::Footprint&, std::int64_t);
 };
 [[nodiscard]] std::array<Dial, 4> dials(const theory::SmLimits& sm, const theory::Footprint& footprint);
 
-/// A kernel class as words: what the user wrote, empty where nothing.
-struct ClassWords {
+/// A kernel class as the user wrote it; empty: not given.
+struct KernelClassText {
   std::string kind, bytes_per_access, ilp, intensity, operands;
 
   /// Throws std::invalid_argument with one line on an unknown kind, a value out of range, a missing intensity
@@ -37,17 +36,17 @@ struct ClassWords {
   [[nodiscard]] theory::KernelClass read(bool strict) const;
 };
 
-/// The parameters of `device`, a name of the catalogue or a GPU's own: from `file`, or part of the program if
-/// that is empty. Throws UserError: Exit::usage if there are none or the file is another device's, Exit::file
-/// as read_parameters() does.
+/// The parameters of `device`, a name of the catalogue or of a GPU: from `file`, or built in if it is empty.
+/// Throws UserError: Exit::usage if there are none or the file is of another device, Exit::file as
+/// read_parameters() does.
 [[nodiscard]] ParameterFile parameters_for(const std::string& device, const std::string& file);
 
-/// A class on a device; remembers what it has predicted.
-class Forecaster {
+/// Predicts a class on a device, each launch once.
+class ClassPredictor {
  public:
   /// Throws as theory::ClassModel does.
-  Forecaster(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
-             const theory::Parameters& parameters);
+  ClassPredictor(const theory::KernelClass& kernel, const theory::DeviceSpec& device,
+                 const theory::Parameters& parameters);
 
   [[nodiscard]] const theory::KernelClass& kernel() const { return kernel_; }
   [[nodiscard]] const theory::ClassModel& model() const { return model_; }
@@ -57,10 +56,10 @@ class Forecaster {
  private:
   theory::KernelClass kernel_;
   theory::ClassModel model_;
-  std::map<std::pair<int, int>, theory::ClassModel::Outcome> known_;
+  std::map<std::pair<int, int>, theory::ClassModel::Outcome> outcomes_;
 };
 
-struct Payoff {
+struct CliffPredictions {
   struct Step {
     Dial dial;
     theory::Cliff cliff;
@@ -69,17 +68,15 @@ struct Payoff {
     double gain = 0;                                     ///< throughput there over that now, less 1
   };
   theory::ClassModel::Outcome now;
-  theory::ClassModel::Outcome full;  ///< with every warp slot filled, by blocks of 4 warps
-  std::optional<int> warps_enough;   ///< the fewest per SM that reach 95 % of the peak
-  std::vector<Step> steps;           ///< what gains a block first
-  std::string answer;                ///< does it pay? One sentence or two
+  theory::ClassModel::Outcome full;         ///< with every warp slot filled, by blocks of 4 warps
+  std::optional<int> warps_for_95_percent;  ///< the fewest per SM that reach 95 % of the peak
+  std::vector<Step> steps;                  ///< those that gain a block first
+  std::string conclusion;                   ///< does it pay? One sentence or two
 };
 
 /// `footprint` can be launched on `device`.
-[[nodiscard]] Payoff payoff(Forecaster& forecaster, const theory::DeviceSpec& device,
-                            const theory::Parameters& parameters, const theory::Footprint& footprint);
-
-/// 0.915 -> "91.5 %"
-[[nodiscard]] std::string percent(double fraction);
+[[nodiscard]] CliffPredictions predict_cliffs(ClassPredictor& predictor, const theory::DeviceSpec& device,
+                                              const theory::Parameters& parameters,
+                                              const theory::Footprint& footprint);
 
 }  // namespace occbench::commands

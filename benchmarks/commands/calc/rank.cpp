@@ -3,12 +3,37 @@
 
 #include <algorithm>
 
-#include "benchmarks/commands/calc/print.hpp"
+#include "benchmarks/commands/calc/columns.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "harness/io/csv.hpp"
 
 namespace occbench::commands {
+
+namespace {
+
+struct RankedLine {
+  const Ranked& ranked;
+  bool is_api_pick;
+};
+
+const theory::Occupancy& occupancy_of(const RankedLine& l) { return l.ranked.answer.occupancy; }
+
+constexpr TextColumn<RankedLine> ranked_columns[] = {
+    {"block size",
+     [](const RankedLine& l) {
+       return grouped(l.ranked.query.footprint.block_size) + (l.is_api_pick ? " (the API's pick)" : "");
+     }},
+    {"blocks per SM", [](const RankedLine& l) { return std::to_string(occupancy_of(l).blocks_per_sm); }},
+    {"warps", [](const RankedLine& l) { return std::to_string(occupancy_of(l).warps_per_sm); }},
+    {"occupancy", [](const RankedLine& l) { return percent(occupancy_of(l).fraction); }},
+    {"limited by",
+     [](const RankedLine& l) {
+       return l.ranked.answer.launches() ? theory::to_string(occupancy_of(l).limiters) : "cannot launch";
+     }},
+};
+
+}  // namespace
 
 std::vector<Ranked> rank_block_sizes(const CalcDevice& device, const Query& query) {
   const theory::SmLimits& sm = device.facts.sm;
@@ -39,9 +64,9 @@ void print_ranked(std::ostream& out, const std::string& format, const CalcDevice
     return;
   }
   if (format == "csv") {
-    out << csv::format(answer_header());
-    for (const Ranked& r : ranked) out << csv::format(answer_row(device, r.query, r.answer));
-    return;
+    std::vector<AnswerRow> rows;
+    for (const Ranked& r : ranked) rows.push_back({device.facts, r.query, r.answer});
+    return print_csv(out, csv_columns(), rows);
   }
   const theory::Footprint& f = query.footprint;
   print_wrapped(out, device.facts.name + ": " + grouped(f.registers_per_thread) + " registers, " +
@@ -49,14 +74,9 @@ void print_ranked(std::ostream& out, const std::string& format, const CalcDevice
                          " B dynamic shared memory; block sizes by occupancy");
   out << '\n';
   const std::optional<int> pick = api_pick(device, query);
-  std::vector<csv::Row> rows = {{"block size", "blocks per SM", "warps", "occupancy", "limited by"}};
-  for (const auto& [q, a] : ranked) {
-    const std::string mark = q.footprint.block_size == pick ? " (the API's pick)" : "";
-    rows.push_back({grouped(q.footprint.block_size) + mark, std::to_string(a.occupancy.blocks_per_sm),
-                    std::to_string(a.occupancy.warps_per_sm), percent(a.occupancy.fraction),
-                    a.launches() ? theory::to_string(a.occupancy.limiters) : "cannot launch"});
-  }
-  print_aligned(out, rows);
+  std::vector<RankedLine> lines;
+  for (const Ranked& r : ranked) lines.push_back({r, r.query.footprint.block_size == pick});
+  print_aligned(out, table_of(ranked_columns, lines));
   if (const Answer& best = ranked.front().answer; best.status != "ok") {
     out << '\n';
     print_wrapped(out, best.status, "  ");

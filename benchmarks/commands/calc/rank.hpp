@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `occbench calc --block-size all`: which block size?
+// `occbench calc --block-size all`: block sizes by occupancy.
 #pragma once
 
 #include <optional>

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <occbench/program.hpp>
 #include <sstream>
 
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/framework/sweep.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
@@ -28,15 +29,15 @@ std::vector<std::string> names_behind(const std::string& type) {
 }
 
 /// "PRESET:{quick,standard,full}" names its words itself.
-Value value_of(const CLI::Option& option) {
-  Value value;
+OptionValue value_of(const CLI::Option& option) {
+  OptionValue value;
   if (option.get_items_expected_max() == 0) return value;  // a flag
   const std::string type = option.get_type_name();
   const std::string first = type.substr(0, type.find(':'));
-  value.list = option.get_delimiter() != '\0';
-  value.kind = first == "FILE"     ? Value::Kind::file
-               : first == "FOLDER" ? Value::Kind::folder
-                                   : Value::Kind::words;
+  value.is_list = option.get_delimiter() != '\0';
+  value.kind = first == "FILE"     ? OptionValue::Kind::file
+               : first == "FOLDER" ? OptionValue::Kind::folder
+                                   : OptionValue::Kind::words;
   if (const auto set = type.find(":{"); set != std::string::npos) {
     std::istringstream words(type.substr(set + 2, type.find('}', set) - set - 2));
     for (std::string word; std::getline(words, word, ',');) value.words.push_back(word);
@@ -48,11 +49,11 @@ Value value_of(const CLI::Option& option) {
 
 CompletedCommand command_of(const CLI::App& app) {
   CompletedCommand command{.name = app.get_name(), .help = app.get_description()};
-  command.external =
-      std::ranges::any_of(python_tools(), [&](const Tool& tool) { return tool.word == command.name; });
-  if (command.external) return command;
+  command.is_external =
+      std::ranges::any_of(python_tools(), [&](const Tool& tool) { return tool.name == command.name; });
+  if (command.is_external) return command;
   for (const CLI::Option* option : app.get_options()) {
-    const Value value = value_of(*option);
+    const OptionValue value = value_of(*option);
     if (option->get_positional()) {
       command.words = value.words;
       continue;
@@ -65,6 +66,17 @@ CompletedCommand command_of(const CLI::App& app) {
     command.options.push_back(completed);
   }
   return command;
+}
+
+void define_completion(CLI::App& command, Invocation&) {
+  auto shell = std::make_shared<std::string>();
+  command.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command.callback([&program = *command.get_parent(), shell] {
+    const auto commands = completed_commands(program);
+    (*shell == "bash" ? write_bash : *shell == "zsh" ? write_zsh : write_fish)(std::cout, commands);
+  });
 }
 
 }  // namespace
@@ -83,23 +95,18 @@ std::vector<CompletedCommand> completed_commands(const CLI::App& app) {
   return commands;
 }
 
-void add_completion(CLI::App& app) {
-  auto* command = app.add_subcommand("completion", "What a shell offers at TAB: bash, zsh or fish");
-  command->group("Shell")->footer(
-      "Example\n"
-      "  occbench completion bash > ~/.occbench.bash\n"
-      "  occbench completion zsh > ~/.zfunc/_occbench\n"
-      "  occbench completion fish > ~/.config/fish/completions/occbench.fish\n"
-      "\n"
-      "For bash, source the file in ~/.bashrc. For zsh, the folder is one of $fpath.");
-  auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([&app, shell] {
-    const auto commands = completed_commands(app);
-    (*shell == "bash" ? write_bash : *shell == "zsh" ? write_zsh : write_fish)(std::cout, commands);
-  });
-}
+extern const Command completion_command{
+    .name = "completion",
+    .group = "Shell",
+    .description = "Prints the completion script of bash, zsh or fish",
+    .footer =
+        "Example\n"
+        "  occbench completion bash > ~/.occbench.bash\n"
+        "  occbench completion zsh > ~/.zfunc/_occbench\n"
+        "  occbench completion fish > ~/.config/fish/completions/occbench.fish\n"
+        "\n"
+        "For bash, source the file in ~/.bashrc. For zsh, the folder is one of $fpath.",
+    .define = define_completion,
+};
 
 }  // namespace occbench::commands

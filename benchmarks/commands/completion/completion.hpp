@@ -14,35 +14,32 @@ class App;
 namespace occbench::commands {
 
 /// What may follow an option.
-struct Value {
+struct OptionValue {
   enum class Kind { nothing, words, file, folder } kind = Kind::nothing;
   std::vector<std::string> words;  ///< empty where only the user can know
-  bool list = false;               ///< several, separated by commas
+  bool is_list = false;            ///< several, separated by commas
 };
 
 struct CompletedOption {
   std::vector<std::string> names;  ///< "-h", "--help"
   std::string help;                ///< one line
-  Value value;
+  OptionValue value;
 };
 
 struct CompletedCommand {
   std::string name;
   std::string help;
-  bool external = false;                 ///< reads files, and its options are its own
-  std::vector<CompletedOption> options;  ///< the first command of all, without a name, is the program itself
-  std::vector<std::string> words;        ///< what it takes that is no option
+  bool is_external = false;  ///< a Python tool: it takes files, and its options are not known here
+  std::vector<CompletedOption> options;
+  std::vector<std::string> words;  ///< values of its positional argument
 };
 
-/// The program and each of its commands. An option's values are those of its type: PRESET:{quick,standard},
-/// FILE, FOLDER, and the names behind EXPERIMENT, DEVICE (models) and NAME (the catalogue).
+/// The program itself, without a name, and each of its commands. The type of an option gives its values:
+/// PRESET:{quick,standard}, FILE, FOLDER, EXPERIMENT, DEVICE (models) or NAME (of the catalogue).
 std::vector<CompletedCommand> completed_commands(const CLI::App& app);
 
 void write_bash(std::ostream& out, std::span<const CompletedCommand> commands);
 void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands);
 void write_fish(std::ostream& out, std::span<const CompletedCommand> commands);
-
-/// Adds the command, which prints the script on stdout.
-void add_completion(CLI::App& app);
 
 }  // namespace occbench::commands

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "benchmarks/commands/completion/completion.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 
 namespace occbench::commands {
 
@@ -38,17 +38,17 @@ void write_bash(std::ostream& out, std::span<const CompletedCommand> commands) {
     std::vector<std::string> options;
     for (const CompletedOption& option : command.options) {
       options.insert(options.end(), option.names.begin(), option.names.end());
-      if (option.value.kind == Value::Kind::nothing) continue;
+      if (option.value.kind == OptionValue::Kind::nothing) continue;
       std::vector<std::string> keys;
       for (const std::string& name : option.names) keys.push_back(shell_quoted(command.name + " " + name));
-      const std::string value = option.value.kind == Value::Kind::file     ? "FILE"
-                                : option.value.kind == Value::Kind::folder ? "FOLDER"
-                                                                           : joined(option.value.words);
+      const std::string value = option.value.kind == OptionValue::Kind::file     ? "FILE"
+                                : option.value.kind == OptionValue::Kind::folder ? "FOLDER"
+                                                                                 : joined(option.value.words);
       out << "    " << joined(keys, " | ") << ") echo "
-          << shell_quoted((option.value.list ? "LIST " : "VALUE ") + value) << " ;;\n";
+          << shell_quoted((option.value.is_list ? "LIST " : "VALUE ") + value) << " ;;\n";
     }
     out << "    " << shell_quoted(command.name) << ") echo "
-        << shell_quoted(command.external ? "FILE" : joined(command.words)) << " ;;\n";
+        << shell_quoted(command.is_external ? "FILE" : joined(command.words)) << " ;;\n";
     out << "    " << shell_quoted(command.name + " -") << ") echo " << shell_quoted(joined(options))
         << " ;;\n";
   }
@@ -110,22 +110,22 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
 )sh";
   for (const CompletedCommand& command : commands) {
     out << "    " << shell_quoted(command.name) << ")";
-    if (command.external) {
+    if (command.is_external) {
       out << " _files ;;\n";
       continue;
     }
     out << " _arguments";
     for (const CompletedOption& option : command.options) {
-      const Value& value = option.value;
+      const OptionValue& value = option.value;
       const std::string words = joined(value.words);
       std::string takes;
-      if (value.kind != Value::Kind::nothing)
+      if (value.kind != OptionValue::Kind::nothing)
         takes = "=[" + described(option.help) + "]:value:" +
-                (value.kind == Value::Kind::file     ? "_files"
-                 : value.kind == Value::Kind::folder ? "_files -/"
-                 : words.empty()                     ? " "
-                 : value.list                        ? "_sequence compadd - " + words
-                                                     : "(" + escaped(words, ":\\") + ")");
+                (value.kind == OptionValue::Kind::file     ? "_files"
+                 : value.kind == OptionValue::Kind::folder ? "_files -/"
+                 : words.empty()                           ? " "
+                 : value.is_list                           ? "_sequence compadd - " + words
+                                                           : "(" + escaped(words, ":\\") + ")");
       else
         takes = "[" + described(option.help) + "]";
       for (const std::string& name : option.names)
@@ -151,20 +151,20 @@ void write_fish(std::ostream& out, std::span<const CompletedCommand> commands) {
     if (!command.name.empty())
       out << "complete -c occbench -n __fish_use_subcommand -a " << command.name << " -d "
           << literal(command.help) << '\n';
-    if (command.external) out << here << " -F\n";
+    if (command.is_external) out << here << " -F\n";
     if (!command.words.empty() && !command.name.empty())
       out << here << " -a " << literal(joined(command.words)) << '\n';
     for (const CompletedOption& option : command.options) {
       out << here;
       for (const std::string& name : option.names)
         out << (name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1));
-      const Value& value = option.value;
-      if (value.kind == Value::Kind::file) out << " -r -F";
-      if (value.kind == Value::Kind::folder) out << " -x -a '(__fish_complete_directories)'";
-      if (value.kind == Value::Kind::words) out << " -x";
+      const OptionValue& value = option.value;
+      if (value.kind == OptionValue::Kind::file) out << " -r -F";
+      if (value.kind == OptionValue::Kind::folder) out << " -x -a '(__fish_complete_directories)'";
+      if (value.kind == OptionValue::Kind::words) out << " -x";
       if (!value.words.empty())
         out << " -a "
-            << literal(value.list ? "(__fish_append , " + joined(value.words) + ")" : joined(value.words));
+            << literal(value.is_list ? "(__fish_append , " + joined(value.words) + ")" : joined(value.words));
       out << " -d " << literal(option.help) << '\n';
     }
   }

@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench inspect` says of a kernel, by name: for tables of programs, to sort by, and for conditions.
+// The columns of `occbench inspect`.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <variant>
 
 #include "benchmarks/commands/inspect/query.hpp"
+#include "benchmarks/report/columns.hpp"
 
 namespace occbench::commands {
 
-/// monostate is what is not known.
-using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
+enum class Type { text, number };
 
-struct InspectColumn {
-  const char* name;
-  bool is_number;
-  Value (*of)(const Inspected& row);
+struct InspectColumn : Column<Inspected> {
+  Type type;
 };
 
 [[nodiscard]] std::span<const InspectColumn> inspect_columns();
-/// By its name, or by how its name alone begins: "registers". Throws UserError(Exit::usage) where there is
-/// none.
-[[nodiscard]] const InspectColumn& inspect_column(const std::string& name);
 
-/// As CSV has it: empty where it is not known.
-[[nodiscard]] std::string cell(const Value& value);
-[[nodiscard]] nlohmann::ordered_json to_json(const Value& value);
+/// The column of CSV with this name, or the only one whose name begins so: "registers". Throws
+/// UserError(Exit::usage) where there is none.
+[[nodiscard]] const InspectColumn& inspect_column(const std::string& name);
 
 }  // namespace occbench::commands

@@ -21,14 +21,14 @@ struct Condition::Node {
     return kind == Kind::number ? std::optional(number) : std::nullopt;
   }
 
-  [[nodiscard]] bool holds(const Lookup& lookup) const {
+  [[nodiscard]] bool is_true(const Lookup& lookup) const {
     switch (kind) {
       case Kind::negation:
-        return !left->holds(lookup);
+        return !left->is_true(lookup);
       case Kind::conjunction:
-        return left->holds(lookup) && right->holds(lookup);
+        return left->is_true(lookup) && right->is_true(lookup);
       case Kind::disjunction:
-        return left->holds(lookup) || right->holds(lookup);
+        return left->is_true(lookup) || right->is_true(lookup);
       default:
         break;
     }
@@ -53,21 +53,21 @@ class Parser {
  public:
   Parser(const std::string& text, const std::function<void(const std::string&)>& check_name)
       : text_(text), rest_(text), check_name_(check_name) {
-    constexpr std::size_t longest = 2000;
-    if (text.size() > longest) throw std::invalid_argument("a condition has at most 2,000 characters");
+    constexpr std::size_t max_size = 2000;
+    if (text.size() > max_size) throw std::invalid_argument("a condition has at most 2,000 characters");
     advance();
   }
 
-  Owned whole() {
-    Owned node = either();
-    if (!word_.empty()) fail("and, or, or its end");
+  Owned parse() {
+    Owned node = parse_or();
+    if (!word_.empty()) fail("'and', 'or' or the end");
     return node;
   }
 
  private:
   [[noreturn]] void fail(const std::string& expected) const {
-    throw std::invalid_argument("the condition '" + text_ + "' wants " + expected + " " +
-                                (word_.empty() ? "at its end" : "in place of '" + word_ + "'"));
+    throw std::invalid_argument("condition '" + text_ + "': expected " + expected +
+                                (word_.empty() ? " at its end" : ", not '" + word_ + "'"));
   }
 
   /// The next word, operator or parenthesis; empty at the end.
@@ -86,41 +86,42 @@ class Parser {
     rest_.remove_prefix(size);
   }
 
-  bool take(std::string_view word) {
+  bool accept(std::string_view word) {
     if (word_ != word) return false;
     advance();
     return true;
   }
 
-  Owned joined(Node::Kind kind, std::string_view word, Owned (Parser::*next)()) {
+  Owned parse_chain(Node::Kind kind, std::string_view word, Owned (Parser::*next)()) {
     Owned node = (this->*next)();
-    while (take(word))
+    while (accept(word))
       node = std::make_unique<Node>(Node{.kind = kind, .left = std::move(node), .right = (this->*next)()});
     return node;
   }
-  Owned either() { return joined(Node::Kind::disjunction, "or", &Parser::both); }
-  Owned both() { return joined(Node::Kind::conjunction, "and", &Parser::one); }
+  Owned parse_or() { return parse_chain(Node::Kind::disjunction, "or", &Parser::parse_and); }
+  Owned parse_and() { return parse_chain(Node::Kind::conjunction, "and", &Parser::parse_not); }
 
-  Owned one() {
-    constexpr int deepest = 100;
-    if (++depth_ > deepest) throw std::invalid_argument("the condition is nested deeper than 100 levels");
+  Owned parse_not() {
+    constexpr int max_depth = 100;
+    if (++depth_ > max_depth) throw std::invalid_argument("the condition is nested deeper than 100 levels");
     Owned node;
-    if (take("not")) {
-      node = std::make_unique<Node>(Node{.kind = Node::Kind::negation, .left = one()});
-    } else if (take("(")) {
-      node = either();
-      if (!take(")")) fail("')'");
+    if (accept("not")) {
+      node = std::make_unique<Node>(Node{.kind = Node::Kind::negation, .left = parse_not()});
+    } else if (accept("(")) {
+      node = parse_or();
+      if (!accept(")")) fail("')'");
     } else {
-      Owned left = operand();
+      Owned left = parse_operand();
       std::string comparison = word_;
       if (comparison != "<" && comparison != "<=" && comparison != ">" && comparison != ">=" &&
           comparison != "==" && comparison != "!=")
         fail("one of < <= > >= == !=");
       advance();
-      Owned right = operand();
+      Owned right = parse_operand();
       const bool is_unknown = left->kind == Node::Kind::unknown || right->kind == Node::Kind::unknown;
       if (is_unknown && comparison != "==" && comparison != "!=")
-        throw std::invalid_argument("the condition '" + text_ + "' compares unknown by " + comparison);
+        throw std::invalid_argument("condition '" + text_ + "': unknown is compared by == or !=, not " +
+                                    comparison);
       node = std::make_unique<Node>(Node{.kind = Node::Kind::compare,
                                          .word = std::move(comparison),
                                          .left = std::move(left),
@@ -130,7 +131,7 @@ class Parser {
     return node;
   }
 
-  Owned operand() {
+  Owned parse_operand() {
     Node node;
     const char first = word_.empty() ? ' ' : word_.front();
     if (std::isdigit(static_cast<unsigned char>(first)) != 0 || first == '.') {
@@ -160,10 +161,10 @@ class Parser {
 }  // namespace
 
 Condition::Condition(const std::string& text, const std::function<void(const std::string&)>& check_name)
-    : root_(Parser(text, check_name).whole()) {}
+    : root_(Parser(text, check_name).parse()) {}
 Condition::Condition(Condition&&) noexcept = default;
 Condition::~Condition() = default;
 
-bool Condition::holds(const Lookup& lookup) const { return root_->holds(lookup); }
+bool Condition::is_true(const Lookup& lookup) const { return root_->is_true(lookup); }
 
 }  // namespace occbench::commands

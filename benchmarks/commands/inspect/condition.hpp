@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A condition on numbers with names, as `--fail-on` takes it: 'spill_bytes>0 or occupancy<0.5'.
+// A condition on named numbers, for `--fail-on`: 'spill_bytes>0 or occupancy<0.5'.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,16 @@ namespace occbench::commands {
 /// Comparisons (< <= > >= == !=) of names and numbers, with `and`, `or`, `not` and parentheses.
 class Condition {
  public:
-  /// What a name stands for; nullopt is not known.
+  /// The value of a name; nullopt if unknown.
   using Lookup = std::function<std::optional<double>(const std::string& name)>;
 
-  /// `check_name` throws on a name that there is not. Throws std::invalid_argument with one line on what it
-  /// cannot read.
+  /// `check_name` throws on an unknown name. Throws std::invalid_argument with one line on a syntax error.
   Condition(const std::string& text, const std::function<void(const std::string& name)>& check_name);
   Condition(Condition&&) noexcept;
   ~Condition();
 
-  /// A comparison with what is not known does not hold; it holds of `== unknown`.
-  [[nodiscard]] bool holds(const Lookup& lookup) const;
+  /// A comparison with an unknown value is false, except `== unknown`.
+  [[nodiscard]] bool is_true(const Lookup& lookup) const;
 
   struct Node;
 

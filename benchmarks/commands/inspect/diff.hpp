@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `occbench inspect --diff OLD NEW`: what a commit, a flag or a toolkit changed, kernel by kernel.
+// `occbench inspect --diff OLD NEW`: the changes of each kernel between two builds.
 #pragma once
 
 #include <ostream>
@@ -26,18 +26,18 @@ struct Difference {
   std::size_t unchanged = 0;
 };
 
-/// Of a column as it was.
+/// Before the name of a column: its value in OLD.
 inline constexpr std::string_view old_prefix = "old_";
 
-/// Pairs kernels of one name and architecture in the order of their files; where each has code for one
-/// architecture alone, whatever it is. Holds pointers to the rows.
+/// Pairs kernels of one name and architecture in the order of their files, or of one name if each side has
+/// code for one architecture only. Holds pointers to the rows.
 [[nodiscard]] Difference difference(const std::vector<Inspected>& before,
                                     const std::vector<Inspected>& after);
 
 void print_difference(std::ostream& out, const std::string& format, const std::string& title,
                       const Difference& difference);
 
-/// A column's number of the kernel as it is now, or with "old_" before its name as it was.
+/// Looks up a column's number in NEW, or with "old_" before its name in OLD.
 [[nodiscard]] Condition::Lookup lookup_in(const Changed& changed);
 
 }  // namespace occbench::commands

@@ -7,22 +7,17 @@
 #include <vector>
 
 #include "benchmarks/commands/inspect/query.hpp"
-#include "harness/io/csv.hpp"
 
 namespace occbench::commands {
 
-/// For a person: one row per kernel, and what is worth a look. `title` is the first line. `rows` has at least
-/// one.
+/// For people: a row per kernel, and its findings. `title` is the first line. `rows` has at least one.
 void print_inspected(std::ostream& out, const std::string& format, const std::string& title,
                      const std::vector<Inspected>& rows);
 
 /// For programs: csv or json, every column of every row.
 void print_all_columns(std::ostream& out, const std::string& format, const std::vector<Inspected>& rows);
 
-/// "a, b, c and 3 more"
-[[nodiscard]] std::string listed(const std::vector<std::string>& names, std::size_t most);
-
-/// A kernel's name, as short as a table has it.
+/// A kernel's name, shortened for a table.
 [[nodiscard]] std::string table_name(const binary::CompiledKernel& kernel);
 
 }  // namespace occbench::commands

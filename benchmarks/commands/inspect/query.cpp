@@ -32,15 +32,16 @@ int largest_block(const theory::SmLimits& sm, const binary::CompiledKernel& kern
   return 0;
 }
 
-std::string change(std::int64_t delta, const std::string& what) {
+std::string change_text(std::int64_t delta, const std::string& what) {
   return grouped(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
          (delta < 0 ? " fewer" : " more");
 }
 
-/// The step that asks for the smallest part of what there is of its resource. Static and dynamic shared
-/// memory are one resource here.
-std::optional<UsefulStep> nearest(const Inspected& row, std::optional<theory::Cliff> theory::Cliffs::*side,
-                                  bool may_change_block) {
+/// The cliff with the smallest relative change of its dial. Static and dynamic shared memory count as one
+/// resource.
+std::optional<UsefulStep> nearest_cliff(const Inspected& row,
+                                        std::optional<theory::Cliff> theory::Cliffs::*side,
+                                        bool may_change_block) {
   theory::Footprint f = row.query.footprint;
   f.dynamic_smem_bytes += std::exchange(f.static_smem_bytes, 0);
   const theory::SmLimits& sm = row.device->facts.sm;
@@ -55,13 +56,22 @@ std::optional<UsefulStep> nearest(const Inspected& row, std::optional<theory::Cl
     if (best && part >= least) continue;
     least = part;
     const std::string unit = name == "dynamic_smem_bytes" ? "B" : dial.unit;
-    best = {change(cliff->delta, unit), cliff->occupancy, cliff->blocks_per_sm};
+    best = {change_text(cliff->delta, unit), cliff->occupancy, cliff->blocks_per_sm};
   }
   if (best || side != &theory::Cliffs::gains) return best;
   if (const auto both = theory::gains_together(sm, f))
-    best = {grouped(-both->registers.delta) + " registers and " + change(both->dynamic_smem.delta, "B"),
+    best = {grouped(-both->registers.delta) + " registers and " + change_text(both->dynamic_smem.delta, "B"),
             both->registers.occupancy, both->registers.blocks_per_sm};
   return best;
+}
+
+/// Of the block sizes with the highest occupancy.
+const Ranked& nearest_to_usual(const std::vector<Ranked>& ranked) {
+  const double highest = ranked.front().answer.occupancy.fraction;
+  return *std::ranges::min_element(ranked, {}, [&](const Ranked& r) {
+    const bool is_best = r.answer.launches() && r.answer.occupancy.fraction == highest;
+    return std::pair(!is_best, std::abs(r.query.footprint.block_size - usual_block));
+  });
 }
 
 unsigned findings_of(const Inspected& row) {
@@ -84,16 +94,9 @@ unsigned findings_of(const Inspected& row) {
 }  // namespace
 
 std::string findings_text(unsigned findings) {
-  constexpr std::pair<Finding, const char*> names[] = {
-      {Finding::register_cliff, "register_cliff"},
-      {Finding::runtime_barrier, "runtime_barrier"},
-      {Finding::spills, "spills"},
-      {Finding::static_smem_over_48k, "static_smem_over_48k"},
-      {Finding::code_over_icache, "code_over_icache"}};
   std::string text;
-  for (const auto& [finding, name] : names)
-    if ((findings & static_cast<unsigned>(finding)) != 0)
-      text += (text.empty() ? "" : "+") + std::string(name);
+  for (const FindingText& each : finding_texts)
+    if (each.is_in(findings)) text += (text.empty() ? "" : "+") + std::string(each.name);
   return text;
 }
 
@@ -141,58 +144,59 @@ const CalcDevice* Inspector::device_of(const std::string& cc) {
 std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) {
   Inspected row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
   if (row.device == nullptr) {
-    row.answer.status = "no occupancy: nothing is known of " + kernel.architecture;
+    row.answer.status = "no occupancy: unknown architecture " + kernel.architecture;
     row.findings = findings_of(row);
     return {row};
   }
   const theory::SmLimits& sm = row.device->facts.sm;
   row.largest_block = largest_block(sm, kernel);
-  row.query.cluster_size = kernel.use.cluster_size.value_or(1);
-  row.query.has_run = true;  // whether it opts in to much shared memory is its host's business
+  row.query = query_of(kernel);
   theory::Footprint& f = row.query.footprint;
-  f.registers_per_thread = kernel.use.registers_per_thread.value_or(0);
-  f.static_smem_bytes = kernel.use.static_smem_bytes;
-  f.dynamic_smem_bytes = dynamic_smem_bytes_.value_or(kernel.use.dynamic_smem_bytes.value_or(0));
-  f.barriers = kernel.use.barriers.value_or(0);
-  f.max_block_size = kernel.launch_bound.value_or(largest_possible_block);
-
-  const auto finished = [&](const Query& query, const Answer& a, bool is_chosen) {
-    Inspected one = row;
-    one.query = query;
-    one.answer = a;
-    one.is_chosen = is_chosen;
-    if (a.launches()) {
-      const bool may_change = !kernel.use.block_size && !is_chosen && !sizes_.is_range;
-      one.gains = nearest(one, &theory::Cliffs::gains, may_change);
-      one.loses = nearest(one, &theory::Cliffs::loses, false);
-    }
-    one.findings = findings_of(one);
-    return one;
-  };
-  const std::optional<int> own = kernel.use.block_size;
-  if (own || (sizes_.is_given() && !sizes_.is_range)) {
-    f.block_size = own.value_or(sizes_.least);
-    return {finished(row.query, theory::answer(sm, row.query), false)};
+  const std::optional<int> fixed = kernel.use.block_size;
+  if (fixed || (sizes_.is_given() && !sizes_.is_range)) {
+    f.block_size = fixed.value_or(sizes_.least);
+    return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
-  std::vector<Ranked> ranked = rank_block_sizes(*row.device, row.query);
+  const std::vector<Ranked> ranked = rank_block_sizes(*row.device, row.query);
   if (!ranked.front().answer.launches() && *row.largest_block > 0) {  // bound to less than a warp
     f.block_size = *row.largest_block;
-    return {finished(row.query, theory::answer(sm, row.query), true)};
+    row.is_chosen = true;
+    return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
   if (sizes_.is_range) {
     std::vector<Inspected> rows;
     for (const Ranked& r : ranked)
       if (const int size = r.query.footprint.block_size; size >= sizes_.least && size <= sizes_.most)
-        rows.push_back(finished(r.query, r.answer, false));
+        rows.push_back(with_answer(row, r.query, r.answer));
     return rows;
   }
-  const double most = ranked.front().answer.occupancy.fraction;
-  const auto distance = [&](const Ranked& r) {
-    const bool is_best = r.answer.launches() && r.answer.occupancy.fraction == most;
-    return std::pair(!is_best, std::abs(r.query.footprint.block_size - usual_block));
-  };
-  const Ranked& best = *std::ranges::min_element(ranked, {}, distance);
-  return {finished(best.query, best.answer, true)};
+  const Ranked& best = nearest_to_usual(ranked);
+  row.is_chosen = true;
+  return {with_answer(row, best.query, best.answer)};
+}
+
+theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
+  theory::Query query{.cluster_size = kernel.use.cluster_size.value_or(1),
+                      .has_run = true};  // the opt-in to more shared memory is host code, not in the kernel
+  theory::Footprint& f = query.footprint;
+  f.registers_per_thread = kernel.use.registers_per_thread.value_or(0);
+  f.static_smem_bytes = kernel.use.static_smem_bytes;
+  f.dynamic_smem_bytes = dynamic_smem_bytes_.value_or(kernel.use.dynamic_smem_bytes.value_or(0));
+  f.barriers = kernel.use.barriers.value_or(0);
+  f.max_block_size = kernel.launch_bound.value_or(largest_possible_block);
+  return query;
+}
+
+Inspected Inspector::with_answer(Inspected row, const theory::Query& query, const theory::Answer& a) const {
+  row.query = query;
+  row.answer = a;
+  if (a.launches()) {
+    const bool may_change_block = !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range;
+    row.gains = nearest_cliff(row, &theory::Cliffs::gains, may_change_block);
+    row.loses = nearest_cliff(row, &theory::Cliffs::loses, false);
+  }
+  row.findings = findings_of(row);
+  return row;
 }
 
 }  // namespace occbench::commands

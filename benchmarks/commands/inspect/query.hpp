@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench inspect` says of a kernel beyond its machine code: occupancy, the next step each way, and
-// what is worth a look.
+// `occbench inspect`'s answer for a kernel: occupancy, the next cliffs, and findings.
 #pragma once
 
 #include <map>
@@ -17,12 +16,12 @@ namespace occbench::commands {
 
 /// The nearest change of one resource, or of two together, that changes occupancy.
 struct UsefulStep {
-  std::string text;  ///< "2 registers fewer"
+  std::string change;  ///< "2 registers fewer"
   double occupancy = 0;
   int blocks_per_sm = 0;
 };
 
-/// Worth a look; bits.
+/// Bits.
 enum class Finding : unsigned {
   register_cliff = 1,   ///< one register fewer gains occupancy
   runtime_barrier = 2,  ///< a barrier's id is in a register, so the kernel has all 16
@@ -30,25 +29,42 @@ enum class Finding : unsigned {
   static_smem_over_48k = 8,
   code_over_icache = 16,
 };
+struct FindingText {
+  Finding finding;
+  const char* name;
+  const char* meaning;
+
+  [[nodiscard]] bool is_in(unsigned findings) const {
+    return (findings & static_cast<unsigned>(finding)) != 0;
+  }
+};
+inline constexpr FindingText finding_texts[] = {
+    {Finding::register_cliff, "register_cliff", "one register over a cliff"},
+    {Finding::runtime_barrier, "runtime_barrier",
+     "a barrier's id is in a register, so all 16 barriers are taken"},
+    {Finding::spills, "spills", "spills registers"},
+    {Finding::static_smem_over_48k, "static_smem_over_48k", "more than 48 KiB of static shared memory"},
+    {Finding::code_over_icache, "code_over_icache", "code longer than the SM's instruction cache"}};
 /// "spills+code_over_icache"; empty for none.
 [[nodiscard]] std::string findings_text(unsigned findings);
 
 /// A kernel at one block size.
 struct Inspected {
   const binary::CompiledKernel* kernel = nullptr;
-  const CalcDevice* device = nullptr;  ///< nullptr where nothing is known of the architecture
+  const CalcDevice* device = nullptr;  ///< nullptr for an unknown architecture
   theory::Query query;
-  theory::Answer answer;  ///< its status says why where there is none
+  theory::Answer answer;  ///< without a device, its status says why there is none
   std::optional<int> largest_block;
   std::optional<UsefulStep> gains, loses;
   unsigned findings = 0;
-  bool is_chosen = false;  ///< the block size: nobody gave one
+  bool is_chosen = false;                  ///< the block size, as none was given
+  std::span<const Inspected> ranked = {};  ///< of a range: the kernel's rows, this the first
 };
 
-/// Threads per block, as a user asks for them.
+/// Threads per block: one number, or a range to rank.
 struct BlockSizes {
   int least = 0, most = 0;
-  bool is_range = false;  ///< "64..1024" or "all": each of them is answered for
+  bool is_range = false;  ///< "64..1024" or "all"
 
   [[nodiscard]] bool is_given() const { return most > 0; }
 };
@@ -57,21 +73,25 @@ struct BlockSizes {
 
 class Inspector {
  public:
-  /// `device`: the user's word, or empty, and each kernel is answered for its own architecture. Throws as
-  /// `resolve` does.
+  /// `device`: a name, or empty for a device of each kernel's own architecture. Throws as `resolve` does.
   Inspector(const std::string& device, const DeviceResolver& resolve, const BlockSizes& sizes,
             std::optional<std::size_t> dynamic_smem_bytes);
 
-  /// One row, or of a range of block sizes one for each, highest occupancy first. A kernel with a block size
-  /// of its own has that alone.
+  /// One row; of a range, one for each block size, highest occupancy first. A kernel with a fixed block size
+  /// has one row.
   [[nodiscard]] std::vector<Inspected> rows_of(const binary::CompiledKernel& kernel);
 
-  /// Whether the device that was asked for runs this code; always true if none was.
+  /// Whether the device runs this code; always true without one.
   [[nodiscard]] bool runs(const binary::CompiledKernel& kernel) const;
   [[nodiscard]] const CalcDevice* device() const { return device_ ? &*device_ : nullptr; }
 
  private:
   const CalcDevice* device_of(const std::string& cc);
+  /// Without a block size.
+  [[nodiscard]] theory::Query query_of(const binary::CompiledKernel& kernel) const;
+  /// The row with this answer, its cliffs and findings.
+  [[nodiscard]] Inspected with_answer(Inspected row, const theory::Query& query,
+                                      const theory::Answer& answer) const;
 
   std::optional<CalcDevice> device_;
   std::map<std::string, std::optional<CalcDevice>> by_cc_;

@@ -3,19 +3,17 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <occbench/program.hpp>
 
-#include "benchmarks/commands/commands.hpp"
 #include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/columns.hpp"
+#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/report/words.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/csv.hpp"
 #include "harness/record/environment.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
@@ -33,7 +31,7 @@ struct ListOptions {
   bool show_nsys = false;
 };
 
-/// The model's, or the real device's where there is one; an H200's otherwise.
+/// Of the model, the real device if there is one, or an H200.
 theory::SmLimits limits_of(const std::string& wanted) {
   if (const auto model = model_of(wanted)) return theory::find_device(model->catalogue_name).sm;
   const auto devices = enumerate_devices();
@@ -47,7 +45,7 @@ theory::SmLimits limits_of(const std::string& wanted) {
   }
 }
 
-/// Where the kernel's host stub lies in this program's file: `nm` turns it into the kernel's name.
+/// The offset of the kernel's host stub in this program's file, where `nm` finds the kernel's name.
 std::uintptr_t entry_offset(const void* entry) {
   Dl_info info{};
   return dladdr(entry, &info) == 0
@@ -77,27 +75,23 @@ nlohmann::json json_of(const Variant& v) {
           {"instructions", v.instructions}};
 }
 
-csv::Row case_row(const CaseSpec& c) {
-  const Dials& d = c.variant->dials;
-  return {c.id(),
-          c.experiment,
-          c.variant->family,
-          c.variant->name,
-          std::to_string(c.block_size),
-          std::to_string(c.resident_blocks),
-          std::to_string(c.ballast_bytes),
-          std::to_string(c.grid_size),
-          std::to_string(c.cluster_size),
-          std::to_string(d.ilp),
-          std::to_string(d.bytes_per_access),
-          d.data_type,
-          std::string(to_string(d.route)),
-          std::to_string(d.register_cap)};
-}
-const csv::Row case_header{
-    "case_id",          "experiment",    "family",         "variant",      "block_size",
-    "resident_blocks",  "ballast_bytes", "grid_size",      "cluster_size", "ilp",
-    "bytes_per_access", "data_type",     "register_route", "register_cap"};
+constexpr Column<CaseSpec> case_columns[] = {
+    {"case_id", [](const CaseSpec& c) { return Value(c.id()); }},
+    {"experiment", [](const CaseSpec& c) { return Value(c.experiment); }},
+    {"family", [](const CaseSpec& c) { return Value(c.variant->family); }},
+    {"variant", [](const CaseSpec& c) { return Value(c.variant->name); }},
+    {"block_size", [](const CaseSpec& c) { return digits(c.block_size); }},
+    {"resident_blocks", [](const CaseSpec& c) { return digits(c.resident_blocks); }},
+    {"ballast_bytes", [](const CaseSpec& c) { return digits(c.ballast_bytes); }},
+    {"grid_size", [](const CaseSpec& c) { return digits(c.grid_size); }},
+    {"cluster_size", [](const CaseSpec& c) { return digits(c.cluster_size); }},
+    {"ilp", [](const CaseSpec& c) { return digits(c.variant->dials.ilp); }},
+    {"bytes_per_access", [](const CaseSpec& c) { return digits(c.variant->dials.bytes_per_access); }},
+    {"data_type", [](const CaseSpec& c) { return Value(c.variant->dials.data_type); }},
+    {"register_route",
+     [](const CaseSpec& c) { return Value(std::string(to_string(c.variant->dials.route))); }},
+    {"register_cap", [](const CaseSpec& c) { return digits(c.variant->dials.register_cap); }},
+};
 
 void print_variants(const ListOptions& o) {
   if (o.format == "table") {
@@ -113,9 +107,8 @@ void print_variants(const ListOptions& o) {
   std::cout << all.dump(1) << '\n';
 }
 
-/// A line per case for a shell: Nsight Compute on that case alone, or Nsight Systems. The characters of a
-/// case_id need no quotes there, and none of them is an operator of ncu's filter.
-void print_profiler_calls(const ListOptions& o, const std::vector<CaseSpec>& cases) {
+/// A shell command per case. A case_id needs no quotes there, and holds no operator of ncu's filter.
+void print_profiler_commands(const ListOptions& o, const std::vector<CaseSpec>& cases) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string device =
       o.device.empty() ? "" : " --device " + shell_quoted(o.device);  // whose cases these are
@@ -134,13 +127,9 @@ void print_profiler_calls(const ListOptions& o, const std::vector<CaseSpec>& cas
 void print_cases(const ListOptions& o) {
   const auto cases = plan_cases(o.experiments, limits_of(o.device), parse_preset(o.preset));
   if ((o.show_ncu || o.show_nsys) && model_of(o.device))
-    throw UserError(Exit::usage, "a model launches nothing that a profiler could see; name a GPU");
-  if (o.show_ncu || o.show_nsys) return print_profiler_calls(o, cases);
-  if (o.format == "csv") {
-    std::cout << csv::format(case_header);
-    for (const CaseSpec& c : cases) std::cout << csv::format(case_row(c));
-    return;
-  }
+    throw UserError(Exit::usage, "a model launches nothing to profile; name a GPU");
+  if (o.show_ncu || o.show_nsys) return print_profiler_commands(o, cases);
+  if (o.format == "csv") return print_csv(std::cout, case_columns, cases);
   std::map<std::string, std::size_t> count;
   for (const CaseSpec& c : cases) ++count[c.experiment];
   if (o.format == "json") {
@@ -151,53 +140,52 @@ void print_cases(const ListOptions& o) {
       if (count.contains(e.name))
         all["experiments"].push_back(
             {{"name", e.name}, {"question", e.question}, {"dial", e.dial}, {"cases", count[e.name]}});
-    for (const CaseSpec& c : cases) {
-      nlohmann::json one;
-      const csv::Row row = case_row(c);
-      for (std::size_t i = 0; i < row.size(); ++i) one[case_header[i]] = row[i];
-      all["cases"].push_back(one);
-    }
+    for (const CaseSpec& c : cases) all["cases"].emplace_back(nlohmann::json(json_of(case_columns, c)));
     std::cout << all.dump(1) << '\n';
     return;
   }
   for (const Experiment& e : experiments())
-    if (count.contains(e.name)) {
-      std::ostringstream head;
-      head << std::left << std::setw(18) << e.name << std::right << std::setw(5) << count[e.name]
-           << " cases  ";
-      print_wrapped(std::cout, e.question + " [dial: " + e.dial + "]", head.str());
-    }
+    if (count.contains(e.name))
+      print_wrapped(std::cout, e.question + " [dial: " + e.dial + "]",
+                    text("%-18s%5zu cases  ", e.name.c_str(), count[e.name]));
   std::cout << cases.size() << " cases in preset " << o.preset << "; --format csv names each\n";
+}
+
+void define_list(CLI::App& command, Invocation&) {
+  auto o = std::make_shared<ListOptions>();
+  command.add_option("--preset", o->preset, "quick, standard, full or burn-in")
+      ->type_name("PRESET:{quick,standard,full,burn-in}")
+      ->capture_default_str();
+  command.add_option("--experiment", o->experiments, "Only these, separated by commas")
+      ->type_name("EXPERIMENT")
+      ->delimiter(',');
+  command
+      .add_option(
+          "--device", o->device,
+          "Cases for this device: index, UUID or name, or model:h200 (default: this machine's GPU, or "
+          "an H200)")
+      ->type_name("DEVICE");
+  command.add_option("--format", o->format, "table, csv or json")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->capture_default_str();
+  auto* variants = command.add_flag("--variants", o->variants, "Compiled kernels instead of cases");
+  auto* ncu = command.add_flag("--show-ncu", o->show_ncu, "Print each case's command for Nsight Compute")
+                  ->excludes(variants);
+  command.add_flag("--show-nsys", o->show_nsys, "Print each case's command for Nsight Systems")
+      ->excludes(variants)
+      ->excludes(ncu);
+  command.callback([o] { o->variants ? print_variants(*o) : print_cases(*o); });
 }
 
 }  // namespace
 
-void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "Experiments and cases with their dials; runs nothing");
-  command->group("Look")->footer("Example\n  occbench list --experiment registers --format csv");
-  auto o = std::make_shared<ListOptions>();
-  command->add_option("--preset", o->preset, "quick, standard, full or burn-in")
-      ->type_name("PRESET:{quick,standard,full,burn-in}")
-      ->capture_default_str();
-  command->add_option("--experiment", o->experiments, "Only these, separated by commas")
-      ->type_name("EXPERIMENT")
-      ->delimiter(',');
-  command
-      ->add_option(
-          "--device", o->device,
-          "Whose dials: index, UUID or name, or model:h200 (default: this machine's, else an H200's)")
-      ->type_name("DEVICE");
-  command->add_option("--format", o->format, "table, csv or json")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
-      ->capture_default_str();
-  auto* kernels = command->add_flag("--variants", o->variants, "The compiled kernels instead of the cases");
-  auto* ncu = command->add_flag("--show-ncu", o->show_ncu, "For each case, how to see it in Nsight Compute")
-                  ->excludes(kernels);
-  command->add_flag("--show-nsys", o->show_nsys, "For each case, how to see it in Nsight Systems")
-      ->excludes(kernels)
-      ->excludes(ncu);
-  command->callback([o] { o->variants ? print_variants(*o) : print_cases(*o); });
-}
+extern const Command list_command{
+    .name = "list",
+    .group = "Look",
+    .description = "Experiments and cases with their dials; runs nothing",
+    .footer = "Example\n  occbench list --experiment registers --format csv",
+    .define = define_list,
+};
 
 }  // namespace occbench::commands

@@ -16,7 +16,7 @@
 #include "benchmarks/framework/watchdog.hpp"
 #include "benchmarks/report/curves.hpp"
 #include "benchmarks/report/summary.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/measure/session.hpp"
 #include "harness/record/environment.hpp"
 

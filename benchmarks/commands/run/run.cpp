@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <occbench/program.hpp>
 #include <optional>
 
-#include "benchmarks/commands/commands.hpp"
 #include "benchmarks/commands/run/measurement.hpp"
 #include "benchmarks/commands/run/node.hpp"
 #include "benchmarks/commands/run/task.hpp"
 #include "benchmarks/framework/described.hpp"
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/measure/model_session.hpp"
 #include "harness/measure/predict.hpp"
@@ -186,15 +186,20 @@ int run(RunOptions options, const std::vector<std::string>& flags, const std::st
   return measurement.conclude();
 }
 
-}  // namespace
-
-void add_run(CLI::App& app, const std::string& command_line, int& exit_code) {
-  auto* command = app.add_subcommand("run", "Measures on a GPU, or models one, and writes a results folder");
-  command->group("Measure");
-  const auto o = add_run_options(*command);
-  command->callback([command, o, &command_line, &exit_code] {
-    exit_code = run(*o, with_environment(command->remaining()), command_line);
+void define_run(CLI::App& command, Invocation& invocation) {
+  const auto o = add_run_options(command);
+  command.callback([&command, o, &invocation] {
+    invocation.exit_code = run(*o, with_environment(command.remaining()), invocation.command_line);
   });
 }
+
+}  // namespace
+
+extern const Command run_command{
+    .name = "run",
+    .group = "Measure",
+    .description = "Measures on a GPU, or models one, and writes a results folder",
+    .define = define_run,
+};
 
 }  // namespace occbench::commands

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "benchmarks/report/words.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/measure/other_processes.hpp"
 #include "harness/record/environment.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"

@@ -11,18 +11,18 @@
 
 namespace occbench::commands {
 
-/// A change that was asked about.
-struct WhatIf {
+/// A changed launch and its answer.
+struct Change {
   std::string dial;   ///< "as measured", "registers_per_thread", ...
   std::string value;  ///< of the dial
-  std::string gpu;    ///< by its name in the catalogue
+  std::string gpu;    ///< its name in the catalogue
   whatif::Launch launch;
   std::optional<whatif::Answer> answer;
   std::string status = "ok";  ///< or why there is no answer
 };
 
-/// `rows` begins with the launch as it was measured.
+/// `changes` begins with the launch as it was measured.
 void print_whatif(std::ostream& out, const std::string& format, const whatif::Anchored& kernel,
-                  const std::vector<WhatIf>& rows);
+                  const std::vector<Change>& changes);
 
 }  // namespace occbench::commands

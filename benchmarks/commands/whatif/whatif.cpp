@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/whatif/whatif.hpp"
-
 #include <fcntl.h>
 
 #include <CLI/CLI.hpp>
@@ -10,10 +8,11 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <occbench/program.hpp>
 #include <optional>
 #include <set>
 
-#include "benchmarks/commands/calc/payoff.hpp"
+#include "benchmarks/commands/calc/predict.hpp"
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/whatif/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
@@ -38,31 +37,31 @@ struct WhatIfOptions {
   bool print_command = false;
 };
 
-/// The numbers among them.
-struct Asked {
+/// The numbers of the options.
+struct Requested {
   std::vector<std::int64_t> registers, block_sizes, dynamic_smem;
-  std::optional<int> grid;  ///< none: as many threads as were measured, or `waves`
-  bool waves = false;
+  std::optional<int> grid;  ///< nullopt: as many threads as were measured, or in waves
+  bool is_grid_in_waves = false;
   std::optional<std::int64_t> spilled_bytes;
 };
 
-Asked parse(const WhatIfOptions& o) {
+Requested parse(const WhatIfOptions& o) {
   const auto all = [](const std::vector<std::string>& texts, const char* what, std::int64_t least,
                       std::int64_t most) {
     std::vector<std::int64_t> numbers;
     for (const std::string& text : texts) numbers.push_back(parse_size(text, what, least, most));
     return numbers;
   };
-  Asked asked{.registers = all(o.registers, "--registers", 1, 255),
-              .block_sizes = all(o.block_sizes, "--block-size", 1, 1024),
-              .dynamic_smem = all(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20),
-              .grid = {},
-              .waves = o.grid == "waves",
-              .spilled_bytes = {}};
-  if (!o.grid.empty() && !asked.waves)
-    asked.grid = static_cast<int>(parse_size(o.grid, "--grid", 1, 1 << 30));
-  if (!o.spilled.empty()) asked.spilled_bytes = parse_size(o.spilled, "--spilled", 0, 1 << 20);
-  return asked;
+  Requested requested{.registers = all(o.registers, "--registers", 1, 255),
+                      .block_sizes = all(o.block_sizes, "--block-size", 1, 1024),
+                      .dynamic_smem = all(o.dynamic_smem, "--dynamic-smem", 0, 1 << 20),
+                      .grid = {},
+                      .is_grid_in_waves = o.grid == "waves",
+                      .spilled_bytes = {}};
+  if (!o.grid.empty() && !requested.is_grid_in_waves)
+    requested.grid = static_cast<int>(parse_size(o.grid, "--grid", 1, 1 << 30));
+  if (!o.spilled.empty()) requested.spilled_bytes = parse_size(o.spilled, "--spilled", 0, 1 << 20);
+  return requested;
 }
 
 constexpr std::size_t name_room = 44;
@@ -74,17 +73,17 @@ whatif::Gpu gpu_of(const std::string& name, const std::string& file) {
   return {.facts = facts, .parameters = parameters.values, .ranges = parameters.ranges};
 }
 
-/// The GPU that the report is of: as it is called, or as its name is known.
+/// The GPU of the report: --device, or by its name in the report.
 whatif::Gpu own_gpu(const WhatIfOptions& o, const whatif::Profile& profile) {
   if (!o.device.empty()) return gpu_of(o.device, o.parameters);
   const auto name = profile.names.find("device__attribute_display_name");
   if (name != profile.names.end())
     if (const auto known = parameters_of_gpu(name->second))
       return gpu_of(known->catalogue_name, o.parameters);
-  throw UserError(Exit::usage, "the report does not say on which GPU it was made; --device h200, for one");
+  throw UserError(Exit::usage, "the report does not name its GPU; --device h200, for one");
 }
 
-/// The launch that is asked about: of one kernel, the one in the middle by its time.
+/// Of the kernel's launches, the one with the median time.
 whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions& o,
                            const std::string& source) {
   std::set<std::string> names;
@@ -93,7 +92,7 @@ whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions
   });
   if (all.empty())
     throw UserError(Exit::file,
-                    source + ": holds no launch" +
+                    source + ": has no launch" +
                         (o.kernel.empty() ? "" : " of a kernel with '" + o.kernel + "' in its name") +
                         " of ncu's page raw; `occbench whatif --print-ncu-command` makes one");
   for (const whatif::Profile& p : all) names.insert(binary::short_name(p.kernel, name_room));
@@ -101,7 +100,7 @@ whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions
     std::string listed;
     for (auto name = names.begin(); name != names.end() && listed.size() < 200; ++name)
       listed += (listed.empty() ? "" : ", ") + *name;
-    throw UserError(Exit::usage, source + ": holds several kernels; --kernel names one of " + listed);
+    throw UserError(Exit::usage, source + ": has several kernels; --kernel selects one of " + listed);
   }
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
   std::ranges::nth_element(all, middle, {},
@@ -109,7 +108,7 @@ whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions
   return *middle;
 }
 
-/// What describes the kernel's machine code: FILE itself, or what `occbench machine-code` makes of a binary.
+/// The description of the kernel's machine code: --code, or made by `occbench machine-code` of --binary.
 std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
   if (!o.code.empty()) return read_file(o.code, longest_code);
   if (o.binary.empty())
@@ -122,103 +121,106 @@ std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
                     "--binary needs occbench's Python tools: `pip install './tools[audit]'` in the source");
   std::vector<std::string> words = whatif::machine_code_words(o.binary, profile);
   words.insert(words.begin(), tool->string());
-  const ChildOutput said = run_child(words);
-  if (said.exit_code == 0) return said.out;
+  const ChildOutput output = run_child(words);
+  if (output.exit_code == 0) return output.out;
   constexpr std::string_view name = "machine-code: ";
-  const auto begin = said.out.find(name);
+  const auto begin = output.out.find(name);
   if (begin == std::string::npos)
-    throw UserError(Exit::tool_missing, "'" + tool->string() + "' failed: run it by itself");
-  std::string line = said.out.substr(begin + name.size());
+    throw UserError(Exit::tool_missing, "'" + tool->string() + "' failed; run it directly to see why");
+  std::string line = output.out.substr(begin + name.size());
   line.erase(std::min(line.find('\n'), line.size()));
-  if (said.exit_code == 1) throw Refused(line);
-  throw UserError(said.exit_code == 5 ? Exit::tool_missing : Exit::file, line);
+  if (output.exit_code == 1) throw Refused(line);
+  throw UserError(output.exit_code == 5 ? Exit::tool_missing : Exit::file, line);
 }
 
 /// The grid of a changed launch.
-int grid_of(const Asked& asked, const whatif::Anchored& kernel, const theory::Footprint& f) {
-  if (asked.waves) return kernel.grid_in_waves(f);
-  return asked.grid ? *asked.grid : kernel.grid_for(f.block_size);
+int grid_of(const Requested& requested, const whatif::Anchored& kernel, const theory::Footprint& f) {
+  if (requested.is_grid_in_waves) return kernel.grid_in_waves(f);
+  return requested.grid ? *requested.grid : kernel.grid_for(f.block_size);
 }
 
-/// Why other registers than the kernel's own cannot be answered; empty where they can.
-std::string other_code(const Asked& asked, const whatif::Kernel& kernel, std::int64_t registers) {
+/// Why the model has no answer for another number of registers; empty otherwise.
+std::string why_not_registers(const Requested& requested, const whatif::Kernel& kernel,
+                              std::int64_t registers) {
   const int own = kernel.footprint.registers_per_thread;
   if (kernel.program.local_bytes > 0 && kernel.program.count(theory::Pipe::local_load) > 0)
-    return "it loads from its " + grouped(kernel.program.local_bytes) +
+    return "loads from " + grouped(kernel.program.local_bytes) +
            " B of local memory, which another cap changes; `occbench caps` compiles and times it";
   if (registers >= own) return "";
-  if (!asked.spilled_bytes)
+  if (!requested.spilled_bytes)
     return "fewer registers than its " + std::to_string(own) +
-           " may spill; `occbench caps` says, and --spilled 0 that none does";
-  if (*asked.spilled_bytes > 0)
-    return "spills " + grouped(*asked.spilled_bytes) +
-           " B, which no profile of the kernel without them shows; time it with "
-           "`occbench caps --run`";
+           " may spill; `occbench caps` shows, --spilled 0 states that none do";
+  if (*requested.spilled_bytes > 0)
+    return "spills " + grouped(*requested.spilled_bytes) +
+           " B, which the profile does not show; time it with `occbench caps --run`";
   return "";
 }
 
-class Asker {
+/// Asks about changes of one dial each.
+class Changes {
  public:
-  Asker(const Asked& asked, const whatif::Anchored& kernel) : asked_(asked), kernel_(kernel) {
-    rows.push_back({.dial = "as measured",
-                    .value = "",
-                    .gpu = kernel.gpu().facts.name,
-                    .launch = {kernel.kernel().footprint, kernel.kernel().grid_size},
-                    .answer = kernel.now()});
+  Changes(const Requested& requested, const whatif::Anchored& kernel)
+      : requested_(requested), kernel_(kernel) {
+    all.push_back({.dial = "as measured",
+                   .value = "",
+                   .gpu = kernel.gpu().facts.name,
+                   .launch = {kernel.kernel().footprint, kernel.kernel().grid_size},
+                   .answer = kernel.now()});
   }
 
-  std::vector<WhatIf> rows;
+  std::vector<Change> all;
 
   void ask(const std::string& dial, const std::string& value, const theory::Footprint& f,
-           const std::string& refused, const whatif::Gpu* there = nullptr) {
+           const std::string& why_not, const whatif::Gpu* there = nullptr) {
     const whatif::Gpu& gpu = there != nullptr ? *there : kernel_.gpu();
-    WhatIf row{.dial = dial,
-               .value = value,
-               .gpu = gpu.facts.name,
-               .launch = {f, grid_of(asked_, kernel_, f)},
-               .answer = {}};
+    Change change{.dial = dial,
+                  .value = value,
+                  .gpu = gpu.facts.name,
+                  .launch = {f, grid_of(requested_, kernel_, f)},
+                  .answer = {}};
     try {
-      if (!refused.empty()) throw Refused(refused);
-      row.answer = kernel_.ask(row.launch, gpu);
+      if (!why_not.empty()) throw Refused(why_not);
+      change.answer = kernel_.ask(change.launch, gpu);
     } catch (const Refused& why) {
-      row.status = why.what();
+      change.status = why.what();
     } catch (const std::invalid_argument& why) {
-      row.status = why.what();
+      change.status = why.what();
     }
-    rows.push_back(std::move(row));
+    all.push_back(std::move(change));
   }
 
-  void registers(std::int64_t n) {
+  void change_registers(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
     f.registers_per_thread = static_cast<int>(n);
-    ask("registers_per_thread", std::to_string(n), f, other_code(asked_, kernel_.kernel(), n));
+    ask("registers_per_thread", std::to_string(n), f, why_not_registers(requested_, kernel_.kernel(), n));
   }
-  void block_size(std::int64_t n) {
+  void change_block_size(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
     f.block_size = static_cast<int>(n);
     ask("block_size", std::to_string(n), f, "");
   }
-  void dynamic_smem(std::int64_t n) {
+  void change_dynamic_smem(std::int64_t n) {
     theory::Footprint f = kernel_.kernel().footprint;
     f.dynamic_smem_bytes = static_cast<std::size_t>(n);
     ask("dynamic_smem_bytes", std::to_string(n), f, "");
   }
 
-  /// Where nothing is asked for: the next steps of occupancy, and the usual block sizes.
-  void usual() {
+  /// Without any requested: the next cliffs, and the usual block sizes.
+  void change_usual() {
     const theory::Footprint& f = kernel_.kernel().footprint;
     const theory::AllCliffs next = theory::cliffs(kernel_.gpu().facts.sm, f);
     for (const auto& step : {next.registers.gains, next.registers.loses})
-      if (step && step->blocks_per_sm > 0 && other_code(asked_, kernel_.kernel(), step->value).empty())
-        registers(step->value);
+      if (step && step->blocks_per_sm > 0 &&
+          why_not_registers(requested_, kernel_.kernel(), step->value).empty())
+        change_registers(step->value);
     for (const int size : {64, 128, 256, 512, 1024})
-      if (size != f.block_size) block_size(size);
+      if (size != f.block_size) change_block_size(size);
     for (const auto& step : {next.dynamic_smem.gains, next.dynamic_smem.loses})
-      if (step && step->blocks_per_sm > 0) dynamic_smem(step->value);
+      if (step && step->blocks_per_sm > 0) change_dynamic_smem(step->value);
   }
 
  private:
-  const Asked& asked_;
+  const Requested& requested_;
   const whatif::Anchored& kernel_;
 };
 
@@ -228,7 +230,7 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
     return true;
   }
   if (o.file.empty()) throw UserError(Exit::usage, "whatif needs FILE, or --print-ncu-command");
-  const Asked asked = parse(o);
+  const Requested requested = parse(o);
   const std::string source = "'" + o.file + "'";
   Descriptor file(open(o.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw UserError(Exit::file, "cannot read " + source + ": " + std::strerror(errno));
@@ -241,16 +243,16 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
     theory::Program program = whatif::parse_code(code_text(o, profile));
     program.variant = profile.kernel;
     const whatif::Anchored kernel(whatif::kernel_of(profile, program, gpu.facts.sm, gpu.facts.l2_bytes), gpu);
-    Asker asker(asked, kernel);
-    for (const std::int64_t n : asked.registers) asker.registers(n);
-    for (const std::int64_t n : asked.block_sizes) asker.block_size(n);
-    for (const std::int64_t n : asked.dynamic_smem) asker.dynamic_smem(n);
+    Changes changes(requested, kernel);
+    for (const std::int64_t n : requested.registers) changes.change_registers(n);
+    for (const std::int64_t n : requested.block_sizes) changes.change_block_size(n);
+    for (const std::int64_t n : requested.dynamic_smem) changes.change_dynamic_smem(n);
     for (const whatif::Gpu& other : others)
-      asker.ask("gpu", other.facts.name, kernel.kernel().footprint, "", &other);
-    if (asker.rows.size() == 1) asker.usual();
-    print_whatif(out, o.format, kernel, asker.rows);
+      changes.ask("gpu", other.facts.name, kernel.kernel().footprint, "", &other);
+    if (changes.all.size() == 1) changes.change_usual();
+    print_whatif(out, o.format, kernel, changes.all);
     if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
-    return std::ranges::all_of(asker.rows, [](const WhatIf& row) { return row.answer.has_value(); });
+    return std::ranges::all_of(changes.all, [](const Change& change) { return change.answer.has_value(); });
   } catch (const Refused& why) {
     throw UserError(Exit::some_case_failed,
                     "whatif: " + binary::short_name(profile.kernel, name_room) + ": " + why.what());
@@ -260,59 +262,56 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
   }
 }
 
-}  // namespace
-
-void add_whatif(CLI::App& app, int& exit_code) {
-  CLI::App* whatif = app.add_subcommand(
-      "whatif", "What other registers, blocks, shared memory or GPUs would give a profiled kernel");
-  whatif->group("Your kernel")
-      ->footer(
-          "Example\n"
-          "  occbench whatif report.csv --binary app --block-size 128,512 --gpu h100\n"
-          "  occbench whatif --print-ncu-command");
+void define_whatif(CLI::App& command, Invocation& invocation) {
   const auto o = std::make_shared<WhatIfOptions>();
-  whatif
-      ->add_option("FILE", o->file, "What the call of --print-ncu-command measured: its CSV, or an .ncu-rep")
-      ->type_name("FILE");
-  whatif->add_flag("--print-ncu-command", o->print_command, "The call of ncu that measures what is needed");
-  CLI::Option* binary =
-      whatif->add_option("--binary", o->binary, "The program or cubin that the kernel's machine code is in")
-          ->type_name("FILE");
-  whatif->add_option("--code", o->code, "What `occbench machine-code` wrote of that binary, instead")
-      ->type_name("FILE")
-      ->excludes(binary);
-  whatif->add_option("--kernel", o->kernel, "The kernel with this in its name, of several")
-      ->type_name("TEXT");
-  whatif->add_option("--device", o->device, "The GPU that FILE is of (default: as FILE says)")
-      ->type_name("NAME");
-  whatif
-      ->add_option("--parameters", o->parameters,
-                   "What `occbench calibrate` wrote on it (default: known GPUs' own)")
-      ->type_name("FILE");
-  const auto list = [&](const char* option, std::vector<std::string>& texts, const char* help) {
-    whatif->add_option(option, texts, help)->type_name("N,...")->delimiter(',');
+  const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
+    return command.add_option(name, value, help)->type_name(type);
   };
-  list("--registers", o->registers, "Registers per thread, as a cap or as freed ones");
-  list("--block-size", o->block_sizes, "Threads per block");
-  list("--dynamic-smem", o->dynamic_smem, "Dynamic shared memory per block, bytes (48K)");
-  list("--gpu", o->gpus, "Other GPUs, as --device knows them");
-  whatif
-      ->add_option("--grid", o->grid,
-                   "Blocks of the changed launches: N, or waves where the grid is made to fill the GPU "
-                   "(default: as many threads as were measured)")
-      ->type_name("N");
-  whatif->add_option("--spilled", o->spilled, "Bytes that fewer registers spill, as `occbench caps` says")
-      ->type_name("N");
-  whatif->add_option("--format", o->format, "table, markdown, csv or json")
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    command.add_option(name, values, help)->type_name("N,...")->delimiter(',');
+  };
+  add("FILE", o->file, "Output of --print-ncu-command's command: CSV, or an .ncu-rep", "FILE");
+  command.add_flag("--print-ncu-command", o->print_command,
+                   "Print the ncu command that measures what is needed");
+  CLI::Option* binary =
+      add("--binary", o->binary, "The program or cubin with the kernel's machine code", "FILE");
+  add("--code", o->code, "Or what `occbench machine-code` wrote of that binary", "FILE")->excludes(binary);
+  add("--kernel", o->kernel, "Of several kernels, the one with this in its name", "TEXT");
+  add("--device", o->device, "The GPU of FILE (default: as FILE says)", "NAME");
+  add("--parameters", o->parameters,
+      "What `occbench calibrate` wrote on it (default: built in for known GPUs)", "FILE");
+  add_list("--registers", o->registers, "Registers per thread, by a cap or by freeing some");
+  add_list("--block-size", o->block_sizes, "Threads per block");
+  add_list("--dynamic-smem", o->dynamic_smem, "Dynamic shared memory per block, bytes (48K)");
+  add_list("--gpu", o->gpus, "Other GPUs, as for --device");
+  add("--grid", o->grid,
+      "Blocks of the changed launches: N, or waves if the grid is made to fill the GPU (default: as many "
+      "threads as were measured)",
+      "N");
+  add("--spilled", o->spilled, "Bytes that fewer registers spill, as `occbench caps` reports", "N");
+  command.add_option("--format", o->format, "table, markdown, csv or json")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "markdown", "csv", "json"}));
-  whatif->callback([o, &exit_code] {
+  command.callback([o, &invocation] {
     try {
-      if (!run(*o, std::cout)) exit_code = static_cast<int>(Exit::some_case_failed);
+      if (!run(*o, std::cout)) invocation.exit_code = static_cast<int>(Exit::some_case_failed);
     } catch (const std::invalid_argument& error) {
       throw UserError(Exit::usage, error.what());
     }
   });
 }
+
+}  // namespace
+
+extern const Command whatif_command{
+    .name = "whatif",
+    .group = "Your kernel",
+    .description = "What other registers, blocks, shared memory or GPUs would give a profiled kernel",
+    .footer =
+        "Example\n"
+        "  occbench whatif report.csv --binary app --block-size 128,512 --gpu h100\n"
+        "  occbench whatif --print-ncu-command",
+    .define = define_whatif,
+};
 
 }  // namespace occbench::commands
