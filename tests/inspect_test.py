@@ -272,7 +272,7 @@ class Inspect(unittest.TestCase):
         yield f"{self.folder}/host.o", 4, "holds no GPU code; it is for the CPU alone"
         yield f"{self.folder}/only.ptx", 4, "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes"
         yield str(SOURCE), 4, "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it"
-        yield f"{self.folder}/ptx.o", 4, "holds PTX for compute_90 and no machine code"
+        yield f"{self.folder}/ptx.o", 4, "has PTX for compute_90 and no machine code"
         yield f"{self.folder}/cut.o", 4, "is cut off"
         yield f"{self.folder}/cut.cubin", 4, "is cut off"
         yield f"{new} --kernel nope", 2, "no kernel has 'nope' in its name; there are "
