@@ -119,7 +119,7 @@ class WhatIf(unittest.TestCase):
     def test_sentences_fit_a_terminal(self) -> None:
         words = ["--registers", "64", "--dynamic-smem", "999K"]
         done = self.ask(" ".join(words), SPILLS)
-        table, _, sentences = done.stdout.partition("\n\n  A ratio")
+        table, _, sentences = done.stdout.partition("\n\n  Ratio: ")
         self.assertIn("which another cap changes", " ".join(sentences.split()))
         long = [line for line in (*table.splitlines()[:2], *sentences.splitlines()) if len(line) > 80]
         self.assertEqual(long, [])
