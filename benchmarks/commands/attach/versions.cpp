@@ -53,7 +53,7 @@ std::string change_cell(const VersionRow& r, double Change::*value) {
   return r.change ? shortest(*r.change.*value) : "";
 }
 
-constexpr Column<VersionRow> version_columns[] = {
+constexpr CsvColumn<VersionRow> version_columns[] = {
     {"kernel_id", [](const VersionRow& r) { return std::to_string(r.kernel_id); }},
     {"register_cap", [](const VersionRow& r) { return std::to_string(r.v.cap); }},
     {"registers_per_thread", [](const VersionRow& r) { return std::to_string(r.v.registers); }},
@@ -149,7 +149,7 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
 }
 
 std::string registers_csv(const Collected& all) {
-  constexpr std::span<const Column<VersionRow>> columns = version_columns;
+  constexpr std::span<const CsvColumn<VersionRow>> columns = version_columns;
   std::string rows;
   for (std::size_t i = 0; i < all.kernels.size(); ++i)
     for (const auto& [arm, v] : all.kernels[i].versions)
