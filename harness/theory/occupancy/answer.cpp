@@ -4,15 +4,16 @@
 namespace occbench::theory {
 namespace {
 
-/// Status text on the clusters that fit; sets Answer::active_clusters.
+/// How many clusters fit, as a status.
 std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
                            Answer& a) {
   const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
   if (active_clusters) a.active_clusters = active_clusters(query.footprint, query.cluster_size);
   if (!a.active_clusters)
-    return "ok per SM; " + clusters + " need a real GPU: the maximum is only known at run time" +
-           (active_clusters ? ", and this GPU does not tell" : "; name it by its index");
-  if (*a.active_clusters == 0) return "cannot launch: not one of the " + clusters + " fits the device";
+    return "ok per SM; " + clusters +
+           (active_clusters ? ": this GPU does not report how many fit"
+                            : " need a real GPU, given by its index: the maximum is only known at run time");
+  if (*a.active_clusters == 0) return "cannot launch: no " + clusters + " fit on the device";
   return "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
          " at once: " + std::to_string(*a.active_clusters * query.cluster_size) + " blocks, of " +
          std::to_string(a.occupancy.blocks_per_sm * sm.sm_count) + " without clusters";
