@@ -21,20 +21,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto tools = std::to_array<Tool>({
-    {"report", "Read results", "One page to click through, of one or several runs"},
-    {"explain", "Read results", "What a run found, in words"},
+    {"report", "Read results", "One interactive page for one or several runs"},
+    {"explain", "Read results", "The findings of a run"},
     {"plot", "Read results", "A picture per experiment"},
     {"compare", "Read results", "What differs between runs, builds or GPUs"},
-    {"fleet", "Read results", "Which cards of a cluster are odd, from their folders"},
+    {"fleet", "Read results", "Cards of a cluster that differ from the others"},
     {"cliffs", "Read results", "Each step of each sweep, expected or not"},
-    {"predictions", "Read results", "The model's errors against what was measured"},
-    {"validate", "Read results", "Does a folder keep the promises of its schema?"},
+    {"predictions", "Read results", "The model's errors against measurements"},
+    {"validate", "Read results", "Checks a folder against its schema"},
     {"teach", "Read results", "The course text's examples as a page of lessons"},
-    {"profile", "Nsight Compute", "Counters of a run's cases, read by ncu"},
-    {"caps", "Your kernel", "What a cap on registers buys, at every step of occupancy"},
-    {"import-ncu", "Nsight Compute", "Joins reports of ncu onto a run's rows"},
-    {"machine-code", "", "What a warp of a kernel goes through, for whatif"},
-    {"audit", "", "The machine code against what each variant declares"},
+    {"profile", "Nsight Compute", "Counters of a run's cases, measured by ncu"},
+    {"caps", "Your kernel", "What a register cap gains, at every step of occupancy"},
+    {"import-ncu", "Nsight Compute", "Joins ncu reports to a run's rows"},
+    {"machine-code", "", "Describes a kernel's machine code for whatif"},
+    {"audit", "", "Compares the machine code with what each variant declares"},
 });
 
 bool is_name(const std::string& text) {
@@ -42,7 +42,7 @@ bool is_name(const std::string& text) {
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
 }
 
-/// Insertions, deletions and replacements from one word to the other.
+/// Insertions, deletions and replacements between two names.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
