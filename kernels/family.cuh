@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel family becomes variants: three entry templates around one Body, one per way to govern
-// registers, and what every variant shares.
+// How a kernel family becomes variants: entry templates around one Body, and code that variants share. Of
+// the four register routes, free_entry serves two (the compiler's choice, and -maxrregcount if its file is
+// compiled under one), bounded_entry serves __launch_bounds__ and capped_entry serves __maxnreg__.
 //
 // A Body is a struct at namespace scope with
-//   struct Parameters { ... };                                  trivially copyable, the kernel's argument
-//   static __device__ void run(const Parameters& p);            what one thread does
+//   struct Parameters { ... };                            trivially copyable, the kernel's argument
+//   static __device__ void run(const Parameters& p);      the code of one thread
 #pragma once
 
 #include <algorithm>
@@ -20,15 +21,15 @@
 
 namespace occbench {
 
-/// Set by the build for the objects that are compiled again under -maxrregcount=N; 0 elsewhere.
+/// N in objects compiled under -maxrregcount=N; 0 elsewhere.
 #ifdef OCCBENCH_MAXRREGCOUNT
 inline constexpr int compiled_register_cap = OCCBENCH_MAXRREGCOUNT;
 #else
 inline constexpr int compiled_register_cap = 0;
 #endif
 
-// The cap of the compilation is a template argument, so that the same Body compiled under two caps has two
-// names: a toolkit whose host stubs are weak symbols would bind both to one.
+// CompiledCap gives a Body compiled under two caps two symbol names: host stubs are weak in some toolkits,
+// and equal names would be merged.
 template <class Body, int CompiledCap = compiled_register_cap>
 __global__ void free_entry(typename Body::Parameters p, Census census) {
   device::census_begin(census);
@@ -36,8 +37,8 @@ __global__ void free_entry(typename Body::Parameters p, Census census) {
   device::census_end(census);
 }
 
-// Threads that an SM of the architecture being compiled for can hold (CUDA C++ Programming Guide, 'Technical
-// Specifications'): __launch_bounds__ that asks for more is ignored, with a warning.
+// Threads per SM of the target architecture (CUDA C++ Programming Guide, 'Technical Specifications'). nvcc
+// warns about __launch_bounds__ that ask for more, and ignores them.
 #if !defined(__CUDA_ARCH__)
 #define OCCBENCH_THREADS_PER_SM 2048
 #elif __CUDA_ARCH__ == 750
@@ -66,40 +67,88 @@ __global__ void __maxnreg__(Registers) capped_entry(typename Body::Parameters p,
 
 namespace device {
 
-/// This thread's index in the grid, and the number of threads in it. 64 bits: arrays exceed 2^31 elements.
+/// This thread's index in the grid, and the grid's number of threads. 64 bits: arrays exceed 2^31 elements.
 __device__ __forceinline__ std::int64_t thread_index() {
   return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 __device__ __forceinline__ std::int64_t thread_count() { return std::int64_t{gridDim.x} * blockDim.x; }
 
-/// Where something in this block's shared memory is, in the form that PTX instructions take.
+/// A shared-memory address in the form that PTX instructions take.
 __device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
 
 }  // namespace device
 
-/// Problem::poison of a family that puts out one T per thread.
+/// Host stub of a kernel, with its cap by __maxnreg__; 0: the compiler chooses the registers.
+struct Entry {
+  const void* function = nullptr;
+  int register_cap = 0;
+
+  /// Adds a variant with this entry. Its name becomes its series, and the cap is appended to the name.
+  void add(Variant variant) const {
+    variant.series = variant.name;
+    if (register_cap > 0) {
+      variant.name += "-maxnreg" + std::to_string(register_cap);
+      variant.dials.route = RegisterRoute::maxnreg;
+      variant.dials.register_cap = register_cap;
+    }
+    variant.entry = function;
+    add_variant(std::move(variant));
+  }
+};
+
+template <class Body, int cap = 0>
+Entry entry_of() {
+  if constexpr (cap > 0)
+    return {reinterpret_cast<const void*>(capped_entry<Body, cap>), cap};
+  else
+    return {reinterpret_cast<const void*>(free_entry<Body>)};
+}
+
+/// A launch that writes `output_bytes` and is checked by mismatch().
+template <class Parameters, class Mismatch>
+Problem problem_of(Arena& arena, const Parameters& parameters, const Work& work, std::size_t output_bytes,
+                   Mismatch mismatch) {
+  Problem problem;
+  problem.set_parameters(parameters);
+  problem.work = work;
+  problem.poison = [=, &arena] { arena.poison_output(output_bytes); };
+  problem.mismatch = std::move(mismatch);
+  return problem;
+}
+
+/// A launch that writes `count` elements of T, each within `tolerance` of `expected(i)` as first_mismatch()
+/// compares them. The reference must reach the iterations of timed launches.
+template <class T, class Parameters, class Expected>
+Problem problem_of(Arena& arena, const Parameters& parameters, const Work& work, std::size_t count,
+                   double tolerance, Expected expected) {
+  Problem problem = problem_of(arena, parameters, work, count * sizeof(T),
+                               [=, &arena] { return arena.first_mismatch<T>(count, tolerance, expected); });
+  problem.reference_reaches = true;
+  return problem;
+}
+
+/// Problem::poison of a family that writes one T per thread.
 template <class T>
 std::function<void()> poison_one_per_thread(Arena& arena, const Shape& shape) {
   return
       [&arena, bytes = static_cast<std::size_t>(shape.threads()) * sizeof(T)] { arena.poison_output(bytes); };
 }
 
-/// What a family's reference needs of a row, computed when the first of its outputs is asked for: once by
-/// each thread that asks for neighbours one after the other.
+/// Caches a value that the reference computes per row, for the row last used by each thread.
 template <class Compute>
 class OncePerRow {
  public:
   explicit OncePerRow(Compute compute) : compute_(std::move(compute)) {}
   const auto& operator()(std::size_t row) const {
     struct Last {
-      std::uint64_t of = 0;
+      std::uint64_t id = 0;
       std::size_t row = 0;
       std::invoke_result_t<Compute, std::size_t> value = {};
     };
     thread_local Last last;
-    if (last.of != id_ || last.row != row) last = {id_, row, compute_(row)};
+    if (last.id != id_ || last.row != row) last = {id_, row, compute_(row)};
     return last.value;
   }
 
@@ -108,7 +157,7 @@ class OncePerRow {
   std::uint64_t id_ = unused_id();
 };
 
-/// Calls f(std::integral_constant<int, values>)... in order: a compile-time dial.
+/// Calls f(std::integral_constant<int, value>()) for each value in order: a compile-time dial.
 template <int... values, class F>
 void for_each_value(F f) {
   (f(std::integral_constant<int, values>{}), ...);

@@ -166,7 +166,7 @@ struct Form {
   Instructions instructions;
   double pipe_cycles_per_warp;
   double bytes_per_iteration;  ///< that a thread loads
-  double lines;                ///< that a warp's load lies in: its rows of the tile
+  double lines;                ///< per warp load: its rows of the tile
   double bank_conflict = 1;
   double store_conflict = 1;
   std::vector<double> loop_trips = {};

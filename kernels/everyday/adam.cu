@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a step of the Adam optimizer: four arrays in, three out, so that a thread has much in flight by
-//   itself.
-// Expected: DRAM's rate with a quarter of the warps that a copy takes, of accesses as wide; wider or more of
-//   them get there with fewer warps yet, and no faster, while their registers let fewer reside.
+// Shows: a step of the Adam optimizer: four arrays in, three out, so each thread has many bytes in flight.
+// Expected: DRAM bandwidth with a quarter of the warps of a copy with the same access width; wider or more
+//   accesses need fewer warps but are not faster, and their registers reduce residency.
 // Published: Kingma and Ba, 'Adam: a method for stochastic optimization' (ICLR 2015), algorithm 1; Volkov
 // 2010.
 #include <cmath>
@@ -11,28 +10,27 @@
 
 namespace occbench::adam {
 
-// Kingma and Ba's, but for the rate, which is ten times theirs: float32 should tell steps apart, not only
-// parameters.
+// Kingma and Ba's constants, with ten times their learning rate, so that float32 resolves a step.
 constexpr double learning_rate = 0.01;
 constexpr double beta1 = 0.9;
 constexpr double beta2 = 0.999;
 constexpr double epsilon = 1e-8;
-constexpr int step = 20;  // which one this is
+constexpr int step = 20;
 
 constexpr int inputs = 4;
 constexpr int outputs = 3;
-constexpr int flop_per_element = 14;  // a root and a reciprocal being one each
+constexpr int flop_per_element = 14;  // root and reciprocal count as one each
 
-constexpr std::size_t most_elements = std::size_t{1} << 30;  // an int counts them
+constexpr std::size_t max_elements = std::size_t{1} << 30;  // indexed by int
 
-/// What the moments, which begin at zero, are divided by in step `step`.
+/// Divisor of the moments in step `step`, since they start at zero.
 double bias_correction(double beta) { return 1 - std::pow(beta, step); }
 
 struct Parameters {
   const float* parameter;
   const float* gradient;
   const float* first;   ///< moment
-  const float* second;  ///< moment, but for its sign, which random data have
+  const float* second;  ///< moment; the sign of the random data is ignored
   float* new_parameter;
   float* new_first;
   float* new_second;
@@ -41,7 +39,7 @@ struct Parameters {
   int iterations;
 };
 
-// Roots and reciprocals as -use_fast_math has them: the hardware's own.
+// The hardware's approximations, as under -use_fast_math.
 __device__ __forceinline__ float root(float x) {
   float y;
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -68,7 +66,7 @@ struct Body {
       return reinterpret_cast<const Pack*>(array)[at];
     };
     const auto store = [](float* array, int at, const Pack& x) { reinterpret_cast<Pack*>(array)[at] = x; };
-    // 32 bits: seven 64-bit addresses would take more registers than the data
+    // 32-bit indices: seven 64-bit addresses would take more registers than the data.
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
@@ -114,27 +112,20 @@ double reference(std::size_t i, std::size_t n, std::size_t array) {
   return input(0) - learning_rate * (first / bias_correction(beta1)) / (spread + epsilon);
 }
 
-template <int lanes, int ilp>
-void add(const void* entry, int register_cap = 0) {
+template <int lanes, int ilp, int cap = 0>
+void add() {
   constexpr int width = lanes * static_cast<int>(sizeof(float));
-  constexpr int elements = lanes * ilp;  // of a thread, in an iteration
+  constexpr int elements = lanes * ilp;  // per thread and iteration
   const std::string bits = std::to_string(8 * width);
-  const std::string series = std::to_string(width) + "B-ilp" + std::to_string(ilp);
-  // each array lies behind the one before
   const auto elements_of = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * elements;
   };
-  add_variant({
+  entry_of<Body<lanes, ilp>, cap>().add({
       .family = "adam",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = ilp,
-                .bytes_per_access = width,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap},
+      .name = std::to_string(width) + "B-ilp" + std::to_string(ilp),
+      .dials = {.ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
-      // the chain of one element, and what the warp itself issues for the others; a root and a reciprocal for
-      // each
+      // the dependent chain of one element, and the issue of the others'; a root and a reciprocal each
       .iteration = {.dram_bytes = double{inputs + outputs} * width * ilp,
                     .flop = double{flop_per_element} * elements,
                     .latency_cycles = 110.0 + 16.0 * elements,
@@ -150,7 +141,7 @@ void add(const void* entry, int register_cap = 0) {
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
             const std::size_t room = std::min(arena.input_bytes() / inputs, arena.output_bytes() / outputs);
-            const std::size_t most = std::min(room / sizeof(float), most_elements);
+            const std::size_t most = std::min(room / sizeof(float), max_elements);
             return static_cast<std::int64_t>(most / elements) / shape.threads();
           },
       .prepare =
@@ -158,8 +149,8 @@ void add(const void* entry, int register_cap = 0) {
             const std::size_t n = elements_of(shape);
             const float* input = arena.input<float>();
             float* output = arena.output<float>();
-            Problem problem;
-            problem.set_parameters(
+            return problem_of<float>(
+                arena,
                 Parameters{.parameter = input,
                            .gradient = input + n,
                            .first = input + 2 * n,
@@ -169,39 +160,23 @@ void add(const void* entry, int register_cap = 0) {
                            .new_second = output + 2 * n,
                            .rate = static_cast<float>(learning_rate / bias_correction(beta1)),
                            .second_correction = static_cast<float>(1 / bias_correction(beta2)),
-                           .iterations = static_cast<int>(shape.iterations)});
-            problem.work = {.bytes = double{inputs + outputs} * sizeof(float) * static_cast<double>(n),
-                            .flop = double{flop_per_element} * static_cast<double>(n)};
-            problem.poison = [=, &arena] { arena.poison_output(outputs * n * sizeof(float)); };
-            problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] {
-              return arena.first_mismatch<float>(outputs * n, 2e-6,
-                                                 [=](std::size_t i) { return reference(i % n, n, i / n); });
-            };
-            return problem;
+                           .iterations = static_cast<int>(shape.iterations)},
+                {.bytes = double{inputs + outputs} * sizeof(float) * static_cast<double>(n),
+                 .flop = double{flop_per_element} * static_cast<double>(n)},
+                outputs * n, 2e-6, [=](std::size_t i) { return reference(i % n, n, i / n); });
           },
-      .entry = entry,
   });
-}
-
-template <int lanes, int ilp>
-void add_free() {
-  add<lanes, ilp>(reinterpret_cast<const void*>(free_entry<Body<lanes, ilp>>));
-}
-template <int lanes, int ilp, int cap>
-void add_capped() {
-  add<lanes, ilp>(reinterpret_cast<const void*>(capped_entry<Body<lanes, ilp>, cap>), cap);
 }
 
 const Registration registered{[] {
   for_each_value<1, 2, 4>([]<int ilp>(std::integral_constant<int, ilp>) {
-    add_free<1, ilp>();
-    add_free<4, ilp>();
+    add<1, ilp>();
+    add<4, ilp>();
   });
-  // left free, nvcc 13 settles for 72 and 40 registers and puts some loads off; given these it has all of
-  // them first
-  add_capped<4, 4, 80>();
-  add_capped<4, 2, 48>();
+  // Without a cap nvcc 13 uses 72 and 40 registers and delays some loads; with these caps it issues all
+  // loads first.
+  add<4, 4, 80>();
+  add<4, 2, 48>();
 }};
 
 }  // namespace

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: an elementwise kernel at the cusp: three streams in, two out, and about 70 instructions on each
-//   element.
-// Expected: DRAM's rate for a copy, but with more warps than a copy takes, for arithmetic and special
-//   functions nearly fill the issue slots meanwhile; several options per thread stand in for warps, until
-// registers run out. Published: Podlozhnyuk, 'Black-Scholes option pricing' (CUDA SDK 2007); the curve:
-// Volkov 2010.
+// Shows: an elementwise kernel between memory- and compute-bound: three streams in, two out, about 70
+//   instructions per element.
+// Expected: the DRAM bandwidth of a copy, but with more warps, since arithmetic and special functions nearly
+//   fill the issue slots; several options per thread replace warps, until registers run out.
+// Published: Podlozhnyuk, 'Black-Scholes option pricing' (CUDA SDK 2007); the curve: Volkov 2010.
 #include <cmath>
 
 #include "kernels/family.cuh"
 
 namespace occbench::black_scholes {
 
-constexpr float riskless = 0.02F;    // rate of interest, per year
-constexpr float volatility = 0.30F;  // per root of a year
+constexpr float riskless = 0.02F;    // interest rate per year
+constexpr float volatility = 0.30F;  // per square root of a year
 
-// What the random input, in [-1, 1), stands for: the ranges of the SDK's sample.
+// Map the random input in [-1, 1) to the ranges of the SDK sample.
 template <class T>
 __host__ __device__ constexpr T price_of(T x) {  // 5 ... 30
   return x * T{12.5} + T{17.5};
@@ -28,8 +27,8 @@ __host__ __device__ constexpr T years_of(T x) {  // 0.25 ... 10
   return x * T{4.875} + T{5.125};
 }
 
-constexpr int flop_per_option = 65;  // of the formulas as they are written, a special function being one
-constexpr std::size_t most_options = std::size_t{1} << 30;  // an int counts them
+constexpr int flop_per_option = 65;  // of the formulas as written; a special function counts as one
+constexpr std::size_t max_options = std::size_t{1} << 30;  // indexed by int
 
 struct Parameters {
   const float* price;
@@ -57,7 +56,7 @@ struct Body {
   using Parameters = black_scholes::Parameters;
 
   static __device__ void run(const Parameters& p) {
-    // 32 bits: five 64-bit addresses would be a third of the registers
+    // 32-bit indices: five 64-bit addresses would take a third of the registers.
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
@@ -88,7 +87,7 @@ struct Body {
 
 namespace {
 
-/// A call's price, or a put's, from elements of the random input.
+/// The price of a call or put from elements of the random input.
 double reference(float price_input, float strike_input, float years_input, bool put) {
   const double price = price_of(double{price_input});
   const double strike = strike_of(double{strike_input});
@@ -101,30 +100,24 @@ double reference(float price_input, float strike_input, float years_input, bool 
   return side * (price * below(d1) - strike * std::exp(-double{riskless} * years) * below(d1 - spread));
 }
 
-template <int options>
-void add(const void* entry, int register_cap = 0) {
-  constexpr double issue_cycles = 100.0 * options;  // of an iteration
-  const std::string series = "options" + std::to_string(options);
-  // each stream lies behind the one before
+template <int options, int cap = 0>
+void add() {
+  constexpr double issue_cycles = 100.0 * options;  // per iteration
   const auto options_of = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads()) * static_cast<std::size_t>(shape.iterations) * options;
   };
-  add_variant({
+  entry_of<Body<options>, cap>().add({
       .family = "black_scholes",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = options,
-                .bytes_per_access = sizeof(float),
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap},
+      .name = "options" + std::to_string(options),
+      .dials = {.ilp = options, .bytes_per_access = sizeof(float)},
       .ceiling = Ceiling::dram,
-      // the chain of dependent arithmetic of one option, and what the warp itself issues
+      // the dependent chain of one option, and the warp's own issue
       .iteration = {.dram_bytes = 5.0 * sizeof(float) * options,
                     .flop = double(flop_per_option) * options,
                     .latency_cycles = 350.0 + issue_cycles,
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = issue_cycles / 4},
-      // more multiplications than are written: the fast functions scale denormal numbers and large exponents
+      // more FMUL than written: the fast functions scale denormals and large exponents
       .instructions = {{"LDG.32", 3 * options},
                        {"FADD", 5 * options},
                        {"FFMA", 17 * options},
@@ -135,7 +128,7 @@ void add(const void* entry, int register_cap = 0) {
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
             const std::size_t room = std::min(arena.input_bytes() / 3, arena.output_bytes() / 2);
-            const std::size_t most = std::min(room / sizeof(float), most_options);
+            const std::size_t most = std::min(room / sizeof(float), max_options);
             return static_cast<std::int64_t>(most / options) / shape.threads();
           },
       .prepare =
@@ -143,47 +136,32 @@ void add(const void* entry, int register_cap = 0) {
             const std::size_t n = options_of(shape);
             const float* input = arena.input<float>();
             float* output = arena.output<float>();
-            Problem problem;
-            problem.set_parameters(Parameters{.price = input,
-                                              .strike = input + n,
-                                              .years = input + 2 * n,
-                                              .call = output,
-                                              .put = output + n,
-                                              .iterations = static_cast<int>(shape.iterations)});
-            problem.work = {.bytes = 5.0 * sizeof(float) * static_cast<double>(n),
-                            .flop = double(flop_per_option) * static_cast<double>(n)};
-            problem.poison = [=, &arena] { arena.poison_output(2 * n * sizeof(float)); };
-            problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] {
-              constexpr RandomInput<float> in;
-              return arena.first_mismatch<float>(2 * n, 1e-4, [=](std::size_t i) {
-                const std::size_t at = i % n;
-                return reference(in[at], in[n + at], in[2 * n + at], i >= n);
-              });
-            };
-            return problem;
+            return problem_of<float>(arena,
+                                     Parameters{.price = input,
+                                                .strike = input + n,
+                                                .years = input + 2 * n,
+                                                .call = output,
+                                                .put = output + n,
+                                                .iterations = static_cast<int>(shape.iterations)},
+                                     {.bytes = 5.0 * sizeof(float) * static_cast<double>(n),
+                                      .flop = double(flop_per_option) * static_cast<double>(n)},
+                                     2 * n, 1e-4, [=](std::size_t i) {
+                                       constexpr RandomInput<float> in;
+                                       const std::size_t at = i % n;
+                                       return reference(in[at], in[n + at], in[2 * n + at], i >= n);
+                                     });
           },
-      .entry = entry,
   });
 }
 
-template <int options>
-void add_free() {
-  add<options>(reinterpret_cast<const void*>(free_entry<Body<options>>));
-}
-template <int options, int cap>
-void add_capped() {
-  add<options>(reinterpret_cast<const void*>(capped_entry<Body<options>, cap>), cap);
-}
-
 const Registration registered{[] {
-  add_free<1>();
-  add_free<2>();
-  add_free<4>();
-  // nvcc 13 settles for 32 registers with four options and puts some loads off; given 40 it has all twelve
-  // first
-  add_capped<4, 40>();
-  add_capped<2, 24>();
+  add<1>();
+  add<2>();
+  add<4>();
+  // Without a cap nvcc 13 uses 32 registers for four options and delays some loads; with 40 it issues all
+  // twelve first.
+  add<4, 40>();
+  add<2, 24>();
 }};
 
 }  // namespace

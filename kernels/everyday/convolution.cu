@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: outputs per thread against warps: a filter over a tile in shared memory, read once for several
-//   outputs.
-// Expected: a filter of 3 x 3 runs at DRAM's rate for a copy; with 5 x 5 and 7 x 7 one output per thread is
-//   bound by shared memory, two and four read less of it and come nearer to DRAM's rate, with fewer warps.
+// Shows: outputs per thread against warps: a filter over a tile in shared memory, where several outputs
+//   share reads.
+// Expected: 3 x 3 runs at the DRAM bandwidth of a copy; with 5 x 5 and 7 x 7 one output per thread is bound
+//   by shared memory, while two and four read less of it and come closer to DRAM bandwidth, with fewer
+//   warps.
 // Published: Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 7 (the tile with its halo, the filter in
 //   constant memory) and ch. 6 (thread coarsening); Podlozhnyuk, 'Image Convolution with CUDA' (NVIDIA 2007).
 #include "kernels/family.cuh"
 
 namespace occbench::convolution {
 
-constexpr int columns = 32;  // of a block's outputs: a warp stores a line
+constexpr int columns = 32;  // of a block's outputs: a warp stores one line
 constexpr int largest_side = 7;
 
-/// The blocks lie as a band over the image, `tiles_across` wide; an iteration moves the band down by its own
-/// height.
+/// The blocks form a band of the image, `tiles_across` wide, that moves down by its height each iteration.
 struct Parameters {
-  const float*
-      input;  ///< rows of `pitch`: the outputs' with the halo on both sides, then what fills the last line
-  float* output;  ///< rows of `width`
+  const float* input;  ///< rows of `pitch`: the outputs' with a halo on both sides, padded to whole lines
+  float* output;       ///< rows of `width`
   int pitch;
   int width;
   int tiles_across;
   int tiles_down;  ///< of the band
   int iterations;
-  float filter[largest_side * largest_side];  ///< rows of 2 radius + 1; parameters lie in constant memory
+  float filter[largest_side *
+               largest_side];  ///< rows of 2 radius + 1; kernel parameters are in constant memory
 };
 
-/// A block of 32 x `rows` threads makes one tile of outputs an iteration, each thread `points` of them below
-/// each other.
+/// A block of 32 x `rows` threads computes one tile of outputs per iteration, each thread `points` of them
+/// in a column.
 template <int radius, int points, int rows>
 struct Body {
   using Parameters = convolution::Parameters;
@@ -35,11 +35,10 @@ struct Body {
   static constexpr int threads = columns * rows;
   static constexpr int tile_width = columns + 2 * radius;
   static constexpr int output_rows = rows * points;
-  // Whole loads of the block: what they bring beyond the halo belongs to rows that the block below reads, and
-  // spares every load the question whether it is still in the tile.
+  // All threads load, also beyond the halo (rows that the block below reads), so no load needs a bounds
+  // check.
   static constexpr int loads = (tile_width * (output_rows + 2 * radius) + threads - 1) / threads;
-  static constexpr int loaded_rows =
-      (loads * threads + tile_width - 1) / tile_width;  // the last not to its end
+  static constexpr int loaded_rows = (loads * threads + tile_width - 1) / tile_width;  // the last one in part
   static constexpr int shared_reads = (points + 2 * radius) * side;
 
   static __device__ void run(const Parameters& p) {
@@ -84,13 +83,13 @@ struct Body {
     }
   }
 
-  /// Lines of 128 bytes that the warps' loads of an iteration lie in, per load.
+  /// 128-byte lines per warp load, on average.
   static constexpr double lines_per_load() {
     int lines = 0;
     for (int first = 0; first < loads * threads; first += columns) {
       int last = -1;
       for (int at = first; at < first + columns; ++at) {
-        // a row of the tile begins with a line, and ends in the next
+        // a row of the tile starts at a line and ends in the next
         const int line = at / tile_width * 2 + at % tile_width / columns;
         lines += line != last;
         last = line;
@@ -102,7 +101,7 @@ struct Body {
 
 namespace {
 
-/// As square a band as the number of blocks allows, and every block in it.
+/// Sizes of the most nearly square band that uses every block.
 template <class Kernel>
 Parameters sizes_of(const Shape& shape) {
   Parameters p{};
@@ -133,34 +132,27 @@ std::optional<std::string> mismatch(Arena& arena, const Parameters& p) {
   });
 }
 
-template <int radius, int points, int rows>
-void add(const void* entry, int register_cap = 0) {
+template <int radius, int points, int rows, int cap = 0>
+void add() {
   using Kernel = Body<radius, points, rows>;
   constexpr int loads = Kernel::loads;
   constexpr int reads = Kernel::shared_reads;
   constexpr int fma = Kernel::side * Kernel::side * points;
-  const std::string series =
-      "radius" + std::to_string(radius) + "-rows" + std::to_string(rows) + "-points" + std::to_string(points);
-  add_variant({
+  entry_of<Body<radius, points, rows>, cap>().add({
       .family = "convolution",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
+      .name = "radius" + std::to_string(radius) + "-rows" + std::to_string(rows) + "-points" +
+              std::to_string(points),
       .form = "radius" + std::to_string(radius),
-      .dials = {.ilp = points,
-                .bytes_per_access = sizeof(float),
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
-                .tile_width = Kernel::tile_width},
-      // of all three filters: 7 x 7 have 12 FLOP per byte, fewer than FP32 lanes do in a byte's time
+      .dials = {.ilp = points, .bytes_per_access = sizeof(float), .tile_width = Kernel::tile_width},
+      // for all three filters: even 7 x 7 has only 12 FLOP per byte
       .ceiling = Ceiling::dram,
-      // the tile is waited for, twice a barrier, and a sum's FMAs come one after the other
+      // waiting for the tile, two barriers, and the dependent FMAs of a sum
       .iteration = {.dram_bytes = 2.0 * sizeof(float) * points,
                     .flop = 2.0 * fma,
                     .latency_cycles = 120.0 + fma + reads,
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = double(reads + loads)},
-      // each pixel has to come from DRAM once; halos are loaded by the blocks around as well, at the same
-      // time
+      // each pixel comes from DRAM once; neighbouring blocks load halos at the same time
       .flow = {.shared_bytes = double{sizeof(float)} * (loads - points),
                .layout = {.lines = Kernel::lines_per_load(), .apart = true}},
       .instructions = {{"LDG.32", loads},
@@ -186,40 +178,28 @@ void add(const void* entry, int register_cap = 0) {
             p.input = arena.input<float>();
             p.output = arena.output<float>();
             const auto outputs = static_cast<std::size_t>(shape.threads() * shape.iterations) * points;
-            Problem problem;
-            problem.set_parameters(p);
-            // each pixel read once and written once; the image's own halo and what caches lose come on top
-            problem.work = {.bytes = 2.0 * sizeof(float) * static_cast<double>(outputs),
-                            .flop = 2.0 * fma / points * static_cast<double>(outputs)};
-            problem.poison = [=, &arena] { arena.poison_output(outputs * sizeof(float)); };
+            // each pixel is read and written once; the image's halo and cache misses are not counted
+            Problem problem =
+                problem_of(arena, p,
+                           {.bytes = 2.0 * sizeof(float) * static_cast<double>(outputs),
+                            .flop = 2.0 * fma / points * static_cast<double>(outputs)},
+                           outputs * sizeof(float), [=, &arena] { return mismatch<Kernel>(arena, p); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch<Kernel>(arena, p); };
             return problem;
           },
-      .entry = entry,
   });
-}
-
-template <int radius, int points, int rows>
-void add_free() {
-  add<radius, points, rows>(reinterpret_cast<const void*>(free_entry<Body<radius, points, rows>>));
-}
-template <int radius, int points, int rows, int cap>
-void add_capped() {
-  add<radius, points, rows>(reinterpret_cast<const void*>(capped_entry<Body<radius, points, rows>, cap>),
-                            cap);
 }
 
 const Registration registered{[] {
   for_each_value<1, 2, 3>([]<int radius>(std::integral_constant<int, radius>) {
     for_each_value<1, 2, 4>([]<int points>(std::integral_constant<int, points>) {
-      add_free<radius, points, 4>();
-      add_free<radius, points, 8>();
+      add<radius, points, 4>();
+      add<radius, points, 8>();
     });
   });
-  // left free, nvcc 13 makes do with 32 registers: with 60 of 64 it has more reads under way, with 24 fewer
-  add_capped<3, 4, 4, 64>();
-  add_capped<3, 4, 4, 24>();
+  // Without a cap nvcc 13 uses 32 registers; with 64 (60 used) it has more reads in flight, with 24 fewer.
+  add<3, 4, 4, 64>();
+  add<3, 4, 4, 24>();
 }};
 
 }  // namespace

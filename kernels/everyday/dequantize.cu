@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: 8-bit weights back to floats, as inference does: a byte in and four out, with a scale and a zero per
-//   group.
-// Expected: DRAM's rate, of whose bytes four in five are written: few bytes are under way to a warp with
-//   narrow loads, so that these want many warps or several loads each; wide ones get there with few.
+// Shows: dequantization of 8-bit weights, as in inference: a byte in and four out, with a scale and a zero
+//   per group.
+// Expected: DRAM bandwidth, four fifths of it writes. Narrow loads have few bytes in flight per warp and
+//   need many warps or several loads per thread; wide loads need few warps.
 // Published: Dettmers et al., 'LLM.int8(): 8-bit matrix multiplication for transformers at scale' (NeurIPS
 //   2022); GGML's Q8_0; Volkov 2010.
 #include "kernels/family.cuh"
@@ -10,13 +10,12 @@
 namespace occbench::dequantize {
 
 constexpr int warp_size = 32;
-constexpr int word_weights = 4;  // of a word, a byte each: as many as one store takes
-constexpr int group_weights =
-    warp_size * word_weights;       // what a warp stores at once; they share a scale and a zero
-constexpr int flop_per_weight = 2;  // a difference and a product
-constexpr std::size_t most_weights = std::size_t{1} << 30;  // an int counts them
+constexpr int word_weights = 4;                          // bytes of a word: one 16-byte store
+constexpr int group_weights = warp_size * word_weights;  // one store of a warp; they share a scale and a zero
+constexpr int flop_per_weight = 2;                       // subtraction and multiplication
+constexpr std::size_t max_weights = std::size_t{1} << 30;  // indexed by int
 
-/// What turns weight q of a group into a number: scale * (q - zero).
+/// Dequantization of weight q of a group: scale * (q - zero).
 struct alignas(8) Group {
   float scale;
   float zero;
@@ -24,24 +23,24 @@ struct alignas(8) Group {
 constexpr double dram_bytes_per_weight = 1 + sizeof(float) + double{sizeof(Group)} / group_weights;
 
 struct Parameters {
-  const std::uint32_t* weights;  ///< signed bytes, by fours
+  const std::uint32_t* weights;  ///< signed bytes, four to a word
   const Group* groups;
   float* output;
   int iterations;
 };
 
-/// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words` groups,
-/// reordered beforehand, as engines do: word k of each is of group k, so that the warp stores one group after
-/// the other, whole.
+/// Thread t of n loads packs t, t + n, t + 2n, ..., `ilp` of them at once. A warp's packs are `words`
+/// groups, reordered offline as inference engines do: word k of each pack belongs to group k, so the warp
+/// stores whole groups.
 template <int words, int ilp>
 struct Body {
   using Parameters = dequantize::Parameters;
 
-  /// A thread's share of that many groups, loaded as one access.
+  /// A thread's share of `words` groups, loaded as one access.
   struct alignas(sizeof(std::uint32_t) * words) Pack {
     std::uint32_t word[words];
   };
-  /// What belongs to them: the same for all lanes of a warp.
+  /// Their scales and zeros, the same for all lanes of a warp.
   struct alignas(words == 1 ? 8 : 16) Groups {
     Group group[words];
   };
@@ -60,7 +59,7 @@ struct Body {
     auto* const output = reinterpret_cast<float4*>(p.output);
     const int lane = static_cast<int>(threadIdx.x) % warp_size;
     const auto n = static_cast<int>(device::thread_count() / warp_size);
-    auto at = static_cast<int>(device::thread_index() / warp_size);  // in packs of a whole warp
+    auto at = static_cast<int>(device::thread_index() / warp_size);  // in packs of a warp
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration, at += ilp * n) {
       Pack q[ilp];
@@ -88,7 +87,7 @@ __global__ void fill_words(std::uint32_t* words, std::size_t count) {
     words[i] = mix(static_cast<std::uint32_t>(i));
 }
 
-/// As many random weights as the output has room for numbers.
+/// As many random weights as the output has elements.
 const std::uint32_t* weights_of(Arena& arena) {
   return arena.table<std::uint32_t>("dequantize", arena.output_bytes() / sizeof(float) / word_weights,
                                     [](std::uint32_t* words, std::size_t count, cudaStream_t stream) {
@@ -97,7 +96,7 @@ const std::uint32_t* weights_of(Arena& arena) {
                                     });
 }
 
-/// Element `i` of the output, when packs are of `words` words each.
+/// Element `i` of the output for packs of `words` words.
 double reference(std::size_t i, std::size_t words) {
   const std::size_t group = i / group_weights;
   const std::size_t lane = i % group_weights / word_weights;
@@ -109,93 +108,71 @@ double reference(std::size_t i, std::size_t words) {
   return scale * (weight - zero);
 }
 
-template <int words, int ilp>
-void add(const void* entry, int register_cap = 0) {
+template <int words, int ilp, int cap = 0>
+void add() {
   constexpr int width = words * static_cast<int>(sizeof(std::uint32_t));
-  constexpr int weights = words * word_weights * ilp;  // of a thread, in an iteration
-  const std::string series = std::to_string(width) + "B-ilp" + std::to_string(ilp);
+  constexpr int weights = words * word_weights * ilp;  // per thread and iteration
   const auto weights_in = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * weights;
   };
-  // a warp's weights lie in `words` lines of the L1 and what belongs to them in one, read in as many loads as
-  // it takes
+  // A warp reads `words` L1 lines of weights, and one line of scales and zeros in `group_loads` loads.
   constexpr int group_loads = words == 1 ? 1 : words / 2;
   constexpr int group_load_bytes = words == 1 ? 8 : 16;
   constexpr double lines = words + group_loads;
-  constexpr double least_lines = words + 2 * words;  // were all that the lanes load different
+  constexpr double min_lines = words + 2 * words;  // if all lanes loaded different data
   Instructions instructions{{"STG.128", words * ilp},
                             {"FADD", weights},
                             {"FMUL", weights},
                             {"LDG." + std::to_string(8 * width), ilp}};
   instructions[words == 1 ? "LDG.64" : "LDG.128"] += group_loads * ilp;
-  add_variant({
+  entry_of<Body<words, ilp>, cap>().add({
       .family = "dequantize",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.data_type = "i8",
-                .ilp = ilp,
-                .bytes_per_access = width,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap},
+      .name = std::to_string(width) + "B-ilp" + std::to_string(ilp),
+      .dials = {.data_type = "i8", .ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
-      // one weight's conversion, difference and product, and what the warp issues for the others
+      // the dependent chain of one weight, and the issue of the others'
       .iteration = {.dram_bytes = dram_bytes_per_weight * weights,
                     .flop = double{flop_per_weight} * weights,
                     .latency_cycles = 30.0 + 8.0 * weights,
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = 2.0 * weights},  // of conversions
-      // All lanes load the same of a group, and sixteen warps side by side of one line: it comes from DRAM
-      // once, and all of them wait for it.
+      // All lanes load the same scale and zero, and 16 adjacent warps the same line: DRAM serves it once for
+      // all.
       .flow = {.shared_bytes = 1.0 * group_loads * group_load_bytes * ilp,
-               .layout = {.lines = lines / least_lines}},
+               .layout = {.lines = lines / min_lines}},
       .instructions = instructions,
-      .may_spill = words == 4 && register_cap == 40,
+      .may_spill = words == 4 && cap == 40,
       .l2_before = L2::dirty,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
             const std::size_t room = std::min(arena.output_bytes() / sizeof(float),
                                               arena.input_bytes() / sizeof(Group) * group_weights);
-            return static_cast<std::int64_t>(std::min(room, most_weights) / weights) / shape.threads();
+            return static_cast<std::int64_t>(std::min(room, max_weights) / weights) / shape.threads();
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             const std::size_t n = weights_in(shape);
-            Problem problem;
-            problem.set_parameters(Parameters{.weights = weights_of(arena),
-                                              .groups = reinterpret_cast<const Group*>(arena.input<float>()),
-                                              .output = arena.output<float>(),
-                                              .iterations = static_cast<int>(shape.iterations)});
-            problem.work = {.bytes = dram_bytes_per_weight * static_cast<double>(n),
-                            .flop = double{flop_per_weight} * static_cast<double>(n)};
-            problem.poison = [=, &arena] { arena.poison_output(n * sizeof(float)); };
-            problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] {
-              return arena.first_mismatch<float>(n, 1e-6, [](std::size_t i) { return reference(i, words); });
-            };
-            return problem;
+            return problem_of<float>(
+                arena,
+                Parameters{.weights = weights_of(arena),
+                           .groups = reinterpret_cast<const Group*>(arena.input<float>()),
+                           .output = arena.output<float>(),
+                           .iterations = static_cast<int>(shape.iterations)},
+                {.bytes = dram_bytes_per_weight * static_cast<double>(n),
+                 .flop = double{flop_per_weight} * static_cast<double>(n)},
+                n, 1e-6, [](std::size_t i) { return reference(i, words); });
           },
-      .entry = entry,
   });
-}
-
-template <int words, int ilp>
-void add_free() {
-  add<words, ilp>(reinterpret_cast<const void*>(free_entry<Body<words, ilp>>));
-}
-template <int words, int ilp, int cap>
-void add_capped() {
-  add<words, ilp>(reinterpret_cast<const void*>(capped_entry<Body<words, ilp>, cap>), cap);
 }
 
 const Registration registered{[] {
   for_each_value<1, 2, 4>([]<int ilp>(std::integral_constant<int, ilp>) {
-    add_free<1, ilp>();
-    add_free<4, ilp>();
+    add<1, ilp>();
+    add<4, ilp>();
   });
-  // left free, nvcc 13 takes 68 and 55 registers: with 64 four more warps reside, with 40 twelve, but values
-  // spill
-  add_capped<4, 4, 64>();
-  add_capped<4, 2, 40>();
+  // Without a cap nvcc 13 uses 68 and 55 registers: 64 allow four more warps, and 40 twelve, but with spills.
+  add<4, 4, 64>();
+  add<4, 2, 40>();
 }};
 
 }  // namespace

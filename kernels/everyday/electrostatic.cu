@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: thread coarsening against occupancy: several grid points per thread share each atom's read and dy^2
-//   + dz^2.
-// Expected: one point per thread is bound by the issue slots, more of them by the square roots' pipe, at most
-//   a third faster; more points get there with fewer warps, for their roots overlap in each.
+// Shows: thread coarsening against occupancy: several grid points per thread share an atom's load and dy^2 +
+//   dz^2.
+// Expected: one point per thread is bound by issue slots, more points by the square-root unit, up to a third
+//   faster; more points need fewer warps, since their roots overlap.
 // Published: Stone et al., J. Comput. Chem. 28 (2007); Kirk, Hwu and El Hajj, PMPP, 4th ed. (2022), ch. 18.
 #include <cmath>
 
@@ -10,36 +10,35 @@
 
 namespace occbench::electrostatic {
 
-constexpr int atoms = 128;   // that shared memory holds, as the original's constant memory held its chunk
+constexpr int atoms = 128;   // in shared memory; the original has chunks of atoms in constant memory
 constexpr int unrolled = 4;  // atoms per trip of the inner loop
 
-// Positions of atoms are random in [-1, 1) along each axis, and the planes of the grid lie above all of them:
-// no point is at an atom, nor so near that float32 could not tell.
+// Atom positions are random in [-1, 1) and the planes of the grid are above all of them, so no distance is
+// too small for float32.
 constexpr float spacing = 1.0F / 128;
 constexpr float lowest_plane = 1.25F;
 
-// Blocks with the same index modulo this sum for the same row of a plane, so that the reference takes
-// moments.
+// Blocks with the same index modulo this compute the same row, which keeps the reference cheap.
 constexpr int rows = 4;
 
 constexpr int flop_per_atom = 5;  // dy^2 + dz^2
-constexpr int flop_per_pair = 6;  // dx, its square added, the root, and charge / distance added
+constexpr int flop_per_pair = 6;  // dx, dx^2 added, root, charge / distance added
 
 struct Parameters {
   const float4* atoms;  ///< x, y, z, charge
-  float* potential;     ///< planes one after the other, each with a row of block x points for every block
+  float* potential;     ///< plane by plane, with a row of block x points per block
   int planes;
 };
 
-/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `lowest_plane` keeps x from them.
+/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `lowest_plane` keeps x normal.
 __device__ __forceinline__ float inverse_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// Each block sums a row of the grid, plane after plane; thread t its points t, t + block, t + 2 block ...,
-/// so that neighbours store neighbours.
+/// Each block computes a row of the grid, plane by plane; thread t its points t, t + block, t + 2 block ...,
+/// so stores coalesce.
 template <int block, int points>
 struct Body {
   using Parameters = electrostatic::Parameters;
@@ -51,7 +50,7 @@ struct Body {
     for (int first = 0; first < atoms; first += block)
       if (block <= atoms || thread < atoms) atom[first + thread] = p.atoms[first + thread];
     __syncthreads();
-    // __fmul_rn: else these products are made again with each atom, in an FFMA
+    // __fmul_rn: otherwise nvcc recomputes these products per atom in an FFMA.
     const float x = __fmul_rn(static_cast<float>(thread), spacing);
     const float y = __fmul_rn(static_cast<float>(blockIdx.x % rows), spacing);
     float z = lowest_plane;
@@ -84,7 +83,7 @@ struct Body {
 
 namespace {
 
-/// The potential at the points of all different rows, planes outermost; `input` is the arena's, on the CPU.
+/// The potential at the points of all distinct rows, planes outermost; `input` is a CPU copy of the arena's.
 std::vector<double> reference(std::span<const float> input, std::size_t planes, std::size_t row_points) {
   std::vector<double> potential;
   potential.reserve(planes * rows * row_points);
@@ -114,30 +113,24 @@ std::optional<std::string> mismatch(Arena& arena, const Shape& shape, std::size_
   });
 }
 
-template <int block, int points>
-void add(const void* entry, int register_cap = 0) {
-  // Throughput is in pairs of an atom and a point: what coarsening saves counts as speed, not as work left
-  // out. No peak in FLOP/s bounds it: by the count of a point that is its thread's only one, eight points per
-  // thread pass the peak of an SM with 64 lanes.
+template <int block, int points, int cap = 0>
+void add() {
+  // Throughput counts atom-point pairs, so work saved by coarsening shows as speed. It has no ceiling in
+  // FLOP/s: with the FLOPs of one point per thread, eight points would exceed the peak of an SM with 64
+  // lanes.
   constexpr double pairs_per_iteration = double{atoms} * points;
   constexpr double flop_per_iteration = (flop_per_atom + flop_per_pair) * pairs_per_iteration;
-  // a scheduler issues an instruction a cycle and a square root every eight
+  // a scheduler issues one instruction per cycle and a square root every eight
   constexpr double issue_cycles = atoms * std::max(6.0 + 4.0 * points, 8.0 * points);
-  const std::string series = "block" + std::to_string(block) + "-points" + std::to_string(points);
   const auto output_bytes = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * points * sizeof(float);
   };
-  add_variant({
+  entry_of<Body<block, points>, cap>().add({
       .family = "electrostatic",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = points,
-                .bytes_per_access = sizeof(float),
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
-                .tile_width = atoms},
+      .name = "block" + std::to_string(block) + "-points" + std::to_string(points),
+      .dials = {.ilp = points, .bytes_per_access = sizeof(float), .tile_width = atoms},
       .ceiling = Ceiling::none,
-      // a trip's dependent chain behind the warp's own instructions
+      // a trip's dependent chain, after the warp's own instructions
       .iteration = {.dram_bytes = double{sizeof(float)} * points,
                     .flop = flop_per_iteration,
                     .latency_cycles = atoms / unrolled * 90.0 + issue_cycles,
@@ -158,41 +151,30 @@ void add(const void* entry, int register_cap = 0) {
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            Problem problem;
-            problem.set_parameters(Parameters{.atoms = reinterpret_cast<const float4*>(arena.input<float>()),
-                                              .potential = arena.output<float>(),
-                                              .planes = static_cast<int>(shape.iterations)});
             const std::size_t bytes = output_bytes(shape);
             const auto iterations = static_cast<double>(shape.threads() * shape.iterations);
-            problem.work = {.bytes = static_cast<double>(bytes),
-                            .flop = iterations * flop_per_iteration,
-                            .operations = iterations * pairs_per_iteration};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            problem.mismatch = [=, &arena] { return mismatch(arena, shape, std::size_t{block} * points); };
-            return problem;
+            return problem_of(arena,
+                              Parameters{.atoms = reinterpret_cast<const float4*>(arena.input<float>()),
+                                         .potential = arena.output<float>(),
+                                         .planes = static_cast<int>(shape.iterations)},
+                              {.bytes = static_cast<double>(bytes),
+                               .flop = iterations * flop_per_iteration,
+                               .operations = iterations * pairs_per_iteration},
+                              bytes,
+                              [=, &arena] { return mismatch(arena, shape, std::size_t{block} * points); });
           },
-      .entry = entry,
   });
-}
-
-template <int block, int points>
-void add_free() {
-  add<block, points>(reinterpret_cast<const void*>(free_entry<Body<block, points>>));
-}
-template <int block, int points, int cap>
-void add_capped() {
-  add<block, points>(reinterpret_cast<const void*>(capped_entry<Body<block, points>, cap>), cap);
 }
 
 const Registration registered{[] {
   for_each_value<1, 2, 4, 8>([]<int points>(std::integral_constant<int, points>) {
-    add_free<128, points>();
-    add_free<64, points>();
-    add_free<256, points>();
+    add<128, points>();
+    add<64, points>();
+    add<256, points>();
   });
-  // left free, nvcc 13 does eight points in 31 registers: 40 let it have more roots under way, 24 fewer
-  add_capped<128, 8, 40>();
-  add_capped<128, 8, 24>();
+  // Without a cap nvcc 13 uses 31 registers for eight points: 40 allow more roots in flight, 24 fewer.
+  add<128, 8, 40>();
+  add<128, 8, 24>();
 }};
 
 }  // namespace

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: matrix times vector, as each step of a language model's decoding does it: a stream, and a vector
-//   beside it.
-// Expected: DRAM's rate once enough bytes of the matrix are under way, by warps, by loads per thread or by
-//   their width alike; with narrow loads the vector's reads double what the L1 has to serve, so that the last
-// percents take longer. Published: Bell and Garland, SC 2009 (a warp per row); the curve: Volkov 2010 and
-// 2016, ch. 4.
+// Shows: matrix-vector product, as in LLM decoding: a streamed matrix and a reused vector.
+// Expected: DRAM bandwidth once enough bytes of the matrix are in flight, by warps, loads per thread or
+//   access width alike. With narrow loads the vector doubles the L1 traffic, so the last per cents need more
+//   warps.
+// Published: Bell and Garland, SC 2009 (a warp per row); the curve: Volkov 2010 and 2016, ch. 4.
 #include <type_traits>
 
 #include "kernels/family.cuh"
 
 namespace occbench::gemv {
 
-constexpr int columns = 4096;  // of the matrix: the vector takes 16 KiB of the L1
+constexpr int columns = 4096;  // the vector takes 16 KiB of the L1
 constexpr std::size_t row_bytes = columns * sizeof(float);
 
 struct Parameters {
   const float* vector;
-  const float* matrix;  ///< row after row
+  const float* matrix;  ///< row-major
   float* output;        ///< one per row
   int iterations;
 };
 
-/// Warp w of n takes rows w, w + n, w + 2n, ..., one an iteration, each trip `ilp` accesses of `lanes`
-/// elements per thread.
+/// Warp w of n computes rows w, w + n, w + 2n, ..., one per iteration, with `ilp` accesses of `lanes`
+/// elements per thread and trip.
 template <int lanes, int ilp>
 struct Body {
   using Parameters = gemv::Parameters;
@@ -49,8 +48,8 @@ struct Body {
         Pack a[ilp], x[ilp];
 #pragma unroll
         for (int j = 0; j < ilp; ++j) a[j] = of_row[(trip * ilp + j) * 32];
-        // costs nothing, but no load passes it: left to itself nvcc 13 puts products between the loads, to do
-        // with 32 registers, and so has one load under way where `ilp` are meant
+        // Free, but nvcc does not move loads across it. Without it nvcc 13 interleaves products and loads to
+        // use 32 registers, which leaves one load in flight instead of `ilp`.
         __syncwarp();
 #pragma unroll
         for (int j = 0; j < ilp; ++j) x[j] = vector[(trip * ilp + j) * 32];
@@ -69,7 +68,7 @@ struct Body {
 
 namespace {
 
-/// Rows of the matrix that a launch multiplies.
+/// Matrix rows of a launch.
 std::size_t rows_of(const Shape& shape) {
   return static_cast<std::size_t>(shape.threads() / 32 * shape.iterations);
 }
@@ -89,19 +88,19 @@ template <int block, int lanes, int ilp>
 void add() {
   constexpr int width = lanes * static_cast<int>(sizeof(float));
   constexpr double trips = Body<lanes, ilp>::trips;
-  constexpr double bytes_per_iteration = double{row_bytes} / 32;  // of the matrix, and as many of the vector
+  constexpr double bytes_per_iteration = double{row_bytes} / 32;  // of the matrix, and the same of the vector
   add_variant({
       .family = "gemv",
       .name = "block" + std::to_string(block) + "-" + std::to_string(width) + "B-ilp" + std::to_string(ilp),
       .dials = {.ilp = ilp, .bytes_per_access = width, .working_set_bytes = row_bytes},
       .ceiling = Ceiling::dram,
-      // products behind each trip's loads, and the sum over the warp behind them all
+      // products after each trip's loads, then the sum over the warp
       .iteration = {.dram_bytes = bytes_per_iteration,
                     .flop = 2.0 * columns / 32,
                     .latency_cycles = trips * (20.0 + 4.0 * lanes * ilp) + 5 * 28.0,
                     .dram_waits = trips,
                     .pipe_cycles_per_warp = trips * 2.0 * lanes * ilp},
-      // the vector is everybody's, and the L1's from the second row on
+      // all blocks share the vector, which hits the L1 from the second row on
       .flow = {.reused_bytes = bytes_per_iteration, .layout = {.apart = true}},
       .instructions = {{"LDG." + std::to_string(8 * width), 2 * ilp}, {"FFMA", lanes * ilp}},
       .loop_trips = {1, trips},
@@ -114,18 +113,16 @@ void add() {
       .prepare =
           [](Arena& arena, const Shape& shape) {
             const float* const input = arena.input<float>();
-            Problem problem;
-            problem.set_parameters(Parameters{.vector = input,
-                                              .matrix = input + columns,
-                                              .output = arena.output<float>(),
-                                              .iterations = static_cast<int>(shape.iterations)});
             const auto rows = static_cast<double>(rows_of(shape));
-            problem.work = {.bytes = row_bytes + rows * (row_bytes + sizeof(float)),
-                            .flop = rows * 2 * columns};
-            const std::size_t bytes = rows_of(shape) * sizeof(float);
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            Problem problem = problem_of(
+                arena,
+                Parameters{.vector = input,
+                           .matrix = input + columns,
+                           .output = arena.output<float>(),
+                           .iterations = static_cast<int>(shape.iterations)},
+                {.bytes = row_bytes + rows * (row_bytes + sizeof(float)), .flop = rows * 2 * columns},
+                rows_of(shape) * sizeof(float), [=, &arena] { return mismatch(arena, shape); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch(arena, shape); };
             return problem;
           },
       .entry = reinterpret_cast<const void*>(free_entry<Body<lanes, ilp>>),

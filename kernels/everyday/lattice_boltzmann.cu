@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a time step of a lattice-Boltzmann fluid: 9 or 19 arrays in, as many out, and a register for each
-//   value.
-// Expected: DRAM's rate from few warps, as each has all loads of a site under way; with more sites a thread
-//   from fewer yet, while their registers let fewer reside. A cap far below the need brings warps, and spills
-// that eat them up. Published: Toelke and Krafczyk, 'TeraFLOP computing on a desktop PC with GPUs for 3D CFD'
+// Shows: a time step of a lattice-Boltzmann fluid: 9 or 19 arrays in and out, with a register per value.
+// Expected: DRAM bandwidth with few warps, since all loads of a site are in flight at once; more sites per
+//   thread need fewer warps, but their registers reduce residency. A cap far below the need gains warps and
+//   loses them to spills.
+// Published: Toelke and Krafczyk, 'TeraFLOP computing on a desktop PC with GPUs for 3D CFD'
 //   (IJCFD 2008); Wellein et al., 'On the single processor performance of simple lattice Boltzmann kernels'
 //   (Computers and Fluids 2006); Lehmann et al., 'Accuracy and performance of the lattice Boltzmann method
 //   with 64-bit, 32-bit, and customized 16-bit number formats' (Phys. Rev. E 2022); Qian, d'Humieres and
@@ -15,21 +15,19 @@
 
 namespace occbench::lattice_boltzmann {
 
-constexpr double relaxation =
-    1.6;  // of a step towards the equilibrium: the time step over the relaxation time
-constexpr double disturbance =
-    0.1;                        // of the distributions before the step, relative to those of a fluid at rest
-constexpr int line_sites = 32;  // of a line of the L1
+constexpr double relaxation = 1.6;   // time step over relaxation time
+constexpr double disturbance = 0.1;  // of the initial distributions, relative to a fluid at rest
+constexpr int line_sites = 32;       // per L1 line
 
 /// Velocity of a population of particles, in sites per step.
 struct Velocity {
   int x, y, z;
 };
 
-// Velocity 0 is rest, 1 and 2 are opposite to each other, so are 3 and 4 and so on, first along the axes.
-// Functions, as device code reads no constexpr arrays of the host's.
+// Velocity 0 is rest; 1 and 2 are opposite, 3 and 4 as well, and so on, axes first. These are functions
+// because device code cannot read constexpr arrays of the host.
 
-/// In a plane of rows of 4096 sites.
+/// A plane with rows of 4096 sites.
 struct D2Q9 {
   static constexpr int axes = 2;
   static constexpr int velocities = 9;
@@ -46,7 +44,7 @@ struct D2Q9 {
   }
 };
 
-/// In planes of 256 x 256 sites.
+/// Planes of 256 x 256 sites.
 struct D3Q19 {
   static constexpr int axes = 3;
   static constexpr int velocities = 19;
@@ -64,16 +62,15 @@ struct D3Q19 {
   }
 };
 
-/// How far ahead of where it came from a population is after a step, in sites. Rows follow each other, as
-/// planes do, so that what leaves a row enters the next: helical boundaries, which need no question at a
-/// row's end.
+/// Distance that a population moves in a step, in sites. Boundaries are helical: what leaves a row enters
+/// the next, so no branches are needed.
 template <class Lattice>
 constexpr int stride(int k) {
   const Velocity v = Lattice::velocity(k);
   return v.x + v.y * Lattice::row + v.z * Lattice::plane;
 }
 
-/// Sites before the first and behind the last one that is updated: whole lines, as far as one step reaches.
+/// Sites before the first and after the last updated one that a step reaches, rounded up to lines.
 template <class Lattice>
 constexpr int padding() {
   int farthest = 0;
@@ -81,14 +78,14 @@ constexpr int padding() {
   return (farthest + line_sites - 1) / line_sites * line_sites;
 }
 
-// The hardware's own reciprocal, as -use_fast_math has it.
+// The hardware's approximation, as under -use_fast_math.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// c u of a velocity whose components are -1, 0 or 1, without a product.
+/// c u for velocity components of -1, 0 or 1, without multiplication.
 __device__ __forceinline__ float along(const Velocity& c, const float (&u)[3]) {
   if (c.x != 0 && c.y != 0) return c.y > 0 ? u[0] + u[1] : u[0] - u[1];
   if (c.x != 0 && c.z != 0) return c.z > 0 ? u[0] + u[2] : u[0] - u[2];
@@ -102,14 +99,14 @@ struct Body {
   static constexpr int velocities = Lattice::velocities;
 
   struct Parameters {
-    const float* from[velocities];  ///< where site 0 finds each population: on the site that it leaves
+    const float* from[velocities];  ///< each population's source for site 0
     float* to[velocities];
     int iterations;
   };
 
-  /// Bhatnagar, Gross and Krook's collision: f + relaxation (equilibrium - f), the latter being
-  /// w rho (1 + 3 c u + 9/2 (c u)^2 - 3/2 u^2). With v = 3/2 u that is w (rest + 2 rho c v + 2 rho (c v)^2):
-  /// opposite velocities share the even terms, and differ by the sign of the odd one.
+  /// BGK collision: f + relaxation (equilibrium - f), equilibrium w rho (1 + 3 c u + 9/2 (c u)^2 - 3/2 u^2).
+  /// With v = 3/2 u that is w (rest + 2 rho c v + 2 rho (c v)^2): opposite velocities share the even terms
+  /// and differ in the sign of the odd one.
   static __device__ void collide(float (&f)[velocities]) {
     float density = f[0];
     float momentum[3] = {};
@@ -122,7 +119,7 @@ struct Body {
 #pragma unroll
       for (int axis = 0; axis < Lattice::axes; ++axis) {
         if (k == 2 * axis + 1)
-          momentum[axis] = difference;  // the first of its sum
+          momentum[axis] = difference;  // first term of the sum
         else if (of_axis[axis] != 0)
           momentum[axis] += of_axis[axis] > 0 ? difference : -difference;
       }
@@ -152,7 +149,7 @@ struct Body {
   }
 
   static __device__ void run(const Parameters& p) {
-    // 32 bits: a 64-bit address of each array would take more registers than the data
+    // 32-bit indices: a 64-bit address per array would take more registers than the data.
     const auto n = static_cast<int>(device::thread_count());
     auto at = static_cast<int>(device::thread_index());
 #pragma unroll 1
@@ -164,7 +161,7 @@ struct Body {
         for (int k = 0; k < velocities; ++k) f[j][k] = p.from[k][at + j * n];
 #pragma unroll
       for (int j = 0; j < sites; ++j) {
-        // from random numbers to distributions near those of a fluid at rest, positive as they have to be
+        // maps random numbers to positive distributions near those of a fluid at rest
 #pragma unroll
         for (int k = 0; k < velocities; ++k)
           f[j][k] = fmaf(static_cast<float>(disturbance * Lattice::weight(k)), f[j][k],
@@ -179,7 +176,7 @@ struct Body {
 
 namespace {
 
-/// Population k of site `i` after the step, of `sites` sites: as the textbooks have it.
+/// Population k of site `i` of `sites` after the step, by the textbook formula.
 template <class Lattice>
 double reference(std::size_t i, std::size_t k, std::size_t sites) {
   constexpr std::size_t pad = padding<Lattice>();
@@ -207,51 +204,44 @@ double reference(std::size_t i, std::size_t k, std::size_t sites) {
   return f + relaxation * (equilibrium - f);
 }
 
-template <class Lattice, int sites>
-void add(const void* entry, bool spills, int register_cap = 0) {
+template <class Lattice, int sites, int cap = 0>
+void add(bool spills = false) {
   using Kernel = Body<Lattice, sites>;
   constexpr int velocities = Lattice::velocities;
   constexpr int axes = Lattice::axes;
   constexpr int pairs = velocities / 2;
-  constexpr int diagonals = pairs - axes;  // each of two axes
+  constexpr int diagonals = pairs - axes;  // with two axes each
   constexpr int pad = padding<Lattice>();
   constexpr double bytes_per_site = 2.0 * sizeof(float) * velocities;
-  // of a site: sums, differences and even +- odd; where they come from, square, rest and pairs; scales and
-  // products
+  // per site
   constexpr int additions = 5 * pairs + 3 * diagonals;
   constexpr int fma = velocities + axes + 1 + 3 * pairs;
   constexpr int products = 6 + axes + 3 * pairs;
-  constexpr double flop_per_site = additions + 2.0 * fma + products + 1;  // one reciprocal
-  // a warp's values of a population that moves along its row begin and end within a line
+  constexpr double flop_per_site = additions + 2.0 * fma + products + 1;  // and one reciprocal
+  // populations that move along a row: a warp's values straddle two lines
   constexpr int shifted = [] {
     int count = 0;
     for (int k = 0; k < velocities; ++k) count += Lattice::velocity(k).x != 0;
     return count;
   }();
   const std::string lattice = "d" + std::to_string(axes) + "q" + std::to_string(velocities);
-  const std::string series = lattice + "-sites" + std::to_string(sites);
   const auto sites_of = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * sites;
   };
-  add_variant({
+  entry_of<Kernel, cap>().add({
       .family = "lattice_boltzmann",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
+      .name = lattice + "-sites" + std::to_string(sites),
       .form = lattice,
-      .dials = {.ilp = sites,
-                .bytes_per_access = sizeof(float),
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap},
+      .dials = {.ilp = sites, .bytes_per_access = sizeof(float)},
       .ceiling = Ceiling::dram,
-      // the sums of one site, its reciprocal and what the warp issues for all of them; the busiest pipe is
-      // the L1's
+      // the sums and reciprocal of one site, and the issue for all sites; the L1 is the busiest pipe
       .iteration = {.dram_bytes = bytes_per_site * sites,
                     .flop = flop_per_site * sites,
                     .latency_cycles = 100.0 + 12.0 * velocities * sites,
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = double(2 * velocities + shifted) * sites},
-      // Each value is read once. Warps side by side share a sector where a population is shifted: the later
-      // one has it from a cache.
+      // Each value is read once. Adjacent warps share the sector of a shifted population, the later one hits
+      // a cache.
       .flow = {.layout = {.lines = static_cast<double>(velocities + shifted) / velocities}},
       .instructions = {{"LDG.32", velocities * sites},
                        {"STG.32", velocities * sites},
@@ -263,8 +253,7 @@ void add(const void* entry, bool spills, int register_cap = 0) {
       .l2_before = L2::dirty,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
-            // an int counts a population's sites: at 9 of them the arena would have to be of 77 GB to hold
-            // more
+            // An int indexes a population's sites: with 9 populations that suffices for an arena of 77 GB.
             const auto room_in =
                 static_cast<std::int64_t>(arena.input_bytes() / sizeof(float) / velocities) - 2 * pad;
             const auto room_out =
@@ -280,44 +269,28 @@ void add(const void* entry, bool spills, int register_cap = 0) {
               p.to[k] = arena.output<float>() + k * n;
             }
             p.iterations = static_cast<int>(shape.iterations);
-            Problem problem;
-            problem.set_parameters(p);
-            problem.work = {.bytes = bytes_per_site * static_cast<double>(n),
-                            .flop = flop_per_site * static_cast<double>(n)};
-            problem.poison = [=, &arena] { arena.poison_output(velocities * n * sizeof(float)); };
-            // A density near 1 is the sum of 9 or 19 rounded values: 3e-7 or so at worst, 2e-7 in the same
-            // arithmetic on a CPU. Terms of second order in u, the smallest there are, come to 1e-5.
-            problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] {
-              return arena.first_mismatch<float>(
-                  velocities * n, 5e-7, [=](std::size_t i) { return reference<Lattice>(i % n, i / n, n); });
-            };
-            return problem;
+            // Tolerance: a density near 1 is the sum of 9 or 19 rounded values, with an error of up to 3e-7.
+            // The smallest terms, of second order in u, are 1e-5.
+            return problem_of<float>(arena, p,
+                                     {.bytes = bytes_per_site * static_cast<double>(n),
+                                      .flop = flop_per_site * static_cast<double>(n)},
+                                     velocities * n, 5e-7,
+                                     [=](std::size_t i) { return reference<Lattice>(i % n, i / n, n); });
           },
-      .entry = entry,
   });
 }
 
-template <class Lattice, int sites>
-void add_free() {
-  add<Lattice, sites>(reinterpret_cast<const void*>(free_entry<Body<Lattice, sites>>), false);
-}
-template <class Lattice, int sites, int cap>
-void add_capped(bool spills) {
-  add<Lattice, sites>(reinterpret_cast<const void*>(capped_entry<Body<Lattice, sites>, cap>), spills, cap);
-}
-
 const Registration registered{[] {
-  for_each_value<1, 2, 4>([]<int sites>(std::integral_constant<int, sites>) { add_free<D2Q9, sites>(); });
-  for_each_value<1, 2>([]<int sites>(std::integral_constant<int, sites>) { add_free<D3Q19, sites>(); });
-  // Left free, nvcc 13 settles for 40 and 56 registers and puts the second site's loads off; given these it
-  // has all loads first.
-  add_capped<D2Q9, 2, 48>(false);
-  add_capped<D3Q19, 2, 80>(false);
-  // It takes 96, 40 and 56: with these 12, 16 and 12 more warps reside, but values spill.
-  add_capped<D2Q9, 4, 64>(true);
-  add_capped<D3Q19, 1, 32>(true);
-  add_capped<D3Q19, 2, 40>(true);
+  for_each_value<1, 2, 4>([]<int sites>(std::integral_constant<int, sites>) { add<D2Q9, sites>(); });
+  for_each_value<1, 2>([]<int sites>(std::integral_constant<int, sites>) { add<D3Q19, sites>(); });
+  // Without a cap nvcc 13 uses 40 and 56 registers and delays the second site's loads; with these it loads
+  // all first.
+  add<D2Q9, 2, 48>();
+  add<D3Q19, 2, 80>();
+  // It uses 96, 40 and 56: these caps allow 12, 16 and 12 more warps, but spill.
+  add<D2Q9, 4, 64>(true);
+  add<D3Q19, 1, 32>(true);
+  add<D3Q19, 2, 40>(true);
 }};
 
 }  // namespace

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: layer normalization of a matrix's rows, each held in registers by a warp or by a block, in two
-//   passes there.
-// Expected: a copy's rate; of a row per warp with the fewer warps the longer the row, until its registers let
-//   too few reside; a row per block wants more of them, which wait at its two barriers with nothing under
-// way. Published: Ba, Kiros and Hinton, 'Layer normalization' (2016); Volkov 2010 on what registers may hold.
+// Shows: two-pass layer normalization of a matrix's rows, each held in registers by a warp or by a block.
+// Expected: the bandwidth of a copy. A row per warp needs fewer warps the longer the row, until its
+//   registers limit residency; a row per block needs more warps, which wait at two barriers with nothing in
+//   flight.
+// Published: Ba, Kiros and Hinton, 'Layer normalization' (2016); Volkov 2010 on data in registers.
 #include <cmath>
 
 #include "kernels/everyday/rows.cuh"
 
 namespace occbench::layer_norm {
 
-constexpr double epsilon = 1e-5;     // that the variance is raised by
+constexpr double epsilon = 1e-5;     // added to the variance
 constexpr int flop_per_element = 7;  // sum, difference, square and its sum, quotient, gain, bias
 
 struct Parameters {
-  const float* gain;   ///< of each column: gamma
-  const float* bias;   ///< likewise: beta
-  const float* input;  ///< rows, one after the other
-  float* output;       ///< likewise
+  const float* gain;   ///< per column: gamma
+  const float* bias;   ///< per column: beta
+  const float* input;  ///< row-major
+  float* output;       ///< row-major
   int iterations;
 };
 
-/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `epsilon` keeps x from them.
+/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `epsilon` keeps x normal.
 __device__ __forceinline__ float inverse_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -61,12 +61,12 @@ struct Body : rows::Share<team, row, lanes> {
 #pragma unroll
       for (int i = 0; i < elements; ++i) {
         float& value = x[i / lanes].lane[i % lanes];
-        value = fmaf(total, -1.0F / row, value);  // less the mean
+        value = fmaf(total, -1.0F / row, value);  // minus the mean
         square = i == 0 ? value * value : fmaf(value, value, square);
       }
       const float squares_total = Share::over_team(square, squares, add);
       const float scale = inverse_root(fmaf(squares_total, 1.0F / row, static_cast<float>(epsilon)));
-      // all before the first store, which no load may iteration: it could be to the same place
+      // All loads precede the first store, since nvcc cannot move loads across a store that may alias.
 #pragma unroll
       for (int j = 0; j < loads; ++j) {
         const Pack g = gain[j * team];
@@ -100,9 +100,9 @@ std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t 
   });
 }
 
-void add(const rows::Form& form, const void* entry) {
+void add(const rows::Form& form, const Entry& entry) {
   const int elements = form.elements();
-  const int shuffles = form.shuffles();  // of the sum, and of the squares' sum
+  const int shuffles = form.shuffles();  // per sum and per sum of squares
   const auto row = static_cast<std::size_t>(form.row);
   Dials dials = form.dials();
   dials.working_set_bytes = 2 * form.row_bytes();
@@ -113,23 +113,20 @@ void add(const rows::Form& form, const void* entry) {
                             {"FMUL", elements + 1},
                             {"MUFU", 1}};
   if (form.warps() > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
-  add_variant({
+  entry.add({
       .family = "layer_norm",
       .name = form.name(),
-      .series = form.series(),
       .form = form.warps() > 1 ? "block" : "warp",
       .dials = dials,
       .ceiling = Ceiling::dram,
-      // two sums one after the other, shuffles, gains and biases, and in a block shared memory and a barrier,
-      // twice
+      // two dependent sums with shuffles, gains and biases, and in a block twice shared memory and a barrier
       .iteration = {.dram_bytes = 2.0 * sizeof(float) * elements,
                     .flop = double(flop_per_element) * elements,
                     .latency_cycles =
                         12.0 * elements + 2 * 28.0 * shuffles + 40.0 + (form.warps() > 1 ? 120.0 : 0.0),
                     .dram_waits = 1,
-                    .pipe_cycles_per_warp = 4.0 * elements},  // of the L1: three loads and a store
-      // gains and biases are everybody's. Rows of a block's warps are not apart: the block loads each of them
-      // whole, and so what lies side by side
+                    .pipe_cycles_per_warp = 4.0 * elements},  // L1: three loads and a store
+      // all blocks share gains and biases; the warps of a block load adjacent data
       .flow = {.reused_bytes = 2.0 * sizeof(float) * elements},
       .instructions = instructions,
       .fixed_block_size = form.fixed_block_size(),
@@ -143,48 +140,41 @@ void add(const rows::Form& form, const void* entry) {
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             const float* const input = arena.input<float>();
-            Problem problem;
-            problem.set_parameters(Parameters{.gain = input,
-                                              .bias = input + row,
-                                              .input = input + 2 * row,
-                                              .output = arena.output<float>(),
-                                              .iterations = static_cast<int>(shape.iterations)});
             const std::size_t rows = form.rows(shape);
             const std::size_t bytes = rows * form.row_bytes();
-            problem.work = {.bytes = 2.0 * static_cast<double>(bytes + form.row_bytes()),
-                            .flop = double(flop_per_element) * static_cast<double>(rows * row)};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            Problem problem = problem_of(arena,
+                                         Parameters{.gain = input,
+                                                    .bias = input + row,
+                                                    .input = input + 2 * row,
+                                                    .output = arena.output<float>(),
+                                                    .iterations = static_cast<int>(shape.iterations)},
+                                         {.bytes = 2.0 * static_cast<double>(bytes + form.row_bytes()),
+                                          .flop = double(flop_per_element) * static_cast<double>(rows * row)},
+                                         bytes, [=, &arena] { return mismatch(arena, rows, row); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch(arena, rows, row); };
             return problem;
           },
-      .entry = entry,
   });
 }
 
-template <int team, int row, int lanes>
-void add_free() {
-  add({team, row, lanes}, reinterpret_cast<const void*>(free_entry<Body<team, row, lanes>>));
-}
-template <int team, int row, int lanes, int cap>
-void add_capped() {
-  add({team, row, lanes, cap}, reinterpret_cast<const void*>(capped_entry<Body<team, row, lanes>, cap>));
+template <int team, int row, int lanes, int cap = 0>
+void add() {
+  add({team, row, lanes}, entry_of<Body<team, row, lanes>, cap>());
 }
 
 const Registration registered{[] {
   for_each_value<1, 4>([]<int lanes>(std::integral_constant<int, lanes>) {
     for_each_value<256, 512, 1024, 2048>(
-        []<int row>(std::integral_constant<int, row>) { add_free<32, row, lanes>(); });
+        []<int row>(std::integral_constant<int, row>) { add<32, row, lanes>(); });
     for_each_value<1024, 4096, 8192>([]<int row>(std::integral_constant<int, row>) {
-      add_free<128, row, lanes>();
-      add_free<256, row, lanes>();
+      add<128, row, lanes>();
+      add<256, row, lanes>();
     });
   });
-  // left free, nvcc 13 takes 96 registers for 64 elements in narrow accesses: 80 do, with gains asked for
-  // later. And 79 for 32 elements in wide ones: with 72 values spill already, with 96 gains are asked for
-  // earlier
-  add_capped<32, 2048, 1, 80>();
-  add_capped<32, 1024, 4, 96>();
+  // Without a cap nvcc 13 uses 96 registers for 64 elements in narrow accesses: with 80 it loads gains
+  // later. It uses 79 for 32 elements in wide accesses: 72 spill, and with 96 it loads gains earlier.
+  add<32, 2048, 1, 80>();
+  add<32, 1024, 4, 96>();
 }};
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: integers, special functions and FP32 in one chain and no memory: generators per thread or warps to
-//   overlap them.
-// Expected: no pipe is always busy, the special functions' the most; several generators need fewer warps than
-//   one only where the compiler is let have the registers to interleave them, and at many warps nothing tells
-// them apart. Published: Glasserman, 'Monte Carlo Methods in Financial Engineering' (2003), ch. 3; the
-//   numbers: Marsaglia, 'Xorshift RNGs' (J. Stat. Softw. 8, 2003), Box and Muller (Ann. Math. Stat. 29,
-//   1958); the curve: Volkov 2010.
+// Shows: integer, special-function and FP32 work in one chain without memory, overlapped by generators per
+//   thread or by warps.
+// Expected: no pipe is always busy, the special-function unit the most. Several generators need fewer warps
+//   than one only if the compiler has the registers to interleave them; with many warps there is no
+//   difference.
+// Published: Glasserman, 'Monte Carlo Methods in Financial Engineering' (2003), ch. 3; the generators:
+//   Marsaglia, 'Xorshift RNGs' (J. Stat. Softw. 8, 2003), Box and Muller (Ann. Math. Stat. 29, 1958); the
+//   curve: Volkov 2010.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -14,22 +15,21 @@
 
 namespace occbench::monte_carlo {
 
-// A call at the money, in units of today's price: a year of geometric Brownian motion in one step.
-constexpr double riskless = 0.02;    // rate of interest, per year
-constexpr double volatility = 0.30;  // per root of a year
+// An at-the-money call in units of today's price: one year of geometric Brownian motion in one step.
+constexpr double riskless = 0.02;    // interest rate per year
+constexpr double volatility = 0.30;  // per square root of a year
 constexpr double strike = 1;
 
-constexpr int draws =
-    4;  // of a generator per iteration: as many as its state has words, which saves moving them
-constexpr int flop_per_pair = 20;  // of two prices from two draws, a special function being one
+constexpr int draws = 4;           // of a generator per iteration: one per state word, which saves moves
+constexpr int flop_per_pair = 20;  // two prices from two draws; a special function counts as one
 
-// The price is 2^(drift + radius cos(angle)): Box and Muller's radius, scaled from the start.
+// The price is 2^(drift + radius cos(angle)), with a pre-scaled Box-Muller radius.
 constexpr double drift = (riskless - 0.5 * volatility * volatility) * std::numbers::log2e;
 constexpr double radius_squared_per_bit =
     2 * std::numbers::ln2 * (volatility * volatility) * (std::numbers::log2e * std::numbers::log2e);
 
 struct Parameters {
-  float* sums;  ///< of the payoffs of each thread
+  float* sums;  ///< of payoffs, per thread
   int iterations;
 };
 
@@ -37,8 +37,7 @@ struct Parameters {
 struct Generator {
   std::uint32_t x, y, z, w;
 
-  /// The one of this number, anywhere in the sequence of 2^128 - 1: mix keeps apart what is, and only 0 is
-  /// mixed to 0.
+  /// Generator `number`, at a place in the sequence of 2^128 - 1. mix is a bijection that maps only 0 to 0.
   static OCCBENCH_HOST_DEVICE Generator numbered(std::uint32_t number) {
     return {mix(4 * number + 1), mix(4 * number + 2), mix(4 * number + 3), mix(4 * number + 4)};
   }
@@ -52,7 +51,7 @@ struct Generator {
   }
 };
 
-// Not __logf and the rest, which handle denormals: none occur.
+// Not __logf and the like, which handle denormals: none occur.
 __device__ __forceinline__ float log2_of(float x) {
   float y;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -74,12 +73,12 @@ __device__ __forceinline__ float uniform(std::uint32_t bits) {
   return __uint_as_float(bits >> 9 | 0x3f800000U);
 }
 
-/// max(price - strike, 0) where the price is 2^exponent.
+/// max(price - strike, 0) for a price of 2^exponent.
 __device__ __forceinline__ float payoff(float exponent) {
   return fmaxf(exp2_of(exponent) - static_cast<float>(strike), 0.0F);
 }
 
-/// Each thread draws from `paths` generators of its own.
+/// Each thread has `paths` generators.
 template <int paths>
 struct Body {
   using Parameters = monte_carlo::Parameters;
@@ -97,10 +96,10 @@ struct Body {
       for (int pair = 0; pair < draws / 2; ++pair) {
 #pragma unroll
         for (int j = 0; j < paths; ++j) {
-          // (0, 1]; fabsf for a logarithm that is rounded to above 0
+          // (0, 1]; fabsf for logarithms rounded above 0
           const float bits = fabsf(log2_of(2.0F - uniform(generator[j].draw())));
           const float radius = root_of(bits * static_cast<float>(radius_squared_per_bit));
-          // [-pi, pi), where the fast functions are exact enough
+          // [-pi, pi), where the fast functions are accurate enough
           const float angle = fmaf(uniform(generator[j].draw()), static_cast<float>(2 * std::numbers::pi),
                                    static_cast<float>(-3 * std::numbers::pi));
           sum[j] += payoff(fmaf(radius, __cosf(angle), static_cast<float>(drift)));
@@ -117,8 +116,7 @@ struct Body {
 
 namespace {
 
-/// What thread `thread` sums in so many iterations: the same integers, and Box and Muller's normals as they
-/// are written.
+/// The sum of thread `thread` after `iterations`: the same integers, with textbook Box-Muller normals.
 double reference(std::size_t thread, int paths, std::int64_t iterations) {
   double sum = 0;
   for (int j = 0; j < paths; ++j) {
@@ -138,28 +136,23 @@ double reference(std::size_t thread, int paths, std::int64_t iterations) {
   return sum;
 }
 
-template <int paths>
-void add(const void* entry, int register_cap = 0) {
+template <int paths, int cap = 0>
+void add() {
   constexpr int pairs = draws / 2 * paths;
   constexpr double flop_per_iteration = double{flop_per_pair} * pairs;
-  // a scheduler issues an instruction a cycle, a special function every eight, of which a pair takes six
+  // a scheduler issues a special function every eight cycles, and a pair takes six
   constexpr double issue_cycles = 6.0 * 8 * pairs;
-  const std::string series = "paths" + std::to_string(paths);
-  add_variant({
+  entry_of<Body<paths>, cap>().add({
       .family = "monte_carlo",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = paths,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap},
+      .name = "paths" + std::to_string(paths),
+      .dials = {.ilp = paths},
       .ceiling = Ceiling::fp32,
-      // four draws, each from the one before, and what becomes of the last, behind the warp's own
-      // instructions
+      // four dependent draws and the payoff of the last, after the warp's own instructions
       .iteration = {.flop = flop_per_iteration,
                     .latency_cycles = 200.0 + issue_cycles,
                     .pipe_cycles_per_warp = issue_cycles / 4},
       .instructions = {{"FADD", 5 * pairs}, {"FFMA", 3 * pairs}, {"FMUL", 2 * pairs}, {"MUFU", 6 * pairs}},
-      .may_spill = paths == 4 && register_cap == 24,
+      .may_spill = paths == 4 && cap == 24,
       .l2_before = L2::warm,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
@@ -176,7 +169,7 @@ void add(const void* entry, int register_cap = 0) {
             problem.work = {.bytes = threads * sizeof(float),
                             .flop = threads * static_cast<double>(shape.iterations) * flop_per_iteration};
             problem.poison = poison_one_per_thread<float>(arena, shape);
-            // a logarithm is exact to 2^-22, its root near 0 to 1e-3; a draw that goes wrong is 0.1 off
+            // tolerance: logarithms are accurate to 2^-22, roots near 0 to 1e-3; a wrong draw is off by 0.1
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<float>(
                   static_cast<std::size_t>(shape.threads()), 1e-3,
@@ -184,28 +177,18 @@ void add(const void* entry, int register_cap = 0) {
             };
             return problem;
           },
-      .entry = entry,
   });
 }
 
-template <int paths>
-void add_free() {
-  add<paths>(reinterpret_cast<const void*>(free_entry<Body<paths>>));
-}
-template <int paths, int cap>
-void add_capped() {
-  add<paths>(reinterpret_cast<const void*>(capped_entry<Body<paths>, cap>), cap);
-}
-
 const Registration registered{[] {
-  add_free<1>();
-  add_free<2>();
-  add_free<4>();
-  // left free, nvcc 13 has one of four generators after the other in 32 registers: 48 let it interleave them,
-  // 24 spill
-  add_capped<4, 48>();
-  add_capped<4, 24>();
-  add_capped<2, 24>();
+  add<1>();
+  add<2>();
+  add<4>();
+  // Without a cap nvcc 13 runs four generators one after the other in 32 registers: 48 interleave them, 24
+  // spill.
+  add<4, 48>();
+  add<4, 24>();
+  add<2, 24>();
 }};
 
 }  // namespace

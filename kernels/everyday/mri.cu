@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a sum over samples that all threads share, with a sine and a cosine each: from tiles in shared
-//   memory or from constant memory, for several image points per thread or one. nvcc loads constants once for
-//   the warp (ULDC) where all lanes want the same; indexed variants hide that from it, and load them by each
-//   lane's address (LDC).
-// Expected: the special functions' rate, 16 cycles of a scheduler for each sample and point, which the other
-//   14 instructions leave little idle; several points share a sample's loads, and come to that rate with
-// fewer warps. Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP,
+// Shows: a sum over samples that all threads share, with a sine and a cosine each, from tiles in shared
+//   memory or from constant memory, for one or several image points per thread. nvcc loads constants once
+//   per warp (ULDC) if all lanes use the same address; indexed variants hide that and load per lane (LDC).
+// Expected: the special-function rate, 16 cycles of a scheduler per sample and point; the other 14
+//   instructions nearly fill its issue slots. Several points share a sample's loads and need fewer warps.
+// Published: Stone et al., J. Parallel Distrib. Comput. 68 (2008); Kirk, Hwu and El Hajj, PMPP,
 // 4th ed. (2022), ch. 17.
 #include <cmath>
 #include <numbers>
@@ -14,29 +13,29 @@
 
 namespace occbench::mri {
 
-constexpr int chunk = 1024;      // samples that constant memory holds: a launch that needs more begins again
-constexpr int chunk_tile = 128;  // of them per iteration
+constexpr int chunk = 1024;      // samples in constant memory; longer launches repeat them
+constexpr int chunk_tile = 128;  // samples per iteration
 constexpr int unrolled = 4;      // samples per trip of the inner loop
 
-// Coordinates of samples are random in [-1, 1), of image points so many times that: phases of up to 48 turns.
+// Sample coordinates are random in [-1, 1), those of image points scaled by this: phases of up to 48 turns.
 constexpr float half_width = 16;
 
-// Points with the same index modulo this are the same point, so that the reference takes moments.
+// Points with the same index modulo this are equal, which keeps the reference cheap.
 constexpr std::int64_t period = 1024;
 
-constexpr int flop_per_pair = 19;  // phase 5, its reduction 4, sine and cosine, 8 to add two products twice
+constexpr int flop_per_pair = 19;  // phase 5, its reduction 4, sine and cosine, two complex products 8
 
-/// A sample is its place in k-space and the real part of what was measured there, and apart from these the
-/// imaginary part. A launch sums over the first iterations x tile of them: as much of all as it has time for.
+/// A sample is (k-space x, y, z, real part), with its imaginary part in another array. A launch sums over
+/// the first iterations x tile samples.
 struct Parameters {
-  const float* x;  ///< of the points of one period; y and z likewise
+  const float* x;  ///< of the points of one period, as y and z
   const float* y;
   const float* z;
   const float4* sample;
   const float* imaginary;
-  float2* sums;  ///< real and imaginary part of each point
+  float2* sums;  ///< real and imaginary part per point
   int iterations;
-  unsigned lane_bits;  ///< of a lane, that its samples' place depends on: none, but the compiler cannot know
+  unsigned lane_bits;  ///< always 0, unknown to the compiler: lane bits that a sample's address depends on
 };
 
 struct Chunk {
@@ -45,10 +44,9 @@ struct Chunk {
 };
 __constant__ Chunk constant_chunk;
 
-/// The whole number nearest to x, which is less than 2^22: rintf would take its trip of the special
-/// functions' pipe.
+/// Rounds |x| < 2^22 to the nearest integer; rintf would use the special-function unit.
 __device__ __forceinline__ float nearest(float x) {
-  constexpr float no_fraction = 0x1.8p23F;  // near it floats are whole
+  constexpr float no_fraction = 0x1.8p23F;  // its ulp is 1
   return __fsub_rn(__fadd_rn(x, no_fraction), no_fraction);
 }
 
@@ -67,7 +65,7 @@ struct Points {
       z[j] = half_width * p.z[point];
     }
   }
-  /// Adds `unrolled` samples, of which `i` are the imaginary parts.
+  /// Adds `unrolled` samples with imaginary parts `i`.
   __device__ __forceinline__ void add(const float4* sample, float4 i) {
     const float imaginary_part[unrolled] = {i.x, i.y, i.z, i.w};
 #pragma unroll
@@ -76,7 +74,7 @@ struct Points {
 #pragma unroll
       for (int j = 0; j < points; ++j) {
         const float turns = fmaf(s.x, x[j], fmaf(s.y, y[j], s.z * z[j]));
-        // [-pi, pi], where the fast functions are exact enough
+        // [-pi, pi], where the fast functions are accurate enough
         const float angle = static_cast<float>(2 * std::numbers::pi) * (turns - nearest(turns));
         const float cosine = __cosf(angle);
         const float sine = __sinf(angle);
@@ -94,7 +92,7 @@ struct Points {
   }
 };
 
-/// Each block copies as many samples as it has threads into shared memory, iteration after iteration.
+/// Each iteration a block copies as many samples as it has threads into shared memory.
 template <int tile, int points>
 struct SharedBody {
   using Parameters = mri::Parameters;
@@ -118,7 +116,7 @@ struct SharedBody {
   }
 };
 
-/// Each iteration takes the next samples of constant memory; `indexed`, as if each lane had its own.
+/// Each iteration uses the next samples in constant memory; `indexed`: with per-lane addresses.
 template <int points, bool indexed>
 struct ConstantBody {
   using Parameters = mri::Parameters;
@@ -139,11 +137,11 @@ struct ConstantBody {
 
 namespace {
 
-// Where the input has what: x, y and z of the points, the samples, and their imaginary parts behind these.
+// Layout of the input: x, y and z of the points, the samples, their imaginary parts.
 constexpr std::size_t first_sample = 3 * period;
 constexpr std::size_t words_per_sample = 5;
 
-/// Has constant memory filled with the first samples of the input, which lie as Chunk has them.
+/// Fills constant memory with the first samples of the input, which have the layout of Chunk.
 void fill_constant_chunk(Arena& arena) {
   const float* const samples = arena.input<float>() + first_sample;
   arena.table<Chunk>("mri-chunk", 1, [samples](Chunk* table, std::size_t, cudaStream_t stream) {
@@ -153,8 +151,8 @@ void fill_constant_chunk(Arena& arena) {
   });
 }
 
-/// The real and imaginary sums of the points of one period, over `summed` samples of the `stored`, which come
-/// again after the last; `input` is the arena's, on the CPU.
+/// The real and imaginary sums of the points of one period over `summed` samples, which repeat after
+/// `stored`; `input` is a CPU copy of the arena's.
 std::vector<double> reference(std::span<const float> input, std::size_t stored, std::size_t summed) {
   std::vector<double> sums(2 * period);
   for (std::size_t point = 0; point < period; ++point)
@@ -172,19 +170,17 @@ std::vector<double> reference(std::span<const float> input, std::size_t stored, 
   return sums;
 }
 
-/// Adds a variant that sums for `points` to a thread: over tiles in shared memory as large as the block, or
-/// over constant memory (tile 0) with blocks of any size; `indexed` by lanes.
-void add(int tile, int points, const void* entry, int register_cap = 0, bool indexed = false) {
+/// Adds a variant with `points` per thread: over shared-memory tiles of the block's size, or over constant
+/// memory (tile 0) at any block size.
+void add(int tile, int points, const Entry& entry, bool indexed = false) {
   const bool shared = tile > 0;
-  const int samples = shared ? tile : chunk_tile;  // of an iteration
+  const int samples = shared ? tile : chunk_tile;  // per iteration
   const int trips = samples / unrolled;
-  const int pairs = points * unrolled;  // of a trip
+  const int pairs = points * unrolled;  // per trip
   const double flop_per_iteration = double{flop_per_pair} * points * samples;
-  // a scheduler has a special function every eight cycles, of which a pair takes two
+  // a scheduler issues a special function every eight cycles, and a pair takes two
   const double pipe_cycles = 16.0 * pairs;
   const std::string memory = shared ? "shared" : indexed ? "indexed" : "constant";
-  const std::string series =
-      memory + (shared ? std::to_string(tile) : "") + "-points" + std::to_string(points);
   Instructions instructions{
       {"FADD", 3 * pairs}, {"FFMA", 6 * pairs}, {"FMUL", 3 * pairs}, {"MUFU", 2 * pairs}};
   if (shared) instructions["LDS.128"] = unrolled + 1;
@@ -194,30 +190,27 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
   const auto stored = [=](const Shape& shape) {
     return shared ? static_cast<std::size_t>(shape.iterations * tile) : std::size_t{chunk};
   };
-  add_variant({
+  entry.add({
       .family = "mri",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
+      .name = memory + (shared ? std::to_string(tile) : "") + "-points" + std::to_string(points),
       .form = memory,
       .dials = {.ilp = points,
                 .bytes_per_access = shared ? static_cast<int>(sizeof(float4)) : 0,
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
                 .tile_width = samples},
       .ceiling = Ceiling::fp32,
-      // the L2 and two barriers; a trip's dependent chain behind the warp's own instructions
+      // the L2 and two barriers; a trip's dependent chain, after the warp's own instructions
       .iteration = {.flop = flop_per_iteration,
                     .latency_cycles = (shared ? 350.0 : 50.0) + trips * (100 + pipe_cycles),
                     .pipe_cycles_per_warp = trips * pipe_cycles / 4},
-      // the few hundred KB of the tiles are in the L2 since the launch before
+      // the tiles, a few hundred KB, are in the L2 since the previous launch
       .flow = {.l2_bytes = shared ? words_per_sample * sizeof(float) : 0.0,
                .layout = {.bank_conflict = shared ? 0.5 : 1}},
       .instructions = std::move(instructions),
       .loop_trips = {1, double(trips)},
-      .may_spill = shared && register_cap == 32,
+      .may_spill = shared && entry.register_cap == 32,
       .fixed_block_size = tile,
       .l2_before = L2::warm,
-      // constant memory's first samples once more after the last
+      // includes the repetition of the constant samples
       .check_iterations = shared ? 2 : chunk / chunk_tile + 1,
       .max_iterations =
           [=](const Arena& arena, const Shape& shape) {
@@ -230,22 +223,10 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
           [=](Arena& arena, const Shape& shape) {
             const float* const input = arena.input<float>();
             if (!shared) fill_constant_chunk(arena);
-            Problem problem;
-            problem.set_parameters(Parameters{.x = input,
-                                              .y = input + period,
-                                              .z = input + 2 * period,
-                                              .sample = reinterpret_cast<const float4*>(input + first_sample),
-                                              .imaginary = input + first_sample + 4 * stored(shape),
-                                              .sums = reinterpret_cast<float2*>(arena.output<float>()),
-                                              .iterations = static_cast<int>(shape.iterations),
-                                              .lane_bits = 0});
             const std::size_t bytes = output_bytes(shape);
-            problem.work = {.bytes = static_cast<double>(bytes),
-                            .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_iteration};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            // a phase of 48 turns is exact to 3e-5 rad, a sine to 1e-6; a sample that goes wrong is 0.1 off
-            problem.mismatch = [=, &arena] {
+            // tolerance: phases of 48 turns are accurate to 3e-5 rad, sines to 1e-6; a wrong sample is off
+            // by 0.1
+            const auto mismatch = [=, &arena] {
               const std::size_t count = stored(shape);
               const auto sums =
                   reference(arena.reference_input<float>(first_sample + words_per_sample * count), count,
@@ -253,35 +234,38 @@ void add(int tile, int points, const void* entry, int register_cap = 0, bool ind
               return arena.first_mismatch<float>(bytes / sizeof(float), 1e-3,
                                                  [&](std::size_t i) { return sums[i % sums.size()]; });
             };
-            return problem;
+            return problem_of(arena,
+                              Parameters{.x = input,
+                                         .y = input + period,
+                                         .z = input + 2 * period,
+                                         .sample = reinterpret_cast<const float4*>(input + first_sample),
+                                         .imaginary = input + first_sample + 4 * stored(shape),
+                                         .sums = reinterpret_cast<float2*>(arena.output<float>()),
+                                         .iterations = static_cast<int>(shape.iterations),
+                                         .lane_bits = 0},
+                              {.bytes = static_cast<double>(bytes),
+                               .flop = static_cast<double>(shape.threads()) *
+                                       static_cast<double>(shape.iterations) * flop_per_iteration},
+                              bytes, mismatch);
           },
-      .entry = entry,
   });
-}
-
-template <int tile, int points>
-void add_shared() {
-  add(tile, points, reinterpret_cast<const void*>(free_entry<SharedBody<tile, points>>));
-}
-template <int tile, int points, int cap>
-void add_shared_capped() {
-  add(tile, points, reinterpret_cast<const void*>(capped_entry<SharedBody<tile, points>, cap>), cap);
 }
 
 const Registration registered{[] {
   for_each_value<1, 2, 4>([]<int points>(std::integral_constant<int, points>) {
-    add_shared<128, points>();
-    add(0, points, reinterpret_cast<const void*>(free_entry<ConstantBody<points, false>>));
+    add(128, points, entry_of<SharedBody<128, points>>());
+    add(0, points, entry_of<ConstantBody<points, false>>());
   });
-  add_shared<256, 1>();
-  add_shared<256, 4>();
-  // left free, nvcc 13 does four points in 48 registers: 64 let it have more of them under way, 32 spill
-  add_shared_capped<128, 4, 64>();
-  add_shared_capped<128, 4, 32>();
-  // and from constant memory in 32, one point after the other: 48 let it interleave them
-  add(0, 4, reinterpret_cast<const void*>(capped_entry<ConstantBody<4, false>, 48>), 48);
-  add(0, 1, reinterpret_cast<const void*>(free_entry<ConstantBody<1, true>>), 0, true);
-  add(0, 4, reinterpret_cast<const void*>(free_entry<ConstantBody<4, true>>), 0, true);
+  add(256, 1, entry_of<SharedBody<256, 1>>());
+  add(256, 4, entry_of<SharedBody<256, 4>>());
+  // Without a cap nvcc 13 uses 48 registers for four points in shared memory: 64 interleave more of them, 32
+  // spill.
+  add(128, 4, entry_of<SharedBody<128, 4>, 64>());
+  add(128, 4, entry_of<SharedBody<128, 4>, 32>());
+  // In constant memory it computes them one after the other in 32 registers: 48 interleave them.
+  add(0, 4, entry_of<ConstantBody<4, false>, 48>());
+  add(0, 1, entry_of<ConstantBody<1, true>>(), true);
+  add(0, 4, entry_of<ConstantBody<4, true>>(), true);
 }};
 
 }  // namespace

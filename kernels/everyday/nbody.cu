@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: arithmetic with a special function in it, fed by broadcasts from shared memory: warps or bodies per
+// Shows: arithmetic with a special function, fed by broadcasts from shared memory: warps or bodies per
 //   thread.
-// Expected: 12 FP32 instructions and one MUFU a pair, and so the issue slots as the limit; more bodies per
-//   thread get there with fewer warps, for each read of a body then serves several pairs, until registers run
-// out. Published: Nyland, Harris and Prins, 'Fast N-Body Simulation with CUDA' (GPU Gems 3, 2007, ch. 31).
+// Expected: 12 FP32 instructions and one MUFU per pair, so issue slots are the limit. More bodies per thread
+//   need fewer warps, since each load of a body serves several pairs, until registers run out.
+// Published: Nyland, Harris and Prins, 'Fast N-Body Simulation with CUDA' (GPU Gems 3, 2007, ch. 31).
 #include <array>
 #include <cmath>
 
@@ -11,31 +11,31 @@
 
 namespace occbench::nbody {
 
-constexpr float softening = 0.0625F;  // squared: no pair is too close for float32, nor a body to itself
+constexpr float softening =
+    0.0625F;  // squared; keeps float32 finite for close pairs and for a body with itself
 
-// Threads with the same index modulo this sum for the same bodies, so that the reference takes moments.
+// Threads with the same index modulo this have the same bodies, which keeps the reference cheap.
 constexpr std::int64_t period = 4096;
 
 constexpr int unrolled = 4;        // bodies of the tile per trip of the inner loop
 constexpr int flop_per_pair = 19;  // 6 FFMA, 3 FADD, 3 FMUL and the square root
 
-/// Bodies are (x, y, z, mass). A launch sums over the first iterations x tile of them: as much of all pairs
-/// as it has time for.
+/// Bodies are (x, y, z, mass). A launch sums over the first iterations x tile of them.
 struct Parameters {
   const float4* bodies;
-  float* accelerations;  ///< x, y, z of each body that is summed for
+  float* accelerations;  ///< x, y, z per body
   int iterations;
 };
 
-/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `softening` keeps x from them.
+/// 1 / sqrt(x). Not rsqrtf, which handles denormals: `softening` keeps x normal.
 __device__ __forceinline__ float inverse_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// Each thread sums the accelerations of `own` bodies, each pass over one tile of as many bodies as the block
-/// has threads.
+/// Each thread sums the accelerations of `own` bodies, per iteration over one tile of as many bodies as the
+/// block has threads.
 template <int tile, int own>
 struct Body {
   using Parameters = nbody::Parameters;
@@ -90,7 +90,7 @@ struct Body {
 
 namespace {
 
-/// Accelerations of the bodies of one period, each the sum over the first `others` bodies of `input`.
+/// Accelerations of the bodies of one period by the first `others` bodies of `input`.
 std::vector<double> reference(std::span<const float> input, std::size_t others) {
   std::vector<double> sums(3 * period);
   for (std::size_t body = 0; body < period; ++body)
@@ -107,29 +107,23 @@ std::vector<double> reference(std::span<const float> input, std::size_t others) 
   return sums;
 }
 
-template <int tile, int own>
-void add(const void* entry, int register_cap = 0) {
+template <int tile, int own, int cap = 0>
+void add() {
   constexpr double flop_per_iteration = double(flop_per_pair) * tile * own;
-  constexpr double issue_cycles = 13.0 * own * unrolled;  // of a trip
-  const std::string series = "tile" + std::to_string(tile) + "-bodies" + std::to_string(own);
+  constexpr double issue_cycles = 13.0 * own * unrolled;  // per trip
   const auto output_bytes = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads()) * own * 3 * sizeof(float);
   };
-  add_variant({
+  entry_of<Body<tile, own>, cap>().add({
       .family = "nbody",
-      .name = series + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : ""),
-      .series = series,
-      .dials = {.ilp = own,
-                .bytes_per_access = sizeof(float4),
-                .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = register_cap,
-                .tile_width = tile},
+      .name = "tile" + std::to_string(tile) + "-bodies" + std::to_string(own),
+      .dials = {.ilp = own, .bytes_per_access = sizeof(float4), .tile_width = tile},
       .ceiling = Ceiling::fp32,
-      // the L2 and two barriers; a trip's dependent chain behind the warp's own instructions
+      // the L2 and two barriers; a trip's dependent chain, after the warp's own instructions
       .iteration = {.flop = flop_per_iteration,
                     .latency_cycles = 350.0 + tile / unrolled * (100 + issue_cycles),
                     .pipe_cycles_per_warp = tile / unrolled * issue_cycles / 4},
-      // the few hundred KB of the tiles are in the L2 since the launch before
+      // the tiles, a few hundred KB, are in the L2 since the previous launch
       .flow = {.l2_bytes = sizeof(float4), .layout = {.bank_conflict = 0.5, .store_conflict = 0.5}},
       .instructions = {{"LDS.128", unrolled},
                        {"FADD", 3 * own * unrolled},
@@ -137,7 +131,7 @@ void add(const void* entry, int register_cap = 0) {
                        {"FMUL", 3 * own * unrolled},
                        {"MUFU", own * unrolled}},
       .loop_trips = {1, double(tile) / unrolled},
-      .may_spill = register_cap == 32,
+      .may_spill = cap == 32,
       .fixed_block_size = tile,
       .l2_before = L2::warm,
       .max_iterations =
@@ -147,16 +141,8 @@ void add(const void* entry, int register_cap = 0) {
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            Problem problem;
-            problem.set_parameters(Parameters{.bodies = reinterpret_cast<const float4*>(arena.input<float>()),
-                                              .accelerations = arena.output<float>(),
-                                              .iterations = static_cast<int>(shape.iterations)});
             const std::size_t bytes = output_bytes(shape);
-            problem.work = {.bytes = static_cast<double>(bytes),
-                            .flop = static_cast<double>(shape.threads()) *
-                                    static_cast<double>(shape.iterations) * flop_per_iteration};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            problem.mismatch = [=, &arena] {
+            const auto mismatch = [=, &arena] {
               const std::size_t others = static_cast<std::size_t>(shape.iterations) * tile;
               const auto sums = reference(
                   arena.reference_input<float>(4 * std::max(others, static_cast<std::size_t>(period))),
@@ -164,30 +150,27 @@ void add(const void* entry, int register_cap = 0) {
               return arena.first_mismatch<float>(bytes / sizeof(float), 1e-4,
                                                  [&](std::size_t i) { return sums[i % sums.size()]; });
             };
-            return problem;
+            return problem_of(arena,
+                              Parameters{.bodies = reinterpret_cast<const float4*>(arena.input<float>()),
+                                         .accelerations = arena.output<float>(),
+                                         .iterations = static_cast<int>(shape.iterations)},
+                              {.bytes = static_cast<double>(bytes),
+                               .flop = static_cast<double>(shape.threads()) *
+                                       static_cast<double>(shape.iterations) * flop_per_iteration},
+                              bytes, mismatch);
           },
-      .entry = entry,
   });
 }
 
-template <int tile, int own>
-void add_free() {
-  add<tile, own>(reinterpret_cast<const void*>(free_entry<Body<tile, own>>));
-}
-template <int tile, int own, int cap>
-void add_capped() {
-  add<tile, own>(reinterpret_cast<const void*>(capped_entry<Body<tile, own>, cap>), cap);
-}
-
 const Registration registered{[] {
-  add_free<128, 1>();
-  add_free<128, 2>();
-  add_free<128, 4>();
-  add_free<64, 2>();
-  add_free<256, 2>();
-  // nvcc 13 takes 47 registers for four bodies: 40 it can do without a spill, 32 not
-  add_capped<128, 4, 40>();
-  add_capped<128, 4, 32>();
+  add<128, 1>();
+  add<128, 2>();
+  add<128, 4>();
+  add<64, 2>();
+  add<256, 2>();
+  // Without a cap nvcc 13 uses 47 registers for four bodies: 40 do not spill, 32 do.
+  add<128, 4, 40>();
+  add<128, 4, 32>();
 }};
 
 }  // namespace

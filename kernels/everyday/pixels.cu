@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: what an image pipeline does to each pixel, in threads that handle one pixel or four and then end.
-// Expected: DRAM's rate where an SM keeps enough bytes in flight. Four pixels per thread get there with a
-//   quarter of the threads; one byte stored per thread is the least that a block can have to do.
+// Shows: per-pixel operations of an image pipeline, in short threads that handle one or four pixels.
+// Expected: DRAM bandwidth if an SM has enough bytes in flight. Four pixels per thread need a quarter of the
+//   threads; one byte stored per thread is the smallest work of a block.
 // Published: Porter and Duff, 'Compositing digital images' (SIGGRAPH 1984), over; ITU-R BT.601 and BT.709,
 //   luma; Reinhard et al., 'Photographic tone reproduction for digital images' (SIGGRAPH 2002), equation 3.
 #include <bit>
@@ -10,26 +10,26 @@
 
 namespace occbench::pixels {
 
-/// blend: one RGBA picture over another, by the alpha of the first; luma: RGBA to grey, one byte each; tone:
-/// linear light of high range, in float RGBA, to grey in [0, 1).
+/// blend: one RGBA image over another by the alpha of the first; luma: RGBA to one grey byte; tone: high
+/// dynamic range, float RGBA, to grey in [0, 1).
 enum class Op { blend, luma, tone };
 
 constexpr int inputs(Op op) { return op == Op::blend ? 2 : 1; }
-constexpr int input_bytes(Op op) { return op == Op::tone ? 16 : 4; }  // of a pixel, in each picture
-constexpr int output_bytes(Op op) { return op == Op::luma ? 1 : 4; }  // of a pixel
-constexpr int flop(Op op) { return op == Op::tone ? 9 : 0; }  // a root and a reciprocal being one each
+constexpr int input_bytes(Op op) { return op == Op::tone ? 16 : 4; }  // per pixel and image
+constexpr int output_bytes(Op op) { return op == Op::luma ? 1 : 4; }  // per pixel
+constexpr int flop(Op op) { return op == Op::tone ? 9 : 0; }          // root and reciprocal count as one each
 
 struct Parameters {
-  const float* front;  ///< any bits: a float's lowest byte is an alpha
+  const float* front;  ///< random bits; the lowest byte of a float is alpha
   const float* back;
   void* output;
   int iterations;
 };
 
-// 8-bit pixels have alpha in their lowest byte. Two channels are computed at once, 16 bits each.
+// 8-bit pixels have alpha in the lowest byte. Two channels are computed at once, 16 bits each.
 constexpr std::uint32_t even_bytes = 0x00ff00ff;
 
-/// Of both channels in x: over 255, rounded, for products of two bytes.
+/// Divides both channels in x, products of two bytes, by 255, rounded.
 __device__ __forceinline__ std::uint32_t over_255(std::uint32_t x) {
   x += 0x00800080;
   return (x + (x >> 8 & even_bytes)) >> 8 & even_bytes;
@@ -44,7 +44,7 @@ __device__ __forceinline__ std::uint32_t blend(std::uint32_t front, std::uint32_
 __device__ __forceinline__ std::uint32_t luma(std::uint32_t pixel) {
   return (77 * (pixel >> 24) + 150 * (pixel >> 16 & 0xff) + 29 * (pixel >> 8 & 0xff) + 128) >> 8;
 }
-/// Random light is negative half of the time: its size counts.
+/// Half of the random values are negative: their magnitude is used.
 __device__ __forceinline__ float tone(const float4& pixel) {
   const float light = fmaf(0.2126F, fabsf(pixel.x), fmaf(0.7152F, fabsf(pixel.y), 0.0722F * fabsf(pixel.z)));
   float inverse, root;
@@ -53,7 +53,7 @@ __device__ __forceinline__ float tone(const float4& pixel) {
   return root;
 }
 
-/// Thread t of n handles packs t, t + n, ... of `count` pixels that lie side by side.
+/// Thread t of n handles packs t, t + n, ... of `count` adjacent pixels.
 template <Op op, int count>
 struct Body {
   using Parameters = pixels::Parameters;
@@ -96,7 +96,7 @@ double channel(std::size_t i, int c) {
   return std::bit_cast<std::uint32_t>(random_value<float>(i)) >> 8 * c & 0xff;
 }
 
-/// Element `i` of the output in 32 bits: a pixel, or four grey ones. There are `n` pixels.
+/// 32-bit element `i` of the output: a pixel or four grey ones, of `n` pixels.
 double reference(Op op, std::size_t i, std::size_t n) {
   if (op == Op::tone) {
     const auto part = [i](std::size_t c) -> double { return std::abs(random_value<float>(4 * i + c)); };
@@ -124,7 +124,7 @@ std::optional<std::string> mismatch(Arena& arena, Op op, std::size_t n) {
 
 template <Op op, int count>
 void add(const std::string& name, double latency_cycles, const Instructions& instructions) {
-  constexpr double bytes = inputs(op) * input_bytes(op) + output_bytes(op);  // of a pixel
+  constexpr double bytes = inputs(op) * input_bytes(op) + output_bytes(op);  // per pixel
   const auto pixels_of = [](const Shape& shape) {
     return static_cast<std::size_t>(shape.threads() * shape.iterations) * count;
   };
@@ -142,24 +142,23 @@ void add(const std::string& name, double latency_cycles, const Instructions& ins
       .l2_before = L2::dirty,
       .max_iterations =
           [](const Arena& arena, const Shape& shape) {
-            const std::size_t most = std::min(arena.input_bytes() / (inputs(op) * input_bytes(op)),
-                                              arena.output_bytes() / output_bytes(op));
-            return static_cast<std::int64_t>(most / count) / shape.threads();
+            const std::size_t max_pixels = std::min(arena.input_bytes() / (inputs(op) * input_bytes(op)),
+                                                    arena.output_bytes() / output_bytes(op));
+            return static_cast<std::int64_t>(max_pixels / count) / shape.threads();
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             const std::size_t n = pixels_of(shape);
             const float* const input = arena.input<float>();
-            Problem problem;
-            problem.set_parameters(Parameters{.front = input,
-                                              .back = input + n,
-                                              .output = arena.output<float>(),
-                                              .iterations = static_cast<int>(shape.iterations)});
-            problem.work = {.bytes = bytes * static_cast<double>(n),
-                            .flop = 1.0 * flop(op) * static_cast<double>(n)};
-            problem.poison = [=, &arena] { arena.poison_output(n * output_bytes(op)); };
+            Problem problem = problem_of(
+                arena,
+                Parameters{.front = input,
+                           .back = input + n,
+                           .output = arena.output<float>(),
+                           .iterations = static_cast<int>(shape.iterations)},
+                {.bytes = bytes * static_cast<double>(n), .flop = 1.0 * flop(op) * static_cast<double>(n)},
+                n * output_bytes(op), [=, &arena] { return mismatch(arena, op, n); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch(arena, op, n); };
             return problem;
           },
       .entry = reinterpret_cast<const void*>(free_entry<Body<op, count>>),
@@ -167,7 +166,7 @@ void add(const std::string& name, double latency_cycles, const Instructions& ins
 }
 
 const Registration registered{[] {
-  // the chain of one pixel, and what the thread issues for the others
+  // latency: the dependent chain of one pixel, and the issue of the others'
   add<Op::blend, 1>("blend", 40, {{"LDG.32", 2}, {"STG.32", 1}});
   add<Op::blend, 4>("blend", 120, {{"LDG.128", 2}, {"STG.128", 1}});
   add<Op::luma, 1>("luma", 25, {{"LDG.32", 1}, {"STG.8", 1}});

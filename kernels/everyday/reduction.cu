@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: the sum of a row, as each softmax and norm takes it: loads, then shuffles and two barriers behind
-//   them all.
-// Expected: DRAM's rate once enough bytes are under way, and later than a plain read: a warp loads nothing
-//   while its block sums up, so that other blocks must. Small blocks overlap better; more bytes per thread
-// amortise the sum. Published: Harris, 'Optimizing Parallel Reduction in CUDA' (NVIDIA 2007); the curve:
+// Shows: the sum of a row, as in softmax and normalization: loads, then shuffles and two barriers.
+// Expected: DRAM bandwidth once enough bytes are in flight, with more warps than a plain read: while a block
+//   sums up, only other blocks load. Small blocks overlap better; more bytes per thread amortise the sum.
+// Published: Harris, 'Optimizing Parallel Reduction in CUDA' (NVIDIA 2007); the curve:
 // Volkov 2010.
 #include <type_traits>
 
@@ -12,22 +11,23 @@
 namespace occbench::reduction {
 
 struct Parameters {
-  const float* input;  ///< rows, one after the other
+  const float* input;  ///< row-major
   float* output;       ///< one per block
   int iterations;
 };
 
-/// The sum of `value` over groups of `lanes` neighbours, in each of them.
+/// Sums `value` over groups of `lanes` adjacent lanes; all of them get the sum.
 template <int lanes>
 __device__ __forceinline__ float sum_of(float value) {
 #pragma unroll
-  for (int apart = lanes / 2; apart > 0; apart /= 2) value += __shfl_xor_sync(0xFFFFFFFF, value, apart);
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(0xFFFFFFFF, value, distance);
   return value;
 }
 
 /// Block b of n sums rows b, b + n, b + 2n, ..., each of `threads` x `ilp` accesses of `lanes` elements. A
-/// block puts out the sum of its rows' squared sums: a row's own sum, then, is needed before the next is
-/// begun, and by all its threads, as a norm needs it.
+/// block outputs the sum of the rows' squared sums, so all threads need a row's sum before they start the
+/// next row, as in a norm.
 template <int threads, int lanes, int ilp>
 struct Body {
   using Parameters = reduction::Parameters;
@@ -94,7 +94,7 @@ void add() {
       .name = "row" + std::to_string(threads) + "-" + std::to_string(width) + "B-ilp" + std::to_string(ilp),
       .dials = {.ilp = ilp, .bytes_per_access = width},
       .ceiling = Ceiling::dram,
-      // additions, shuffles, shared memory there and back, two barriers
+      // additions, shuffles, a shared-memory round trip, two barriers
       .iteration = {.dram_bytes = double(width) * ilp,
                     .latency_cycles = 4.0 * lanes * ilp + 28.0 * shuffles + 100.0,
                     .dram_waits = 1,
@@ -113,15 +113,13 @@ void add() {
           },
       .prepare =
           [](Arena& arena, const Shape& shape) {
-            Problem problem;
-            problem.set_parameters(
-                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
             const auto blocks = static_cast<double>(shape.grid_size);
-            problem.work.bytes = blocks * (static_cast<double>(shape.iterations) * row_bytes + sizeof(float));
-            const std::size_t bytes = static_cast<std::size_t>(shape.grid_size) * sizeof(float);
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
-            problem.mismatch = [=, &arena] { return mismatch(arena, shape, row_bytes / sizeof(float)); };
-            return problem;
+            return problem_of(
+                arena,
+                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)},
+                {.bytes = blocks * (static_cast<double>(shape.iterations) * row_bytes + sizeof(float))},
+                static_cast<std::size_t>(shape.grid_size) * sizeof(float),
+                [=, &arena] { return mismatch(arena, shape, row_bytes / sizeof(float)); });
           },
       .entry = reinterpret_cast<const void*>(free_entry<Body<threads, lanes, ilp>>),
   });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a matrix that teams of threads hold in registers, a row an iteration: a warp to a row, or a block
-// to a row.
+// Matrix rows held in registers, one per iteration, by a warp or by a block.
 #pragma once
 
 #include <bit>
@@ -9,20 +8,20 @@
 
 namespace occbench::rows {
 
-/// What `combine` makes of the values of groups of `lanes` neighbours, in each of them.
+/// Reduces `value` with `combine` over groups of `lanes` adjacent lanes; all of them get the result.
 template <int lanes, class Combine>
 __device__ __forceinline__ float over_lanes(float value, Combine combine) {
 #pragma unroll
-  for (int apart = lanes / 2; apart > 0; apart /= 2)
-    value = combine(value, __shfl_xor_sync(0xFFFFFFFF, value, apart));
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    value = combine(value, __shfl_xor_sync(0xFFFFFFFF, value, distance));
   return value;
 }
 
-/// A thread's share of a row of `row` elements, which a team of `team` threads, a warp or a whole block,
-/// holds in accesses of `lanes` elements: team t of n takes rows t, t + n, t + 2n, ..., one an iteration.
+/// A thread's share of a row of `row` elements that a team of `team` threads (a warp or a block) holds, in
+/// accesses of `lanes` elements. Team t of n takes rows t, t + n, t + 2n, ..., one per iteration.
 template <int team, int row, int lanes>
 struct Share {
-  static constexpr int loads = row / (team * lanes);  // all under way at once
+  static constexpr int loads = row / (team * lanes);  // all in flight at once
   static constexpr int elements = loads * lanes;
   static constexpr int warps = team / 32;
   static_assert(team * elements == row);
@@ -31,8 +30,8 @@ struct Share {
     float lane[lanes];
   };
 
-  /// Over the threads of the team. `partial` is read again only behind the next call's barrier, with another
-  /// `partial`.
+  /// Reduces over the team. Successive calls need different `partial` arrays: one is still read up to the
+  /// next call's barrier.
   template <class Combine>
   static __device__ float over_team(float value, float* partial, Combine combine) {
     value = over_lanes<32>(value, combine);
@@ -46,40 +45,32 @@ struct Share {
   }
 };
 
-/// What a variant is made of.
+/// The dials of a variant.
 struct Form {
   int team;  ///< threads to a row
   int row;   ///< elements
   int lanes;
-  int register_cap = 0;
 
   [[nodiscard]] int elements() const { return row / team; }
   [[nodiscard]] int loads() const { return elements() / lanes; }
   [[nodiscard]] int width() const { return lanes * static_cast<int>(sizeof(float)); }  // byte
   [[nodiscard]] int warps() const { return team / 32; }
-  /// Of one combination over the team: five steps in a warp, and as many as its warps take.
+  /// Per reduction over the team: five in a warp, then log2 of its warps.
   [[nodiscard]] int shuffles() const { return 5 + std::countr_zero(static_cast<unsigned>(warps())); }
   [[nodiscard]] std::size_t row_bytes() const { return static_cast<std::size_t>(row) * sizeof(float); }
-  [[nodiscard]] std::string series() const {
+  [[nodiscard]] std::string name() const {
     return (warps() == 1 ? "warp" : "block" + std::to_string(team)) + "-row" + std::to_string(row) + "-" +
            std::to_string(width()) + "B";
   }
-  [[nodiscard]] std::string name() const {
-    return series() + (register_cap > 0 ? "-maxnreg" + std::to_string(register_cap) : "");
-  }
   [[nodiscard]] Dials dials() const {
-    return {.ilp = loads(),
-            .bytes_per_access = width(),
-            .route = register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-            .register_cap = register_cap,
-            .tile_width = row};
+    return {.ilp = loads(), .bytes_per_access = width(), .tile_width = row};
   }
   [[nodiscard]] int fixed_block_size() const { return warps() > 1 ? team : 0; }
-  /// That a launch goes through.
+  /// Rows of a launch.
   [[nodiscard]] std::size_t rows(const Shape& shape) const {
     return static_cast<std::size_t>(shape.threads() / team * shape.iterations);
   }
-  /// For which there is room for so many bytes of rows.
+  /// Most iterations for `bytes` of rows.
   [[nodiscard]] std::int64_t max_iterations(std::size_t bytes, const Shape& shape) const {
     return static_cast<std::int64_t>(bytes / row_bytes()) / (shape.threads() / team);
   }

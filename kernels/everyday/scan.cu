@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: prefix sums of segments, a block to each: a barrier at every step, or shuffles, or elements of a
-//   thread's own.
-// Expected: DRAM's rate if enough warps reside: most for Kogge and Stone's steps, whose barriers hold a block
-//   up seven to ten times a segment, fewer for shuffles, fewest for several elements per thread, which have
-// more under way. Published: Hwu, Kirk and El Hajj, PMPP, 4th ed. (2022), ch. 11; Merrill and Garland,
+// Shows: prefix sums of segments, one per block: a barrier per step, shuffles, or several elements per
+//   thread.
+// Expected: DRAM bandwidth with enough resident warps: the most for Kogge-Stone, whose barriers stall a
+//   block 7 to 10 times per segment, fewer for shuffles, the fewest for several elements per thread, which
+//   have more bytes in flight.
+// Published: Hwu, Kirk and El Hajj, PMPP, 4th ed. (2022), ch. 11; Merrill and Garland,
 // NVR-2016-002; Volkov 2010.
 #include <bit>
 
@@ -12,21 +13,21 @@
 namespace occbench::scan {
 
 struct Parameters {
-  const float* input;  ///< segments, one after the other
-  float* output;       ///< likewise
+  const float* input;  ///< segment by segment
+  float* output;       ///< segment by segment
   int iterations;
 };
 
 constexpr int log2_of(int power_of_2) { return std::countr_zero(static_cast<unsigned>(power_of_2)); }
 
-/// Scans the segment of a block, a value of each thread, by Kogge and Stone: at step s each thread adds what
-/// the one 2^s threads before it has.
+/// Scans a block's segment, one value per thread, by Kogge-Stone: at step s each thread adds the value of
+/// the thread 2^s before it.
 template <int block>
 struct KoggeStone {
   using Parameters = scan::Parameters;
   static constexpr int steps = log2_of(block);
-  // Two that take turns, so that a step needs one barrier and not two. After an odd number of steps the next
-  // segment would begin with the one that is still read: the last step then has a third.
+  // Two alternating buffers, so that a step needs only one barrier. After an odd number of steps the next
+  // segment would start with the buffer that is still read: the last step then uses a third.
   static constexpr int buffers = 2 + steps % 2;
 
   static __device__ void run(const Parameters& p) {
@@ -50,7 +51,7 @@ struct KoggeStone {
   }
 };
 
-/// Scans `value` over groups of `lanes` neighbours.
+/// Scans `value` over groups of `lanes` adjacent lanes.
 template <int lanes>
 __device__ __forceinline__ float over_lanes(float value, int lane) {
 #pragma unroll
@@ -61,13 +62,13 @@ __device__ __forceinline__ float over_lanes(float value, int lane) {
   return value;
 }
 
-/// Scans the segment of a block, `elements` side by side of each thread: in its registers, then the threads'
-/// sums in each warp by shuffles, then the warps' sums in the first warp.
+/// Scans a block's segment with `elements` adjacent values per thread: in registers, then over the warp by
+/// shuffles, then the warps' sums in the first warp.
 template <int block, int elements>
 struct Shuffles {
   using Parameters = scan::Parameters;
   static constexpr int warps = block / 32;
-  static constexpr int lanes = std::min(elements, 4);  // of an access
+  static constexpr int lanes = std::min(elements, 4);  // per access
   static constexpr int loads = elements / lanes;
 
   struct alignas(sizeof(float) * lanes) Pack {
@@ -75,13 +76,11 @@ struct Shuffles {
   };
 
   static __device__ void run(const Parameters& p) {
-    // two arrays: warps may write the next segment's sums while others have yet to read what came before
-    // theirs
+    // Two arrays, since warps may write the next segment's sums while others still read.
     __shared__ float sums[warps], scanned[warps];
     const int thread = static_cast<int>(threadIdx.x);
     const int lane = thread % 32;
-    // the first lane's, whom all follow: else nvcc provides for lanes of a warp that part ways at its
-    // comparisons
+    // Broadcast from the first lane, so that nvcc knows comparisons to be uniform in the warp.
     const int warp = __shfl_sync(0xFFFFFFFF, thread / 32, 0);
     const std::int64_t step = device::thread_count() * loads;
     const auto* input = reinterpret_cast<const Pack*>(p.input) + device::thread_index() * loads;
@@ -119,20 +118,17 @@ struct Shuffles {
 
 namespace {
 
-/// What the two ways of scanning differ in.
+/// The differences between the two algorithms.
 struct Form {
-  std::string way;
+  std::string algorithm;
   int block;
-  int elements = 1;  ///< of a thread
-  int register_cap = 0;
-  double latency_cycles;        ///< of an iteration
+  int elements = 1;             ///< per thread
+  double latency_cycles;        ///< per iteration
   double pipe_cycles_per_warp;  ///< of shared memory, shuffles and barriers
   Instructions instructions;
-  const void* entry;
 };
 
-/// Random elements have both signs, so that sums stay within some hundreds, of which float32 knows 1e-5 or
-/// so.
+/// Elements have random signs, so sums stay below some hundreds, where float32 resolves about 1e-5.
 std::optional<std::string> mismatch(Arena& arena, std::size_t elements, std::size_t segment) {
   const OncePerRow sums_of([=](std::size_t s) {
     std::vector<double> sums;
@@ -144,32 +140,26 @@ std::optional<std::string> mismatch(Arena& arena, std::size_t elements, std::siz
                                      [&](std::size_t i) { return sums_of(i / segment)[i % segment]; });
 }
 
-void add(const Form& form) {
+void add(const Form& form, const Entry& entry) {
   const int lanes = std::min(form.elements, 4);
   const int loads = form.elements / lanes;
   const int width = lanes * static_cast<int>(sizeof(float));
   const std::size_t segment = static_cast<std::size_t>(form.block) * static_cast<std::size_t>(form.elements);
-  const std::string series =
-      form.way + "-block" + std::to_string(form.block) + "-elements" + std::to_string(form.elements);
   Instructions instructions = form.instructions;
   instructions["LDG." + std::to_string(8 * width)] = loads;
   instructions["STG." + std::to_string(8 * width)] = loads;
-  add_variant({
+  entry.add({
       .family = "scan",
-      .name = series + (form.register_cap > 0 ? "-maxnreg" + std::to_string(form.register_cap) : ""),
-      .series = series,
-      .form = form.way,
-      .dials = {.ilp = loads,
-                .bytes_per_access = width,
-                .route = form.register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = form.register_cap,
-                .tile_width = static_cast<int>(segment)},
+      .name = form.algorithm + "-block" + std::to_string(form.block) + "-elements" +
+              std::to_string(form.elements),
+      .form = form.algorithm,
+      .dials = {.ilp = loads, .bytes_per_access = width, .tile_width = static_cast<int>(segment)},
       .ceiling = Ceiling::dram,
       .iteration = {.dram_bytes = 2.0 * sizeof(float) * form.elements,
                     .latency_cycles = form.latency_cycles,
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = form.pipe_cycles_per_warp},
-      // of eight elements each load takes every other 16 bytes
+      // with eight elements each load touches every other 16 bytes
       .flow = {.layout = {.lines = static_cast<double>(loads)}},
       .instructions = instructions,
       .fixed_block_size = form.block,
@@ -184,65 +174,52 @@ void add(const Form& form) {
             const std::size_t elements = static_cast<std::size_t>(shape.grid_size) *
                                          static_cast<std::size_t>(shape.iterations) * segment;
             const std::size_t bytes = elements * sizeof(float);
-            Problem problem;
-            problem.set_parameters(
-                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
-            problem.work = {.bytes = 2.0 * static_cast<double>(bytes)};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            Problem problem = problem_of(
+                arena,
+                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)},
+                {.bytes = 2.0 * static_cast<double>(bytes)}, bytes,
+                [=, &arena] { return mismatch(arena, elements, segment); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch(arena, elements, segment); };
             return problem;
           },
-      .entry = form.entry,
   });
 }
 
 template <int block>
 void add_kogge_stone() {
   using Body = KoggeStone<block>;
-  add({.way = "kogge_stone",
+  add({.algorithm = "kogge_stone",
        .block = block,
-       // shared memory there and back, a barrier and an addition a step
+       // per step a shared-memory round trip, a barrier and an addition
        .latency_cycles = 80.0 * Body::steps,
        .pipe_cycles_per_warp = 4.0 * Body::steps,
        .instructions =
-           {{"STS.32", Body::steps}, {"LDS.32", Body::steps}, {"BAR", Body::steps}, {"FADD", Body::steps}},
-       .entry = reinterpret_cast<const void*>(free_entry<Body>)});
+           {{"STS.32", Body::steps}, {"LDS.32", Body::steps}, {"BAR", Body::steps}, {"FADD", Body::steps}}},
+      entry_of<Body>());
 }
 
-template <int block, int elements>
-void add_shuffles(const void* entry, int register_cap = 0) {
-  constexpr int of_warps = log2_of(block / 32);  // shuffles of the first warp
+template <int block, int elements, int cap = 0>
+void add_shuffles() {
+  constexpr int of_warps = log2_of(block / 32);  // shuffles for the warps' sums
   constexpr int of_thread = elements == 1 ? 1 : 2 * elements + 1;
-  add({.way = "shuffles",
+  add({.algorithm = "shuffles",
        .block = block,
        .elements = elements,
-       .register_cap = register_cap,
-       // the chains of a thread's sum, of both scans by shuffles; twice a barrier and shared memory
+       // a thread's sum and two scans by shuffles, dependent; twice a barrier and shared memory
        .latency_cycles = 4.0 * elements + 30.0 * (5 + of_warps) + 120.0,
        .pipe_cycles_per_warp = 2.0 * 5 + 8.0,
-       .instructions = {{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}, {"FADD", 5 + of_warps + of_thread}},
-       .entry = entry});
+       .instructions = {{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}, {"FADD", 5 + of_warps + of_thread}}},
+      entry_of<Shuffles<block, elements>, cap>());
 }
-template <int block, int elements>
-void add_free() {
-  add_shuffles<block, elements>(reinterpret_cast<const void*>(free_entry<Shuffles<block, elements>>));
-}
-template <int block, int elements, int cap>
-void add_capped() {
-  add_shuffles<block, elements>(reinterpret_cast<const void*>(capped_entry<Shuffles<block, elements>, cap>),
-                                cap);
-}
-
 const Registration registered{[] {
   for_each_value<128, 256, 1024>([]<int block>(std::integral_constant<int, block>) {
     add_kogge_stone<block>();
-    add_free<block, 1>();
-    add_free<block, 4>();
-    add_free<block, 8>();
+    add_shuffles<block, 1>();
+    add_shuffles<block, 4>();
+    add_shuffles<block, 8>();
   });
-  // left free, nvcc 13 takes 28 registers, with which all warps reside that can: 24 should change nothing
-  add_capped<256, 8, 24>();
+  // Without a cap nvcc 13 uses 28 registers, which allow full occupancy: 24 should change nothing.
+  add_shuffles<256, 8, 24>();
 }};
 
 }  // namespace

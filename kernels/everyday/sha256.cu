@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: integers alone, in chains that nothing shortens: several chains per thread or warps to overlap them,
-//   and what unrolling and registers add.
-// Expected: the integer pipe's rate for all but the fewest warps: a round is six rotations, four functions of
-//   three words and four additions, a word of the schedule six rotations or shifts, two functions and two
-//   additions. Chains per thread take 24 registers each and gain little; unrolling gains what constants save;
-// spills always cost. Published: FIPS 180-4 (2015), 6.2; PKCS #5 (RFC 8018), 5.2; hashcat's kernels unroll
-// and vectorize likewise.
+// Shows: integer-only dependent chains, overlapped by warps or by several chains per thread; effects of
+//   unrolling and registers.
+// Expected: the integer pipe's rate except with the fewest warps: a round has six rotations, four 3-input
+//   functions and four additions, a schedule word six rotations or shifts, two functions and two additions.
+//   Chains per thread take 24 registers each and gain little; unrolling folds constants; spills always cost.
+// Published: FIPS 180-4 (2015), 6.2; PKCS #5 (RFC 8018), 5.2; hashcat's kernels unroll
+// and vectorize in the same way.
 #include <array>
 
 #include "kernels/family.cuh"
@@ -16,8 +16,7 @@ constexpr int rounds = 64;
 constexpr int block_words = 16;
 constexpr int digest_words = 8;
 
-// Threads with the same index modulo this hash the same, so that the reference is computed once for all of
-// them.
+// Threads with the same index modulo this compute the same hashes, which keeps the reference cheap.
 constexpr std::int64_t period = 1024;
 
 struct Digest {
@@ -30,7 +29,7 @@ struct Constants {
   std::uint32_t of_round[rounds];
 };
 
-// FIPS 180-4, 5.3.3 and 4.2.2: of the square roots of the first primes, and of their cube roots.
+// FIPS 180-4, 5.3.3 and 4.2.2: from square and cube roots of the first primes.
 constexpr Digest initial = {
     {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 constexpr Constants constants = {
@@ -46,7 +45,7 @@ __constant__ constexpr Constants device_constants = constants;
 __constant__ constexpr Digest device_initial = initial;
 
 struct Parameters {
-  std::uint32_t* folded;  ///< of the digests of each thread
+  std::uint32_t* folded;  ///< digests, per thread
   int iterations;
 };
 
@@ -62,27 +61,26 @@ OCCBENCH_HOST_DEVICE constexpr Digest start(std::uint32_t chain) {
   return digest;
 }
 
-/// What an iteration hashes, 36 bytes: the last digest and the iteration's number, padded as FIPS 180-4,
-/// 5.1.1, says.
+/// The 36-byte message of an iteration: the last digest and the iteration's number, padded (FIPS 180-4,
+/// 5.1.1).
 OCCBENCH_HOST_DEVICE constexpr Block padded(const Digest& d, std::uint32_t iteration) {
   constexpr std::uint32_t bits = 32 * (digest_words + 1);
   return {{d.word[0], d.word[1], d.word[2], d.word[3], d.word[4], d.word[5], d.word[6], d.word[7], iteration,
            0x80000000U, 0, 0, 0, 0, 0, bits}};
 }
 
-/// One more word into what a thread puts out, of all words of all its chains.
+/// Folds one more word into a thread's output.
 OCCBENCH_HOST_DEVICE constexpr std::uint32_t fold(std::uint32_t sum, const Digest& d) {
   for (const std::uint32_t word : d.word) sum = rotate(sum, 1) ^ word;
   return sum;
 }
 
-/// Sixteen words of the schedule, and the working variables a to h, which rounds exchange: round i has a at
-/// (-i) % 8.
+/// 16 words of the schedule, and the working variables a to h, which rotate: in round i, a is at (-i) % 8.
 struct Working {
   Block schedule;
   Digest variable;
 
-  /// Word i of the next sixteen takes the place of that of the last.
+  /// Replaces word i by that of the next sixteen.
   __device__ __forceinline__ void extend(int i) {
     std::uint32_t* const w = schedule.word;
     const std::uint32_t x = w[(i + 1) % block_words];
@@ -100,8 +98,8 @@ struct Working {
   }
 };
 
-/// Each thread has `chains` under way, round by round. `unrolled` rounds are one trip of a loop: all 64 of a
-/// iteration, or 16, and then the first 16, which extend no schedule, stand before the loop of the others.
+/// Each thread advances `chains` chains round by round. `unrolled` rounds are a trip of the loop: all 64 of
+/// an iteration, or 16, where the first 16, which extend no schedule, precede the loop.
 template <int chains, int unrolled>
 struct Body {
   using Parameters = sha256::Parameters;
@@ -153,7 +151,7 @@ struct Body {
 
 namespace {
 
-/// One block's compression, as FIPS 180-4, 6.2.2, has it: the whole schedule first, then the rounds.
+/// Compresses one block by FIPS 180-4, 6.2.2: the whole schedule, then the rounds.
 constexpr Digest compress(const Digest& before, const Block& block) {
   std::array<std::uint32_t, rounds> w{};
   for (std::size_t t = 0; t < rounds; ++t)
@@ -193,12 +191,12 @@ constexpr bool same(const Digest& x, const Digest& y) {
   return true;
 }
 
-// The one-block example that NIST gives with FIPS 180-4: "abc".
+// NIST's one-block example for FIPS 180-4: "abc".
 static_assert(same(compress(initial, {{0x61626380, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24}}),
                    {{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61,
                      0xf20015ad}}));
 
-/// What the threads of one period put out after so many iterations.
+/// The outputs of the threads of one period after `iterations`.
 std::vector<double> reference(int chains, std::int64_t iterations) {
   std::vector<double> words;
   for (std::uint32_t thread = 0; thread < period; ++thread) {
@@ -218,29 +216,22 @@ struct Form {
   int chains;
   int unrolled;
   Instructions instructions;
-  int register_cap = 0;
   bool may_spill = false;
 };
 
-void add(const Form& f, const void* entry) {
-  // A round: six rotations, four functions of three words, four additions of three. A word of the schedule:
-  // six rotations or shifts, two functions, two additions.
+void add(const Form& f, const Entry& entry) {
+  // Instructions per round, and per word of the schedule: see the top of the file.
   constexpr double per_hash = 14.0 * rounds + 10.0 * (rounds - block_words);
-  // a scheduler has an integer instruction every two cycles
+  // a scheduler issues an integer instruction every two cycles
   const double pipe_cycles = 2 * per_hash * f.chains;
   const int chains = f.chains;
-  const std::string series = "chains" + std::to_string(chains) + "-rounds" + std::to_string(f.unrolled);
-  add_variant({
+  entry.add({
       .family = "sha256",
-      .name = series + (f.register_cap > 0 ? "-maxnreg" + std::to_string(f.register_cap) : ""),
-      .series = series,
+      .name = "chains" + std::to_string(chains) + "-rounds" + std::to_string(f.unrolled),
       .form = f.unrolled == rounds ? "unrolled" : "rolled",
-      .dials = {.data_type = "u32",
-                .ilp = chains,
-                .route = f.register_cap > 0 ? RegisterRoute::maxnreg : RegisterRoute::free,
-                .register_cap = f.register_cap},
-      .ceiling = Ceiling::none,  // what counts is hashes: no rate of the hardware is one of these
-      // a round's chain of about five instructions is no longer than what the warp itself issues meanwhile
+      .dials = {.data_type = "u32", .ilp = chains},
+      .ceiling = Ceiling::none,  // no hardware rate counts hashes
+      // a round's dependent chain, about five instructions, is shorter than the warp's own issue
       .iteration = {.latency_cycles = pipe_cycles, .pipe_cycles_per_warp = pipe_cycles / 4},
       .instructions = f.instructions,
       .loop_trips = f.unrolled == rounds ? std::vector<double>{}
@@ -262,7 +253,7 @@ void add(const Form& f, const void* entry) {
             problem.work = {.bytes = threads * sizeof(std::uint32_t),
                             .operations = threads * static_cast<double>(shape.iterations) * chains};
             problem.poison = poison_one_per_thread<std::uint32_t>(arena, shape);
-            // exact, for a double holds every 32-bit word
+            // exact: a double holds every 32-bit word
             problem.mismatch = [=, &arena] {
               const std::vector<double> words = reference(chains, shape.iterations);
               return arena.first_mismatch<std::uint32_t>(static_cast<std::size_t>(shape.threads()), 0,
@@ -270,35 +261,25 @@ void add(const Form& f, const void* entry) {
             };
             return problem;
           },
-      .entry = entry,
   });
 }
 
-/// Of a trip of sixteen rounds that extend the schedule.
-Instructions of_trip(int chains) {
+/// Of a trip: 16 rounds with their schedule.
+Instructions trip_instructions(int chains) {
   return {{"LOP3", chains * block_words * (4 + 2)}, {"SHF", chains * block_words * (6 + 6)}};
 }
 
-template <int chains>
-void add_rolled() {
-  add({.chains = chains, .unrolled = 16, .instructions = of_trip(chains)},
-      reinterpret_cast<const void*>(free_entry<Body<chains, 16>>));
-}
-template <int chains, int cap>
-void add_capped(bool may_spill) {
-  add({.chains = chains,
-       .unrolled = 16,
-       .instructions = of_trip(chains),
-       .register_cap = cap,
-       .may_spill = may_spill},
-      reinterpret_cast<const void*>(capped_entry<Body<chains, 16>, cap>));
+template <int chains, int cap = 0>
+void add_rolled(bool may_spill = false) {
+  add({.chains = chains, .unrolled = 16, .instructions = trip_instructions(chains), .may_spill = may_spill},
+      entry_of<Body<chains, 16>, cap>());
 }
 template <int chains>
 void add_unrolled() {
-  // less what constants save: the digest to begin with, the padding, and an iteration's number, the same for
-  // the whole warp
+  // Fewer than 64 rounds, by constants: the initial digest, the padding, and the iteration's number, which
+  // is uniform.
   add({.chains = chains, .unrolled = rounds, .instructions = {{"LOP3", chains * 346}, {"SHF", chains * 636}}},
-      reinterpret_cast<const void*>(free_entry<Body<chains, rounds>>));
+      entry_of<Body<chains, rounds>>());
 }
 
 const Registration registered{[] {
@@ -307,13 +288,13 @@ const Registration registered{[] {
   add_rolled<4>();
   add_unrolled<1>();
   add_unrolled<2>();
-  // left free, nvcc 13 has one chain in 32 registers: 64 let it take 46, and spill nothing
-  add_capped<1, 64>(false);
-  // two chains' schedules and working variables alone are 48 words, four chains' are 96; and in 32 there is
-  // room for those of one
-  add_capped<2, 48>(true);
-  add_capped<2, 32>(true);
-  add_capped<4, 96>(true);
+  // Without a cap nvcc 13 uses 32 registers for one chain: with 64 it uses 46 and does not spill.
+  add_rolled<1, 64>();
+  // Schedules and working variables of two chains are 48 words, of four chains 96; 32 registers hold those
+  // of one.
+  add_rolled<2, 48>(true);
+  add_rolled<2, 32>(true);
+  add_rolled<4, 96>(true);
 }};
 
 }  // namespace

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: the softmax of a matrix's rows, each held in registers while its maximum and then its sum are found.
-// Expected: a copy's rate, and later than a copy: a warp has nothing under way between its last load and its
-//   stores, so that others must; longer rows bring bytes in flight and cost occupancy, a block per row adds
-// barriers. Published: Milakov and Gimelshein, 'Online normalizer calculation for softmax' (2018), the 'safe'
-// one; Volkov 2010.
+// Shows: the softmax of a matrix's rows, each held in registers while its maximum and then its sum are
+//   computed.
+// Expected: the bandwidth of a copy, with more warps: a warp has nothing in flight between its last load and
+//   its stores. Longer rows have more bytes in flight but reduce occupancy; a block per row adds barriers.
+// Published: Milakov and Gimelshein, 'Online normalizer calculation for softmax' (2018), the 'safe' one;
+//   Volkov 2010.
 #include <cmath>
 
 #include "kernels/everyday/rows.cuh"
 
 namespace occbench::softmax {
 
-// Inputs are random in [-1, 1): times 8 they leave each row some elements that count and many that hardly do.
-// Powers are of 2, as the hardware has them.
+// Inputs are random in [-1, 1), scaled by 8 so that a row has some large and many small results. Powers are
+// of 2, as in hardware.
 constexpr double sharpness = 8;
 constexpr auto exponent = static_cast<float>(sharpness * 1.4426950408889634);
 
-constexpr int flop_per_element = 5;  // difference, product, power, sum, quotient; maxima are none
+constexpr int flop_per_element = 5;  // difference, product, power, sum, quotient; maxima are not counted
 
 struct Parameters {
-  const float* input;  ///< rows, one after the other
-  float* output;       ///< likewise
+  const float* input;  ///< row-major
+  float* output;       ///< row-major
   int iterations;
 };
 
@@ -35,7 +36,7 @@ __device__ __forceinline__ float reciprocal(float x) {
   return y;
 }
 
-/// A row in its team's registers: see rows::Share.
+/// A row in the registers of its team: see rows::Share.
 template <int team, int row, int lanes>
 struct Body : rows::Share<team, row, lanes> {
   using Parameters = softmax::Parameters;
@@ -84,20 +85,20 @@ namespace {
 
 std::optional<std::string> mismatch(Arena& arena, std::size_t rows, std::size_t row) {
   constexpr RandomInput<float> input;
-  const OncePerRow sum_of([=](std::size_t r) {  // no maxima: float64 has room for e^8
+  const OncePerRow sum_of([=](std::size_t r) {  // without maxima: float64 holds e^8
     double sum = 0;
     for (std::size_t i = r * row; i < (r + 1) * row; ++i) sum += std::exp(sharpness * input[i]);
     return sum;
   });
-  // first_mismatch takes its tolerance for absolute below 1, and elements are 1 / row in the mean
+  // The tolerance is absolute below 1, and the mean element is 1 / row.
   return arena.first_mismatch<float>(rows * row, 1e-4 / static_cast<double>(row), [&](std::size_t i) {
     return std::exp(sharpness * input[i]) / sum_of(i / row);
   });
 }
 
-void add(const rows::Form& form, const void* entry) {
+void add(const rows::Form& form, const Entry& entry) {
   const int elements = form.elements();
-  const int shuffles = form.shuffles();  // of the maximum, and of the sum
+  const int shuffles = form.shuffles();  // per maximum and per sum
   const auto row = static_cast<std::size_t>(form.row);
   Instructions instructions{{"LDG." + std::to_string(8 * form.width()), form.loads()},
                             {"STG." + std::to_string(8 * form.width()), form.loads()},
@@ -106,14 +107,13 @@ void add(const rows::Form& form, const void* entry) {
                             {"FMUL", elements + 1},
                             {"MUFU", elements + 1}};
   if (form.warps() > 1) instructions.insert({{"STS.32", 2}, {"LDS.32", 2}, {"BAR", 2}});
-  add_variant({
+  entry.add({
       .family = "softmax",
       .name = form.name(),
-      .series = form.series(),
       .form = form.warps() > 1 ? "block" : "warp",
       .dials = form.dials(),
       .ceiling = Ceiling::dram,
-      // maxima and sums one after the other, shuffles, and in a block shared memory and a barrier, twice
+      // twice a dependent chain over the elements, shuffles, and in a block shared memory and a barrier
       .iteration = {.dram_bytes = 2.0 * sizeof(float) * elements,
                     .flop = double(flop_per_element) * elements,
                     .latency_cycles =
@@ -121,7 +121,7 @@ void add(const rows::Form& form, const void* entry) {
                     .dram_waits = 1,
                     .pipe_cycles_per_warp = 2.0 * (elements + 1)},
       .instructions = instructions,
-      .may_spill = form.register_cap > 0,
+      .may_spill = entry.register_cap > 0,
       .fixed_block_size = form.fixed_block_size(),
       .l2_before = L2::dirty,
       .max_iterations =
@@ -130,43 +130,37 @@ void add(const rows::Form& form, const void* entry) {
           },
       .prepare =
           [=](Arena& arena, const Shape& shape) {
-            Problem problem;
-            problem.set_parameters(
-                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)});
             const std::size_t rows = form.rows(shape);
             const std::size_t bytes = rows * form.row_bytes();
-            problem.work = {.bytes = 2.0 * static_cast<double>(bytes),
-                            .flop = double(flop_per_element) * static_cast<double>(rows * row)};
-            problem.poison = [=, &arena] { arena.poison_output(bytes); };
+            Problem problem = problem_of(
+                arena,
+                Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)},
+                {.bytes = 2.0 * static_cast<double>(bytes),
+                 .flop = double(flop_per_element) * static_cast<double>(rows * row)},
+                bytes, [=, &arena] { return mismatch(arena, rows, row); });
             problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] { return mismatch(arena, rows, row); };
             return problem;
           },
-      .entry = entry,
   });
 }
 
-template <int team, int row, int lanes>
-void add_free() {
-  add({team, row, lanes}, reinterpret_cast<const void*>(free_entry<Body<team, row, lanes>>));
-}
-template <int team, int row, int lanes, int cap>
-void add_capped() {
-  add({team, row, lanes, cap}, reinterpret_cast<const void*>(capped_entry<Body<team, row, lanes>, cap>));
+template <int team, int row, int lanes, int cap = 0>
+void add() {
+  add({team, row, lanes}, entry_of<Body<team, row, lanes>, cap>());
 }
 
 const Registration registered{[] {
   for_each_value<1, 4>([]<int lanes>(std::integral_constant<int, lanes>) {
-    add_free<32, 256, lanes>();
-    add_free<32, 512, lanes>();
-    add_free<32, 1024, lanes>();
-    add_free<128, 1024, lanes>();
-    add_free<256, 1024, lanes>();
+    add<32, 256, lanes>();
+    add<32, 512, lanes>();
+    add<32, 1024, lanes>();
+    add<128, 1024, lanes>();
+    add<256, 1024, lanes>();
   });
-  add_free<32, 2048, 4>();
-  // left free, nvcc 13 takes 54 registers for 32 elements: 48 and 40 are a few values short
-  add_capped<32, 1024, 4, 48>();
-  add_capped<32, 1024, 4, 40>();
+  add<32, 2048, 4>();
+  // Without a cap nvcc 13 uses 54 registers for 32 elements: 48 and 40 spill a few values.
+  add<32, 1024, 4, 48>();
+  add<32, 1024, 4, 40>();
 }};
 
 }  // namespace

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows: a copy through shared memory: DRAM, two barriers a tile, and what bank conflicts leave of them.
-// Expected: without conflicts DRAM's rate for a copy once enough tiles are under way; a 32-way conflict makes
-//   shared memory the limit, and no number of warps mends that; 8 rows a thread need half the warps of 4.
+// Shows: a copy through shared memory: DRAM, two barriers per tile, and the cost of bank conflicts.
+// Expected: without conflicts the DRAM bandwidth of a copy once enough tiles are in flight; with 32-way
+//   conflicts shared memory is the limit at any number of warps; 8 rows per thread need half the warps of 4.
 // Published: Ruetsch and Micikevicius, 'Optimizing Matrix Transpose in CUDA' (NVIDIA 2009).
 #include "kernels/family.cuh"
 
 namespace occbench::transpose {
 
-constexpr int side = 32;  // of a tile, elements: a warp's row of it is one line
+constexpr int side = 32;  // elements; a tile row is one cache line
 
-/// The blocks lie as a band over the matrix, `tiles_across` wide; an iteration moves the band down by its own
-/// height.
+/// The blocks form a band of the matrix, `tiles_across` wide, that moves down by its height each iteration.
 struct Parameters {
   const float* input;  ///< height x width, row-major
   float* output;       ///< width x height
@@ -21,16 +20,16 @@ struct Parameters {
   int iterations;
 };
 
-/// A block transposes one tile an iteration, each thread `rows` elements of it. `stride` is the distance of
-/// the tile's rows in shared memory, words: written by rows, the tile is read by columns, and so by lanes
-/// `stride` words apart.
+/// A block transposes one tile per iteration, each thread `rows` elements. `stride`: words between the
+/// tile's rows in shared memory. The tile is written by rows and read by columns, by lanes `stride` words
+/// apart.
 template <int stride, int rows>
 struct Body {
   using Parameters = transpose::Parameters;
   static constexpr int threads = side * side / rows;
 
   static __device__ void run(const Parameters& p) {
-    constexpr int step = side / rows;  // rows of the tile that the block takes at once
+    constexpr int step = side / rows;  // rows of the tile per access of the block
     __shared__ float tile[side * stride];
     const int x = static_cast<int>(threadIdx.x) % side;
     const int y = static_cast<int>(threadIdx.x) / side;
@@ -58,7 +57,7 @@ struct Body {
 
 namespace {
 
-/// As square a band as the number of blocks allows, and every block in it.
+/// Sizes of the most nearly square band that uses every block.
 Parameters sizes_of(const Shape& shape) {
   int across = 1;
   for (int d = 1; d * d <= shape.grid_size; ++d)
@@ -74,7 +73,7 @@ Parameters sizes_of(const Shape& shape) {
           .iterations = iterations};
 }
 
-/// Lanes of a warp that ask one bank when they are `stride` words apart: 32 banks, a word wide.
+/// Lanes of a warp that access one of the 32 four-byte banks if they are `stride` words apart.
 constexpr int conflict_of(int stride) {
   int lanes = 1;
   while (lanes < 32 && stride % (2 * lanes) == 0) lanes *= 2;
@@ -85,13 +84,13 @@ template <int stride, int rows>
 void add() {
   using Kernel = Body<stride, rows>;
   constexpr int conflict = conflict_of(stride);
-  constexpr std::size_t bytes_each_way = std::size_t{4} * rows;  // of a thread in an iteration
+  constexpr std::size_t bytes_each_way = std::size_t{4} * rows;  // per thread and iteration
   add_variant({
       .family = "transpose",
       .name = "conflict" + std::to_string(conflict) + "-rows" + std::to_string(rows),
       .dials = {.ilp = rows, .bytes_per_access = 4, .tile_width = side, .bank_conflict = conflict},
       .ceiling = Ceiling::dram,
-      // the barriers, and the way through shared memory; the tile's last loads are waited for
+      // barriers, the shared-memory round trip, and waiting for the last loads of the tile
       .iteration = {.dram_bytes = 2.0 * bytes_each_way,
                     .latency_cycles = 120.0 + rows * (1 + conflict),
                     .dram_waits = 1,
@@ -113,30 +112,23 @@ void add() {
             p.output = arena.output<float>();
             const auto width = static_cast<std::size_t>(p.width);
             const auto height = static_cast<std::size_t>(p.height);
-            Problem problem;
-            problem.set_parameters(p);
-            problem.work.bytes = 2.0 * sizeof(float) * static_cast<double>(width * height);
-            problem.poison = [=, &arena] { arena.poison_output(width * height * sizeof(float)); };
-            problem.reference_reaches = true;
-            problem.mismatch = [=, &arena] {
-              constexpr RandomInput<float> input;
-              return arena.first_mismatch<float>(width * height, 0, [=](std::size_t i) -> double {
-                return input[i % height * width + i / height];
-              });
-            };
-            return problem;
+            return problem_of<float>(arena, p,
+                                     {.bytes = 2.0 * sizeof(float) * static_cast<double>(width * height)},
+                                     width * height, 0, [=](std::size_t i) -> double {
+                                       constexpr RandomInput<float> input;
+                                       return input[i % height * width + i / height];
+                                     });
           },
       .entry = reinterpret_cast<const void*>(free_entry<Kernel>),
   });
 }
 
-// The form without a tile is left out: its loads touch one line each and its stores 32, which Flow has no
-// words for.
+// A transpose without a tile is not included: Flow cannot describe loads of one line and stores of 32.
 const Registration registered{[] {
   for_each_value<4, 8>([]<int rows>(std::integral_constant<int, rows>) {
-    add<side + 1, rows>();  // the classic padding: no conflict
-    add<side + 4, rows>();  // rows that stay 16-byte aligned: four lanes a bank
-    add<side, rows>();      // no padding: all 32
+    add<side + 1, rows>();  // the usual padding: no conflict
+    add<side + 4, rows>();  // 16-byte aligned rows: four lanes per bank
+    add<side, rows>();      // no padding: 32 lanes per bank
   });
 }};
 

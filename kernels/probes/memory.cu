@@ -130,7 +130,7 @@ struct SetChain {
 
 // ---- The L2's requests ----
 
-constexpr int gathers = 4;                // loads per iteration, under way together
+constexpr int gathers = 4;                // loads in flight per iteration
 constexpr unsigned set_lines = 1U << 15;  // 4 MiB
 constexpr unsigned apart = 257;           // lines between the parts of a gather
 
