@@ -39,7 +39,7 @@ double max_bytes_per_cycle(Readings readings) {
   return max_of(readings, [](const Reading& r) { return r.bytes_per_cycle(); });
 }
 
-std::string formatted(const char* format, double number) {
+std::string format_number(const char* format, double number) {
   char text[160];
   std::snprintf(text, sizeof text, format, number);
   return text;
@@ -65,23 +65,25 @@ Loaded loaded_of(Readings r) {
 double loaded_latency_s(Readings r, const std::string& bandwidth) {
   const Loaded l = loaded_of(r);
   if (std::abs(l.share - 0.5) > 0.15)
-    throw std::domain_error("the nearest load is " + formatted("%.0f %%", 100 * l.share) + " of the " +
+    throw std::domain_error("the nearest load is " + format_number("%.0f %%", 100 * l.share) + " of the " +
                             bandwidth + " bandwidth, not within 35 to 65");
   return l.idle_s + (l.latency_s - l.idle_s) * (1 - l.share) / l.share;
 }
-std::string loaded_share(Readings r) { return formatted("measured at %.1f %%", 100 * loaded_of(r).share); }
+std::string loaded_share(Readings r) {
+  return format_number("measured at %.1f %%", 100 * loaded_of(r).share);
+}
 
 /// Cycles of one FMA of a chain, from iterations of 8 and of 32 of them.
 double fma_cycles(Readings r) { return (r[1].cycles_per_iteration() - r[0].cycles_per_iteration()) / 24; }
-/// A branch issues one cycle behind the iteration's last FMA: it delays the chain by what it takes beyond
-/// that FMA's result.
+/// A branch issues one cycle after the iteration's last FMA and delays the chain by its time beyond that
+/// FMA's latency.
 double branch_cycles(Readings r) {
   const double delay = (4 * r[0].cycles_per_iteration() - r[1].cycles_per_iteration()) / 3;
   return delay + fma_cycles(r) - 1;
 }
 
-/// What a block more costs beyond its iterations: many short blocks against one long one, whose iterations'
-/// price comes from a longer one still.
+/// Cycles per block turnover: many short blocks against one long block, with the time per iteration from a
+/// longer one.
 double turnover_cycles(Readings r) {
   const Reading& one = r[0];
   const Reading& longer = r[1];
@@ -182,7 +184,7 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
            "32 dependent FMAs as 4 iterations of 8 against one of 32, 1 warp per scheduler: what 3 branches "
            "delay the chain by, a third of it, and the part of each that passes under the last FMA",
        .value = branch_cycles,
-       .note = [](Readings r) { return formatted("an FMA takes %.3f cycles", fma_cycles(r)); }},
+       .note = [](Readings r) { return format_number("an FMA takes %.3f cycles", fma_cycles(r)); }},
       {.parameter = "barrier",
        .cases = {of("barrier-2", one_per_scheduler), of("barrier-8", one_per_scheduler)},
        .method = "a block of 4 warps alone on its SM: difference of loops of 8 and 2 barriers back to back",

@@ -94,11 +94,11 @@ std::string ncu_import(const std::string& report, bool with_parts) {
   std::vector<std::string> words = {*ncu,    "--config-file", "off", "--import",      report,
                                     "--csv", "--page",        "raw", "--print-units", "base"};
   if (with_parts) words.insert(words.end(), {"--print-metric-instances", "details"});
-  const ChildOutput said = run_child(words);
-  if (said.exit_code != 0)
+  const ChildOutput output = run_child(words);
+  if (output.exit_code != 0)
     throw UserError(Exit::file, report + ": ncu cannot read it: " +
-                                    said.out.substr(0, std::min(said.out.find('\n'), std::size_t{200})));
-  return said.out;
+                                    output.out.substr(0, std::min(output.out.find('\n'), std::size_t{200})));
+  return output.out;
 }
 
 }  // namespace occbench::binary

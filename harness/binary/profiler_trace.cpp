@@ -115,7 +115,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
   void finish() {
     event_level_ = 0;
-    const auto whole = [](double value, double most) { return value >= 0 && value <= most; };
+    const auto whole = [](double value, double max) { return value >= 0 && value <= max; };
     if (levels_.size() == 3 && levels_[0] == "deviceProperties") {
       if (event_.id && event_.cc_major && event_.cc_minor && whole(*event_.cc_major, 99) &&
           whole(*event_.cc_minor, 9))

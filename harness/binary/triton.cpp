@@ -16,18 +16,18 @@ void TritonLaunch::add_to(CompiledKernel& kernel) const {
 
 TritonLaunch triton_launch(const std::string& cubin) {
   TritonLaunch launch;
-  std::filesystem::path beside = cubin;
+  std::filesystem::path json_path = cubin;
   std::error_code error;
-  if (beside.extension() != ".cubin") return launch;
-  beside.replace_extension(".json");
-  if (!std::filesystem::is_regular_file(beside, error)) return launch;
+  if (json_path.extension() != ".cubin") return launch;
+  json_path.replace_extension(".json");
+  if (!std::filesystem::is_regular_file(json_path, error)) return launch;
   try {
-    const nlohmann::json said = parse_json(read_file(beside, environment_limit));
-    const auto number = [&](const char* key, std::int64_t most) -> std::optional<std::int64_t> {
-      const auto found = said.find(key);
-      if (found == said.end() || !found->is_number_integer()) return std::nullopt;
+    const nlohmann::json json = parse_json(read_file(json_path, environment_limit));
+    const auto number = [&](const char* key, std::int64_t max) -> std::optional<std::int64_t> {
+      const auto found = json.find(key);
+      if (found == json.end() || !found->is_number_integer()) return std::nullopt;
       const auto value = found->get<std::int64_t>();
-      return value >= 0 && value <= most ? std::optional(value) : std::nullopt;
+      return value >= 0 && value <= max ? std::optional(value) : std::nullopt;
     };
     constexpr int most_warps = 32, warp = 32;
     if (const auto warps = number("num_warps", most_warps))

@@ -37,16 +37,17 @@ std::string write_all(int fd, const std::string& text) {
 fs::path write_beside(const fs::path& path, const std::string& text) {
   std::random_device random;
   for (int tries = 0;; ++tries) {
-    const fs::path beside = path.string() + "." + std::to_string(random()) + ".part";
-    const Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    const fs::path temporary = path.string() + "." + std::to_string(random()) + ".part";
+    const Descriptor file(
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (file.get() < 0) {
       if (errno == EEXIST && tries < 100) continue;
       fail(path, "cannot be written: " + reason());
     }
     std::string why = write_all(file.get(), text);
     if (why.empty() && fsync(file.get()) != 0) why = reason();
-    if (why.empty()) return beside;
-    static_cast<void>(unlink(beside.c_str()));
+    if (why.empty()) return temporary;
+    static_cast<void>(unlink(temporary.c_str()));
     fail(path, "cannot be written: " + why);
   }
 }
@@ -125,28 +126,28 @@ std::string read_file(const fs::path& path, std::size_t limit) {
 }
 
 void replace_file(const fs::path& path, const std::string& text) {
-  const fs::path beside = write_beside(path, text);
-  if (rename(beside.c_str(), path.c_str()) != 0) {
+  const fs::path temporary = write_beside(path, text);
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = reason();
-    static_cast<void>(unlink(beside.c_str()));
+    static_cast<void>(unlink(temporary.c_str()));
     fail(path, "cannot be written: " + why);
   }
   sync_folder_of(path);
 }
 
 bool create_file(const fs::path& path, const std::string& text) {
-  const fs::path beside = write_beside(path, text);
+  const fs::path temporary = write_beside(path, text);
   // Unlike rename, link fails if the name exists, also on NFS.
-  if (link(beside.c_str(), path.c_str()) == 0) {
-    static_cast<void>(unlink(beside.c_str()));
+  if (link(temporary.c_str(), path.c_str()) == 0) {
+    static_cast<void>(unlink(temporary.c_str()));
     sync_folder_of(path);
     return true;
   }
   const int error = errno;
   if (error != EEXIST && !fs::exists(fs::symlink_status(path)) &&
-      rename(beside.c_str(), path.c_str()) == 0)  // a file system without hard links
+      rename(temporary.c_str(), path.c_str()) == 0)  // a file system without hard links
     return true;
-  static_cast<void>(unlink(beside.c_str()));
+  static_cast<void>(unlink(temporary.c_str()));
   if (fs::exists(fs::symlink_status(path))) return false;
   fail(path, std::string("cannot be written: ") + std::strerror(error));
 }

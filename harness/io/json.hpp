@@ -14,9 +14,9 @@ constexpr int json_depth_limit = 64;
 
 /// The beginning of a file's text, short enough for a one-line message.
 inline std::string excerpt(std::string text) {
-  constexpr std::size_t room = 120;
-  if (text.size() <= room) return text;
-  std::size_t end = room;
+  constexpr std::size_t max_length = 120;
+  if (text.size() <= max_length) return text;
+  std::size_t end = max_length;
   while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // do not split a UTF-8 character
   return text.substr(0, end) + "...";
 }

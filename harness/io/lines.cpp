@@ -29,9 +29,9 @@ bool LineReader::next(std::string& line) {
   for (std::size_t size = 0;;) {
     if (read_ == buffer_.size() && !fill()) return size > 0;
     const std::size_t end = std::min(buffer_.find('\n', read_), buffer_.size());
-    const std::size_t room = longest - line.size();
-    is_cut_ = is_cut_ || end - read_ > room;
-    line.append(buffer_, read_, std::min(room, end - read_));
+    const std::size_t space = longest - line.size();
+    is_cut_ = is_cut_ || end - read_ > space;
+    line.append(buffer_, read_, std::min(space, end - read_));
     size += end - read_;
     if (size > endless)
       throw UserError(Exit::file, name_ + ": a line of more than " + std::to_string(endless >> 20) + " MiB");

@@ -31,9 +31,9 @@ Character first_of(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return invalid;
     code = code << 6 | (byte(i) & 0x3fU);
   }
-  constexpr std::array<std::uint32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<std::uint32_t, 5> min_code = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-  if (code < least[bytes] || code > 0x10ffff || is_surrogate) return invalid;
+  if (code < min_code[bytes] || code > 0x10ffff || is_surrogate) return invalid;
   return {.code = code, .bytes = bytes};
 }
 

@@ -10,7 +10,7 @@
 namespace occbench::whatif {
 namespace {
 
-constexpr auto wanted = std::to_array<std::string_view>({
+constexpr auto metric_names = std::to_array<std::string_view>({
     "gpu__time_duration.sum",
     "sm__cycles_elapsed.avg.per_second",
     "smsp__inst_executed.sum",
@@ -142,11 +142,11 @@ std::vector<Profile> read_profiles(const std::string& text) {
   return profiles;
 }
 
-std::span<const std::string_view> metrics() { return wanted; }
+std::span<const std::string_view> metrics() { return metric_names; }
 
 std::string ncu_command() {
   std::string names;
-  for (const std::string_view name : wanted) names += (names.empty() ? "" : ",") + std::string(name);
+  for (const std::string_view name : metric_names) names += (names.empty() ? "" : ",") + std::string(name);
   return "ncu --clock-control none --print-kernel-base mangled --print-metric-instances details --csv "
          "--page raw --print-units base --metrics " +
          names + " --log-file report.csv -k NAME -c 1 APP";

@@ -40,10 +40,10 @@ Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std:
 /// Searches outwards from the footprint's block size in whole warps: occupancy is not monotone in it.
 Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
   const Occupancy own = occupancy(sm, footprint);
-  const int most = std::min(sm.max_threads_per_block, footprint.max_block_size);
+  const int max_threads = std::min(sm.max_threads_per_block, footprint.max_block_size);
   Cliffs found;
   const auto try_size = [&](int threads) {
-    if (threads < sm.warp_size || threads > most || threads == footprint.block_size) return;
+    if (threads < sm.warp_size || threads > max_threads || threads == footprint.block_size) return;
     Footprint f = footprint;
     f.block_size = threads;
     const Occupancy o = occupancy(sm, f);
@@ -51,7 +51,7 @@ Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
     if (o.fraction != own.fraction && !side)
       side = {threads, threads - footprint.block_size, o.blocks_per_sm, o.fraction};
   };
-  const int below = std::min(footprint.block_size, most) / sm.warp_size;
+  const int below = std::min(footprint.block_size, max_threads) / sm.warp_size;
   const bool is_whole = footprint.block_size % sm.warp_size == 0;
   for (int distance = 0; distance <= sm.max_threads_per_block / sm.warp_size; ++distance) {
     // For a block size that is no multiple of a warp, the nearer multiple comes first.

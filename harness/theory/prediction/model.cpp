@@ -50,9 +50,9 @@ double busiest(const Usage& u) {
 std::optional<Bound> most_used(const Usage& u, double dram_share) {
   const double pipe = pipe_share(u), issue = u.issued / (schedulers * u.cycles), ports = port_share(u);
   Bound bound = Bound::latency;
-  double most = min_bound_utilization;
+  double highest = min_bound_utilization;
   const auto consider = [&](Bound unit, double share) {
-    if (share > most) bound = unit, most = share;
+    if (share > highest) bound = unit, highest = share;
   };
   consider(Bound::pipe, pipe);
   consider(Bound::dram, dram_share * u.dram / u.cycles);
