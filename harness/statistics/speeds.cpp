@@ -13,7 +13,7 @@ namespace occbench::statistics {
 
 namespace {
 
-constexpr std::size_t min_times = 12;
+constexpr std::size_t min_launches = 12;
 constexpr std::size_t min_group = 3;  // samples
 constexpr double min_group_share = 0.15;
 constexpr double min_distance = 6;  // of the means, in standard deviations of the groups
@@ -57,7 +57,7 @@ double runs_probability(int runs, double m, double n) {
 
 std::optional<TwoSpeeds> two_speeds(std::span<const double> samples) {
   const std::size_t n = samples.size();
-  if (n < min_times) return {};
+  if (n < min_launches) return {};
   std::vector<double> sorted(samples.begin(), samples.end());
   std::ranges::sort(sorted);
   const std::vector<double> below = scatters(sorted.begin(), sorted.end());
