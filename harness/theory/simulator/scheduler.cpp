@@ -116,13 +116,11 @@ void Scheduler::use_tensor_core(double t, double busy) {
 void Scheduler::execute(Warp& w, const Instruction& i, double t) {
   constexpr double fma_interval = fact("fma_interval");
   switch (i.pipe) {
-    case Pipe::fma: {
-      const bool use_second = m_.fma_halves > 1 && fma_free_at_[1] < fma_free_at_[0];
-      fma_free_at_[use_second ? 1 : 0] = t + fma_interval;
+    case Pipe::fma:
+      fma_free_at_[m_.fma_halves > 1 && fma_free_at_[1] < fma_free_at_[0] ? 1 : 0] = t + fma_interval;
       set_fma_free_at();
       issued_.fma += fma_interval / m_.fma_halves;
       break;
-    }
     case Pipe::fma_heavy: {
       const double busy = i.wide ? fact("wide_product_interval") : fma_interval;
       fma_free_at_[0] = t + busy;
