@@ -104,7 +104,7 @@ def test_samples_of_no_case(
     samples.assign(case_id="another").to_csv(other / "samples.csv", index=False, lineterminator="\n")
     assert compare.main([str(base), str(other)]) == 0
     out = capsys.readouterr().out
-    assert f"none of {CASES} cases can be told (no samples)" in " ".join(out.split())
+    assert f"none of {CASES} cases is decided (no samples)" in " ".join(out.split())
     compare.main([str(base), str(other), "--verbose"])
     assert "0 SAME" in (out := capsys.readouterr().out) and "no samples" in out
     assert not [str(warning.message) for warning in recwarn]
