@@ -31,8 +31,10 @@ many = settings(
 )
 ODD = ["", "0", "-1", "5e-324", "1e400", "nan", "valid", "=cmd()", '"']
 CELLS = st.text(max_size=12) | st.sampled_from(ODD)
+INTEGERS = st.integers(-(2**63), 2**64 - 1)  # what 64 bits hold; others are refused
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TREES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | INTEGERS | FLOATS | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
 )
 RUN = Path(__file__).with_name("runs") / "schema-3"
