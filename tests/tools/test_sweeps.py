@@ -58,7 +58,7 @@ def along(rows: pd.DataFrame, dial: str) -> Iterator[Told]:
             first = part.iloc[0]
             whole = (column for column in NAMES if part[column].nunique(dropna=False) == 1)
             name = next(first[column] for column in whole if pd.notna(first[column]))
-            held = [f"{key} {sweeps.said(first[key])}" for key in shown if pd.notna(first[key])]
+            held = [f"{key} {sweeps.cell_text(first[key])}" for key in shown if pd.notna(first[key])]
             labels = part.sort_values(dial).index.tolist()
             yield first["experiment"], first["family"], name, ", ".join([name, *held]), dial, labels
 
