@@ -394,9 +394,9 @@ class Layering(unittest.TestCase):
         cpp = "".join((ROOT / "harness/attach" / file).read_text() for file in files)
         numbers = dict(re.findall(r"constexpr [\w:]+ (\w+) = ([\d.]+);", cpp))
         rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
-                 for name in ("words", "folder", "changes")}  # fmt: skip
+                 for name in ("text", "folder", "changes")}  # fmt: skip
         for room, names in {
-            "words": ("worth_it", "no_change", "worth_saying"),
+            "text": ("worth_it", "no_change", "worth_saying"),
             "folder": ("least",),
             "changes": ("most_spread", "most_elsewhere"),
         }.items():

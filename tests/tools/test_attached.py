@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from occbench_tools import NEWEST, compare, explain, plot, report, validate
-from occbench_tools.attached import verdicts, words
+from occbench_tools.attached import text, verdicts
 from pages import EVIL, assert_quiet, document, opened
 from programs import FASTER, FLAT, NEEDS, PROGRAM, break_, kernel, write
 
@@ -48,7 +48,7 @@ def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
     ]
     assert "1 kernel, 24.3 % of GPU time, the largest `flat`" in found["not worth it"][0]
     unknown, alone = found["not known"]
-    assert unknown.startswith("Unknown: ") and alone.startswith("Left alone, cooperative launch: 1 kernel")
+    assert unknown.startswith("Unknown: ") and alone.startswith("Skipped, cooperative launch: 1 kernel")
 
 
 def test_what_apply_leaves_alone_is_not_promised(program: Path, capsys: Said) -> None:
@@ -65,7 +65,7 @@ def test_what_apply_leaves_alone_is_not_promised(program: Path, capsys: Said) ->
 def test_a_gain_that_must_be_small_is_only_bounded(program: Path) -> None:
     table = pd.read_csv(program / "kernels.csv")
     table.loc[table["verdict"] == "needs occupancy", ["gain", "gain_low", "gain_high"]] = 0.001, -0.003, 0.005
-    said = words.sentence(table)
+    said = text.sentence(table)
     assert "49 % of GPU time; their next steps would gain less than 0.3 %. Judged" in said
 
 
@@ -126,7 +126,7 @@ def test_page_begins_with_the_sentence_of_the_terminal(program: Path, capsys: Sa
     told = document(page)
     assert told["lead"].startswith("Kernels that need occupancy hold 49 % of GPU time;")
     assert told["lead"].endswith(f"would gain 7.3 %: occbench attach --apply best --from {program}")
-    assert [each["id"] for each in told["sections"]] == ["largest", "kernels", "left-alone"]
+    assert [each["id"] for each in told["sections"]] == ["largest", "kernels", "skipped"]
 
 
 def test_picture_has_the_law_that_was_made_up(program: Path, tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_the_newest_may_be_of_attach(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_name_is_shortened_at_its_arguments() -> None:
-    assert words.short_name("void a::(anonymous namespace)::k<f(int)>(int*, f(*)(int))", 60) == "a::k<f(int)>"
-    assert len(words.short_name("k" * 1000, 32)) == 32
+    assert text.short_name("void a::(anonymous namespace)::k<f(int)>(int*, f(*)(int))", 60) == "a::k<f(int)>"
+    assert len(text.short_name("k" * 1000, 32)) == 32
 
 
 def test_verdicts_of_schema_6_are_read(program: Path, capsys: Said) -> None:
@@ -341,7 +341,7 @@ def test_verdicts_of_schema_6_are_read(program: Path, capsys: Said) -> None:
     today = capsys.readouterr().out
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table["verdict"] = table["verdict"].replace({word: old for old, word in verdicts.RETIRED.items()})
-    assert set(verdicts.RETIRED) & set(table["verdict"]) >= {"faster lower", "left alone"}
+    assert set(verdicts.RETIRED) & set(table["verdict"]) >= {"faster lower", "left alone"}  # retired
     table.to_csv(program / "kernels.csv", index=False)
     assert validate.main([str(program)]) == 0
     capsys.readouterr()

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.words import NO_CHANGE, ROOM, counted, percent, shape, short_name, signed
+from occbench_tools.attached.text import NO_CHANGE, ROOM, counted, percent, shape, short_name, signed
 
 
 def best(caps: pd.DataFrame) -> pd.Series | None:

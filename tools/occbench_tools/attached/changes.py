@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.attached.folder import LEAST, SHAPE, Attached
-from occbench_tools.attached.words import in_graphs
+from occbench_tools.attached.text import in_graphs
 from occbench_tools.caps.timing import CONFIDENCE, interval
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 

@@ -12,8 +12,7 @@ import pandas as pd
 from occbench_tools.attached.changes import Changes, compare, together
 from occbench_tools.attached.folder import Attached, read_attached
 from occbench_tools.attached.said import whole
-from occbench_tools.attached.verdicts import NEEDS
-from occbench_tools.attached.words import (
+from occbench_tools.attached.text import (
     counted,
     grid,
     occupancy,
@@ -23,6 +22,7 @@ from occbench_tools.attached.words import (
     time_of,
     within,
 )
+from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.command import Refused
 from occbench_tools.compare import digest, show
 from occbench_tools.compare.comparison import names_of

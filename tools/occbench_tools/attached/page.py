@@ -2,7 +2,7 @@
 """occbench report, of a folder of `occbench attach`: the document that the page is made of.
 
 One sentence for the whole program, a picture of the kernels with the most GPU time, the table of all, and
-what was left alone. The page's script sets words as text only.
+what was skipped. The page's script sets words as text only.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import pandas as pd
 from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.said import lower_in_all, whole
-from occbench_tools.attached.verdicts import NEEDS
-from occbench_tools.attached.words import (
+from occbench_tools.attached.text import (
     ROOM,
     counted,
     fewer_warps,
     grid,
     in_graphs,
-    left_alone,
     name_of,
     next_step,
     occupancy,
     percent,
     shape,
+    skipped,
     summary,
     time_of,
     verdict,
 )
+from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.report.payload import flat
 
 LARGEST = 10  # kernels that are pictured
@@ -140,8 +140,8 @@ def cells(row: pd.Series, levels: pd.DataFrame) -> list[Any]:
 
 
 def alone(kernels: pd.DataFrame) -> dict[str, Any]:
-    """What was left alone, and why."""
-    rows = left_alone(kernels)
+    """What was skipped, and why."""
+    rows = skipped(kernels)
     body = [[row.why, f"{row.kernels:,}", percent(row.share)] for row in rows.itertuples()]
     held = percent(rows["share"].sum())
     blocks = [dict(kind="table", head=["why", "kernels", "GPU time"], body=body)] if body else []
@@ -149,9 +149,9 @@ def alone(kernels: pd.DataFrame) -> dict[str, Any]:
         text = f"{counted(captured, 'launch')} captured into CUDA graphs: counted, not timed one by one."
         blocks.append(dict(kind="text", text=text))
     return dict(
-        id="left-alone", title="Left alone", experiment=None, first=f"{held} of GPU time.",
+        id="skipped", title="Skipped", experiment=None, first=f"{held} of GPU time.",
         lead="Nothing was changed in these kernels: they could hang, or have no fewer blocks to run with."
         if body
-        else "Nothing was left alone.",
+        else "Nothing was skipped.",
         before=blocks,
     )  # fmt: skip

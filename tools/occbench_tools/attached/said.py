@@ -7,20 +7,20 @@ import pandas as pd
 
 from occbench_tools.attached import caps
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.verdicts import L1, LITTLE, LOWER, NEEDS, SATURATED, UNKNOWN, WAVES
-from occbench_tools.attached.words import (
+from occbench_tools.attached.text import (
     NO_CHANGE,
     WORTH_IT,
     are_graphs,
     counted,
     grid,
     in_graphs,
-    left_alone,
     name_of,
     percent,
     sentence,
     short_name,
+    skipped,
 )
+from occbench_tools.attached.verdicts import L1, LITTLE, LOWER, NEEDS, SATURATED, UNKNOWN, WAVES
 
 ROOM = 60  # signs of a kernel's name in a sentence
 
@@ -74,8 +74,8 @@ def sentences(folder: Attached) -> dict[str, list[str]]:
         "not known": [
             *group("Unknown: run longer, or see `why` in kernels.csv", rows.get(UNKNOWN, none)),
             *(
-                f"Left alone, {row.why}: {counted(row.kernels, 'kernel')}, {percent(row.share)} of GPU time."
-                for row in left_alone(folder.kernels).itertuples()
+                f"Skipped, {row.why}: {counted(row.kernels, 'kernel')}, {percent(row.share)} of GPU time."
+                for row in skipped(folder.kernels).itertuples()
             ),
         ],
     }

@@ -172,7 +172,7 @@ def summary(kernels: pd.DataFrame, processes: int) -> str:
     )
 
 
-def left_alone(kernels: pd.DataFrame) -> pd.DataFrame:
+def skipped(kernels: pd.DataFrame) -> pd.DataFrame:
     """By reason, the most GPU time first: why, kernels, share."""
     alone = (
         kernels[(kernels["verdict"] == SKIPPED) & ~in_graphs(kernels)]
