@@ -66,7 +66,6 @@ class Words(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, rf"^occbench: no command '{word}'; did you mean '{meant}'\? .*\n$")
         self.assertNotIn("did you mean", says(self.program, "benchmark").stderr)
-        self.assertIn("`occbench explain`", says(self.program, "findings").stderr)
 
     def test_what_is_no_executable_file_is_passed_over(self) -> None:
         self.put("path", "text", mode=stat.S_IRUSR)

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run is said to have found: effects planted in made-up results are told; noise and too few points are
 // not.
-#include "benchmarks/report/findings.hpp"
+#include "benchmarks/report/findings/findings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/curves.hpp"
 
 namespace occbench {
 namespace {
@@ -21,8 +26,16 @@ const AddExperiment by_block{
     {.name = "c_block", .question = "?", .dial = "block_size", .define = define_nothing}};
 const AddExperiment by_waves{{.name = "d_waves", .question = "?", .dial = "waves", .define = define_nothing}};
 
-const Variant loads{.family = "f", .name = "loads", .dials = {.ilp = 4, .bytes_per_access = 16}};
-const Variant narrow{.family = "f", .name = "narrow", .dials = {.ilp = 1, .bytes_per_access = 4}};
+const Variant loads{
+    .family = "f", .name = "loads", .form = "read", .dials = {.ilp = 4, .bytes_per_access = 16}};
+const Variant capped{
+    .family = "f",
+    .name = "capped",
+    .series = "loads",
+    .form = "read",
+    .dials = {.ilp = 4, .bytes_per_access = 16, .route = RegisterRoute::maxnreg, .register_cap = 40}};
+const Variant narrow{
+    .family = "f", .name = "narrow", .form = "read", .dials = {.ilp = 1, .bytes_per_access = 4}};
 const Variant chain{.family = "f", .name = "chain", .ceiling = Ceiling::fp32};
 const Variant latency{.family = "f", .name = "latency", .ceiling = Ceiling::none};
 
@@ -30,7 +43,10 @@ const Variant latency{.family = "f", .name = "latency", .ceiling = Ceiling::none
 CaseResult measured(const char* experiment, const Variant& variant, int warps, double throughput,
                     double half_width = 0.002) {
   CaseResult r;
-  r.planned.spec = {.experiment = experiment, .curve = variant.name, .variant = &variant, .block_size = 128};
+  r.planned.spec = {.experiment = experiment,
+                    .curve = variant.series.empty() ? variant.name : variant.series,
+                    .variant = &variant,
+                    .block_size = 128};
   r.planned.occupancy = {.blocks_per_sm = warps / 4, .warps_per_sm = warps, .fraction = warps / 64.0};
   r.planned.occupancy_textbook = warps / 64.0;
   r.planned.footprint.registers_per_thread = r.planned.attributes.registers_per_thread = 32;
@@ -81,28 +97,41 @@ std::vector<CaseResult> together(std::vector<CaseResult> a, const std::vector<Ca
   return a;
 }
 
-const Finding* of_kind(const std::vector<Finding>& all, Kind kind) {
-  const auto found = std::ranges::find(all, kind, &Finding::kind);
-  return found == all.end() ? nullptr : &*found;
+using findings::Kind;
+using findings::Told;
+
+const findings::Finding* of_kind(const std::vector<Told>& all, Kind kind) {
+  const auto found = std::ranges::find(all, kind, [](const Told& t) { return t.finding.kind; });
+  return found == all.end() ? nullptr : &found->finding;
 }
 
-std::vector<Finding> told(const std::vector<CaseResult>& results) { return most_telling(results, 5); }
+nlohmann::json environment() {
+  return {{"schema_version", 6}, {"source", "measured"}, {"experiments", described({})}};
+}
+
+std::vector<findings::Said> all_said(const std::vector<CaseResult>& results) {
+  return findings::said_of_all(findings::Rows::of(results), environment());
+}
+
+std::vector<Told> told(const std::vector<CaseResult>& results, std::size_t most = 5) {
+  return findings::most_telling(all_said(results), most);
+}
 
 TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
   const auto all = told(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0)));
-  const Finding* cliff = of_kind(all, Kind::cliff);
+  const findings::Finding* cliff = of_kind(all, Kind::cliff);
   ASSERT_NE(cliff, nullptr);
-  EXPECT_EQ(cliff->experiment, "a_registers");
-  EXPECT_EQ(cliff->words, "31 -> 33 registers (64 -> 48 warps/SM): -21 % for loads");
-  EXPECT_EQ(cliff->more, std::vector<std::string>{", nothing for chain"});
+  EXPECT_EQ(all.front().experiment, "a_registers");
+  EXPECT_EQ(cliff->words,
+            "reads lose 21.0 % from 31 to 33 registers (16 to 12 blocks per SM), `chain` nothing");
   EXPECT_NEAR(cliff->score, 0.21, 1e-9);
 }
 
 TEST(Findings, AloneAnExperimentTellsTheCliffOfEachOfTwoKernels) {
   const auto all = told(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0.3)));
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_TRUE(all[0].words.ends_with("for chain")) << all[0].words;
-  EXPECT_TRUE(all[1].words.ends_with("for loads")) << all[1].words;
+  EXPECT_TRUE(all[0].finding.words.starts_with("`chain` loses 30.0 %")) << all[0].finding.words;
+  EXPECT_TRUE(all[1].finding.words.starts_with("reads lose 21.0 %")) << all[1].finding.words;
 }
 
 TEST(Findings, WhatLiesWithinTheNoiseIsNotTold) {
@@ -137,15 +166,15 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
     results.push_back(with_warps(narrow, warps, 1.5 * warps));
   }
   const auto all = told(results);
-  const Finding* knee = of_kind(all, Kind::knee);
+  const findings::Finding* knee = of_kind(all, Kind::enough);
   ASSERT_NE(knee, nullptr);
-  EXPECT_EQ(knee->words, "loads: 90 % of the best DRAM bandwidth with 12 warps/SM (19 % occupancy)");
-  ASSERT_EQ(knee->more.size(), 2U);
-  EXPECT_EQ(knee->more[0], " at 4 x 16 B in flight");
-  EXPECT_EQ(knee->more[1], "; narrow needs 64");
-  EXPECT_EQ(of_kind(all, Kind::decline), nullptr);
+  EXPECT_EQ(
+      knee->words,
+      "reads reach 90 % of 0.0 GB/s with 12 warps per SM if each thread keeps 64 B in flight; with 4 B it "
+      "takes 64 warps");
+  EXPECT_EQ(of_kind(all, Kind::costs_more_warps), nullptr);
   std::erase_if(results, [](const CaseResult& r) { return r.planned.occupancy.warps_per_sm < 16; });
-  EXPECT_EQ(of_kind(told(results), Kind::knee), nullptr) << "three points";
+  EXPECT_EQ(of_kind(told(results), Kind::enough), nullptr) << "three points";
 }
 
 TEST(Findings, ManyWarpsThatAreNeededAreNoKnee) {
@@ -159,11 +188,11 @@ TEST(Findings, WarpsThatCostAreTold) {
   for (const int warps : {4, 8, 12, 16, 32, 64})
     results.push_back(with_warps(loads, warps, warps <= 12 ? 8.0 * warps : 96 - 0.75 * (warps - 12)));
   const auto all = told(results);
-  const Finding* decline = of_kind(all, Kind::decline);
+  const findings::Finding* decline = of_kind(all, Kind::costs_more_warps);
   ASSERT_NE(decline, nullptr);
-  EXPECT_EQ(decline->words, "loads is best with 12 warps/SM: 64 cost it 41 %");
+  EXPECT_EQ(decline->words, "reads are fastest with 12 warps per SM; with 64 they lose 40.6 %");
   for (CaseResult& r : results) r.time_s.low /= 2;  // each may be twice as fast
-  EXPECT_EQ(of_kind(told(results), Kind::decline), nullptr);
+  EXPECT_EQ(of_kind(told(results), Kind::costs_more_warps), nullptr);
 }
 
 TEST(Findings, ALatencyHasNoBest) {
@@ -173,20 +202,22 @@ TEST(Findings, ALatencyHasNoBest) {
 }
 
 TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
-  std::vector<CaseResult> results{with_registers(loads, 32, 64, 50, 96),
-                                  with_registers(loads, 40, 48, 90, 40), with_registers(loads, 64, 32, 80),
+  std::vector<CaseResult> results{with_registers(capped, 32, 64, 50, 96),
+                                  with_registers(capped, 40, 48, 90, 40), with_registers(loads, 64, 32, 80),
                                   with_registers(loads, 72, 24, 70), with_registers(loads, 80, 20, 60)};
   auto all = told(results);
-  const Finding* pays = of_kind(all, Kind::spill);
+  const findings::Finding* pays = of_kind(all, Kind::register_cap);
   ASSERT_NE(pays, nullptr);
-  EXPECT_EQ(pays->words, "spilling gains loads 12 %: 40 registers, 40 B spilled, 48 warps/SM");
-  results[1] = with_registers(loads, 40, 48, 60, 40);
+  EXPECT_EQ(pays->words,
+            "reads gain 12.5 % at best with 40 registers instead of the compiler's 64 (40 B spilled)");
+  results[1] = with_registers(capped, 40, 48, 60, 40);
   all = told(results);
-  const Finding* costs = of_kind(all, Kind::spill);
+  const findings::Finding* costs = of_kind(all, Kind::register_cap);
   ASSERT_NE(costs, nullptr);
-  EXPECT_EQ(costs->words, "spilling costs loads 25 % at best: 40 registers, 40 B spilled, 48 warps/SM");
-  results[1] = with_registers(loads, 40, 48, 80.5, 40);
-  EXPECT_EQ(of_kind(told(results), Kind::spill), nullptr);
+  EXPECT_EQ(costs->words,
+            "reads lose 25.0 % at best with 40 registers instead of the compiler's 64 (40 B spilled)");
+  results[1] = with_registers(capped, 40, 48, 80.5, 40);
+  EXPECT_EQ(of_kind(told(results), Kind::register_cap), nullptr);
 }
 
 TEST(Findings, ABlockSizeThatBeatsTheApis) {
@@ -194,13 +225,13 @@ TEST(Findings, ABlockSizeThatBeatsTheApis) {
   for (const int block : {64, 128, 256, 512, 1024})
     results.push_back(with_block(block, block == 128 ? 90 : 72, 1024));
   const auto all = told(results);
-  const Finding* pick = of_kind(all, Kind::pick);
+  const findings::Finding* pick = of_kind(all, Kind::api_pick);
   ASSERT_NE(pick, nullptr);
-  EXPECT_EQ(pick->words, "the API picks 1024 threads for loads; 128 are 25 % faster");
+  EXPECT_EQ(pick->words, "for reads the occupancy API picks blocks of 1,024; 128 are 25 % faster");
   for (CaseResult& r : results) r.block_size_api = 128;
-  EXPECT_EQ(of_kind(told(results), Kind::pick), nullptr);
+  EXPECT_EQ(of_kind(told(results), Kind::api_pick), nullptr);
   for (CaseResult& r : results) r.block_size_api.reset();  // a model has none
-  EXPECT_EQ(of_kind(told(results), Kind::pick), nullptr);
+  EXPECT_EQ(of_kind(told(results), Kind::api_pick), nullptr);
 }
 
 TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
@@ -212,9 +243,9 @@ TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
     results.push_back(r);
   }
   const auto all = told(results);
-  const Finding* step = of_kind(all, Kind::step);
+  const findings::Finding* step = of_kind(all, Kind::step);
   ASSERT_NE(step, nullptr);
-  EXPECT_EQ(step->words, "2 -> 2.008 waves: -33 % for chain");
+  EXPECT_EQ(step->words, "`chain` loses 33.3 % from 2 to 2.008 waves");
 }
 
 TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
@@ -222,29 +253,32 @@ TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
   EXPECT_TRUE(told({r}).empty());
   r.planned.occupancy_textbook = 1;
   auto all = told({r});
-  const Finding* gap = of_kind(all, Kind::textbook);
+  const findings::Finding* gap = of_kind(all, Kind::textbook);
   ASSERT_NE(gap, nullptr) << "no curve is needed";
-  EXPECT_EQ(gap->words, "the textbook's division gives 100 % occupancy, the SM has 50 %");
+  EXPECT_EQ(gap->words,
+            "for 32 registers and blocks of 128 plain division gives 100 % occupancy; the SM has 50 %");
   r.planned.occupancy_textbook = 0.5;
   r.blocks_per_sm_resident = 6;  // of 8
   all = told({r});
   ASSERT_NE(of_kind(all, Kind::textbook), nullptr);
   EXPECT_EQ(of_kind(all, Kind::textbook)->words,
-            "the textbook's division gives 50 % occupancy, the SM has 38 %");
+            "for 32 registers and blocks of 128 plain division gives 50 % occupancy; the SM has 38 %");
 }
 
 TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {
   CaseResult r = measured("a_registers", loads, 32, 50);
+  r.work.bytes = 1;
   r.planned.forecast.prediction = {.time_s = r.time_s.median * 2};
   const auto all = told({r});
-  const Finding* miss = of_kind(all, Kind::miss);
+  const findings::Finding* miss = of_kind(all, Kind::model_miss);
   ASSERT_NE(miss, nullptr);
-  EXPECT_EQ(miss->words, "the model misses loads at 32 warps/SM: it predicts 2.00 times the time measured");
+  EXPECT_EQ(miss->words, "the model is over 10 % off in 1 of 1 case, most for reads at 32 registers: -50 %");
   r.planned.forecast.prediction->time_s = r.time_s.median * 1.05;
   EXPECT_TRUE(told({r}).empty());
   r.planned.forecast.prediction->time_s = r.time_s.median * 2;
-  r.planned.is_modelled = true;
-  EXPECT_TRUE(told({r}).empty());
+  nlohmann::json of_model = environment();
+  of_model["source"] = "model";
+  EXPECT_TRUE(findings::most_telling(findings::said_of_all(findings::Rows::of({r}), of_model), 5).empty());
 }
 
 TEST(Findings, TheLargestFirstAndAFairShareOfEach) {
@@ -255,16 +289,17 @@ TEST(Findings, TheLargestFirstAndAFairShareOfEach) {
     results.push_back(with_block(block, block == 128 ? 90 : 45, 1024));
   const auto all = told(results);
   ASSERT_GE(all.size(), 3U);
-  EXPECT_TRUE(std::ranges::is_sorted(all, std::ranges::greater{}, &Finding::score));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(all, std::ranges::greater{}, [](const Told& t) { return t.finding.score; }));
   EXPECT_EQ(all.front().experiment, "b_warps") << "the knee at 19 % of a best near the ceiling";
   for (const char* experiment : {"a_registers", "b_warps", "c_block"})
-    EXPECT_LE(std::ranges::count(all, experiment, &Finding::experiment), 2) << "five over three experiments";
-  EXPECT_EQ(most_telling(results, 1).size(), 1U);
+    EXPECT_LE(std::ranges::count(all, experiment, &Told::experiment), 2) << "five over three experiments";
+  EXPECT_EQ(told(results, 1).size(), 1U);
   // The order in which cases were run says nothing.
   std::ranges::reverse(results);
   const auto again = told(results);
   ASSERT_EQ(again.size(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(again[i].words, all[i].words);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(again[i].finding.words, all[i].finding.words);
 }
 
 }  // namespace

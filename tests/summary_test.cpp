@@ -15,7 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/report/findings.hpp"
+#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/curves.hpp"
+#include "benchmarks/report/findings/folder.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/io/csv.hpp"
 #include "tests/committed_runs.hpp"
@@ -90,7 +93,7 @@ std::vector<std::filesystem::path> runs() { return committed_runs("nvidia-h200")
 
 std::string listing(const std::vector<CaseResult>& results, const Planned& next = {}) {
   std::ostringstream out;
-  print_listing(out, results, next);
+  print_listing(out, results, next, {});
   return out.str();
 }
 
@@ -105,6 +108,15 @@ std::vector<std::string> summary(const std::vector<CaseResult>& results, const R
 /// Whether one of the lines holds these words.
 bool says(const std::vector<std::string>& lines, const std::string& words) {
   return std::ranges::any_of(lines, [&](const std::string& l) { return l.find(words) != std::string::npos; });
+}
+
+/// With what is said of made-up results, as of a run.
+RunFacts with_findings(RunFacts facts, const std::vector<CaseResult>& results,
+                       const char* source = "measured") {
+  facts.findings =
+      findings::said_of_all(findings::Rows::of(results),
+                            {{"schema_version", 6}, {"source", source}, {"experiments", described({})}});
+  return facts;
 }
 
 RunFacts measured_facts() {
@@ -159,7 +171,9 @@ TEST(Summary, HasNoFitsWithoutCurves) {
 TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
   for (const auto& run : runs()) {
     const auto results = read_results(run);
-    const auto lines = summary(results, measured_facts());
+    RunFacts facts = measured_facts();
+    facts.findings = findings::read_findings(run).all;
+    const auto lines = summary(results, facts);
     for (const std::string& line : lines) {
       std::cout << line << '\n';
       EXPECT_LE(line.size(), summary_columns) << line;
@@ -167,9 +181,9 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
     EXPECT_LE(lines.size(), most_summary_lines);
     EXPECT_TRUE(lines.front().starts_with("NVIDIA H200: ")) << lines.front();
     EXPECT_TRUE(says(lines, " cases in 52 s, ")) << lines.front();
-    EXPECT_EQ(most_telling(results, 5).size(), 5U);
-    EXPECT_EQ(lines.back(),
-              "next   occbench report    occbench explain " + most_telling(results, 5)[0].experiment);
+    const auto telling = findings::most_telling(facts.findings, 5);
+    ASSERT_EQ(telling.size(), 5U);
+    EXPECT_EQ(lines.back(), "next   occbench report    occbench explain " + telling[0].experiment);
     const bool predicted = std::ranges::any_of(
         results, [](const CaseResult& r) { return r.planned.forecast.prediction.has_value(); });
     EXPECT_EQ(says(lines, "predictions: "), predicted);
@@ -179,6 +193,7 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
 TEST(Summary, OfABurnInLeavesTheFindingsToTheFleet) {
   RunFacts facts = measured_facts();
   facts.preset = "burn-in";
+  facts.findings = findings::read_findings(runs().front()).all;
   const auto lines = summary(read_results(runs().front()), facts);
   EXPECT_EQ(lines.back(), "next   occbench fleet check DIR, which holds the folders of all cards");
   EXPECT_FALSE(says(lines, "occbench explain"));
@@ -237,6 +252,7 @@ TEST(Summary, KeepsToOneScreenWhateverItsNamesAndFailures) {
     results[i].planned.reason = "reason " + std::to_string(i) + " " + long_name;
   }
   RunFacts facts = measured_facts();
+  facts = with_findings(facts, results);
   facts.has_predictions = facts.is_newest = false;
   facts.rows_before = 1234;
   facts.expected = 2394;
@@ -266,6 +282,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   RunFacts facts = measured_facts();
   facts.preset = "quick";
   facts.next = {.preset = "standard", .values = {{names[0], 12}, {names[1], 5}, {names[2], 20}}};
+  facts = with_findings(facts, results);
   auto lines = summary(results, facts);
   EXPECT_TRUE(says(lines, "2 experiments: too few points for a curve in quick; --preset standard has them"));
   EXPECT_FALSE(says(lines, clipped(names[0], 24))) << "and nothing of them is told";
@@ -283,7 +300,8 @@ TEST(Summary, AModelPredictsAndNeverMeasures) {
   RunFacts facts = measured_facts();
   facts.device = "model of H200";
   facts.is_model = true;
-  const auto lines = summary(curve(many_names()[0], 8, true), facts);
+  const auto results = curve(many_names()[0], 8, true);
+  const auto lines = summary(results, with_findings(facts, results, "model"));
   EXPECT_EQ(lines.front(), "The model of an H200 predicts 8 cases in 52 s");
   EXPECT_FALSE(says(lines, "measured"));
   EXPECT_FALSE(says(lines, "+-")) << "nor is it precise";

@@ -91,7 +91,6 @@ std::optional<fs::path> find_external(const std::string& name, const fs::path& p
 void execute_external(const std::string& name, const std::vector<std::string>& arguments,
                       std::span<const std::string> built_in) {
   const char* const path = std::getenv("PATH");
-  if (name == "findings") throw UserError(Exit::usage, "'findings' is now `occbench explain`");
   const fs::path program = fs::read_symlink("/proc/self/exe");
   const auto file = find_external(name, program, path ? path : "");
   if (!file) {

@@ -55,6 +55,12 @@ const AddExperiment block_size_pick{{
     .question = "Is the block size from cudaOccupancyMaxPotentialBlockSize the fastest?",
     .dial = "block_size",
     .scale = Scale::best,
+    .words = {{"exchange", "barrier exchanges"},
+              {"cache_reuse", "cached reads"},
+              {"uniform", "branchless FMA loops"},
+              {"intensity", "loads with 16 FMAs each"},
+              {"stencil", "stencils"},
+              {"shared_latency", "shared-memory reads"}},
     .define =
         [](Sweep& sweep) {
           for (const Representative& r : representatives) {

@@ -29,6 +29,7 @@ const AddExperiment carveout{{
     .name = "carveout",
     .question = "What does unused shared memory cost at the same number of warps?",
     .dial = "carveout_percent",
+    .words = {{"cache_reuse", "cached reads"}},
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();

@@ -51,6 +51,12 @@ const AddExperiment launch_bounds_roulette{{
     .scale = Scale::best,
     .compares_kernels = true,
     .outside_model = "its stencil reads other blocks' rows, which spills evict from the caches",
+    .words = {{"gemm", "matrix products"},
+              {"stencil", "stencils"},
+              {"hash", "hashes"},
+              {"gemm-smemspill", "matrix products that spill to shared memory"},
+              {"stencil-smemspill", "stencils that spill to shared memory"},
+              {"hash-smemspill", "hashes that spill to shared memory"}},
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("launch_bounds_roulette")) {

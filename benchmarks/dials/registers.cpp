@@ -13,6 +13,7 @@ const AddExperiment registers{{
     .dial = "registers_per_thread",
     .split_by = {"register_route", "block_size"},
     .scale = Scale::best,
+    .words = {{"live_values", ""}, {"idle_values", ""}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> blocks{512};  // as in PMPP 4.7

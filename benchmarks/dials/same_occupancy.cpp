@@ -62,6 +62,11 @@ const AddExperiment same_occupancy{{
     .question = "Does it matter which resource limits occupancy?",
     .dial = "occupancy_theoretical",
     .split_by = {"carveout_percent"},
+    .words = {{"cache_reuse", "cached reads"},
+              {"live_values", ""},
+              {"idle_values", ""},
+              {"working_set_bytes", ""},
+              {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();

@@ -14,6 +14,7 @@ const AddExperiment short_blocks{{
     .question = "Which block size is best with one element per thread?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
+    .words = {{"stencil", "3-point stencils"}},
     .define =
         [](Sweep& sweep) {
           for (const char* const name : {"read-f32-4B-ilp1", "triad-f32-4B-ilp1"})

@@ -12,6 +12,10 @@ const AddExperiment tiled_matmul{{
     .name = "tiled_matmul",
     .question = "Which tile size and how many resident tiles make a matrix product fastest?",
     .dial = "occupancy_theoretical",
+    .words = {{"register", "register-tiled products"},
+              {"runtime", "products of a run-time tile width"},
+              {"textbook", "textbook products"},
+              {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();

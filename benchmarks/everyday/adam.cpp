@@ -11,6 +11,7 @@ const AddExperiment adam{{
     .name = "adam",
     .question = "How many warps does an Adam step need, with four arrays read and three written?",
     .dial = "warps_per_sm",
+    .words = {{"adam", "optimizer steps"}},
     .define =
         [](Sweep& sweep) {
           constexpr int narrow[] = {8, 16, 32};

@@ -11,6 +11,7 @@ const AddExperiment black_scholes{{
     .name = "black_scholes",
     .question = "Warps, options per thread or registers: what makes Black-Scholes fast?",
     .dial = "warps_per_sm",
+    .words = {{"black_scholes", "option prices"}, {"ilp", "{} options per thread"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 48, 64};

@@ -11,6 +11,10 @@ const AddExperiment convolution{{
     .name = "convolution",
     .question = "More outputs per thread or more warps: what makes an image filter fast?",
     .dial = "warps_per_sm",
+    .words = {{"radius1", "3 x 3 filters"},
+              {"radius2", "5 x 5 filters"},
+              {"radius3", "7 x 7 filters"},
+              {"ilp", "{} outputs per thread"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 64};

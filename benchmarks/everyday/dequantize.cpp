@@ -11,6 +11,7 @@ const AddExperiment dequantize{{
     .name = "dequantize",
     .question = "More warps or more bytes per thread: what makes 8-bit dequantization fast?",
     .dial = "warps_per_sm",
+    .words = {{"dequantize", "conversions"}},
     .define =
         [](Sweep& sweep) {
           constexpr int narrow[] = {4, 8, 16, 32};

@@ -11,6 +11,7 @@ const AddExperiment electrostatic{{
     .name = "electrostatic",
     .question = "More work per thread or more warps: what makes an electrostatic map fast?",
     .dial = "warps_per_sm",
+    .words = {{"electrostatic", "potential maps"}, {"ilp", "{} points per thread"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{4, 8, 16, 32, 48};

@@ -11,6 +11,7 @@ const AddExperiment gemv{{
     .name = "gemv",
     .question = "How many warps does a matrix-vector product need, by width and number of loads?",
     .dial = "warps_per_sm",
+    .words = {{"gemv", "matrix-vector products"}, {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 48, 64};

@@ -12,6 +12,7 @@ const AddExperiment lattice_boltzmann{{
     .name = "lattice_boltzmann",
     .question = "Registers or warps: what does a lattice-Boltzmann step with 9 or 19 arrays need?",
     .dial = "warps_per_sm",
+    .words = {{"d2q9", "D2Q9 steps"}, {"d3q19", "D3Q19 steps"}, {"ilp", "{} sites per thread"}},
     .define =
         [](Sweep& sweep) {
           constexpr int all_warps[] = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};

@@ -11,6 +11,11 @@ const AddExperiment layer_norm{{
     .name = "layer_norm",
     .question = "Does layer normalization need fewer warps with a row per warp or a row per block?",
     .dial = "warps_per_sm",
+    .words = {{"warp", "normalizations with a row per warp"},
+              {"block", "normalizations with a row per block"},
+              {"tile_width", "rows of {}"},
+              {"working_set_bytes", ""},
+              {"ilp", ""}},
     .define =
         [](Sweep& sweep) {
           constexpr int all_warps[] = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};

@@ -12,6 +12,7 @@ const AddExperiment monte_carlo{{
     .name = "monte_carlo",
     .question = "Warps or paths per thread: what overlaps integer and special-function work?",
     .dial = "warps_per_sm",
+    .words = {{"monte_carlo", "simulations"}, {"ilp", "{} paths per thread"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{4, 8, 16, 32, 64};

@@ -11,6 +11,7 @@ const AddExperiment mri{{
     .name = "mri",
     .question = "Warps or points per thread: what makes an MRI reconstruction fast?",
     .dial = "warps_per_sm",
+    .words = {{"shared", "reconstructions"}, {"ilp", "{} points per thread"}},
     .define =
         [](Sweep& sweep) {
           const bool full = sweep.at_least(Preset::full);

@@ -10,6 +10,7 @@ const AddExperiment nbody{{
     .name = "nbody",
     .question = "Warps or bodies per thread: what makes an all-pairs n-body step fast?",
     .dial = "warps_per_sm",
+    .words = {{"nbody", "all-pairs sums"}, {"ilp", "{} bodies per thread"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{4, 8, 16, 32, 48};

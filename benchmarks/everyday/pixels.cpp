@@ -12,6 +12,7 @@ const AddExperiment pixels{{
     .question = "One pixel per thread or four: which block size is best for an image filter?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
+    .words = {{"tone", "tone curves"}, {"luma", "luma conversions"}, {"blend", "blends"}},
     .define =
         [](Sweep& sweep) {
           sweep.add_short_blocks(sweep.variant("pixels", "blend1"));

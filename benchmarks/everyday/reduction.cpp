@@ -10,6 +10,7 @@ const AddExperiment reduction{{
     .name = "reduction",
     .question = "How many warps hide the barriers of a row sum, by block size?",
     .dial = "warps_per_sm",
+    .words = {{"reduction", "row sums"}, {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 64};

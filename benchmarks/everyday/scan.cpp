@@ -12,6 +12,7 @@ const AddExperiment scan{{
     .name = "scan",
     .question = "Barriers, shuffles or elements per thread: how many warps does a prefix sum need?",
     .dial = "warps_per_sm",
+    .words = {{"shuffles", "shuffle scans"}, {"kogge_stone", "Kogge-Stone scans"}, {"tile_width", ""}},
     .define =
         [](Sweep& sweep) {
           constexpr int all_warps[] = {4, 8, 12, 16, 24, 32, 40, 48, 56, 64};

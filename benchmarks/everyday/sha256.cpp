@@ -12,6 +12,9 @@ const AddExperiment sha256{{
     .name = "sha256",
     .question = "Warps, chains per thread or unrolled rounds: what makes SHA-256 fast?",
     .dial = "warps_per_sm",
+    .words = {{"rolled", "hashes with rolled rounds"},
+              {"unrolled", "hashes with unrolled rounds"},
+              {"ilp", "{} chains per thread"}},
     .define =
         [](Sweep& sweep) {
           const bool full = sweep.at_least(Preset::full);

@@ -12,6 +12,10 @@ const AddExperiment softmax{{
     .name = "softmax",
     .question = "How many warps does a softmax need, with rows in the registers of a warp or a block?",
     .dial = "warps_per_sm",
+    .words = {{"warp", "softmaxes with a row per warp"},
+              {"block", "softmaxes with a row per block"},
+              {"tile_width", "rows of {}"},
+              {"ilp", ""}},
     .define =
         [](Sweep& sweep) {
           constexpr int all_warps[] = {4, 8, 12, 16, 20, 24, 32, 36, 40, 48, 56, 64};

@@ -11,6 +11,10 @@ const AddExperiment transpose{{
     .name = "transpose",
     .question = "How many warps does a transpose need, with and without bank conflicts?",
     .dial = "warps_per_sm",
+    .words = {{"transpose", "transposes"},
+              {"bank_conflict", "{}-way bank conflicts"},
+              {"block_size", ""},
+              {"ilp", ""}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 64};

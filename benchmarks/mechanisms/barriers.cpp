@@ -27,6 +27,13 @@ const AddExperiment barriers{{
     .question = "What does waiting for the slowest warp of a block cost, and what do named barriers cost?",
     .dial = "block_size",
     .split_by = {"warps_per_sm"},
+    .words = {{"exchange", "exchanges"},
+              {"exchange-uneven", "exchanges after uneven work"},
+              {"free", "FMA loops without barriers"},
+              {"named", "named-barrier exchanges"},
+              {"named-runtime", "exchanges by a run-time barrier id"},
+              {"sync", "__syncthreads loops"},
+              {"uneven-free", "uneven work without barriers"}},
     .define =
         [](Sweep& sweep) {
           const std::vector<int> sizes =

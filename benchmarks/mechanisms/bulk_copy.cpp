@@ -77,6 +77,13 @@ const AddExperiment bulk_copy{{
     .question = "How few warps saturate DRAM with bulk copies into shared memory?",
     .dial = "bytes_in_flight",
     .split_by = {"warps_per_sm"},
+    .words = {{"async", "async copies"},
+              {"bulk", "bulk copies"},
+              {"bytes_per_access", "chunks of {}"},
+              {"bytes_in_flight", "{} in flight per warp"},
+              {"ilp", ""},
+              {"stages", ""},
+              {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
           if (sweep.quick()) {

@@ -13,6 +13,9 @@ const AddExperiment cache_reuse{{
     .question = "When do more resident blocks evict each other's data from the L1?",
     .dial = "warps_per_sm",
     .outside_model = "where working sets overflow the L1, chance decides on each SM which blocks hit",
+    .words = {{"cache_reuse", "cached reads"},
+              {"ilp", "{} loads in flight"},
+              {"working_set_bytes", "{} per block"}},
     .define =
         [](Sweep& sweep) {
           // Residency is set by ballast within half of the combined memory, so the L1 has the same size at

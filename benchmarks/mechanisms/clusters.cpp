@@ -17,6 +17,10 @@ const AddExperiment clusters{{
     .dial = "cluster_size",
     .split_by = {"block_size"},
     .outside_model = "no parameter says which SMs a cluster gets, nor describes the network between them",
+    .words = {{"dsmem-read", "reads of a neighbour's shared memory"},
+              {"dsmem-spread", "reads spread over the cluster's shared memory"},
+              {"smem-read", "reads of a block's own shared memory"},
+              {"dsmem-latency", "dependent loads of a neighbour's shared memory"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable

@@ -13,6 +13,10 @@ const AddExperiment constant_memory{{
     .question = "Is constant memory as fast as is_shared-memory tiles for data that all threads read?",
     .dial = "warps_per_sm",
     .outside_model = "no parameter says which warps still hit a constant that others evict",
+    .words = {{"constant", "reconstructions from constant memory"},
+              {"indexed", "reconstructions from indexed constant memory"},
+              {"shared", "reconstructions from shared memory"},
+              {"ilp", "{} points per thread"}},
     .define =
         [](Sweep& sweep) {
           const bool full = sweep.at_least(Preset::full);

@@ -13,6 +13,7 @@ const AddExperiment divergence{{
     .dial = "lanes_apart",
     .split_by = {"warps_per_sm"},
     .scale = Scale::ceiling,
+    .words = {{"split-lane", "branches"}, {"spread-lane", "spread branches"}, {"nested", "nested branches"}},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;  // one warp per scheduler

@@ -16,6 +16,7 @@ const AddExperiment intensity{{
     .question = "How does the number of warps needed depend on arithmetic intensity?",
     .dial = "warps_per_sm",
     .scale = Scale::ceiling,
+    .words = {{"intensity", "kernels"}, {"ilp", "{} loads in flight"}},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;

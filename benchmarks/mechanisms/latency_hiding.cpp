@@ -11,6 +11,7 @@ const AddExperiment latency_hiding{{
     .name = "latency_hiding",
     .question = "How many warps hide latency, by the independent work per warp?",
     .dial = "warps_per_sm",
+    .words = {{"two-operand", "two-operand FMA chains"}, {"three-operand", "three-operand FMA chains"}},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;

@@ -33,6 +33,10 @@ const AddExperiment shared_latency{{
     .name = "shared_latency",
     .question = "How many loads in flight saturate shared memory, with and without bank conflicts?",
     .dial = "warps_per_sm",
+    .words = {{"chain", "dependent loads"},
+              {"read", "shared-memory reads"},
+              {"bank_conflict", "{}-way bank conflicts"},
+              {"ilp", "{} loads in flight"}},
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("shared_latency", "chain"))

@@ -13,6 +13,12 @@ const AddExperiment tensor_core{{
     .name = "tensor_core",
     .question = "How many warps saturate the tensor cores?",
     .dial = "warps_per_sm",
+    .words = {{"mma", "mma chains"},
+              {"wgmma", "wgmma products"},
+              {"wgmma-pipelined", "pipelined wgmma products"},
+              {"wgmma-registers", "wgmma products from registers"},
+              {"wgmma-specialised", "warp-specialised wgmma products"},
+              {"ilp", "{} accumulators per warp"}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{4, 8, 12, 16, 32, 64};

@@ -14,6 +14,10 @@ const AddExperiment uneven_loops{{
     .question = "What do different trip counts in the lanes of a warp cost?",
     .dial = "warps_per_sm",
     .split_by = {"block_size"},
+    .words = {{"collatz", "Collatz loops"},
+              {"escape", "escape-time loops"},
+              {"rare", "rare loops"},
+              {"lanes_apart", "{} lanes of differing length"}},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;  // one warp per scheduler

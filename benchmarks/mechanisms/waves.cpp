@@ -66,6 +66,7 @@ const AddExperiment waves{{
     .question = "What does a partial last wave cost, and what does block turnover cost?",
     .dial = "waves",
     .split_by = {"blocks_per_sm"},
+    .words = {{"two-operand", "FMA chains"}},
     .define =
         [](Sweep& sweep) {
           // A lone warp of this chain issues every fourth cycle, so all blocks take the same time. With two

@@ -7,7 +7,8 @@
 #include <optional>
 #include <tuple>
 
-#include "benchmarks/report/findings.hpp"
+#include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/curves.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/statistics/fit.hpp"
 
@@ -139,7 +140,8 @@ void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results
 
 }  // namespace
 
-void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next) {
+void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next,
+                   const std::vector<findings::Said>& found) {
   for (const Experiment& e : experiments()) {
     const std::vector<Curve> curves = curves_of(e, results);
     if (curves.empty()) continue;
@@ -153,10 +155,12 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
     for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
       print_peak(out, curves, ceiling);
-    for (const Finding& finding : findings_of(e, results)) {
-      out << "  " << finding.words;
-      for (const std::string& more : finding.more) out << more;
-      out << '\n';
+    for (const findings::Said& said : found) {
+      if (said.experiment != e.name || values < least_points) continue;
+      for (std::string words : findings::sentences(said)) {
+        std::erase(words, '`');
+        out << "  " << words << '\n';
+      }
     }
     if (values < least_points) {
       out << "  not enough points: at most " << values << " per curve";

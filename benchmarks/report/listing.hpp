@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/report/findings/findings.hpp"
 #include "harness/record/record.hpp"
 
 namespace occbench {
@@ -20,6 +21,7 @@ struct Planned {
 /// Per experiment: the peaks, the lowest occupancy at which that kernel reaches 90, 95 and 99 % of them, and
 /// every finding; for latency_hiding also the fits of harness/statistics/fit.hpp. Curves with too few points
 /// are only counted.
-void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next);
+void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next,
+                   const std::vector<findings::Said>& found);
 
 }  // namespace occbench

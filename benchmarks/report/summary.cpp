@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "benchmarks/framework/numbers.hpp"
-#include "benchmarks/report/findings.hpp"
+#include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/curves.hpp"
+#include "benchmarks/report/findings/findings.hpp"
 #include "benchmarks/report/format.hpp"
 
 namespace occbench {
@@ -101,22 +103,20 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
   return words;
 }
 
-/// A table of two columns: the experiments, and a sentence of each on at most two lines.
-void add_findings(Lines& lines, const std::vector<Finding>& findings) {
+/// A table of two columns: the experiments, and a sentence of each on at most three lines.
+void add_findings(Lines& lines, const std::vector<findings::Told>& findings) {
   std::size_t width = 0;
-  for (const Finding& f : findings) width = std::max(width, f.experiment.size());
+  for (const findings::Told& f : findings) width = std::max(width, f.experiment.size());
   width = std::min<std::size_t>(width, 24);
   const std::size_t indent = 2 + width + 2;
   const std::size_t room = summary_columns - indent;
-  for (const Finding& f : findings) {
-    const auto fits = [&](const std::string& words) { return wrapped(words, room, 3).size() <= 2; };
-    std::string words = f.words;
-    for (const std::string& more : f.more)
-      if (fits(words + more)) words += more;
+  for (const findings::Told& f : findings) {
+    std::string words = f.finding.words;
+    std::erase(words, '`');
     std::string name = clipped(f.experiment, width);
     name.resize(width + 2, ' ');
     std::string before = "  " + name;
-    for (const std::string& line : wrapped(words, room, 2)) {
+    for (const std::string& line : wrapped(words, room, 3)) {
       lines.push_back(before + line);
       before.assign(indent, ' ');
     }
@@ -195,8 +195,9 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   Lines lines;
   add(lines, headline(tally, results.size(), facts), 2);
   const bool of_a_card = facts.preset == to_string(Preset::burn_in);  // which other cards' runs must judge
-  const auto findings = of_a_card ? std::vector<Finding>{} : most_telling(results, most_findings);
-  add_findings(lines, findings);
+  const auto telling =
+      of_a_card ? std::vector<findings::Told>{} : findings::most_telling(facts.findings, most_findings);
+  add_findings(lines, telling);
   if (const std::string words = too_few_points(results, facts); !words.empty())
     lines.push_back(clipped(words, summary_columns));
 
@@ -212,8 +213,8 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
     last.push_back("next   occbench fleet check DIR, which holds the folders of all cards");
   } else {
     last.push_back("next   occbench report" + where);
-    if (!findings.empty()) {
-      std::string explain = "occbench explain" + where + " " + findings.front().experiment;
+    if (!telling.empty()) {
+      std::string explain = "occbench explain" + where + " " + telling.front().experiment;
       if (7 + explain.size() > summary_columns) explain = "occbench explain" + where;
       if (last.back().size() + 4 + explain.size() <= summary_columns)
         last.back() += "    " + explain;

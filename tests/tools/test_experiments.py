@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modules of single experiments say of rows made by known laws, and the sums behind it."""
+"""What the program says of single experiments of rows made by known laws, and the sums of their pictures."""
 
 from __future__ import annotations
 
@@ -12,17 +12,9 @@ pytest.importorskip("pandas")
 
 import made_up
 import pandas as pd
-from occbench_tools import analysis, experiments
-from occbench_tools.experiments import (
-    barriers,
-    block_size_pick,
-    divergence,
-    energy,
-    intensity,
-    same_occupancy,
-    waves,
-)
-from occbench_tools.explain import sentence
+import worded
+from occbench_tools import analysis
+from occbench_tools.experiments import barriers, divergence, energy, waves
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +28,8 @@ def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
 
 
 def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV) -> str:
-    """What its own module says, as sentences."""
-    module = experiments.module_of(experiment)
-    assert module
-    return " ".join(map(sentence, module.sentences(rows, env)))
+    """What only this experiment has to say."""
+    return " ".join(worded.own(experiment, rows, made_up.ENV | env))
 
 
 def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
@@ -71,7 +61,7 @@ def test_sawtooth(run: Path) -> None:
     assert grids[265] == pytest.approx(1.01 * (1 + 2 * made_up.TURNOVER_CYCLES / whole / 3) - 1)
     words = said(rows_of(run, "waves"), "waves")
     assert words.startswith(
-        "With 1 block per SM a partial wave takes a whole one's time, within 1.1 % (2.01 waves)."
+        "With 1 block per SM a partial wave takes as long as a whole one, to within 1.1 % (2.01 waves)."
     )
     assert "takes 700 cycles at 1 block per SM of 1 us (95 % interval 693 to 707)." in words
 
@@ -85,7 +75,8 @@ def test_teeth_of_a_full_sm() -> None:
             for grid in (160, 161, 320, 321)
         ]
     )  # fmt: skip
-    assert dict(waves.tooth(waves.sawtooth(rows))) == pytest.approx({1: 0.25, 2: 0.25})
+    words = "With 16 blocks per SM one block beyond whole waves costs 25 % of a wave: it runs alone."
+    assert words in said(rows, "waves")
 
 
 def test_turnovers_that_say_nothing(run: Path) -> None:
@@ -110,12 +101,9 @@ def test_cusp() -> None:
             for warps in (*range(1, 33), 64)
         ]
     )  # fmt: skip
-    found = intensity.cusp(rows)
-    assert set(found["share"]) == {65} and intensity.has_cusp(found)
-    assert list(found["warps"]) == pytest.approx([65 / 9, 12 * 65 / 80, 32 * 65 / 67, 65 / 19])
     assert said(rows, "intensity") == (
-        "Most warps are needed at 16 FMAs per load: 31 for 65 % of the roof, 7 at 0 and 3 at 64 (4 loads in "
-        "flight). With 64 FMAs per load 95 % of the best takes 5 warps (7 % occupancy), as the "
+        "Kernels of 16 FMAs per load need most warps: 31 for 65 % of the roof; 7 with 0 FMAs, 3 with 64 (4 "
+        "loads in flight). With 64 FMAs per load 5 warps (7 % occupancy) reach 95 % of the best, as the "
         "course says (25-50 %)."
     )
     level = rows[rows["fma_per_load"] != 16]
@@ -130,12 +118,6 @@ def test_cusp() -> None:
     assert "roof" not in said(low, "intensity")
 
 
-def test_reached() -> None:
-    rows = pd.DataFrame(dict(x=[8.0, 4.0, 16.0, 32.0], y=[30.0, 20.0, 10.0, 50.0]))
-    assert [intensity.reached(rows, "x", "y", level) for level in (10, 20, 25, 40)] == [2, 4, 6, 28]
-    assert pd.isna(intensity.reached(rows, "x", "y", 51))
-
-
 def test_divergence(run: Path) -> None:
     rows = rows_of(run, "divergence")
     parted = divergence.parted(rows)
@@ -146,7 +128,7 @@ def test_divergence(run: Path) -> None:
     assert list(image["loss"]) == pytest.approx([1 - 0.92 / 1.01] * 2)
     words = said(rows, "divergence")
     assert words.startswith(
-        "1 lane of 32 that branches away takes 2.01 x the time, 16 lanes 2.01 x, at 64 warps per SM. "
+        "If 1 lane of 32 branches away, the loop takes 2.01 x the time; if 16 do, 2.01 x (64 warps per SM). "
         "More warps do not hide it: 2.01 x at 4 per SM, 2.01 x at 64. "
     )
     assert "19.4 % of the warps diverge, 8.0 % of the lanes idle and 8.9 % of the rate is lost." in words
@@ -167,8 +149,12 @@ def test_meetings(run: Path) -> None:
     assert list(uneven["cycles_per_round"]) == pytest.approx([4000 * 1.264 / 8, 4000 * 1.712 / 8])
     words = said(rows, "barriers")
     assert "takes resident blocks of 64 threads from 32 to 4 per SM: 3.2 x slower." in words
-    assert words.startswith("Barriers after uneven work cost up to 71 % (16 warps per SM in blocks of 512).")
-    slow = rows[rows["variant"] == "named-runtime"].assign(form="exchange", rate=lambda r: r["rate"] * 2)
+    assert words.startswith(
+        "Barriers add up to 71 % to the time of uneven work (16 warps per SM in blocks of 512)."
+    )
+    slow = rows[rows["variant"] == "named-runtime"].assign(
+        form="exchange", throughput=lambda r: r["throughput"] * 2
+    )
     words = "At equal residency, 4 blocks of 64, the code of such a barrier alone costs 50.0 %."
     assert words in said(pd.concat([slow, rows]), "barriers")
 
@@ -189,25 +175,17 @@ def test_l1_that_is_left() -> None:
 
 
 def test_picks(run: Path) -> None:
-    found = block_size_pick.picks(rows_of(run, "block_size_pick")).set_index("family")
-    assert found.loc["stream", "loss"] == 0
-    assert tuple(found.loc["barriers", ["pick", "best"]]) == (1024, 32)
-    assert found.loc["barriers", "loss"] == pytest.approx(1 - 0.92 / 0.9975)
+    words = said(rows_of(run, "block_size_pick"), "block_size_pick")
+    loss = 100 * (1 - 0.92 / 0.9975)
+    assert f"It loses most, {loss:.1f} %, in barriers " in words
+    assert "it picks 1,024 threads where 32 are best." in words
 
 
 def test_routes(run: Path) -> None:
-    rows = same_occupancy.routes(rows_of(run, "same_occupancy"))
-    assert set(rows["kernel"]) == {"load", "fma", "L1, 1 KiB per warp"}  # in blocks of 96 and of 128 threads
-    seen = rows.groupby("route")["block_size"].unique().map(list)
-    assert dict(seen) == {"shared memory": [128], "block size": [96], "registers": [128]}
-    losses = same_occupancy.behind_routes(rows[rows["kernel"] == "load"]).groupby("route")["loss"].max()
-    assert dict(losses) == pytest.approx(
-        {"registers": 0, "shared memory": 1 - 1 / 1.01, "block size": 1 - 0.99 / 1.01}
-    )
     assert said(rows_of(run, "same_occupancy"), "same_occupancy") == (
-        "At equal occupancy and L1 the worst route costs `L1, 1 KiB per warp` 2.0 % (block size), "
-        "`fma` 2.0 % (block size) and `load` 2.0 % (block size). "
-        "A larger L1 is worth 1.40 to 1.40 x for `L1, 1 KiB per warp`."
+        "At the same occupancy and L1 size, getting there by block size costs FMA chains 2.0 %, cached "
+        "reads of 1 KiB per warp 2.0 % and loads 2.0 %. "
+        "A larger L1 is worth 1.40 to 1.40 x for cached reads of 1 KiB per warp."
     )
 
 
@@ -219,14 +197,13 @@ def test_per_joule(run: Path) -> None:
 def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     """Launches of 1 ms every 4 ms: the energy is that of idling. At the power limit it is the work's."""
     rows = rows_of(run, "energy")
-    assert list(energy.busy(rows)) == pytest.approx([1.0] * len(rows))
     words = said(rows, "energy")
-    chains = "`two-operand-ilp4` reaches 65.9 TFLOP/s in single launches"
+    chains = "FMA chains reach 65.9 TFLOP/s in single launches"
     assert f"{chains}, 65.9 TFLOP/s back to back at 262 W" in words
-    assert "`two-operand-ilp4` takes least energy with 4 warps per SM." in words
+    assert "FMA chains take least energy with 4 warps per SM" in words
     full = rows["occupancy_theoretical"] == 1
     thirsty = rows.assign(**{c: rows[c].mask(full, 10 * rows[c]) for c in ("power_w", "energy_per_launch_j")})
-    assert "% less than with 64, where it is fastest." in said(thirsty, "energy")
+    assert "% less than with 64, where they are fastest." in said(thirsty, "energy")
     slow = rows.assign(energy_per_launch_j=4 * rows["energy_per_launch_j"])
     assert said(slow, "energy").startswith(
         "In 10 of 10 cases the device worked only 25 to 25 % of the time: their joules are mostly those of "
@@ -234,7 +211,6 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     )
     limited = slow.assign(power_w=690.0, energy_per_launch_j=0.69 * 1.25)
     env: dict[str, Any] = dict(gpu=dict(power_limit_w=700.0))
-    assert not energy.waited(limited, env).any()
     assert f"{chains}, 52.7 TFLOP/s back to back at 690 W" in said(limited, "energy", env)
 
 

@@ -7,6 +7,7 @@ import functools
 import json
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,16 @@ pytest.importorskip("pandas")
 import described
 import made_up
 import pandas as pd
+import worded
 from occbench_docs.committed import committed_runs
-from occbench_tools import READ, analysis, command, curves, experiments, explain
+from occbench_tools import NEWEST as NEWEST_SCHEMA
+from occbench_tools import READ, analysis, command, explain
 from occbench_tools.escape import markdown
+from occbench_tools.explain import program as asked_program
+from occbench_tools.findings import Sentences, of_json
 
 NAMES = sorted(made_up.ENV["experiments"])
+TOO_FEW = "Not enough points for a finding"
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +47,7 @@ def test_sentences_of_a_folder(run: Path) -> None:
     """Every experiment that is known, its sentences apart; those without rows have none."""
     found = said_once(run)
     assert sorted(found) == NAMES and all(found.values())
-    own = experiments.module_of("divergence")
-    assert (
-        own
-        and list(map(explain.sentence, own.sentences(rows_of(run, "divergence"), made_up.ENV)))
-        == (found["divergence"][:3])
-    )
+    assert worded.own("divergence", rows_of(run, "divergence"), made_up.ENV) == found["divergence"][:3]
 
 
 def test_the_order_of_experiments() -> None:
@@ -69,7 +70,7 @@ def test_a_terminals_paragraphs(run: Path, capsys: pytest.CaptureFixture[str]) -
     assert out.startswith("What A GPU says, by ") and all(len(line) <= 80 for line in out.splitlines()[1:])
     assert "`" not in out and "nan" not in out
     found = said_once(run)
-    spoken = {name: words for name, words in found.items() if curves.TOO_FEW not in words[0]}
+    spoken = {name: words for name, words in found.items() if TOO_FEW not in words[0]}
     assert [line for line in out.splitlines() if line in NAMES] == list(spoken)
     left = sum(max(0, len(words) - explain.MAIN) for words in spoken.values())
     assert out.endswith(f"\n{left} sentences more: --all\n")
@@ -90,7 +91,7 @@ def test_experiments_are_chosen(
     monkeypatch.chdir(home)
     assert explain.main(["registers"]) == 0
     assert (
-        "\nregisters\n  31 to 33 registers: -24.3 % for load, no change for fma (blocks of 512, 100 %"
+        "\nregisters\n  From 31 to 33 registers loads lose 24.3 % and FMA chains lose nothing (blocks"
         in capsys.readouterr().out
     )
 
@@ -123,7 +124,7 @@ def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
             and explain.ABSENT not in line
             and "nan" not in line
         )
-    assert "keeps 25 % of its best at its worst, with 96 registers" in "\n".join(lines)
+    assert "lose 75 % by 96 registers" in "\n".join(lines)
 
 
 def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,10 +165,10 @@ def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.Capt
 def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
     rows = rows_of(run, experiment)
     for some in (rows[::2], rows[1::3], *(rows[i : i + 1] for i in range(len(rows)))):
-        words = explain.sentences_of_rows(experiment, some, made_up.ENV)
+        words = worded.explain_made_up(experiment, some, made_up.ENV).sentences
         assert words and all(each.endswith(".") for each in words)
-    words = explain.sentences_of_rows(experiment, rows, made_up.ENV)
-    assert explain.headline(experiment, rows, made_up.ENV) == words[0]
+    found = worded.explain_made_up(experiment, rows, made_up.ENV)
+    assert explain.headline(experiment, found) == found.sentences[0]
 
 
 def test_a_model_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +213,7 @@ def test_preset_standard_has_enough(gpu: str) -> None:
     if not (program := command.occbench()):
         pytest.skip("no occbench on the PATH or built here")
     found = explain.sentences_of(NEWEST[gpu])
-    few = [name for name, words in found.items() if words and curves.TOO_FEW in words[0]]
+    few = [name for name, words in found.items() if words and TOO_FEW in words[0]]
     measured = analysis.read_folder(NEWEST[gpu])[0]["experiment"].value_counts()
     for name in few:  # it has been given more points since, or it has too few to this day
         words = ["list", "--preset", "standard", "--experiment", name, "--format", "csv"]
@@ -230,8 +231,8 @@ def test_preset_quick_says_what_it_lacks(tmp_path: Path) -> None:
     subprocess.run([program, *words], check=True, capture_output=True, cwd=tmp_path)
     found = explain.sentences_of(tmp_path / "quick")
     for name in few:
-        assert found[name] == ["Not enough points for a finding (preset standard has them)."]
-    assert all(curves.TOO_FEW not in found[name][0] for name in enough)
+        assert found[name][0] == "Not enough points for a finding (preset standard has them)."
+    assert all(TOO_FEW not in found[name][0] for name in enough)
 
 
 def test_nothing_is_said_of_too_few_points(run: Path) -> None:
@@ -239,11 +240,12 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
     rows = rows_of(run, "softmax")
     three = rows[rows["warps_per_sm"] < 64]
     words = "Not enough points for a finding (preset standard has them)."
-    assert explain.sentences_of_rows("softmax", three, made_up.ENV | dict(preset="quick")) == [words]
-    assert explain.headline("softmax", three[:1], made_up.ENV) == "Not enough points for a finding."
-    assert len(explain.sentences_of_rows("softmax", rows, made_up.ENV)) > 1
+    assert worded.explain_made_up("softmax", three, made_up.ENV | dict(preset="quick")).sentences == [words]
+    one = worded.explain_made_up("softmax", three[:1], made_up.ENV)
+    assert one.sentences == ["Not enough points for a finding."] and one.is_too_few
+    assert len(worded.explain_made_up("softmax", rows, made_up.ENV).sentences) > 1
     for name in [name for name, it in described.MORE.items() if it.get("compares_kernels")]:
-        assert curves.TOO_FEW not in explain.headline(name, rows_of(run, name)[:1], made_up.ENV)
+        assert TOO_FEW not in worded.explain_made_up(name, rows_of(run, name)[:1], made_up.ENV).sentences[0]
 
 
 def test_a_row_that_is_cut_off_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,3 +276,33 @@ def test_usage(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
             explain.main(words)
         assert stop.value.code == 2
     assert "no experiment regsters in" in capsys.readouterr().err
+
+
+def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of these rows, and of this schema; of others the program is asked."""
+    folder = shutil.copytree(run, tmp_path / "run")
+    content = (folder / "cases.csv").read_bytes()
+    finding = dict(kind="own", sentence="Loads gain 3 %.", effect=0.1, score=0)
+    document = dict(
+        schema_version=NEWEST_SCHEMA,
+        cases=dict(bytes=len(content), crc32=f"{zlib.crc32(content):08x}"),
+        experiments=dict(registers=dict(effect=0.1, findings=[finding])),
+    )
+    (folder / "findings.json").write_text(json.dumps(document))
+    monkeypatch.setattr(asked_program, "occbench", lambda: None)
+    assert explain.explain_folder(folder)["registers"] == Sentences(["Loads gain 3 %."], 0.1, 1)
+    (folder / "cases.csv").write_bytes(content[: content[:-1].rfind(b"\n") + 1])
+    with pytest.raises(command.Refused):
+        explain.explain_folder(folder)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [3, [], dict(effect=1), dict(effect="1", findings=[]), dict(effect=1, findings=[dict(kind="own")])],
+)
+def test_findings_that_somebody_sent(entry: object) -> None:
+    with pytest.raises(ValueError, match=r"findings\.json: registers: not an effect and a list of findings"):
+        of_json(dict(experiments=dict(registers=entry)))
+    for document in ([], dict(), dict(experiments=[])):
+        with pytest.raises(ValueError, match=r"findings\.json: not an object"):
+            of_json(document)

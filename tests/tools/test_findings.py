@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of any experiment, by its description and columns: a made-up one has no room of its own."""
+"""What the program says of any experiment, by its description and columns alone: of a made-up one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import made_up
 import numpy as np
 import pages
 import pandas as pd
+import worded
 from occbench_tools import NEWEST, analysis, cliffs, compare, curves, experiments, explain, plot, report
 from occbench_tools.cliffs import command
 from occbench_tools.explain import phrases
@@ -41,7 +42,7 @@ def said(rows: list[Row], **it: Any) -> list[str]:  # noqa: ANN401
 def told(rows: list[Row], **it: Any) -> explain.Sentences:  # noqa: ANN401
     table = pd.DataFrame(rows).assign(throughput_predicted=rows[0].get("throughput_predicted"))
     table = table.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *table])])
-    return explain.explain_rows(NAME, table, env(**it))
+    return worded.explain_made_up(NAME, table, env(**it))
 
 
 def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> list[Row]:  # noqa: ANN401
@@ -57,7 +58,7 @@ def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
     rows = over_warps("even", 8, block_size=128, lanes_apart=0)
     rows += over_warps("even", 8, 3e12, block_size=256, lanes_apart=0)
     rows += over_warps("even", 8, 2e12, block_size=128, lanes_apart=31)
-    words = "with `even` (blocks of 128, 0 lanes apart); `even` (31 lanes apart) comes to 50 %."
+    words = "8 warps per SM and 0 diverging lanes; with 31 diverging lanes at most 50 %."
     assert said(rows)[0].endswith(words)
 
 
@@ -65,10 +66,8 @@ def test_what_suffices_and_the_best() -> None:
     """The line that takes least, the one that takes most, and one that never comes so far."""
     rows = over_warps("wide", 8) + over_warps("narrow", 32) + over_warps("poor", 16, 2e12)
     words = said(rows)
-    assert words[0] == (
-        "90 % of 4,000 GB/s takes 8 warps per SM with `wide`, 32 with `narrow`; `poor` comes to 50 %."
-    )
-    assert words[1].startswith("Fastest is `wide` with 8 warps per SM: 4,000 GB/s (83 % of the DRAM ceiling)")
+    assert words[0] == ("`wide` reaches 90 % of 4,000 GB/s with 8 warps per SM; `poor` at most 50 %.")
+    assert words[1] == "Fastest is `wide`: 4,000 GB/s (83 % of the DRAM ceiling) with 8 warps per SM."
 
 
 def test_the_size_of_the_largest_effect() -> None:
@@ -86,7 +85,7 @@ def test_what_another_dial_is_worth() -> None:
     rows = over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)
     rows += over_warps("capped", 4, 9e12, ilp=1, register_route="maxnreg", register_cap=24)
     words = said(rows)
-    assert "ILP 8 instead of 1: 8.00 x with 4 warps per SM, 1.00 x with 64." in words
+    assert "ILP 8 instead of 1 gives 8.00 x the rate with 4 warps per SM, 1.00 x with 64." in words
     wide = [row | dict(bytes_per_access=16) for row in over_warps("eight", 4, ilp=8)]
     other = [row | dict(bytes_per_access=4) for row in over_warps("one", 32, ilp=1)]
     assert not any("instead of" in each for each in said(wide + other))
@@ -96,7 +95,10 @@ def test_caps_on_registers() -> None:
     free = over_warps("plain", 16, registers_per_thread=40)
     cap = dict(register_route="maxnreg", registers_per_thread=32, register_cap=32, local_bytes=64)
     rows = free + [row | cap | dict(throughput=0.7 * row["throughput"]) for row in free]
-    assert "`plain` capped at 32 registers instead of 40, 64 B spilled: -30.0 % at best." in said(rows)
+    assert (
+        "`plain` loses 30.0 % at best with 32 registers instead of the compiler's 40 (64 B spilled)."
+        in said(rows)
+    )
 
 
 def test_cliffs_along_the_dial() -> None:
@@ -108,19 +110,19 @@ def test_cliffs_along_the_dial() -> None:
         )
     ]  # fmt: skip
     words = said(rows, dial="registers_per_thread", scale="best")
-    assert "`load` loses 21.0 % from 32 to 33 registers (4 to 3 blocks per SM)." in words
-    assert words[0] == "`load` keeps 70 % of its best at its worst, with 41 registers (50 % occupancy)."
+    assert "Loads lose 21.0 % from 32 to 33 registers (4 to 3 blocks per SM)." in words
+    assert words[0] == "Loads lose 30 % by 41 registers (50 % occupancy)."
 
 
 def test_where_more_warps_cost() -> None:
     rows = over_warps("same", 16) + over_warps("spoilt", 16)
     rows[-1]["throughput"] *= 0.6
-    assert "`spoilt` is fastest with 16 warps per SM; 64 cost it 40.0 %." in said(rows)
+    assert "`spoilt` is fastest with 16 warps per SM; with 64 it loses 40.0 %." in said(rows)
     rows += over_warps("worse", 16)
     rows[-1]["throughput"] *= 0.5
     words = said(rows)
-    assert "`worse` is fastest with 16 warps per SM; 64 cost it 50.0 %." in words
-    assert "More warps cost in 2 of 3 curves." in words
+    assert "`worse` is fastest with 16 warps per SM; with 64 it loses 50.0 %." in words
+    assert "More warps slow down 2 of 3 curves." in words
 
 
 def test_a_baseline() -> None:
@@ -163,12 +165,12 @@ def test_cycles() -> None:
 
 def test_what_the_model_missed() -> None:
     rows = pd.DataFrame([made_up.with_prediction(row) for row in over_warps("odd", 16)])
-    rows = analysis.scaled(rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])]))
+    rows = rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])])
     rows.loc[2, "throughput_predicted"] *= 1.3
-    words = "the model is over 10 % off in 1 of 5 cases, most in `odd` with 16 warps per SM: +30 %"
-    assert words in explain.findings(NAME, rows, env()).clauses
+    words = "The model is over 10 % off in 1 of 5 cases, most for `odd` at 16 warps per SM: +30 %."
+    assert words in worded.explain_made_up(NAME, rows, env()).sentences
     for other in (env(outside_model="nobody knows"), env() | dict(source="model")):
-        assert not any("the model" in each for each in explain.findings(NAME, rows, other).clauses)
+        assert not any("The model" in each for each in worded.explain_made_up(NAME, rows, other).sentences)
 
 
 def test_lines_are_parted_by_what_tells_them_apart() -> None:
@@ -182,7 +184,6 @@ def test_lines_are_parted_by_what_tells_them_apart() -> None:
         ("two", dict(carveout_percent=100, block_size=128), 5),
         ("two", dict(carveout_percent=100, block_size=256), 5),
     ]  # fmt: skip
-    assert phrases.name_of(found[2]) == "`two` (100 % carve-out, blocks of 128)"
 
 
 def test_a_description_that_somebody_sent() -> None:
@@ -207,12 +208,6 @@ def test_values_in_words(column: str, value: float, words: str) -> None:
     assert phrases.at(column, value) == words
 
 
-def test_spans_in_words() -> None:
-    assert phrases.span_of("registers_per_thread", 31, 33) == "31 to 33 registers"
-    assert phrases.span_of("bytes_in_flight", 32768, 49152) == "32 to 48 KiB in flight"
-    assert phrases.span_of("bytes_in_flight", 512, 2048) == "512 B to 2 KiB in flight"
-
-
 def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Explain, cliffs, compare, plot and report of an experiment that no file of the tools names."""
     rows = over_warps("wide", 8) + [
@@ -222,7 +217,7 @@ def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ]  # fmt: skip
     folder = pages.write(tmp_path / "run", rows, **env())
     assert explain.main([str(folder), NAME]) == 0
-    assert f"\n{NAME}\n  90 % of 4,000 GB/s takes 8 warps per SM with wide.\n" in capsys.readouterr().out
+    assert f"\n{NAME}\n  wide reaches 90 % of 4,000 GB/s with 8 warps per SM.\n" in capsys.readouterr().out
     assert command.main([str(folder), "--verbose"]) == 0
     assert "4,096 -> 5,120" in capsys.readouterr().out
     table = cliffs.find_cliffs(*analysis.read_folder(folder))

@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from occbench_tools import NEWEST, experiments, explain, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
-from occbench_tools.curves import TOO_FEW, described
+from occbench_tools.curves import described
 from occbench_tools.plot.occupancy import PARTS
 from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
 from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES, distinct_colours
@@ -254,9 +254,9 @@ def test_a_picture(run: Path, experiment: str) -> None:
     no_panel_is_a_third_empty(figure)
     assert all(places >= CURVE_POINTS for places in joined(figure))
     cases, env = read_once(run)
-    words = explain.headline(experiment, cases[cases["experiment"] == experiment], env)
-    words = words.replace("`", "").removesuffix(".")
-    assert title_of(figure) == (f"{experiment}: {words}" if TOO_FEW in words else words)
+    said = explain.explain_rows(experiment, cases[cases["experiment"] == experiment], env)
+    words = explain.headline(experiment, said).replace("`", "").removesuffix(".")
+    assert title_of(figure) == (f"{experiment}: {words}" if said.is_too_few else words)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of occbench's files and machine code. They know results/schema.json and nothing of the C++."""
+"""Readers of occbench's files and machine code. They know results/schema.json, and of the program what
+it says of a folder (`occbench findings`)."""
 
 SCHEMA_VERSIONS = range(
     2, 8

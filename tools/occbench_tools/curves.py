@@ -14,8 +14,6 @@ from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.schema import columns_of_cases, columns_with
 from occbench_tools.schema_upgrade import PLAIN
 
-TOO_FEW = "Not enough points for a finding"
-
 # What a case asks for or a kernel has compiled in, in the order in which it splits rows that share a value of
 # the dial. Not how residency or a grid was asked for, which the dials say.
 ASKED = columns_with(
@@ -162,20 +160,6 @@ def apart(
         if rate[place] is not None and (rate[before] is None or rate[place] > rate[before]):
             fastest[values[place]] = place
     yield {}, list(fastest.values())
-
-
-def points(rows: pd.DataFrame, it: dict[str, Any]) -> int:
-    """Of the rows of one experiment: how many values of its dial its longest line has."""
-    return max((len(line.places) for line in lines(rows, it)), default=0)
-
-
-def too_few(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
-    """Why nothing is said of one experiment's rows; empty where its longest line is a curve."""
-    it = described(env, experiment)
-    found = points(rows, it)
-    if it["compares_kernels"] or found >= CURVE_POINTS:
-        return ""
-    return f"{TOO_FEW}{what_has_more(env)}"
 
 
 def what_has_more(env: dict[str, Any]) -> str:

@@ -18,9 +18,18 @@ from typing import Any
 from occbench_tools.attached import check as attached
 from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, add_folder, entry, folders_of, parser_of
-from occbench_tools.schema import HEAD, WORK, of_version, schema, under_newest_names, version_of
+from occbench_tools.findings import of_json
+from occbench_tools.schema import (
+    HEAD,
+    WORK,
+    field_violations,
+    of_version,
+    schema,
+    under_newest_names,
+    version_of,
+)
 from occbench_tools.schema_checks import Report, Row, RunFacts, check_env, close, readable, rows
-from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
+from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 
 def numbers(row: Row, *names: str) -> list[float] | None:
@@ -205,6 +214,20 @@ def check_summaries(path: Path, cases: dict[str, tuple], samples: dict[str, Samp
             )
 
 
+def check_findings(path: Path, rules: dict[str, Any], report: Report) -> None:
+    """Checks what the program wrote of a run's findings."""
+    try:
+        document = parse_json(read_untrusted(path).decode("utf-8"))
+        of_json(document)
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:
+        report.violation(path, 1, str(error).removeprefix("findings.json: "))
+        return
+    for name, what in field_violations(document, rules["files"]["findings.json"]["fields"]):
+        report.violation(path, 1, f"{name}: {what}")
+
+
 def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     """Checks the files of one folder of results, as far as they can be read."""
     if not folder.is_dir():
@@ -222,6 +245,9 @@ def check_folder(folder: Path, rules: dict[str, Any], report: Report) -> None:
     with readable(path := plain_or_packed(folder / "samples.csv"), report):
         its = of_version(rules, version_of(read_untrusted(path, HEAD)))
         samples = check_samples(path, its, cases or {}, report)
+    if (path := folder / "findings.json").exists():
+        with readable(path, report):
+            check_findings(path, rules, report)
     if cases is not None and samples is not None:
         check_summaries(folder / "cases.csv", cases, samples, report)
 

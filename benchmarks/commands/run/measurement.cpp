@@ -15,8 +15,9 @@
 #include "benchmarks/framework/google_benchmark.hpp"
 #include "benchmarks/framework/watchdog.hpp"
 #include "benchmarks/report/curves.hpp"
-#include "benchmarks/report/summary.hpp"
+#include "benchmarks/report/findings/folder.hpp"
 #include "benchmarks/report/format.hpp"
+#include "benchmarks/report/summary.hpp"
 #include "harness/measure/session.hpp"
 #include "harness/record/environment.hpp"
 
@@ -195,12 +196,13 @@ int Measurement::conclude() {
   const std::optional<Disturbance> disturbance = runner_.disturbance();
   if (disturbance) recorder_.add_to_environment("disturbance", to_json(*disturbance, options_.anonymous));
   if (!interrupted && !device_.is_model) recorder_.pack();
+  const std::vector<findings::Said> found = write_findings();
 
   Planned next;
   if (plan_.preset == Preset::quick && !interrupted && options_.benchmark_filter.empty() &&
       recorder_.finished().empty())
     next = planned_in_standard(options_.experiments, device_.sm);
-  if (options_.verbose) print_details(next);
+  if (options_.verbose) print_details(next, found);
   print_summary(out_, results_,
                 {.device = device_.name,
                  .is_model = device_.is_model,
@@ -214,7 +216,8 @@ int Measurement::conclude() {
                  .is_newest = is_newest(recorder_.folder()),
                  .disturbance = disturbance ? disturbance->said : "",
                  .interrupted = interrupted,
-                 .expected = progress_.total()});
+                 .expected = progress_.total(),
+                 .findings = found});
   if (device_.is_model) out_ << banner(device_) << '\n';
   if (!is_file_whole_)
     throw UserError(Exit::file, "the file of --benchmark_out could not be written whole; " +
@@ -222,8 +225,18 @@ int Measurement::conclude() {
   return exit_code(disturbance);
 }
 
-void Measurement::print_details(const Planned& next) {
-  print_listing(out_, results_, next);
+/// A run without findings.json is whole: the program words them anew for whoever asks later.
+std::vector<findings::Said> Measurement::write_findings() const {
+  try {
+    return findings::write_findings(recorder_.folder()).all;
+  } catch (const UserError& e) {
+    std::cerr << "occbench: " << e.what() << "; the run has no findings.json" << std::endl;
+    return {};
+  }
+}
+
+void Measurement::print_details(const Planned& next, const std::vector<findings::Said>& found) {
+  print_listing(out_, results_, next, found);
   if (const auto references = runner_.references())
     out_ << "cudaMemcpy on the device, read and written: "
          << format_throughput(references->memcpy_bytes_per_s, Ceiling::dram) << '\n';

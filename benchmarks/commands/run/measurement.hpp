@@ -15,6 +15,7 @@
 #include "benchmarks/framework/background_predictor.hpp"
 #include "benchmarks/framework/benchmark_flags.hpp"
 #include "benchmarks/framework/sweep.hpp"
+#include "benchmarks/report/findings/findings.hpp"
 #include "benchmarks/report/listing.hpp"
 #include "benchmarks/report/progress.hpp"
 #include "harness/measure/runner.hpp"
@@ -62,7 +63,8 @@ class Measurement {
   /// Continues the run in a new process, or says that --resume does: a lost context is lost with its process.
   void resume_in_new_process(const std::string& why);
   [[nodiscard]] std::vector<std::string> resume_command() const;
-  void print_details(const Planned& next);
+  [[nodiscard]] std::vector<findings::Said> write_findings() const;
+  void print_details(const Planned& next, const std::vector<findings::Said>& found);
   [[nodiscard]] int exit_code(const std::optional<Disturbance>& disturbance) const;
 
   const RunOptions& options_;

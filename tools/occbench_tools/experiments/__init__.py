@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional modules of experiments with sentences or pictures of their own, found by the experiment's name.
+"""Optional modules of experiments with a picture of their own, found by the experiment's name.
 
-A module may have `sentences(rows, env)`: clauses on its scaled rows, the most telling first; and
-`picture(rows, env, plot)`: its Figure of them by occbench_tools.plot.sheet, or None for the plain one.
+A module has `picture(rows, env, plot)`: its Figure of the experiment's scaled rows by
+occbench_tools.plot.sheet, or None for the plain one.
 """
 
 from __future__ import annotations

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from occbench_tools.analysis import is_curve, many
-from occbench_tools.explain.phrases import at, span
+from occbench_tools.analysis import is_curve
+from occbench_tools.explain.phrases import at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,46 +74,6 @@ def turnover(rows: pd.DataFrame) -> pd.DataFrame:
     turnovers = pd.DataFrame(found, columns=columns, dtype=float)
     half = (turnovers["high"] - turnovers["low"]) / 2
     return turnovers.assign(sure=half < np.maximum(turnovers["cycles"].abs() / 2, 100))
-
-
-def tooth(grids: pd.DataFrame) -> pd.Series:
-    """What one block beyond w waves costs, in waves, by w: of sawtooth()'s rows of one blocks_per_sm."""
-    times = grids.set_index("grid_size")["time_median_s"]
-    wave = grids["grid_size"] / grids["waves"]
-    whole = grids.loc[(grids["waves"] % 1 == 0) & (grids["waves"] > 0), "waves"]
-    size = round(wave.iloc[0]) if len(wave) else 0
-    found = {
-        w: (times[size * w + 1] - times[size * w]) / times[size]
-        for w in whole.astype(int)
-        if {size, size * w + 1} <= set(times.index)
-    }
-    return pd.Series(found, dtype=float)
-
-
-def sentences(rows: pd.DataFrame, _: dict[str, Any]) -> Iterator[str]:
-    """How far the time is from whole waves, and what a block's turnover takes."""
-    for blocks, part in sawtooth(rows).groupby("blocks_per_sm"):
-        if blocks == 1:
-            worst = part.loc[part["off"].abs().idxmax()]
-            yield (
-                f"with 1 block per SM a partial wave takes a whole one's time, within "
-                f"{100 * abs(worst['off']):.1f} % ({worst['waves']:.2f} waves)"
-            )
-        elif len(teeth := 100 * tooth(part)):
-            yield (
-                f"with {blocks:g} blocks per SM one block beyond whole waves costs {span(teeth)} % of a "
-                "wave: it runs alone"
-            )
-    turnovers = turnover(rows)
-    for blocks, part in turnovers[turnovers["sure"]].sort_values("block_us").groupby("blocks_per_sm"):
-        row = part.iloc[0]
-        what = "the turnover from block to block takes" if blocks == 1 else "each further wave takes"
-        yield (
-            f"{what} {row['cycles']:.0f} cycles at {many(blocks, 'block')} per SM of {row['block_us']:g} us "
-            f"(95 % interval {row['low']:.0f} to {row['high']:.0f})"
-        )
-    if len(turnovers) and not turnovers["sure"].any():
-        yield "turnover from block to block: too few blocks to tell"
 
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:

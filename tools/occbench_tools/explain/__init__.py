@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench explain [DIR] [EXPERIMENT ...]: what a folder of results says, short sentences per experiment.
 
-Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON; each computed from
-cases.csv and env.json alone. Of a model's run it is what the model predicts, and the first line says so.
+Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON, of the findings that
+the program wrote into the folder or says of it. Of a model's run it is what the model predicts, and the first
+line says so.
 Of a folder of `occbench attach` it is which kernels to work on first, how, and what is not worth it.
 Exit 0 printed, 1 attach saw no kernel, 2 invalid arguments, 4 a file could not be read.
 """
@@ -12,27 +13,24 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from occbench_tools import experiments
-from occbench_tools.analysis import many, read_folder, scaled
-from occbench_tools.attached import is_attached, said
+from occbench_tools.analysis import many, read_folder
+from occbench_tools.attached import is_attached
+from occbench_tools.attached import said as attached_said
 from occbench_tools.attached.folder import read_attached
 from occbench_tools.command import ALL, Refused, entry, newest, parser_of
-from occbench_tools.curves import TOO_FEW, too_few, what_has_more
-from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose, without_backticks
+from occbench_tools.curves import what_has_more
+from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
-from occbench_tools.explain.findings import findings
-from occbench_tools.explain.phrases import ABSENT
+from occbench_tools.explain.program import ask_program, findings_of
+from occbench_tools.findings import Sentences
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, reason
 
 WIDTH = 80
-
-LEAST = 1e-200  # a throughput below it is 0 in larger units, and nothing can be divided by it
 
 MAIN = 3  # sentences of an experiment, unless all are asked for
 
@@ -40,43 +38,12 @@ MAIN = 3  # sentences of an experiment, unless all are asked for
 FIRST = ("latency_hiding", "registers", "shared_memory", "block_size", "spilling")
 
 
-class Sentences(NamedTuple):
-    """Sentences on an experiment, most worth reading first, and the size of its largest effect.
-
-    The size is 0 where no effect has one, and less where there are too few points to tell.
-    """
-
-    sentences: list[str]
-    effect: float = -1
-
-
-def sentence(clause: str) -> str:
-    """A clause as a sentence."""
-    return f"{clause[0].upper()}{clause[1:]}."
+ABSENT = "Not in this run."
 
 
 def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
-    """Sentences on the valid rows of one experiment, most worth reading first, and its largest effect.
-
-    What its own module says (experiments/NAME.py), then what is said of any experiment. Of too few points
-    (curves.too_few) that alone; nothing of no rows.
-    """
-    rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] > LEAST)]
-    if rows.empty:
-        return Sentences([])
-    rows = without_backticks(rows)
-    if words := too_few(experiment, rows, env):
-        return Sentences([sentence(words)])
-    rows = scaled(rows)
-    module = experiments.module_of(experiment)
-    own = module.sentences(rows, env) if hasattr(module, "sentences") and env["schema_version"] >= 5 else ()
-    found = findings(experiment, rows, env)
-    return Sentences([sentence(clause) for clause in [*own, *found.clauses] or [ABSENT]], found.effect)
-
-
-def sentences_of_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:
-    """The sentences alone."""
-    return explain_rows(experiment, rows, env).sentences
+    """What the program says of the valid rows of one experiment; nothing of no rows."""
+    return ask_program(rows, env).get(experiment, Sentences([]))
 
 
 def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
@@ -89,9 +56,9 @@ def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
     return sorted(found, key=key)
 
 
-def headline(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> str:
-    """The first of these, for titles and lists; the experiment's name where there is none."""
-    return next(iter(sentences_of_rows(experiment, rows, env)), experiment)
+def headline(experiment: str, found: Sentences) -> str:
+    """The first sentence, for titles and lists; the experiment's name where there is none."""
+    return next(iter(found.sentences), experiment)
 
 
 def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
@@ -99,18 +66,25 @@ def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
     return sorted({*env["experiments"], *cases["experiment"].dropna()})
 
 
-def sentences_of(folder: Path) -> dict[str, list[str]]:
-    """Those of each experiment of a folder, in_order; [] where it has no rows. Raises as read_folder does."""
+def explain_folder(folder: Path) -> dict[str, Sentences]:
+    """What a folder says of each experiment that it knows, in_order; no sentence where it has no rows.
+
+    Raises as read_folder does, and as ask_program.
+    """
     cases, env = read_folder(folder)
-    found = {
-        name: [explain_rows(name, cases[cases["experiment"] == name], env)] for name in known(cases, env)
-    }
-    return {name: found[name][0].sentences for name in in_order(found)}
+    found = findings_of(folder, cases, env)
+    every = {name: [found.get(name, Sentences([]))] for name in known(cases, env)}
+    return {name: every[name][0] for name in in_order(every)}
+
+
+def sentences_of(folder: Path) -> dict[str, list[str]]:
+    """The sentences alone."""
+    return {name: found.sentences for name, found in explain_folder(folder).items()}
 
 
 def of_occupancy(folder: Path) -> str:
     """What all rows say of achieved occupancy; empty of a run whose blocks did not say where they were."""
-    return " ".join(map(sentence, achieved(read_folder(folder)[0])))
+    return " ".join(f"{words[0].upper()}{words[1:]}." for words in achieved(read_folder(folder)[0]))
 
 
 def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[str] = ()) -> str:
@@ -121,7 +95,7 @@ def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[st
             continue
         drawn = f"{place}/{file_name(name)}.png"
         picture = f"![{markdown(name)}]({link(drawn)})" if words else ""
-        told = prose(" ".join(words[:most]) or sentence(ABSENT))
+        told = prose(" ".join(words[:most]) or ABSENT)
         lines.append(f"| {markdown(name)} | {picture} | {told} |")
     return "\n".join(lines) + "\n"
 
@@ -134,17 +108,18 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
     heads = modelled if env["source"] == "model" else f"What {gpu} says, by {folder}."
     paragraphs = [printable(heads) + "\n"]
     left, few = 0, []
-    for name, words in sentences_of(folder).items():
+    for name, found in explain_folder(folder).items():
+        words = found.sentences
         if (only and name not in only) or not (words or only):
             continue
-        if not only and words and TOO_FEW in words[0]:
+        if not only and found.is_too_few:
             few.append(name)
             continue
         shown = words[:most]
         left += len(words) - len(shown)
-        paragraphs.append(printable(name) + "\n" + "".join(map(paragraph, shown or [sentence(ABSENT)])))
+        paragraphs.append(printable(name) + "\n" + "".join(map(paragraph, shown or [ABSENT])))
     if few:
-        words = f"{TOO_FEW}{what_has_more(env)}: {', '.join(few)}."
+        words = f"Not enough points for a finding{what_has_more(env)}: {', '.join(few)}."
         paragraphs.append(paragraph(words).lstrip())
     if not only and (words := of_occupancy(folder)):
         paragraphs.append("achieved occupancy\n" + paragraph(words))
@@ -158,7 +133,7 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
     program = read_attached(folder)
     if program.kernels.empty:
         raise Refused(1, program.why_empty)
-    found = said.sentences(program)
+    found = attached_said.sentences(program)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
     if form == "markdown":

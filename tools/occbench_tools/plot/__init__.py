@@ -25,9 +25,10 @@ from PIL import Image
 from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
-from occbench_tools.curves import TOO_FEW
 from occbench_tools.escape import file_name, pictured, printable
-from occbench_tools.explain import headline
+from occbench_tools.explain import explain_rows, headline
+from occbench_tools.explain.program import findings_of
+from occbench_tools.findings import Sentences
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.plot import sheet
 from occbench_tools.plot.occupancy import accounted, occupancy
@@ -39,8 +40,14 @@ from occbench_tools.plot.theme import style
 OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # experiments in one
 
 
-def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """The figure of one experiment, by its own module if that has one. `rows`: valid ones, at least one."""
+def draw(
+    experiment: str, rows: pd.DataFrame, env: dict[str, Any], findings: Sentences | None = None
+) -> Figure:
+    """The figure of one experiment, by its own module if that has one. `rows`: valid ones, at least one.
+
+    `findings`: those of the experiment where they are known already; else the program is asked.
+    """
+    findings = explain_rows(experiment, rows, env) if findings is None else findings
     shown = scaled(pictured(rows))
     module = experiments.module_of(experiment)
     figure = None
@@ -48,8 +55,8 @@ def draw(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
         figure = module.picture(shown, env, sheet)
     if figure is None or all(has_none(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env)
-    title = headline(experiment, rows, env).replace("`", "").removesuffix(".")
-    head(figure, f"{experiment}: {title}" if TOO_FEW in title else title, env)
+    title = headline(experiment, findings).replace("`", "").removesuffix(".")
+    head(figure, f"{experiment}: {title}" if findings.is_too_few else title, env)
     return figure
 
 
@@ -110,10 +117,15 @@ def main(arguments: list[str] | None = None) -> int:
             )
         if options.output and len(wanted) > 1:
             parser.error(f"--output takes one experiment; name it with --experiment: {', '.join(found)}")
+        findings = findings_of(folder, cases, env) if set(wanted) - set(OF_ALL) else {}
         for experiment in wanted:
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
-            figure = whole(pictured(cases), env) if whole else draw(experiment, rows, env)
+            figure = (
+                whole(pictured(cases), env)
+                if whole
+                else draw(experiment, rows, env, findings.get(experiment))
+            )
             beside = folder / file_name(experiment)
             for path in (
                 [options.output] if options.output else [Path(f"{beside}.png"), Path(f"{beside}.svg")]

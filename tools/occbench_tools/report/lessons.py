@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from occbench_tools.explain import MAIN, sentences_of_rows
+from occbench_tools.explain import MAIN
+from occbench_tools.findings import Sentences
 from occbench_tools.report.payload import Run
 
 Answer = dict[str, Any]  # what `occbench calc --format json` says of one footprint
@@ -57,7 +58,7 @@ class Lesson(NamedTuple):
     question: str
     attempt: tuple[str, ...]
     measured: Callable[[Run, str], str] = lambda run, experiment: " ".join(
-        sentences_of_rows(experiment, rows_of(run, experiment), run.env)[:MAIN]
+        run.findings.get(experiment, Sentences([])).sentences[:MAIN]
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from occbench_tools import explain, validate
 from occbench_tools.analysis import CURVE_POINTS, UNITS, scaled, with_predictions
 from occbench_tools.curves import Line, described, lines, what_has_more
 from occbench_tools.explain.phrases import at
+from occbench_tools.explain.program import findings_of
+from occbench_tools.findings import Sentences
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
 from occbench_tools.layout import AXES, panels, words_of
 from occbench_tools.schema import WORK
@@ -46,6 +49,11 @@ class Run:
         self.cases = cases[~cut & ~twice].copy()
         self.cases["in_flight_bytes"] = in_flight_bytes(self.cases)
         self.lost = run.cases[run.cases["status"] != "valid"]
+
+    @cached_property
+    def findings(self) -> dict[str, Sentences]:
+        """What it found, by experiment."""
+        return findings_of(self.folder, self.cases, self.env)
 
 
 def schema_columns() -> list[dict[str, Any]]:
@@ -171,7 +179,7 @@ def seen_first(
 
 
 def experiment_of(
-    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[explain.Sentences]
+    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[Sentences]
 ) -> dict[str, Any]:
     """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
     it = next(described(run.env, name) for run in runs if (run.cases["experiment"] == name).any())
@@ -216,13 +224,11 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
     return value if isinstance(value, str) else float(f"{value:.7g}")
 
 
-def sentences_by_experiment(runs: list[Run], only: set[str] | None) -> dict[str, list[explain.Sentences]]:
+def sentences_by_experiment(runs: list[Run], only: set[str] | None) -> dict[str, list[Sentences]]:
     """Of each experiment that has rows, and is wanted, what every run says."""
     names = {name for run in runs for name in run.cases["experiment"].unique()}
     return {
-        name: [
-            explain.explain_rows(name, run.cases[run.cases["experiment"] == name], run.env) for run in runs
-        ]
+        name: [run.findings.get(name, Sentences([])) for run in runs]
         for name in names
         if only is None or name in only
     }

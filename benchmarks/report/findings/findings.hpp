@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run found, a sentence each: decided and worded here alone, for the terminal, the pages and the tools.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "benchmarks/report/findings/rows.hpp"
+
+namespace occbench::findings {
+
+enum class Kind {
+  enough,            ///< the least of the dial that comes near the best
+  fastest,           ///< the best rate, and where it is reached
+  loss,              ///< what the worst value of the dial costs
+  range,             ///< how far along the dial a kernel keeps its rate
+  cliff,             ///< a step of the dial takes residency and throughput
+  step,              ///< throughput falls where residency does not
+  costs_more_warps,  ///< more warps lose throughput
+  other_dial,        ///< what another dial is worth
+  register_cap,      ///< a cap on registers gains, or costs
+  baseline,          ///< time beside the same work without what the kernel is about
+  own,               ///< what only this experiment has to say
+  api_pick,          ///< another block size beats the occupancy API's
+  textbook,          ///< plain division says another occupancy than the SM has
+  model_miss,        ///< predictions far from the measurement
+  note,              ///< what is to be known of all of it: a clock that moved
+};
+
+struct Finding {
+  Kind kind = Kind::note;
+  std::string words = {};  ///< a clause without its full stop; names of code stand between backticks
+  double effect = 0;       ///< its size, as the logarithm of a ratio; 0 where it has none
+  double score = 0;        ///< 0 to 1: how much it is worth at a run's end; 0 where it is within the noise
+};
+
+/// What is said of one experiment, most worth reading first.
+struct Said {
+  std::string experiment = {};
+  std::vector<Finding> findings = {};
+  double effect = -1;  ///< the largest; 0 where none has a size, -1 where there are too few points to tell
+};
+
+/// Of the rows of one experiment; no finding where there are none. `environment`: env.json.
+Said said_of(const Rows& rows, const std::string& experiment, const nlohmann::json& environment);
+
+/// Of each experiment that has rows, by name.
+std::vector<Said> said_of_all(const Rows& rows, const nlohmann::json& environment);
+
+/// A finding of a run's end.
+struct Told {
+  std::string experiment = {};
+  Finding finding = {};
+};
+
+/// The most telling of a run, at most `most`, by score. No more than two are of one kind, and of one
+/// experiment one, or its share where fewer than `most` have something to say.
+std::vector<Told> most_telling(const std::vector<Said>& all, std::size_t most);
+
+/// The sentence: the clause with a capital and its full stop.
+std::string sentence(const Finding& finding);
+std::vector<std::string> sentences(const Said& said);
+
+}  // namespace occbench::findings

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/report/findings/folder.hpp"
+
+#include <zlib.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "benchmarks/report/format.hpp"
+#include "harness/io/files.hpp"
+#include "harness/record/record.hpp"
+
+namespace occbench::findings {
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kinds{
+    "enough",     "fastest",      "loss",     "range", "cliff",    "step",     "costs_more_warps",
+    "other_dial", "register_cap", "baseline", "own",   "api_pick", "textbook", "model_miss"};
+
+std::string_view name_of(Kind kind) {
+  return kind == Kind::note ? "note" : kinds.at(static_cast<std::size_t>(kind));
+}
+
+nlohmann::json environment_of(const std::filesystem::path& folder) {
+  nlohmann::json environment = Recorder::environment_of(folder);
+  if (environment.value("kind", nlohmann::json()) == nlohmann::json("attach"))
+    fail(folder / "env.json", "is of `occbench attach`, which has no cases");
+  return environment;
+}
+
+nlohmann::json as_json(const std::vector<Said>& all) {
+  nlohmann::json experiments = nlohmann::json::object();
+  for (const Said& said : all) {
+    nlohmann::json sentences = nlohmann::json::array();
+    for (const Finding& finding : said.findings)
+      sentences.push_back({{"kind", name_of(finding.kind)},
+                           {"sentence", sentence(finding)},
+                           {"effect", finding.effect},
+                           {"score", finding.score}});
+    experiments[said.experiment] = {{"effect", said.effect}, {"findings", std::move(sentences)}};
+  }
+  return experiments;
+}
+
+}  // namespace
+
+FolderFindings read_findings(const std::filesystem::path& folder) {
+  const nlohmann::json environment = environment_of(folder);
+  const std::filesystem::path path = folder / "cases.csv";
+  const std::string text = read_file(path, cases_limit);
+  const Rows rows = Rows::of_csv(text, path.string());
+  FolderFindings found{.all = said_of_all(rows, environment)};
+  const auto checksum = crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  found.file = {{"schema_version", schema_version},
+                {"cases", {{"bytes", text.size()}, {"crc32", occbench::text("%08lx", checksum)}}},
+                {"experiments", as_json(found.all)}};
+  return found;
+}
+
+FolderFindings write_findings(const std::filesystem::path& folder) {
+  FolderFindings found = read_findings(folder);
+  replace_file(folder / "findings.json",
+               found.file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return found;
+}
+
+}  // namespace occbench::findings

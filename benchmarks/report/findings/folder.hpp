@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's folder and what it says: findings.json beside cases.csv, for all that show it to people.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "benchmarks/report/findings/findings.hpp"
+
+namespace occbench::findings {
+
+/// What a folder's cases.csv and env.json say, worked out anew.
+struct FolderFindings {
+  std::vector<Said> all = {};
+  nlohmann::json file = {};  ///< as findings.json has it (results/schema.json, `findings.json`)
+};
+
+/// Throws UserError(Exit::file) where cases.csv or env.json cannot be read, is too large, or is not of a schema
+/// that is read (6 and 7).
+FolderFindings read_findings(const std::filesystem::path& folder);
+
+/// The same, written into the folder. Throws likewise.
+FolderFindings write_findings(const std::filesystem::path& folder);
+
+}  // namespace occbench::findings

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What single experiments have to say beside what is said of any.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "benchmarks/report/findings/rows.hpp"
+
+namespace occbench::findings {
+
+/// Clauses on the rows of one experiment, the most telling first; none of an experiment that has none.
+std::vector<std::string> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
+                                     const nlohmann::json& environment);
+
+/// For each of `places` the least of `value` among its baseline's rows at as many warps; NaN where there is
+/// none.
+std::vector<double> of_baseline(const Rows& rows, const Places& places,
+                                const std::function<double(std::size_t)>& value);
+
+/// " (preset standard has them)", of a run that was quick.
+std::string what_has_more(const nlohmann::json& environment);
+
+}  // namespace occbench::findings

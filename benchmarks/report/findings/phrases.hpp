@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a finding says a number, a value of a dial and a curve: by what differs, in its reader's words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/report/findings/rows.hpp"
+
+namespace occbench::findings {
+
+constexpr double near_best = 0.9;             // of the best: what is enough
+constexpr double no_change = 0.005;           // a change below the precision of a case is none
+constexpr std::size_t longest_sentence = 30;  // words
+
+/// The number alone: "24", "75 KiB", "12.5 %", "maxnreg".
+std::string amount(std::string_view column, const Cell& value);
+std::string amount(std::string_view column, double value);
+/// Four significant digits, thousands apart: "1.008", "4,096".
+std::string grouped_number(double value);
+/// A value of a dial: "24 warps per SM", "blocks of 128", "4 points per thread" by the words of `experiment`.
+std::string value_of(std::string_view experiment, std::string_view column, const Cell& value);
+std::string value_of(std::string_view experiment, std::string_view column, double value);
+/// "31 to 33 registers", "blocks of 64 to 96", "32 to 48 KiB of shared memory per block".
+std::string span_of(std::string_view experiment, std::string_view column, double low, double high);
+/// "189 to 190", or "209".
+std::string span(double low, double high);
+/// "4,418 GB/s", "65.8 TFLOP/s"
+std::string speed(double rate, const std::string& unit);
+/// "-68.1 %", "+2.8 %" or "no change"
+std::string change(double after, double before);
+/// "lose 21.0 %", "gain 3.1 %" or "lose nothing", of what `verb` is one or many
+std::string loss_or_gain(double after, double before, bool is_plural);
+/// "a", "a and b", "a, b and c"
+std::string listed(const std::vector<std::string>& words);
+/// "1 case", "12 cases"; a figure that is no whole number has its digits.
+std::string many(double count, const std::string& noun);
+/// The parts in a row, as many as make a sentence of at most longest_sentence words; the first in any case.
+std::string within(const std::vector<std::string>& parts);
+std::string capitalized(std::string words);
+
+/// What a form of a family does, as a plural: "reads", "FMA chains"; "`NAME` kernels" where nobody said.
+std::string subject(const Rows& rows, std::size_t row);
+/// How lines are told apart beside the subject: by the columns in which they differ.
+class Names {
+ public:
+  /// `among`: the lines that a sentence may name.
+  Names(const Rows& rows, std::string experiment, const std::vector<Line>& among, std::string_view dial);
+  /// "64 B in flight per thread, blocks of 128": what tells `line` apart from `other`, or from all.
+  [[nodiscard]] std::vector<std::string> differences(const Line& line, const Line* other = nullptr) const;
+  /// "reads with 64 B in flight per thread"
+  [[nodiscard]] std::string name(const Line& line) const;
+  /// The same of one row.
+  [[nodiscard]] std::string name(std::size_t row) const;
+
+ private:
+  [[nodiscard]] std::vector<std::string> told_apart_by(std::size_t row, std::optional<std::size_t> other,
+                                                       const Line* line) const;
+  const Rows& rows_;
+  std::string experiment_;
+  std::vector<std::size_t> firsts_;  ///< a row of each line
+  std::string dial_;
+};
+
+/// What one thread keeps in flight, bytes; NaN where no dial says.
+double bytes_in_flight(const Rows& rows, std::size_t row);
+
+}  // namespace occbench::findings
