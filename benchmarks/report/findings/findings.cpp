@@ -222,7 +222,7 @@ class Analyst {
   std::optional<Names> names_;
 };
 
-/// "with 12 warps per SM if each thread keeps 64 B in flight", or "with 8 warps per SM and 4 points per thread"
+/// "with 12 warps per SM if each thread keeps 64 B in flight", or "with 8 warps per SM and 4 points"
 std::string Analyst::where_and_how(double value, const Line& line, const Line* other) const {
   std::vector<std::string> parts = names_->differences(line, other);
   if (parts.empty()) parts = names_->differences(line);
@@ -299,7 +299,7 @@ Clauses Analyst::enough() const {
       contrast = "; " + in_contrast(*latest, *first) + " it takes " +
                  (it_.dial == "warps_per_sm" ? without_end(at(most), " per SM") : amount_at(most));
     }
-    // Little is found where even the best is far from what the hardware can do, or where most warps are needed.
+    // Little is found where the best is far from what the hardware can do, or where most warps are needed.
     const std::size_t best = fastest_of(peak.places);
     const double percent = rows_.number(best, "percent_of_ceiling");
     const double ceiling = percent > 0 ? std::min(1.0, percent / 100) : 1;
@@ -690,7 +690,7 @@ Clauses Analyst::clock() const {
   return {{.kind = Kind::note, .words = text("the SM clock moved between %.2f and %.2f GHz", low, high)}};
 }
 
-/// Where the occupancy API's block size is surely slower than another; of all kernels the one that loses most.
+/// Where the occupancy API's block size is surely slower than another; of the kernel that loses most.
 Clauses Analyst::api_pick() const {
   std::optional<Finding> found;
   if (it_.dial != "block_size") return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found, a sentence each: decided and worded here alone, for the terminal, the pages and the tools.
+// What a run found, a sentence each: decided and worded here alone, for terminal, pages and tools.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -98,6 +98,45 @@ double operations_each(const View& v, std::size_t row, double workers) {
 
 double cycles_by_events(const View& v, std::size_t row) { return v.number(row, "cycles_per_iteration"); }
 
+/// The cycles of a round, which is one meeting, in the smallest and the largest blocks at most warps.
+void add_rounds(const View& v, Sentences& clauses) {
+  Places sync = v.of_form("sync");
+  if (sync.empty()) return;
+  const double warps = v.number(v.most(sync, "warps_per_sm"), "warps_per_sm");
+  sync = v.only(sync, [&](std::size_t p) { return v.number(p, "warps_per_sm") == warps; });
+  const auto first = std::ranges::min(sync, {}, [&](std::size_t p) { return v.text(p, "variant"); });
+  sync = v.only(sync, [&](std::size_t p) { return v.text(p, "variant") == v.text(first, "variant"); });
+  // A round is one meeting.
+  const auto cycles_per_round = [&](std::size_t p) {
+    return cycles_by_events(v, p) /
+           operations_each(v, p, v.number(p, "grid_size") * v.number(p, "block_size") / 32);
+  };
+  const std::size_t low = v.least(sync, "block_size");
+  const std::size_t high = v.most(sync, "block_size");
+  clauses.push_back(
+      text("with %.0f warps per SM a round of `", v.number(high, "warps_per_sm")) + v.text(high, "variant") +
+      text("` takes %.0f cycles in blocks of ", cycles_per_round(low)) +
+      grouped_number(v.number(low, "block_size")) + text(", %.0f in blocks of ", cycles_per_round(high)) +
+      grouped_number(v.number(high, "block_size")));
+}
+
+/// What the code of a barrier whose id is known only at run time costs where as many blocks are resident.
+void add_equal_residency(const View& v, const Places& fixed, const Places& named, Sentences& clauses) {
+  for (const std::size_t p : fixed)
+    for (const std::size_t q : named)
+      if (v.number(p, "block_size") == v.number(q, "block_size") &&
+          v.number(p, "blocks_per_sm") == v.number(q, "blocks_per_sm")) {
+        const double loss = 1 - v.rows.rate(q) / v.rows.rate(p);
+        const std::string cost = std::abs(loss) < no_change ? "costs nothing"
+                                 : loss > 0                 ? text("costs %.1f %%", 100 * loss)
+                                                            : text("gains %.1f %%", -100 * loss);
+        clauses.push_back(text("at equal residency, %.0f blocks of %.0f, the code of such a barrier alone ",
+                               v.number(p, "blocks_per_sm"), v.number(p, "block_size")) +
+                          cost);
+        return;
+      }
+}
+
 Sentences barriers(const View& v) {
   Sentences clauses;
   const auto alone = of_baseline(v.rows, v.places, [&](std::size_t p) { return cycles_by_events(v, p); });
@@ -129,38 +168,8 @@ Sentences barriers(const View& v) {
              v.rows.rate(before) / v.rows.rate(after)));
     break;
   }
-  Places sync = v.of_form("sync");
-  if (!sync.empty()) {
-    const double warps = v.number(v.most(sync, "warps_per_sm"), "warps_per_sm");
-    sync = v.only(sync, [&](std::size_t p) { return v.number(p, "warps_per_sm") == warps; });
-    const auto first = std::ranges::min(sync, {}, [&](std::size_t p) { return v.text(p, "variant"); });
-    sync = v.only(sync, [&](std::size_t p) { return v.text(p, "variant") == v.text(first, "variant"); });
-    // A round is one meeting.
-    const auto cycles_per_round = [&](std::size_t p) {
-      return cycles_by_events(v, p) /
-             operations_each(v, p, v.number(p, "grid_size") * v.number(p, "block_size") / 32);
-    };
-    const std::size_t low = v.least(sync, "block_size");
-    const std::size_t high = v.most(sync, "block_size");
-    clauses.push_back(
-        text("with %.0f warps per SM a round of `", v.number(high, "warps_per_sm")) +
-        v.text(high, "variant") + text("` takes %.0f cycles in blocks of ", cycles_per_round(low)) +
-        grouped_number(v.number(low, "block_size")) + text(", %.0f in blocks of ", cycles_per_round(high)) +
-        grouped_number(v.number(high, "block_size")));
-  }
-  for (const std::size_t p : fixed)
-    for (const std::size_t q : named)
-      if (v.number(p, "block_size") == v.number(q, "block_size") &&
-          v.number(p, "blocks_per_sm") == v.number(q, "blocks_per_sm")) {
-        const double loss = 1 - v.rows.rate(q) / v.rows.rate(p);
-        const std::string cost = std::abs(loss) < no_change ? "costs nothing"
-                                 : loss > 0                 ? text("costs %.1f %%", 100 * loss)
-                                                            : text("gains %.1f %%", -100 * loss);
-        clauses.push_back(text("at equal residency, %.0f blocks of %.0f, the code of such a barrier alone ",
-                               v.number(p, "blocks_per_sm"), v.number(p, "block_size")) +
-                          cost);
-        return clauses;
-      }
+  add_rounds(v, clauses);
+  add_equal_residency(v, fixed, named, clauses);
   return clauses;
 }
 
@@ -541,11 +550,15 @@ Sentences registers(const View& v) {
           value_of("registers", "occupancy_theoretical", ends->second) + ")"};
 }
 
-Sentences same_occupancy(const View& v) {
+bool is_ballast(const View& v, std::size_t row) {
+  return !std::isnan(v.number(row, "asked_resident_blocks"));
+}
+
+/// The block size of most rows whose residency was reached by ballast; of equally many the smallest.
+double usual_block_size(const View& v) {
   std::map<double, std::size_t> sizes;
-  const auto is_ballast = [&](std::size_t p) { return !std::isnan(v.number(p, "asked_resident_blocks")); };
   for (const std::size_t p : v.places)
-    if (is_ballast(p)) ++sizes[v.number(p, "block_size")];
+    if (is_ballast(v, p)) ++sizes[v.number(p, "block_size")];
   double usual = 0;
   std::size_t times = 0;
   for (const auto& [size, count] : sizes)
@@ -553,8 +566,13 @@ Sentences same_occupancy(const View& v) {
       usual = size;
       times = count;
     }
+  return usual;
+}
+
+Sentences same_occupancy(const View& v) {
+  const double usual = usual_block_size(v);
   const auto route = [&](std::size_t p) -> std::string {
-    if (is_ballast(p)) return "shared memory";
+    if (is_ballast(v, p)) return "shared memory";
     return v.number(p, "block_size") != usual ? "block size" : "registers";
   };
   // A kernel that reuses a working set is one for all blocks whose warps reuse as much each.
