@@ -97,11 +97,11 @@ std::vector<CaseResult> together(std::vector<CaseResult> a, const std::vector<Ca
   return a;
 }
 
+using findings::Highlight;
 using findings::Kind;
-using findings::Told;
 
-const findings::Finding* of_kind(const std::vector<Told>& all, Kind kind) {
-  const auto found = std::ranges::find(all, kind, [](const Told& t) { return t.finding.kind; });
+const findings::Finding* of_kind(const std::vector<Highlight>& all, Kind kind) {
+  const auto found = std::ranges::find(all, kind, [](const Highlight& t) { return t.finding.kind; });
   return found == all.end() ? nullptr : &found->finding;
 }
 
@@ -109,16 +109,16 @@ nlohmann::json environment() {
   return {{"schema_version", 6}, {"source", "measured"}, {"experiments", described({})}};
 }
 
-std::vector<findings::Said> all_said(const std::vector<CaseResult>& results) {
-  return findings::said_of_all(findings::Rows::of(results), environment());
+std::vector<findings::ExperimentFindings> all_findings(const std::vector<CaseResult>& results) {
+  return findings::findings_of_run(findings::Rows::of(results), environment());
 }
 
-std::vector<Told> told(const std::vector<CaseResult>& results, std::size_t most = 5) {
-  return findings::most_telling(all_said(results), most);
+std::vector<Highlight> highlights(const std::vector<CaseResult>& results, std::size_t most = 5) {
+  return findings::most_telling(all_findings(results), most);
 }
 
 TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
-  const auto all = told(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0)));
+  const auto all = highlights(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0)));
   const findings::Finding* cliff = of_kind(all, Kind::cliff);
   ASSERT_NE(cliff, nullptr);
   EXPECT_EQ(all.front().experiment, "a_registers");
@@ -128,35 +128,36 @@ TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
 }
 
 TEST(Findings, AloneAnExperimentTellsTheCliffOfEachOfTwoKernels) {
-  const auto all = told(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0.3)));
+  const auto all = highlights(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0.3)));
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].finding.words.starts_with("`chain` loses 30.0 %")) << all[0].finding.words;
   EXPECT_TRUE(all[1].finding.words.starts_with("reads lose 21.0 %")) << all[1].finding.words;
 }
 
 TEST(Findings, WhatLiesWithinTheNoiseIsNotTold) {
-  EXPECT_NE(of_kind(told(registers_with_cliff(loads, 0.1, 0.01)), Kind::cliff), nullptr);
-  EXPECT_EQ(of_kind(told(registers_with_cliff(loads, 0.1, 0.06)), Kind::cliff), nullptr)
+  EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.01)), Kind::cliff), nullptr);
+  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.06)), Kind::cliff), nullptr)
       << "intervals overlap";
-  EXPECT_EQ(of_kind(told(registers_with_cliff(loads, 0.02, 0.001)), Kind::cliff), nullptr) << "too small";
+  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.02, 0.001)), Kind::cliff), nullptr)
+      << "too small";
 }
 
 TEST(Findings, NothingIsToldOfACurveOfFourPoints) {
   auto results = registers_with_cliff(loads, 0.5);
   results.resize(least_points);
-  EXPECT_NE(of_kind(told(results), Kind::cliff), nullptr);
+  EXPECT_NE(of_kind(highlights(results), Kind::cliff), nullptr);
   results.erase(results.begin());
-  EXPECT_TRUE(told(results).empty());
+  EXPECT_TRUE(highlights(results).empty());
   // As many cases at four values of the dial are four points still.
   results.push_back(results.back());
-  EXPECT_TRUE(told(results).empty());
+  EXPECT_TRUE(highlights(results).empty());
 }
 
 TEST(Findings, AStepThatSpillsIsNoCliff) {
   auto results = registers_with_cliff(loads, 0.5);
   for (CaseResult& r : results)
     if (r.planned.attributes.registers_per_thread <= 31) r.planned.attributes.local_bytes = 8;
-  EXPECT_EQ(of_kind(told(results), Kind::cliff), nullptr);
+  EXPECT_EQ(of_kind(highlights(results), Kind::cliff), nullptr);
 }
 
 TEST(Findings, FewWarpsThatSufficeAreTold) {
@@ -165,7 +166,7 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
     results.push_back(with_warps(loads, warps, std::min(96.0, 8.0 * warps)));
     results.push_back(with_warps(narrow, warps, 1.5 * warps));
   }
-  const auto all = told(results);
+  const auto all = highlights(results);
   const findings::Finding* knee = of_kind(all, Kind::enough);
   ASSERT_NE(knee, nullptr);
   EXPECT_EQ(
@@ -174,64 +175,64 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
       "takes 64 warps");
   EXPECT_EQ(of_kind(all, Kind::costs_more_warps), nullptr);
   std::erase_if(results, [](const CaseResult& r) { return r.planned.occupancy.warps_per_sm < 16; });
-  EXPECT_EQ(of_kind(told(results), Kind::enough), nullptr) << "three points";
+  EXPECT_EQ(of_kind(highlights(results), Kind::enough), nullptr) << "three points";
 }
 
 TEST(Findings, ManyWarpsThatAreNeededAreNoKnee) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(narrow, warps, 1.5 * warps));
-  EXPECT_TRUE(told(results).empty());
+  EXPECT_TRUE(highlights(results).empty());
 }
 
 TEST(Findings, WarpsThatCostAreTold) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64})
     results.push_back(with_warps(loads, warps, warps <= 12 ? 8.0 * warps : 96 - 0.75 * (warps - 12)));
-  const auto all = told(results);
+  const auto all = highlights(results);
   const findings::Finding* decline = of_kind(all, Kind::costs_more_warps);
   ASSERT_NE(decline, nullptr);
   EXPECT_EQ(decline->words, "reads are fastest with 12 warps per SM; with 64 they lose 40.6 %");
   for (CaseResult& r : results) r.time_s.low /= 2;  // each may be twice as fast
-  EXPECT_EQ(of_kind(told(results), Kind::costs_more_warps), nullptr);
+  EXPECT_EQ(of_kind(highlights(results), Kind::costs_more_warps), nullptr);
 }
 
 TEST(Findings, ALatencyHasNoBest) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(latency, warps, 96.0 / warps));
-  EXPECT_TRUE(told(results).empty());
+  EXPECT_TRUE(highlights(results).empty());
 }
 
 TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
   std::vector<CaseResult> results{with_registers(capped, 32, 64, 50, 96),
                                   with_registers(capped, 40, 48, 90, 40), with_registers(loads, 64, 32, 80),
                                   with_registers(loads, 72, 24, 70), with_registers(loads, 80, 20, 60)};
-  auto all = told(results);
+  auto all = highlights(results);
   const findings::Finding* pays = of_kind(all, Kind::register_cap);
   ASSERT_NE(pays, nullptr);
   EXPECT_EQ(pays->words,
             "reads gain 12.5 % at best with 40 registers instead of the compiler's 64 (40 B spilled)");
   results[1] = with_registers(capped, 40, 48, 60, 40);
-  all = told(results);
+  all = highlights(results);
   const findings::Finding* costs = of_kind(all, Kind::register_cap);
   ASSERT_NE(costs, nullptr);
   EXPECT_EQ(costs->words,
             "reads lose 25.0 % at best with 40 registers instead of the compiler's 64 (40 B spilled)");
   results[1] = with_registers(capped, 40, 48, 80.5, 40);
-  EXPECT_EQ(of_kind(told(results), Kind::register_cap), nullptr);
+  EXPECT_EQ(of_kind(highlights(results), Kind::register_cap), nullptr);
 }
 
 TEST(Findings, ABlockSizeThatBeatsTheApis) {
   std::vector<CaseResult> results;
   for (const int block : {64, 128, 256, 512, 1024})
     results.push_back(with_block(block, block == 128 ? 90 : 72, 1024));
-  const auto all = told(results);
+  const auto all = highlights(results);
   const findings::Finding* pick = of_kind(all, Kind::api_pick);
   ASSERT_NE(pick, nullptr);
   EXPECT_EQ(pick->words, "for reads the occupancy API picks blocks of 1,024; 128 are 25 % faster");
   for (CaseResult& r : results) r.block_size_api = 128;
-  EXPECT_EQ(of_kind(told(results), Kind::api_pick), nullptr);
+  EXPECT_EQ(of_kind(highlights(results), Kind::api_pick), nullptr);
   for (CaseResult& r : results) r.block_size_api.reset();  // a model has none
-  EXPECT_EQ(of_kind(told(results), Kind::api_pick), nullptr);
+  EXPECT_EQ(of_kind(highlights(results), Kind::api_pick), nullptr);
 }
 
 TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
@@ -242,7 +243,7 @@ TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
     r.planned.wave_blocks = 132;
     results.push_back(r);
   }
-  const auto all = told(results);
+  const auto all = highlights(results);
   const findings::Finding* step = of_kind(all, Kind::step);
   ASSERT_NE(step, nullptr);
   EXPECT_EQ(step->words, "`chain` loses 33.3 % from 2 to 2.008 waves");
@@ -250,16 +251,16 @@ TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
 
 TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
   CaseResult r = measured("a_registers", loads, 32, 50);
-  EXPECT_TRUE(told({r}).empty());
+  EXPECT_TRUE(highlights({r}).empty());
   r.planned.occupancy_textbook = 1;
-  auto all = told({r});
+  auto all = highlights({r});
   const findings::Finding* gap = of_kind(all, Kind::textbook);
   ASSERT_NE(gap, nullptr) << "no curve is needed";
   EXPECT_EQ(gap->words,
             "for 32 registers and blocks of 128 plain division gives 100 % occupancy; the SM has 50 %");
   r.planned.occupancy_textbook = 0.5;
   r.blocks_per_sm_resident = 6;  // of 8
-  all = told({r});
+  all = highlights({r});
   ASSERT_NE(of_kind(all, Kind::textbook), nullptr);
   EXPECT_EQ(of_kind(all, Kind::textbook)->words,
             "for 32 registers and blocks of 128 plain division gives 50 % occupancy; the SM has 38 %");
@@ -269,16 +270,17 @@ TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {
   CaseResult r = measured("a_registers", loads, 32, 50);
   r.work.bytes = 1;
   r.planned.forecast.prediction = {.time_s = r.time_s.median * 2};
-  const auto all = told({r});
+  const auto all = highlights({r});
   const findings::Finding* miss = of_kind(all, Kind::model_miss);
   ASSERT_NE(miss, nullptr);
   EXPECT_EQ(miss->words, "the model is over 10 % off in 1 of 1 case, most for reads at 32 registers: -50 %");
   r.planned.forecast.prediction->time_s = r.time_s.median * 1.05;
-  EXPECT_TRUE(told({r}).empty());
+  EXPECT_TRUE(highlights({r}).empty());
   r.planned.forecast.prediction->time_s = r.time_s.median * 2;
   nlohmann::json of_model = environment();
   of_model["source"] = "model";
-  EXPECT_TRUE(findings::most_telling(findings::said_of_all(findings::Rows::of({r}), of_model), 5).empty());
+  EXPECT_TRUE(
+      findings::most_telling(findings::findings_of_run(findings::Rows::of({r}), of_model), 5).empty());
 }
 
 TEST(Findings, TheLargestFirstAndAFairShareOfEach) {
@@ -287,17 +289,18 @@ TEST(Findings, TheLargestFirstAndAFairShareOfEach) {
     results.push_back(with_warps(loads, warps, warps <= 12 ? 8.0 * warps : 96 - 0.75 * (warps - 12)));
   for (const int block : {64, 128, 256, 512, 1024})
     results.push_back(with_block(block, block == 128 ? 90 : 45, 1024));
-  const auto all = told(results);
+  const auto all = highlights(results);
   ASSERT_GE(all.size(), 3U);
-  EXPECT_TRUE(
-      std::ranges::is_sorted(all, std::ranges::greater{}, [](const Told& t) { return t.finding.score; }));
+  EXPECT_TRUE(std::ranges::is_sorted(all, std::ranges::greater{},
+                                     [](const Highlight& t) { return t.finding.score; }));
   EXPECT_EQ(all.front().experiment, "b_warps") << "the knee at 19 % of a best near the ceiling";
   for (const char* experiment : {"a_registers", "b_warps", "c_block"})
-    EXPECT_LE(std::ranges::count(all, experiment, &Told::experiment), 2) << "five over three experiments";
-  EXPECT_EQ(told(results, 1).size(), 1U);
+    EXPECT_LE(std::ranges::count(all, experiment, &Highlight::experiment), 2)
+        << "five over three experiments";
+  EXPECT_EQ(highlights(results, 1).size(), 1U);
   // The order in which cases were run says nothing.
   std::ranges::reverse(results);
-  const auto again = told(results);
+  const auto again = highlights(results);
   ASSERT_EQ(again.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(again[i].finding.words, all[i].finding.words);
 }

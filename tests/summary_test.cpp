@@ -114,8 +114,8 @@ bool says(const std::vector<std::string>& lines, const std::string& words) {
 RunFacts with_findings(RunFacts facts, const std::vector<CaseResult>& results,
                        const char* source = "measured") {
   facts.findings =
-      findings::said_of_all(findings::Rows::of(results),
-                            {{"schema_version", 6}, {"source", source}, {"experiments", described({})}});
+      findings::findings_of_run(findings::Rows::of(results),
+                                {{"schema_version", 6}, {"source", source}, {"experiments", described({})}});
   return facts;
 }
 

@@ -141,7 +141,7 @@ void print_fits(std::ostream& out, const std::vector<const CaseResult*>& results
 }  // namespace
 
 void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next,
-                   const std::vector<findings::Said>& found) {
+                   const std::vector<findings::ExperimentFindings>& found) {
   for (const Experiment& e : experiments()) {
     const std::vector<Curve> curves = curves_of(e, results);
     if (curves.empty()) continue;
@@ -155,7 +155,7 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
     for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
       print_peak(out, curves, ceiling);
-    for (const findings::Said& said : found) {
+    for (const findings::ExperimentFindings& said : found) {
       if (said.experiment != e.name || values < least_points) continue;
       for (std::string words : findings::sentences(said)) {
         std::erase(words, '`');

@@ -22,6 +22,6 @@ struct Planned {
 /// every finding; for latency_hiding also the fits of harness/statistics/fit.hpp. Curves with too few points
 /// are only counted.
 void print_listing(std::ostream& out, const std::vector<CaseResult>& results, const Planned& next,
-                   const std::vector<findings::Said>& found);
+                   const std::vector<findings::ExperimentFindings>& found);
 
 }  // namespace occbench

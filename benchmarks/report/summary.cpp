@@ -104,13 +104,13 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
 }
 
 /// A table of two columns: the experiments, and a sentence of each on at most three lines.
-void add_findings(Lines& lines, const std::vector<findings::Told>& findings) {
+void add_findings(Lines& lines, const std::vector<findings::Highlight>& findings) {
   std::size_t width = 0;
-  for (const findings::Told& f : findings) width = std::max(width, f.experiment.size());
+  for (const findings::Highlight& f : findings) width = std::max(width, f.experiment.size());
   width = std::min<std::size_t>(width, 24);
   const std::size_t indent = 2 + width + 2;
   const std::size_t room = summary_columns - indent;
-  for (const findings::Told& f : findings) {
+  for (const findings::Highlight& f : findings) {
     std::string words = f.finding.words;
     std::erase(words, '`');
     std::string name = clipped(f.experiment, width);
@@ -196,7 +196,7 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   add(lines, headline(tally, results.size(), facts), 2);
   const bool of_a_card = facts.preset == to_string(Preset::burn_in);  // which other cards' runs must judge
   const auto telling =
-      of_a_card ? std::vector<findings::Told>{} : findings::most_telling(facts.findings, most_findings);
+      of_a_card ? std::vector<findings::Highlight>{} : findings::most_telling(facts.findings, most_findings);
   add_findings(lines, telling);
   if (const std::string words = too_few_points(results, facts); !words.empty())
     lines.push_back(clipped(words, summary_columns));

@@ -27,8 +27,8 @@ struct RunFacts {
   bool is_newest = false;        ///< under ./results, so that the tools find it without being told
   std::string disturbance = {};  ///< as Runner has it
   bool interrupted = false;
-  std::size_t expected = 0;                   ///< cases that it would have had
-  std::vector<findings::Said> findings = {};  ///< of the whole folder
+  std::size_t expected = 0;                                 ///< cases that it would have had
+  std::vector<findings::ExperimentFindings> findings = {};  ///< of the whole folder
 };
 
 /// At most `most_summary_lines` lines of at most 80 characters; only a path is never broken or cut.

@@ -196,7 +196,7 @@ int Measurement::conclude() {
   const std::optional<Disturbance> disturbance = runner_.disturbance();
   if (disturbance) recorder_.add_to_environment("disturbance", to_json(*disturbance, options_.anonymous));
   if (!interrupted && !device_.is_model) recorder_.pack();
-  const std::vector<findings::Said> found = write_findings();
+  const std::vector<findings::ExperimentFindings> found = write_findings();
 
   Planned next;
   if (plan_.preset == Preset::quick && !interrupted && options_.benchmark_filter.empty() &&
@@ -226,7 +226,7 @@ int Measurement::conclude() {
 }
 
 /// A run without findings.json is whole: the program words them anew for whoever asks later.
-std::vector<findings::Said> Measurement::write_findings() const {
+std::vector<findings::ExperimentFindings> Measurement::write_findings() const {
   try {
     return findings::write_findings(recorder_.folder()).all;
   } catch (const UserError& e) {
@@ -235,7 +235,7 @@ std::vector<findings::Said> Measurement::write_findings() const {
   }
 }
 
-void Measurement::print_details(const Planned& next, const std::vector<findings::Said>& found) {
+void Measurement::print_details(const Planned& next, const std::vector<findings::ExperimentFindings>& found) {
   print_listing(out_, results_, next, found);
   if (const auto references = runner_.references())
     out_ << "cudaMemcpy on the device, read and written: "

@@ -63,8 +63,8 @@ class Measurement {
   /// Continues the run in a new process, or says that --resume does: a lost context is lost with its process.
   void resume_in_new_process(const std::string& why);
   [[nodiscard]] std::vector<std::string> resume_command() const;
-  [[nodiscard]] std::vector<findings::Said> write_findings() const;
-  void print_details(const Planned& next, const std::vector<findings::Said>& found);
+  [[nodiscard]] std::vector<findings::ExperimentFindings> write_findings() const;
+  void print_details(const Planned& next, const std::vector<findings::ExperimentFindings>& found);
   [[nodiscard]] int exit_code(const std::optional<Disturbance>& disturbance) const;
 
   const RunOptions& options_;

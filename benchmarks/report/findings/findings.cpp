@@ -72,11 +72,11 @@ class Analyst {
     return found;
   }
 
-  [[nodiscard]] Said findings() const {
+  [[nodiscard]] ExperimentFindings findings() const {
     Clauses always = clock();
     append(always, api_pick());
     append(always, without_curves());
-    Said said{.experiment = it_.name, .effect = 0};
+    ExperimentFindings said{.experiment = it_.name, .effect = 0};
     if (it_.scale == "cycles") {
       said.findings = latencies();
       append(said.findings, always);
@@ -771,19 +771,21 @@ Clauses Analyst::model_misses() const {
 
 }  // namespace
 
-Said said_of(const Rows& rows, const std::string& experiment, const nlohmann::json& environment) {
+ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& experiment,
+                                          const nlohmann::json& environment) {
   const Places places = rows.of_experiment(experiment);
   if (places.empty()) return {.experiment = experiment};
   const Description it = described(environment, experiment);
   const Analyst analyst(rows, places, it, environment);
   if (!it.compares_kernels && analyst.longest() < least_points) {
-    Said said{.experiment = experiment,
-              .findings = {{.kind = Kind::note,
-                            .words = "not enough points for a finding" + what_has_more(environment)}}};
+    ExperimentFindings said{
+        .experiment = experiment,
+        .findings = {
+            {.kind = Kind::note, .words = "not enough points for a finding" + what_has_more(environment)}}};
     for (Finding& finding : analyst.without_curves()) said.findings.push_back(std::move(finding));
     return said;
   }
-  Said said = analyst.findings();
+  ExperimentFindings said = analyst.findings();
   Clauses own;
   const auto version = environment.value("schema_version", nlohmann::json());
   if (version.is_number() && version.get<double>() >= 5)  // from which on rows say what each experiment asked
@@ -794,16 +796,17 @@ Said said_of(const Rows& rows, const std::string& experiment, const nlohmann::js
   return said;
 }
 
-std::vector<Said> said_of_all(const Rows& rows, const nlohmann::json& environment) {
-  std::vector<Said> all;
-  for (const std::string& name : rows.experiments()) all.push_back(said_of(rows, name, environment));
+std::vector<ExperimentFindings> findings_of_run(const Rows& rows, const nlohmann::json& environment) {
+  std::vector<ExperimentFindings> all;
+  for (const std::string& name : rows.experiments())
+    all.push_back(findings_of_experiment(rows, name, environment));
   return all;
 }
 
-std::vector<Told> most_telling(const std::vector<Said>& all, std::size_t most) {
-  std::vector<Told> left;
+std::vector<Highlight> most_telling(const std::vector<ExperimentFindings>& all, std::size_t most) {
+  std::vector<Highlight> left;
   std::size_t experiments = 0;
-  for (const Said& said : all) {
+  for (const ExperimentFindings& said : all) {
     ++experiments;
     for (const Finding& finding : said.findings)
       if (finding.score > 0) left.push_back({said.experiment, finding});
@@ -811,10 +814,10 @@ std::vector<Told> most_telling(const std::vector<Said>& all, std::size_t most) {
   const std::size_t of_one = experiments == 0 ? 0 : (most + experiments - 1) / experiments;
   std::map<std::string, std::size_t> of_experiment;
   std::map<Kind, std::size_t> of_kind;
-  std::vector<Told> told;
+  std::vector<Highlight> told;
   while (told.size() < most) {
     // A second of a kind says less than a first of another.
-    const auto worth = [&](const Told& each) {
+    const auto worth = [&](const Highlight& each) {
       if (of_kind[each.finding.kind] == 2 || of_experiment[each.experiment] >= of_one) return 0.0;
       return of_kind[each.finding.kind] == 1 ? each.finding.score / 2 : each.finding.score;
     };
@@ -830,7 +833,7 @@ std::vector<Told> most_telling(const std::vector<Said>& all, std::size_t most) {
 
 std::string sentence(const Finding& finding) { return capitalized(finding.words) + "."; }
 
-std::vector<std::string> sentences(const Said& said) {
+std::vector<std::string> sentences(const ExperimentFindings& said) {
   std::vector<std::string> all;
   for (const Finding& finding : said.findings) all.push_back(sentence(finding));
   return all;

@@ -36,30 +36,31 @@ struct Finding {
 };
 
 /// What is said of one experiment, most worth reading first.
-struct Said {
+struct ExperimentFindings {
   std::string experiment = {};
   std::vector<Finding> findings = {};
   double effect = -1;  ///< the largest; 0 where none has a size, -1 where there are too few points to tell
 };
 
 /// Of the rows of one experiment; no finding where there are none. `environment`: env.json.
-Said said_of(const Rows& rows, const std::string& experiment, const nlohmann::json& environment);
+ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& experiment,
+                                          const nlohmann::json& environment);
 
 /// Of each experiment that has rows, by name.
-std::vector<Said> said_of_all(const Rows& rows, const nlohmann::json& environment);
+std::vector<ExperimentFindings> findings_of_run(const Rows& rows, const nlohmann::json& environment);
 
 /// A finding of a run's end.
-struct Told {
+struct Highlight {
   std::string experiment = {};
   Finding finding = {};
 };
 
 /// The most telling of a run, at most `most`, by score. No more than two are of one kind, and of one
 /// experiment one, or its share where fewer than `most` have something to say.
-std::vector<Told> most_telling(const std::vector<Said>& all, std::size_t most);
+std::vector<Highlight> most_telling(const std::vector<ExperimentFindings>& all, std::size_t most);
 
 /// The sentence: the clause with a capital and its full stop.
 std::string sentence(const Finding& finding);
-std::vector<std::string> sentences(const Said& said);
+std::vector<std::string> sentences(const ExperimentFindings& said);
 
 }  // namespace occbench::findings

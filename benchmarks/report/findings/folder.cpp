@@ -30,9 +30,9 @@ nlohmann::json environment_of(const std::filesystem::path& folder) {
   return environment;
 }
 
-nlohmann::json as_json(const std::vector<Said>& all) {
+nlohmann::json as_json(const std::vector<ExperimentFindings>& all) {
   nlohmann::json experiments = nlohmann::json::object();
-  for (const Said& said : all) {
+  for (const ExperimentFindings& said : all) {
     nlohmann::json sentences = nlohmann::json::array();
     for (const Finding& finding : said.findings)
       sentences.push_back({{"kind", name_of(finding.kind)},
@@ -51,7 +51,7 @@ FolderFindings read_findings(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "cases.csv";
   const std::string text = read_file(path, cases_limit);
   const Rows rows = Rows::of_csv(text, path.string());
-  FolderFindings found{.all = said_of_all(rows, environment)};
+  FolderFindings found{.all = findings_of_run(rows, environment)};
   const auto checksum = crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   found.file = {{"schema_version", schema_version},
                 {"cases", {{"bytes", text.size()}, {"crc32", occbench::text("%08lx", checksum)}}},

@@ -12,7 +12,7 @@ namespace occbench::findings {
 
 /// What a folder's cases.csv and env.json say, worked out anew.
 struct FolderFindings {
-  std::vector<Said> all = {};
+  std::vector<ExperimentFindings> all = {};
   nlohmann::json file = {};  ///< as findings.json has it (results/schema.json, `findings.json`)
 };
 

@@ -239,8 +239,8 @@ Names::Names(const Rows& rows, std::string experiment, const std::vector<Line>& 
   for (const Line& line : among) firsts_.push_back(line.places.front());
 }
 
-std::vector<std::string> Names::told_apart_by(std::size_t row, std::optional<std::size_t> other,
-                                              const Line* line) const {
+std::vector<std::string> Names::differing_words(std::size_t row, std::optional<std::size_t> other,
+                                                const Line* line) const {
   std::vector<std::size_t> others;
   if (other) {
     others.push_back(*other);
@@ -264,13 +264,13 @@ std::vector<std::string> Names::told_apart_by(std::size_t row, std::optional<std
   std::vector<std::string> words;
   // A curve that no dial of the kernel tells apart is known by its name alone.
   const std::string& curve = rows_.text(row, "curve");
-  const auto is_told_by_name = [&](std::size_t o) {
+  const auto needs_its_name = [&](std::size_t o) {
     return rows_.text(o, "curve") != curve && subject(rows_, row) != "`" + curve + "`" &&
            std::ranges::none_of(kernel_dials, [&](std::string_view dial) {
              return !(rows_.cell(o, dial) == rows_.cell(row, dial));
            });
   };
-  if (std::ranges::any_of(others, is_told_by_name)) words.push_back("`" + curve + "`");
+  if (std::ranges::any_of(others, needs_its_name)) words.push_back("`" + curve + "`");
   const double bytes = bytes_in_flight(rows_, row);
   const bool is_in_flight =
       !std::isnan(bytes) && own_words(experiment_, "ilp") == nullptr &&
@@ -297,7 +297,7 @@ std::vector<std::string> Names::told_apart_by(std::size_t row, std::optional<std
 
 std::vector<std::string> Names::differences(const Line& line, const Line* other) const {
   const auto row = other == nullptr ? std::nullopt : std::optional(other->places.front());
-  return told_apart_by(line.places.front(), row, &line);
+  return differing_words(line.places.front(), row, &line);
 }
 
 namespace {
@@ -313,7 +313,7 @@ std::string Names::name(const Line& line) const {
 }
 
 std::string Names::name(std::size_t row) const {
-  return joined(subject(rows_, row), told_apart_by(row, std::nullopt, nullptr));
+  return joined(subject(rows_, row), differing_words(row, std::nullopt, nullptr));
 }
 
 }  // namespace occbench::findings

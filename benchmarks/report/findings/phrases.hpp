@@ -56,8 +56,8 @@ class Names {
   [[nodiscard]] std::string name(std::size_t row) const;
 
  private:
-  [[nodiscard]] std::vector<std::string> told_apart_by(std::size_t row, std::optional<std::size_t> other,
-                                                       const Line* line) const;
+  [[nodiscard]] std::vector<std::string> differing_words(std::size_t row, std::optional<std::size_t> other,
+                                                         const Line* line) const;
   const Rows& rows_;
   std::string experiment_;
   std::vector<std::size_t> firsts_;  ///< a row of each line
