@@ -191,6 +191,8 @@ class Analyst {
   [[nodiscard]] Clauses enough() const;
   [[nodiscard]] std::string where_and_how(double value, const Line& line, const Line* other) const;
   [[nodiscard]] std::string in_contrast(const Line& line, const Line& other) const;
+  [[nodiscard]] std::string in_contrast(const Line& line, const Line& other,
+                                        const std::vector<const Line*>& group) const;
   [[nodiscard]] const Line* poorest(const std::vector<const Line*>& group, double level, double enough) const;
   [[nodiscard]] Clauses fastest() const;
   [[nodiscard]] Clauses losses() const;
@@ -248,6 +250,25 @@ std::string Analyst::in_contrast(const Line& line, const Line& other) const {
   return "with " + listed(parts);
 }
 
+/// The same, as "with 4 x 4 B" where another line of the group does better with as many bytes in flight.
+std::string Analyst::in_contrast(const Line& line, const Line& other,
+                                 const std::vector<const Line*>& group) const {
+  std::string words = in_contrast(line, other);
+  const std::size_t row = line.places.front();
+  const double bytes = bytes_in_flight(rows_, row);
+  const bool is_ambiguous = std::ranges::any_of(group, [&](const Line* each) {
+    const std::size_t first = each->places.front();
+    return bytes_in_flight(rows_, first) == bytes && top(*each) > top(line) &&
+           !(rows_.cell(first, "ilp") == rows_.cell(row, "ilp"));
+  });
+  const std::string said = "with " + amount("bytes_in_flight", bytes);
+  if (is_ambiguous && words.starts_with(said))
+    words.replace(
+        0, said.size(),
+        text("with %.0f x %.0f B", rows_.number(row, "ilp"), rows_.number(row, "bytes_per_access")));
+  return words;
+}
+
 /// Of lines that surely did not come near the best, the one that comes least near; only of those that were
 /// measured where `enough` was enough.
 const Line* Analyst::poorest(const std::vector<const Line*>& group, double level, double enough) const {
@@ -292,11 +313,11 @@ Clauses Analyst::enough() const {
       const double share = 100 * top(*low) / top(peak);
       const double end = dial(low->places.back());
       const bool is_rising = it_.is_over_residency() && fastest_of(low->places) == low->places.back();
-      contrast = "; " + in_contrast(*low, *first) +
+      contrast = "; " + in_contrast(*low, *first, group) +
                  (is_rising ? " even " + without_end(at(end), " per SM") + text(" reach %.0f %%", share)
                             : text(" at most %.0f %%", share));
     } else if (most > few) {
-      contrast = "; " + in_contrast(*latest, *first) + " it takes " +
+      contrast = "; " + in_contrast(*latest, *first, group) + " it takes " +
                  (it_.dial == "warps_per_sm" ? without_end(at(most), " per SM") : amount_at(most));
     }
     // Little is found where the best is far from what the hardware can do, or where most warps are needed.
