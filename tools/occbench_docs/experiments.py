@@ -109,8 +109,8 @@ def sentences(run: Run, name: str) -> list[str]:
     return all_sentences(run).get(name, [])[:SENTENCES]
 
 
-def bullets(run: Run, name: str) -> str:
-    return "\n".join(f"- {words}" for words in sentences(run, name)) or "Not in this run."
+def numbered(run: Run, name: str) -> str:
+    return "\n".join(f"{n}. {words}" for n, words in enumerate(sentences(run, name), 1)) or "Not in this run."
 
 
 def families(name: str) -> str:
@@ -126,11 +126,11 @@ def page(name: str) -> str:
     it = experiment(name)
     first, *others = runs()
     rows = first.of(name)
-    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", bullets(first, name)]
+    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", numbered(first, name)]
     if len(rows):
         found.append(f"![{name} on one {first.gpu}](../images/{name}.svg)")
     for run in others:
-        found += [f"On one {run.gpu}:", bullets(run, name)]
+        found += [f"On one {run.gpu}:", numbered(run, name)]
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(
