@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ def script_json(document: dict[str, Any]) -> str:
     return re.sub("[<>&\x7f-\x9f\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+@cache
 def plotly_js() -> str:
     """4.8 MB: a wheel has it beside this file; a checkout has the package plotly."""
     inside = HERE / "plotly.min.js"
