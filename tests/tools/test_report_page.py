@@ -110,7 +110,8 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     words = point_at(browser, "experiment-latency_hiding")
     rows = pd.read_csv(H200 / "cases.csv").set_index("case_id")
     row = rows.loc[next(line for line in words.splitlines() if line.startswith("latency_hiding."))]
-    for name in row.rename(lambda column: column.replace("_per_pass", "_per_iteration")).dropna().index.difference([*payload.SHARED_BY_RUN, "case_id"]):
+    row = row.rename(lambda column: column.replace("_per_pass", "_per_iteration")).dropna()
+    for name in row.index.difference([*payload.SHARED_BY_RUN, "case_id"]):
         assert f"\n{name}\n" in f"\n{words}\n", name
     assert_quiet(browser, page)
 
