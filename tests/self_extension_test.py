@@ -176,7 +176,7 @@ class SelfExtension(unittest.TestCase):
         tool("occbench_tools.plot", run)
         for picture in (run / f"{experiment}.png", run / f"{experiment}.svg"):
             self.assertGreater(picture.stat().st_size, 10_000)
-        self.assertRegex(tool("occbench_tools.explain", run), r"90 % of [\d,]+ GB/s takes \d+ warps per SM")
+        self.assertRegex(tool("occbench_tools.explain", run), r"reach(es)? 90 % of [\d,]+ GB/s with \d+ warps per SM")
         tool("occbench_tools.report", run, "--output", tree / "report.html")
         page = (tree / "report.html").read_text(encoding="utf-8")
         self.assertIn(experiment, page)
@@ -185,7 +185,7 @@ class SelfExtension(unittest.TestCase):
         self.assertIn("of 6 cases, none differs", tool("occbench_tools.compare", run, again))
         docs = tree / f"docs/experiments/{experiment}.md"
         tool("occbench_docs", "--write")
-        self.assertIn(f"*Question:* {question}", docs.read_text(encoding="utf-8"))
+        self.assertIn(f"# {question}\n", docs.read_text(encoding="utf-8"))
 
     def build(self, tree: Path) -> Path:
         settings = dict(SETTING.findall((BUILD / "CMakeCache.txt").read_text()))
