@@ -176,7 +176,8 @@ class SelfExtension(unittest.TestCase):
         tool("occbench_tools.plot", run)
         for picture in (run / f"{experiment}.png", run / f"{experiment}.svg"):
             self.assertGreater(picture.stat().st_size, 10_000)
-        self.assertRegex(tool("occbench_tools.explain", run), r"reach(es)? 90 % of [\d,]+ GB/s with \d+ warps per SM")
+        explained = tool("occbench_tools.explain", run)
+        self.assertRegex(explained, r"reach(es)? 90 % of [\d,]+ GB/s with \d+ warps per SM")
         tool("occbench_tools.report", run, "--output", tree / "report.html")
         page = (tree / "report.html").read_text(encoding="utf-8")
         self.assertIn(experiment, page)
