@@ -46,7 +46,7 @@ const Registration registered{[] {
   add_variant({.family = "axpy",
                .name = "f32",
                .dials = {.bytes_per_access = 4},
-               .pass = {.dram_bytes = 12, .flop = 2, .latency_cycles = 4, .dram_waits = 1},
+               .iteration = {.dram_bytes = 12, .flop = 2, .latency_cycles = 4, .dram_waits = 1},
                .instructions = {{"LDG.32", 2}, {"FFMA", 1}, {"STG.32", 1}},
                .l2_before = L2::dirty,
                .max_iterations = max_iterations,
