@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/occupancy/cliffs.hpp"
@@ -262,8 +264,11 @@ TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
     expect_walked(sm_, f, f.barriers, steps(0, 16), found.barriers,
                   [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); });
     const auto most = static_cast<std::int64_t>(smem_limit_per_block_bytes(sm_) - f.static_smem_bytes);
-    expect_walked(sm_, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), steps(0, most, 128),
-                  found.dynamic_smem,
+    // Shared memory is allocated in multiples of 128 B: a sum one over a multiple is the first to lose a block.
+    std::vector<std::int64_t> bytes;
+    for (std::int64_t value = 0; value <= most; ++value)
+      if ((static_cast<std::int64_t>(f.static_smem_bytes) + value) % 128 <= 1) bytes.push_back(value);
+    expect_walked(sm_, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), bytes, found.dynamic_smem,
                   [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); });
   }
 }
@@ -343,7 +348,7 @@ TEST(Cliffs, AreStepsThatAPersonWouldTake) {
   EXPECT_EQ(full.threads.loses->value, 288);  // not 257: a block has whole warps
   EXPECT_FALSE(full.threads.gains);
   ASSERT_TRUE(full.dynamic_smem.loses);
-  EXPECT_EQ(full.dynamic_smem.loses->value, 28160 + 128);  // each of 8 blocks may have 228 / 8 - 1 KiB
+  EXPECT_EQ(full.dynamic_smem.loses->value, 28160 + 1);  // each of 8 blocks may have 228 / 8 - 1 KiB
   // One block more of 384 threads instead of 512 fills the same 48 of 64 warps: no cliff.
   const AllCliffs same = cliffs(sm_of("h200"), {.block_size = 512, .registers_per_thread = 36});
   ASSERT_TRUE(same.threads.loses);
@@ -384,7 +389,53 @@ TEST_P(RandomFootprints, WhatGainsTogetherIsTheMostThatDoes) {
     EXPECT_EQ(at(registers.value, smem.value), registers.blocks_per_sm);
     EXPECT_GT(registers.blocks_per_sm, own);
     EXPECT_EQ(at(registers.value + 1, smem.value), own);
-    EXPECT_EQ(at(registers.value, smem.value + smem_step_bytes), own);
+    EXPECT_EQ(at(registers.value, smem.value + 1), own);
+  }
+}
+
+/// One less than a loss keeps the blocks and the loss itself does not; so does one more than a gain.
+TEST(Cliffs, AreExactToTheRegisterByteAndBarrier) {
+  std::mt19937 random(1);
+  const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
+  const std::vector<std::string> ccs = compute_capabilities();
+  for (int trial = 0; trial < 10000; ++trial) {
+    const SmLimits sm = find_device("cc" + ccs[random() % ccs.size()]).sm;
+    const int limit = static_cast<int>(smem_limit_per_block_bytes(sm));
+    const int static_smem = below(2) == 0 ? 0 : below(49153);
+    const Footprint f{.block_size = 1 + below(1024),
+                      .registers_per_thread = 1 + below(255),
+                      .static_smem_bytes = static_cast<std::size_t>(static_smem),
+                      .dynamic_smem_bytes = static_cast<std::size_t>(
+                          below(3) == 0 ? 0 : below(std::max(limit - static_smem, 0) + 1)),
+                      .barriers = below(17)};
+    const AllCliffs all = cliffs(sm, f);
+    const int own = occupancy(sm, f).blocks_per_sm;
+    const auto check = [&](const char* dial, const Cliffs& found, auto set) {
+      const auto at = [&](std::int64_t value) {
+        Footprint g = f;
+        set(g, value);
+        return occupancy(sm, g).blocks_per_sm;
+      };
+      const auto where = [&] {
+        return testing::Message() << dial << " of cc " << sm.cc_major << '.' << sm.cc_minor << ", "
+                                  << f.block_size << " threads, " << f.registers_per_thread << " registers, "
+                                  << f.static_smem_bytes << " + " << f.dynamic_smem_bytes << " B, "
+                                  << f.barriers << " barriers";
+      };
+      if (found.loses) {
+        EXPECT_EQ(at(found.loses->value - 1), own) << where();
+        EXPECT_LT(at(found.loses->value), own) << where();
+      }
+      if (found.gains) {
+        EXPECT_EQ(at(found.gains->value + 1), own) << where();
+        EXPECT_GT(at(found.gains->value), own) << where();
+      }
+    };
+    check("registers", all.registers,
+          [](Footprint& g, std::int64_t v) { g.registers_per_thread = static_cast<int>(v); });
+    check("shared memory", all.dynamic_smem,
+          [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); });
+    check("barriers", all.barriers, [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); });
   }
 }
 

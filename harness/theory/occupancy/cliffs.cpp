@@ -8,11 +8,10 @@
 namespace occbench::theory {
 namespace {
 
-/// Bisects one dial, which `set` sets, over the multiples of `step` in [min, max]: using more of a resource
-/// never adds a block.
+/// Bisects one dial, which `set` sets, over [min, max]: using more of a resource never adds a block.
 template <typename Set>
 Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std::int64_t min,
-                 std::int64_t max, std::int64_t step, Set set) {
+                 std::int64_t max, Set set) {
   const auto at = [&](std::int64_t value) {
     set(footprint, value);
     return occupancy(sm, footprint);
@@ -24,16 +23,13 @@ Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std:
   };
   Cliffs found;
   if (own < min) return found;
-  const std::int64_t last = max / step + 1;  // in steps
-  const std::int64_t fewer = first_true(own / step + 1, std::max(last, own / step + 1),
-                                        [&](std::int64_t n) { return at(n * step).blocks_per_sm < blocks; });
-  if (own <= max && fewer < last) found.loses = cliff(fewer * step);
-  const auto steps_up = [step](std::int64_t value) { return value / step + (value % step > 0); };
-  const std::int64_t first = steps_up(min);
-  const std::int64_t no_more =
-      first_true(first, std::max(first, std::min(steps_up(own), last)),
-                 [&](std::int64_t n) { return at(n * step).blocks_per_sm <= blocks; });
-  if (no_more > first) found.gains = cliff((no_more - 1) * step);
+  const std::int64_t end = max + 1;
+  const std::int64_t fewer = first_true(std::min(own, max) + 1, end,
+                                        [&](std::int64_t value) { return at(value).blocks_per_sm < blocks; });
+  if (fewer < end) found.loses = cliff(fewer);
+  const std::int64_t no_more = first_true(
+      min, std::min(own, end), [&](std::int64_t value) { return at(value).blocks_per_sm <= blocks; });
+  if (no_more > min) found.gains = cliff(no_more - 1);
   return found;
 }
 
@@ -71,14 +67,14 @@ AllCliffs cliffs(const SmLimits& sm, const Footprint& f) {
   const auto static_smem = static_cast<std::int64_t>(f.static_smem_bytes);
   return {
       .registers =
-          cliffs_of(sm, f, f.registers_per_thread, 1, 255, 1,
+          cliffs_of(sm, f, f.registers_per_thread, 1, 255,
                     [](Footprint& g, std::int64_t v) { g.registers_per_thread = static_cast<int>(v); }),
       .dynamic_smem =
           cliffs_of(sm, f, static_cast<std::int64_t>(f.dynamic_smem_bytes), 0,
-                    std::max<std::int64_t>(smem_limit - static_smem, 0), smem_step_bytes,
+                    std::max<std::int64_t>(smem_limit - static_smem, 0),
                     [](Footprint& g, std::int64_t v) { g.dynamic_smem_bytes = static_cast<std::size_t>(v); }),
       .threads = cliffs_of_threads(sm, f),
-      .barriers = cliffs_of(sm, f, f.barriers, 0, 16, 1,
+      .barriers = cliffs_of(sm, f, f.barriers, 0, 16,
                             [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); }),
   };
 }
@@ -96,19 +92,20 @@ std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& foo
   });
   if (too_many == 1) return std::nullopt;
   f.registers_per_thread = too_many - 1;
-  const auto steps = static_cast<std::int64_t>(footprint.dynamic_smem_bytes) / smem_step_bytes;
-  const std::int64_t too_large = first_true(std::int64_t{1}, steps + 1, [&](std::int64_t n) {
-    f.dynamic_smem_bytes = static_cast<std::size_t>(n * smem_step_bytes);
-    return !fits_one_more();
-  });
-  const std::int64_t smem_bytes = (too_large - 1) * smem_step_bytes;
+  const auto own_bytes = static_cast<std::int64_t>(footprint.dynamic_smem_bytes);
+  const std::int64_t smem_bytes = first_true(std::int64_t{1}, own_bytes + 1,
+                                             [&](std::int64_t bytes) {
+                                               f.dynamic_smem_bytes = static_cast<std::size_t>(bytes);
+                                               return !fits_one_more();
+                                             }) -
+                                  1;
   f.dynamic_smem_bytes = static_cast<std::size_t>(smem_bytes);
   const Occupancy gained = occupancy(sm, f);
   const auto cliff = [&](std::int64_t value, std::int64_t before) {
     return Cliff{value, value - before, gained.blocks_per_sm, gained.fraction};
   };
   return JointGain{cliff(f.registers_per_thread, footprint.registers_per_thread),
-                   cliff(smem_bytes, static_cast<std::int64_t>(footprint.dynamic_smem_bytes))};
+                   cliff(smem_bytes, own_bytes)};
 }
 
 Unused unused_resources(const SmLimits& sm, const Footprint& footprint) {

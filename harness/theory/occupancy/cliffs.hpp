@@ -10,10 +10,8 @@
 
 namespace occbench::theory {
 
-/// Step of dynamic shared memory; registers and barriers change by one, threads by a warp.
-constexpr std::int64_t smem_step_bytes = 128;
-
-/// The nearest value of a dial at which occupancy changes, all else being equal.
+/// The nearest value of a dial at which occupancy changes, all else being equal: to the register, byte and
+/// barrier, and to a whole warp of threads.
 struct Cliff {
   std::int64_t value = 0;  ///< of the dial: registers per thread, bytes, threads or barriers
   std::int64_t delta = 0;  ///< value minus the footprint's own
