@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calc and inspect read: a folder of tests/forms per form, its files and the right answers (form.json).
+"""What calc and inspect read: a folder of tests/forms per form, with its files and the right answers.
 
-form.json: `form` (as docs/reading.md names it), `made_by` (commands that made the files), `asked`: calls. A call:
+form.json: `form` (the tool's output), `made_by` (commands that made the files), `asked`: calls. A call:
   words   the command's, run in the folder (["calc", "log.txt", "--block-size", "128"])
   exit    its exit code (0)
   rows    of --format csv, in order: the columns to compare; a kernel by the beginning of its name

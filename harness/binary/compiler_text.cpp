@@ -4,15 +4,77 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <map>
+#include <charconv>
 
 namespace occbench::binary {
 namespace {
 
-constexpr std::size_t reserved_bytes = 1024;
 constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // names need not be UTF-8
 
+/// Whether a tool that counts the driver's shared memory did so. Without an architecture, the parameters' bank
+/// tells: they begin at byte 528 or later since cc 9.0, and at 352 or earlier before.
+bool may_count_reserved(const KernelUse& kernel, std::size_t parameter_bank_bytes) {
+  constexpr std::size_t first_parameter = 528;
+  return kernel.cc.empty() ? parameter_bank_bytes >= first_parameter : has_reserved_smem(kernel.cc);
+}
+
+/// Of `SHARED` and `bytes smem`.
+void set_smem(KernelUse& kernel, std::size_t bytes, std::size_t parameter_bank_bytes) {
+  kernel.static_smem_bytes = bytes;
+  kernel.may_hold_reserved_smem =
+      bytes >= reserved_smem_bytes && may_count_reserved(kernel, parameter_bank_bytes);
+}
+
+/// A linked kernel whose architecture is known: without the reserved bytes.
+void subtract_reserved(KernelUse& kernel) {
+  if (!kernel.may_hold_reserved_smem || kernel.cc.empty()) return;
+  kernel.static_smem_bytes -= reserved_smem_bytes;
+  kernel.may_hold_reserved_smem = false;
+}
+
+/// "0x16000" or "90112"; 0 if it is too large.
+std::size_t number_of(const std::string& text) {
+  const bool is_hex = text.starts_with("0x");
+  std::size_t number = 0;
+  std::from_chars(text.data() + (is_hex ? 2 : 0), text.data() + text.size(), number, is_hex ? 16 : 10);
+  return number;
+}
+
 }  // namespace
+
+std::optional<KernelUse> OpenReports::end() {
+  if (open_.empty()) {
+    ++lines_of_no_kernel_;
+    return std::nullopt;
+  }
+  if (open_.size() == 1) {
+    KernelUse kernel = std::move(open_.front());
+    drop();
+    return kernel;
+  }
+  if (++ended_ < open_.size()) return std::nullopt;
+  for (const KernelUse& kernel : open_) mixed_.push_back(kernel.name);
+  drop();
+  return std::nullopt;
+}
+
+std::optional<std::string> OpenReports::first() const {
+  return open_.empty() ? std::nullopt : std::optional(open_.front().name);
+}
+
+void PtxasText::read_unit(const std::string& line) {
+  static const RE2 relocatable(
+      R"(\b(?:nvcc|ptxas|cicc)\b.* (?:-rdc[= ]true|--relocatable-device-code[= ]true|-dc|--device-c|--compile-only)\b)",
+      any_bytes);
+  // ptxas ends each kernel with it, and with -rdc=true each function as well.
+  static const RE2 compile_time(R"(ptxas info\s*: Compile time = )");
+  if (RE2::PartialMatch(line, compile_time)) {
+    is_relocatable_ = is_relocatable_ || (has_function_ && !has_entry_);
+    has_entry_ = has_function_ = false;
+  } else if (RE2::PartialMatch(line, relocatable)) {
+    is_relocatable_ = true;
+  }
+}
 
 void PtxasText::read(const std::string& line) {
   static const RE2 entry(R"(Compiling entry function '(.*)' for '(sm_\w+)')", any_bytes);
@@ -24,74 +86,116 @@ void PtxasText::read(const std::string& line) {
   static const RE2 smem(R"((\d+)(?:\+\d+)? bytes smem)");
   static const RE2 whole_unit(
       R"((registers|barriers|stack size|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)\s*$)");
+  static const RE2 remark(R"(ptxas \w+\s*: (.*setmaxnreg.*))", any_bytes);
+  static const RE2 failed(R"(ptxas (?:error|fatal)\s*:)");
   std::string name;
   std::string architecture;
   std::size_t stack = 0;
   std::size_t stores = 0;
   std::size_t loads = 0;
   int count = 0;
+  if (line.find("nvlink info") != std::string::npos) return;
   is_unit_cut_ = false;
-  if (RE2::PartialMatch(line, entry, &name, &architecture)) {
-    kernels_.push_back({.name = name, .cc = cc_of(architecture)});
-    are_kernel_properties_ = true;
-  } else if (RE2::PartialMatch(line, cut_entry, &name)) {
-    kernels_.push_back({.name = name, .cc = ""});
-  } else if (kernels_.empty()) {
-    return;
+  read_unit(line);
+  if (RE2::PartialMatch(line, entry, &name, &architecture) || RE2::PartialMatch(line, cut_entry, &name)) {
+    reports_.begin({.name = name, .cc = architecture.empty() ? "" : cc_of(architecture)});
+    are_kernel_properties_ = has_entry_ = true;
   } else if (RE2::PartialMatch(line, properties, &name)) {
-    are_kernel_properties_ = name == kernels_.back().name;
+    const KernelUse* const open = reports_.only();
+    are_kernel_properties_ = open != nullptr && name == open->name;
+    has_function_ = true;
   } else if (RE2::PartialMatch(line, spills, &stack, &stores, &loads)) {
-    if (!are_kernel_properties_ || kernels_.back().stack_bytes) return;
-    kernels_.back().stack_bytes = stack;
-    kernels_.back().spill_bytes = stores + loads;
+    KernelUse* const open = reports_.only();
+    if (open == nullptr || !are_kernel_properties_ || open->stack_bytes) return;
+    open->stack_bytes = stack;
+    open->spill_bytes = stores + loads;
   } else if (RE2::PartialMatch(line, used, &count)) {
-    KernelUse& kernel = kernels_.back();
-    if (kernel.registers_per_thread) return;
-    kernel.registers_per_thread = count;
+    std::optional<KernelUse> kernel = reports_.end();
+    if (!kernel) return;
+    kernel->registers_per_thread = count;
     is_unit_cut_ = !RE2::PartialMatch(line, whole_unit);
-    if (RE2::PartialMatch(line, barriers, &count)) kernel.barriers = count;
+    if (RE2::PartialMatch(line, barriers, &count)) kernel->barriers = count;
     std::size_t bytes = 0;
-    if (RE2::PartialMatch(line, smem, &bytes)) kernel.static_smem_bytes = bytes;
+    if (RE2::PartialMatch(line, smem, &bytes)) kernel->static_smem_bytes = bytes;
+    kernels_.push_back(*std::move(kernel));
+  } else if (RE2::PartialMatch(line, remark, &name)) {
+    remarks_.push_back(name);
+  } else if (RE2::PartialMatch(line, failed)) {
+    reports_.drop();
   }
 }
 
 std::vector<KernelUse> PtxasText::kernels() const {
   std::vector<KernelUse> known = kernels_;
-  std::erase_if(known, [](const KernelUse& k) { return !k.registers_per_thread; });
+  if (is_relocatable_)
+    for (KernelUse& kernel : known) kernel.is_linked = false;
   return known;
 }
 
 std::optional<std::string> PtxasText::incomplete_kernel(bool is_terminated) const {
-  const auto found =
-      std::ranges::find_if(kernels_, [](const KernelUse& k) { return !k.registers_per_thread; });
-  if (found != kernels_.end()) return found->name;
+  if (const auto open = reports_.first()) return open;
   if (is_unit_cut_ && !is_terminated) return kernels_.back().name;
   return std::nullopt;
 }
 
+void NvlinkText::read(const std::string& line) {
+  static const RE2 properties(
+      R"(nvlink info\s*: Function properties for '?(.*?)'?:?(?: \(target: (sm_\w+)\))?\s*$)", any_bytes);
+  static const RE2 used(R"(nvlink info\s*: used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem(.*))");
+  static const RE2 barriers(R"(used (\d+) barriers)");
+  static const RE2 bank(R"((\d+) bytes cmem\[0\])");
+  std::string name;
+  std::string architecture;
+  int count = 0;
+  std::size_t stack = 0;
+  std::size_t smem = 0;
+  std::size_t bank_bytes = 0;
+  if (RE2::PartialMatch(line, properties, &name, &architecture)) {
+    reports_.begin({.name = name, .cc = architecture.empty() ? "" : cc_of(architecture)});
+  } else if (RE2::PartialMatch(line, used, &count, &stack, &smem, &name)) {
+    std::optional<KernelUse> kernel = reports_.end();
+    if (!kernel) return;
+    kernel->is_linked = true;
+    kernel->registers_per_thread = count;
+    kernel->stack_bytes = stack;
+    if (RE2::PartialMatch(line, barriers, &count)) kernel->barriers = count;
+    RE2::PartialMatch(line, bank, &bank_bytes);
+    set_smem(*kernel, smem, bank_bytes);
+    subtract_reserved(*kernel);
+    kernels_.push_back(*std::move(kernel));
+  }
+}
+
 void ResourceUsage::read(const std::string& line) {
   static const RE2 architecture(R"(^arch = (sm_\w+))");
+  static const RE2 options(R"(^ptxasOptions = .*--compile-only)");
   static const RE2 function(R"(^ ?Function (.+):\s*$)", any_bytes);
   static const RE2 cut_function(R"(^ Function (\S+)$)", any_bytes);
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) )");  // LOCAL follows
+  static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");
   std::string text;
   int registers = 0;
   std::size_t stack = 0;
   std::size_t smem = 0;
+  std::size_t bank_bytes = 0;
   cut_name_.reset();
   if (RE2::PartialMatch(line, architecture, &text)) {
     cc_ = cc_of(text);
+  } else if (RE2::PartialMatch(line, options)) {
+    is_relocatable_ = true;
   } else if (RE2::PartialMatch(line, function, &text)) {
     if (!name_.empty() && !incomplete_) incomplete_ = name_;
     name_ = text;
   } else if (RE2::PartialMatch(line, cut_function, &text)) {
     cut_name_ = text;
   } else if (RE2::PartialMatch(line, usage, &registers, &stack, &smem) && !name_.empty()) {
-    kernels_.push_back({.name = name_,
-                        .cc = cc_,
-                        .registers_per_thread = registers,
-                        .static_smem_bytes = smem,
-                        .stack_bytes = stack});
+    KernelUse kernel{.name = name_, .cc = cc_, .registers_per_thread = registers, .stack_bytes = stack};
+    if (RE2::PartialMatch(line, bank, &bank_bytes) || line.find(" TEXTURE:") == std::string::npos) {
+      set_smem(kernel, smem, bank_bytes);
+      kernels_.push_back(std::move(kernel));
+    } else {  // a function; where it is linked, its registers are counted in its kernels alone
+      is_relocatable_ = is_relocatable_ || registers > 0;
+    }
     name_.clear();
   }
 }
@@ -103,17 +207,50 @@ std::optional<std::string> ResourceUsage::incomplete_kernel(bool is_terminated) 
 }
 
 std::vector<KernelUse> ResourceUsage::kernels() const {
-  std::map<std::string, std::size_t> smallest;  // by cc
-  for (const KernelUse& k : kernels_) {
-    const auto [entry, is_new] = smallest.try_emplace(k.cc, k.static_smem_bytes);
-    entry->second = std::min(entry->second, k.static_smem_bytes);
+  std::vector<KernelUse> known = kernels_;
+  for (KernelUse& kernel : known) {
+    if (!is_relocatable_) {
+      subtract_reserved(kernel);
+      continue;
+    }
+    kernel.is_linked = false;
+    kernel.may_hold_reserved_smem = false;  // nvlink adds it
   }
-  std::vector<KernelUse> own = kernels_;
-  for (KernelUse& k : own) {
-    const bool reserves = k.cc.size() > 3 || k.cc.starts_with('9');
-    if (reserves && smallest[k.cc] >= reserved_bytes) k.static_smem_bytes -= reserved_bytes;
+  return known;
+}
+
+void RefusalText::read(const std::string& line) {
+  static const RE2 too_much(
+      R"((ptxas|nvlink) error\s*: Entry function '(.*)' uses too much ([a-z ]+) \((0x[0-9a-f]+|\d+) bytes.*?, (0x[0-9a-f]+|\d+) max\))",
+      any_bytes);
+  static const RE2 parameters(
+      R"(Formal parameter space overflowed \((\d+) bytes required, max (\d+) bytes allowed\) in function (\S+))",
+      any_bytes);
+  static const RE2 cap(
+      R"(entry function '(.*)' with max regcount of (\d+) calls function '(.*)' with regcount of (\d+))",
+      any_bytes);
+  static const RE2 undefined(R"(nvlink error\s*: Undefined reference to '(.*)' in)", any_bytes);
+  static const RE2 launch("too many resources requested for launch");
+  static const RE2 other(R"(((?:ptxas|nvlink)[^:;]*[:;]? ?\b(?:error|fatal)\s*: .*))", any_bytes);
+  std::string name, callee, what, bytes, most;
+  if (RE2::PartialMatch(line, too_much, &callee, &name, &what, &bytes, &most)) {
+    all_.push_back({.kernel = name, .resource = what, .needed = number_of(bytes), .most = number_of(most)});
+  } else if (RE2::PartialMatch(line, parameters, &bytes, &most, &name)) {
+    all_.push_back(
+        {.kernel = name, .resource = "parameters", .needed = number_of(bytes), .most = number_of(most)});
+  } else if (RE2::PartialMatch(line, cap, &name, &most, &callee, &bytes)) {
+    all_.push_back({.kernel = name,
+                    .resource = "registers",
+                    .needed = number_of(bytes),
+                    .most = number_of(most),
+                    .callee = callee});
+  } else if (RE2::PartialMatch(line, undefined, &callee)) {
+    all_.push_back({.resource = "definition", .callee = callee});
+  } else if (RE2::PartialMatch(line, launch)) {
+    all_.push_back({.resource = "launch"});
+  } else if (RE2::PartialMatch(line, other, &what)) {
+    all_.push_back({.text = what});
   }
-  return own;
 }
 
 }  // namespace occbench::binary

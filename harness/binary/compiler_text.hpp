@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses `ptxas -v` and `cuobjdump -res-usage` output within a build log.
+// Parses what nvcc's tools print about kernels within a build log: `ptxas -v`, `nvlink -v`, `cuobjdump
+// -res-usage`, and errors of ptxas and nvlink. One class per form; all read the log line by line.
 #pragma once
 
 #include <optional>
@@ -10,36 +11,90 @@
 
 namespace occbench::binary {
 
-/// Reads `ptxas -v` line by line.
+/// Kernels whose reports have begun and not ended. Two at a time: two compilers wrote into one log at once,
+/// and which report is whose cannot be known.
+class OpenReports {
+ public:
+  void begin(KernelUse kernel) { open_.push_back(std::move(kernel)); }
+  /// The only one; nullptr if there is none or more.
+  [[nodiscard]] KernelUse* only() { return open_.size() == 1 ? &open_.front() : nullptr; }
+  /// A report's last line. Returns the kernel that it is of, if that is known.
+  std::optional<KernelUse> end();
+  /// Compilation stopped: what is open stays without a report.
+  void drop() { open_.clear(), ended_ = 0; }
+
+  [[nodiscard]] const std::vector<std::string>& mixed() const { return mixed_; }
+  [[nodiscard]] std::int64_t lines_of_no_kernel() const { return lines_of_no_kernel_; }
+  /// The name of the first that is still open.
+  [[nodiscard]] std::optional<std::string> first() const;
+
+ private:
+  std::vector<KernelUse> open_;
+  std::size_t ended_ = 0;           ///< of several that are open
+  std::vector<std::string> mixed_;  ///< names of kernels whose reports are mixed with others'
+  std::int64_t lines_of_no_kernel_ = 0;
+};
+
+/// Reads `ptxas -v`.
 class PtxasText {
  public:
   void read(const std::string& line);
-  /// Kernels with a register count, in order.
+  /// Kernels with a register count, in order. `is_linked` is false if the log shows that they were compiled
+  /// for the device linker, which may raise their registers; else unknown.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// The name of the first kernel whose line of registers is missing or ends in the middle.
   /// `is_terminated`: whether the text ends with a line feed.
   [[nodiscard]] std::optional<std::string> incomplete_kernel(bool is_terminated) const;
+  [[nodiscard]] const OpenReports& reports() const { return reports_; }
+  /// ptxas's own remarks about 'setmaxnreg'.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:
+  void read_unit(const std::string& line);
+
+  OpenReports reports_;
   std::vector<KernelUse> kernels_;
-  bool are_kernel_properties_ = false;  ///< of the last kernel, not of a function that it calls
+  std::vector<std::string> remarks_;
+  bool are_kernel_properties_ = false;  ///< of the open kernel, not of a function that it calls
   bool is_unit_cut_ = false;            ///< the last line that was read is one of registers, without its end
+  bool is_relocatable_ = false;
+  bool has_entry_ = false, has_function_ = false;  ///< since ptxas printed a compile time
 };
 
-/// Reads `cuobjdump -res-usage` line by line.
+/// Reads `nvlink -v`: registers and shared memory after device linking.
+class NvlinkText {
+ public:
+  void read(const std::string& line);
+  [[nodiscard]] const std::vector<KernelUse>& kernels() const { return kernels_; }
+  [[nodiscard]] const OpenReports& reports() const { return reports_; }
+
+ private:
+  OpenReports reports_;
+  std::vector<KernelUse> kernels_;
+};
+
+/// Reads `cuobjdump -res-usage`. Functions that kernels call, which have no bank of parameters, are left out.
 class ResourceUsage {
  public:
   void read(const std::string& line);
-  /// In order. For cc 9.0 and later cuobjdump 13 includes the reserved 1,024 B of shared memory: subtracted
-  /// if all kernels of a dump have at least that much.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
-  /// The same of a function.
   [[nodiscard]] std::optional<std::string> incomplete_kernel(bool is_terminated) const;
 
  private:
   std::vector<KernelUse> kernels_;
   std::string name_, cc_;
+  bool is_relocatable_ = false;
   std::optional<std::string> incomplete_, cut_name_;  ///< the latter of the last line that was read
+};
+
+/// Reads what ptxas, nvlink and the driver refuse.
+class RefusalText {
+ public:
+  void read(const std::string& line);
+  [[nodiscard]] const std::vector<Refused>& all() const { return all_; }
+
+ private:
+  std::vector<Refused> all_;
 };
 
 }  // namespace occbench::binary

@@ -32,6 +32,8 @@ std::string cc_of(const std::string& architecture) {
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
 }
 
+bool has_reserved_smem(const std::string& cc) { return cc.size() > 3 || cc.starts_with('9'); }
+
 std::string short_name(const std::string& name, std::size_t max_length) {
   std::string text = demangled(name);
   if (text.starts_with("void ")) text.erase(0, 5);

@@ -27,13 +27,34 @@ struct KernelUse {
   std::optional<std::size_t> spill_bytes;  ///< stores and loads together
   std::int64_t launches = 0;               ///< 0 if it was not run
   double time_us = 0;                      ///< of all launches together; 0 if not timed
+  /// False before device linking, which may raise registers and shared memory; nullopt if not said.
+  std::optional<bool> is_linked;
+  /// `cc` is unknown, and on cc 9.0 and later static_smem_bytes includes reserved_smem_bytes.
+  bool may_hold_reserved_smem = false;
 };
+
+/// What a compiler, linker or driver refused. `resource`: "shared data", "parameters", "registers" (of a
+/// function that a capped kernel calls), "definition" or "launch"; empty if only the tool's `text` is known.
+struct Refused {
+  std::string kernel;
+  std::string resource;
+  std::size_t needed = 0, most = 0;  ///< bytes or registers
+  std::string callee;
+  std::string text;
+};
+
+/// The driver's shared memory in each block since cc 8.0. Since cc 9.0, cuobjdump and nvlink count it in
+/// kernels that use shared memory; cudaFuncAttributes leaves it out.
+inline constexpr std::size_t reserved_smem_bytes = 1024;
+[[nodiscard]] bool has_reserved_smem(const std::string& cc);
 
 /// The kernels of a file.
 struct KernelUses {
   std::string source;  ///< "ptxas -v", for messages
   bool has_run = false;
   std::vector<KernelUse> kernels;
+  std::vector<Refused> refused;
+  std::vector<std::string> left_out;  ///< what of the file is not answered, with its count
 };
 
 /// Merges launches of the same kernel and footprint, in the order of first launches.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -121,24 +122,70 @@ void refuse_incomplete(const std::optional<std::string>& kernel, const std::stri
                                     printable(short_name(*kernel, longest_name)) + "' uses");
 }
 
+/// The linked kernels, and of the others those that are not linked; spills are known from ptxas alone.
+std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::vector<KernelUse>& linked) {
+  std::vector<KernelUse> all = linked;
+  for (KernelUse& kernel : all) {
+    const auto is_same = [&](const KernelUse& k) {
+      return k.name == kernel.name && (kernel.cc.empty() || k.cc == kernel.cc);
+    };
+    const auto own = std::ranges::find_if(compiled, is_same);
+    if (own == compiled.end()) continue;
+    kernel.spill_bytes = own->spill_bytes;
+    if (kernel.may_hold_reserved_smem && has_reserved_smem(own->cc))
+      kernel.static_smem_bytes -= reserved_smem_bytes;
+    kernel.may_hold_reserved_smem = false;
+    kernel.cc = own->cc;
+    std::erase_if(compiled, is_same);
+  }
+  std::ranges::move(compiled, std::back_inserter(all));
+  return all;
+}
+
+/// What of a log's reports belongs to no kernel for certain.
+void add_left_out(const OpenReports& reports, KernelUses& found) {
+  constexpr std::size_t longest_name = 60;
+  if (const auto& names = reports.mixed(); !names.empty())
+    found.left_out.push_back(std::to_string(names.size()) + " kernels, '" +
+                             printable(short_name(names.front(), longest_name)) +
+                             "' the first: lines of two compilers are mixed, so whose registers are whose is "
+                             "unknown (make -j: add --output-sync)");
+  if (const auto lines = reports.lines_of_no_kernel(); lines > 0)
+    found.left_out.push_back(std::to_string(lines) + " lines of registers that belong to no kernel");
+}
+
 KernelUses of_text(const std::string& text, const std::string& source) {
   PtxasText ptxas;
+  NvlinkText nvlink;
   ResourceUsage usage;
+  RefusalText refusals;
   NcuCsv ncu;
-  each_line(text, [&](const std::string& line) { ptxas.read(line), usage.read(line), ncu.read(line); });
+  each_line(text, [&](const std::string& line) {
+    ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line), ncu.read(line);
+  });
   if (ncu.is_ncu()) return of_ncu(text, source);
   const bool is_terminated = text.ends_with('\n');
   refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);
-  if (auto kernels = ptxas.kernels(); !kernels.empty()) return {.source = "ptxas -v", .kernels = kernels};
-  if (auto kernels = usage.kernels(); !kernels.empty()) {
+  refuse_incomplete(nvlink.reports().first(), source);
+  KernelUses found{.source = nvlink.kernels().empty() ? "ptxas -v" : "nvlink -v",
+                   .kernels = linked_first(ptxas.kernels(), nvlink.kernels()),
+                   .refused = refusals.all()};
+  add_left_out(ptxas.reports(), found);
+  add_left_out(nvlink.reports(), found);
+  std::ranges::copy(ptxas.remarks(), std::back_inserter(found.left_out));
+  if (found.kernels.empty()) {
     refuse_incomplete(usage.incomplete_kernel(is_terminated), source);
-    return {.source = "cuobjdump -res-usage", .kernels = kernels};
+    found.source = "cuobjdump -res-usage";
+    found.kernels = usage.kernels();
   }
+  if (!found.kernels.empty() || !found.refused.empty()) return found;
+  if (!found.left_out.empty()) throw UserError(Exit::file, source + ": " + found.left_out.front());
   if (text.find("registers_per_thread") < text.find('\n'))
     throw UserError(Exit::file, source + ": is a table of footprints, which --batch reads");
-  throw UserError(Exit::file, source +
-                                  ": holds no kernel: calc reads what `nvcc -Xptxas -v`, `cuobjdump "
-                                  "-res-usage` and `ncu --csv` print, .ncu-rep, and PyTorch traces");
+  throw UserError(Exit::file,
+                  source +
+                      ": holds no kernel: calc reads what `nvcc -Xptxas -v`, `nvlink -v`, "
+                      "`cuobjdump -res-usage` and `ncu --csv` print, .ncu-rep, and PyTorch traces");
 }
 
 }  // namespace

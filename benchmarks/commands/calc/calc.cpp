@@ -88,9 +88,10 @@ void add_query_options(CLI::App& calc, CalcOptions& options) {
   calc.add_option("--device", options.device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
       ->type_name("NAME");
   CLI::Option* file =
-      calc.add_option("FILE", options.file,
-                      "Kernels as ptxas -v, cuobjdump -res-usage or ncu --csv print them, an .ncu-rep or a "
-                      "PyTorch trace; - is stdin. Numbers on the command line replace the file's")
+      calc.add_option(
+              "FILE", options.file,
+              "Kernels as ptxas -v, nvlink -v, cuobjdump -res-usage or ncu --csv print them, an "
+              ".ncu-rep or a PyTorch trace; - is stdin. Numbers on the command line replace the file's")
           ->type_name("FILE");
   CLI::Option* kernel_name =
       calc.add_option("--kernel", options.kernel_name, "Only FILE's kernels with this in their name")

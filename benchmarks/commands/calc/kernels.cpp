@@ -2,8 +2,10 @@
 #include "benchmarks/commands/calc/kernels.hpp"
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "benchmarks/commands/calc/columns.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
@@ -11,6 +13,7 @@
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/io/check.hpp"
+#include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -202,11 +205,66 @@ void print_kernel_json(std::ostream& out, const std::vector<KernelRow>& rows) {
   out << all.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+/// Before device linking a count is only the least: ptxas gives a kernel that calls a function of another file
+/// 24 registers, and nvlink more.
+std::string link_remark(const binary::KernelUse& use) {
+  constexpr int caller_registers = 24;
+  const int registers = use.registers_per_thread.value_or(0);
+  if (use.is_linked.value_or(registers != caller_registers)) return {};
+  return "; at least " + std::to_string(registers) + " registers" +
+         (use.is_linked ? ", not linked yet: " : ", if compiled with -rdc=true: ") +
+         "`nvlink -v` or `occbench inspect PROGRAM` has the count after device linking";
+}
+
+/// Where a block's dynamic shared memory may be as large.
+std::string where_it_fits(std::size_t bytes) {
+  std::string names;
+  for (const std::string& cc : theory::compute_capabilities())
+    if (theory::smem_limit_per_block_bytes(theory::find_device("cc" + cc).sm) >= bytes)
+      names += (names.empty() ? " on cc " : ", ") + cc;
+  return names.empty()
+             ? "no GPU has as much per block"
+             : "as dynamic shared memory (cudaFuncAttributeMaxDynamicSharedMemorySize) it fits" + names;
+}
+
+/// What a tool refused, and what to do.
+std::string explanation(const binary::Refused& r) {
+  const std::string kernel = binary::short_name(r.kernel, name_room) + ": ";
+  const std::string callee = binary::short_name(r.callee, name_room);
+  if (r.resource == "shared data")
+    return kernel + "cannot launch: " + grouped(r.needed) + " B of static shared memory exceeds the " +
+           grouped(r.most) + " B that a kernel may declare; " + where_it_fits(r.needed);
+  if (r.resource == "registers")
+    return kernel + "capped at " + grouped(r.most) + " registers, and calls " + callee + ", which has " +
+           grouped(r.needed) + ": a cap below that does not link, unless it is compiled with the same cap";
+  if (r.resource == "definition")
+    return callee + ": no object of the link has it; compile its file with -rdc=true and link that too";
+  if (r.resource == "launch")
+    return "too many resources requested for launch: registers x threads exceed a block's 65,536 registers; "
+           "`occbench calc --block-size N --registers N` tells which size launches";
+  if (!r.resource.empty())
+    return kernel + grouped(r.needed) + " B of " + r.resource + ", at most " + grouped(r.most) +
+           " B are allowed";
+  return r.text;
+}
+
+void print_left_out(const binary::KernelUses& uses, const std::map<std::string, std::size_t>& unknown,
+                    const std::string& source) {
+  const auto print = [&](const std::string& what) {
+    print_wrapped(std::cerr, "occbench: " + source + ": " + printable(what));
+  };
+  for (const std::string& what : uses.left_out) print("left out: " + what);
+  for (const auto& [cc, count] : unknown)
+    print("left out: " + count_of(count, "kernel") + " for cc " + cc + ", of which calc knows nothing");
+  for (const binary::Refused& refused : uses.refused) print(explanation(refused));
+}
+
 }  // namespace
 
 bool run_kernels(const binary::KernelUses& uses, const std::string& source, std::ostream& out,
                  const CalcOptions& options, const DeviceResolver& resolve) {
   std::map<std::string, CalcDevice> devices;
+  std::map<std::string, std::size_t> unknown;  // kernels by architecture
   const auto device_of = [&](const binary::KernelUse& use) -> const CalcDevice* {
     const bool own = options.device.empty() && !use.cc.empty();
     const std::string word = own ? "cc" + use.cc : options.device;
@@ -220,27 +278,42 @@ bool run_kernels(const binary::KernelUses& uses, const std::string& source, std:
     cc = std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor);
   }
   std::vector<KernelRow> rows;
-  for (binary::KernelUse& use : select_kernels(uses, source, options, cc)) {
+  std::vector<binary::KernelUse> kernels;
+  if (!uses.kernels.empty()) kernels = select_kernels(uses, source, options, cc);
+  for (binary::KernelUse& use : kernels) {
     KernelRow row{.use = std::move(use), .device = nullptr, .query = {}, .answer = {}, .ranked = {}};
+    try {
+      row.device = device_of(row.use);
+    } catch (const std::invalid_argument&) {
+      if (!options.device.empty() || row.use.cc.empty()) throw;
+      devices.erase("cc" + row.use.cc);
+      ++unknown[row.use.cc];
+      continue;
+    }
+    if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
+      row.use.static_smem_bytes -= binary::reserved_smem_bytes;
     row.query = query_of(row.use, uses.has_run, source, options);
-    row.device = device_of(row.use);
     if (options.texts[0] == all_block_sizes)
       row.ranked = rank_block_sizes(*row.device, row.query);
     else
       row.answer = answer(*row.device, row.query);
+    if (row.answer.launches()) row.answer.status += link_remark(row.use);
     rows.push_back(std::move(row));
   }
+  print_left_out(uses, unknown, source);
+  if (rows.empty() && uses.refused.empty())
+    throw UserError(Exit::usage, source + ": no kernel is for an architecture that calc knows");
   if (uses.has_run)  // what takes longest matters most
     std::ranges::stable_sort(rows, std::greater(), [](const KernelRow& row) { return row.use.time_us; });
   if (options.format == "csv")
     print_kernel_csv(out, rows);
   else if (options.format == "json")
     print_kernel_json(out, rows);
-  else
+  else if (!rows.empty())
     print_kernel_table(out, uses.source, rows);
-  return std::ranges::all_of(rows, [](const KernelRow& row) {
-    return row.is_ranked() ? row.ranked.front().answer.launches() : row.answer.launches();
-  });
+  return uses.refused.empty() && std::ranges::all_of(rows, [](const KernelRow& row) {
+           return row.is_ranked() ? row.ranked.front().answer.launches() : row.answer.launches();
+         });
 }
 
 }  // namespace occbench::commands
