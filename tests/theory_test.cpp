@@ -264,7 +264,7 @@ TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
     expect_walked(sm_, f, f.barriers, steps(0, 16), found.barriers,
                   [](Footprint& g, std::int64_t v) { g.barriers = static_cast<int>(v); });
     const auto most = static_cast<std::int64_t>(smem_limit_per_block_bytes(sm_) - f.static_smem_bytes);
-    // Shared memory is allocated in multiples of 128 B: a sum one over a multiple is the first to lose a block.
+    // Shared memory is allocated in multiples of 128 B: blocks are lost at the first byte beyond one.
     std::vector<std::int64_t> bytes;
     for (std::int64_t value = 0; value <= most; ++value)
       if ((static_cast<std::int64_t>(f.static_smem_bytes) + value) % 128 <= 1) bytes.push_back(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as users write them: 256, 32K, 48KiB, 1M.
+// Numbers as users write them: 256, 32K, 48KiB, 1M, 0xc000.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,10 @@ inline std::int64_t parse_size(std::string_view text, std::string_view what, std
   rest = rest.substr(0, rest.find_last_not_of(blanks) + 1);
 
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  const bool is_hex = rest.starts_with("0x") || rest.starts_with("0X");  // as ptxas prints bytes
+  if (is_hex) rest.remove_prefix(2);
+  if (is_hex && rest.starts_with('-')) return fail("is not a whole number (write 256, 32K, 48KiB or 1M)");
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number, is_hex ? 16 : 10);
   if (error == std::errc::result_out_of_range) return fail("is too large");
   if (error != std::errc()) return fail("is not a whole number (write 256, 32K, 48KiB or 1M)");
 

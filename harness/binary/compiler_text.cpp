@@ -11,8 +11,8 @@ namespace {
 
 constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // names need not be UTF-8
 
-/// Whether a tool that counts the driver's shared memory did so. Without an architecture, the parameters' bank
-/// tells: they begin at byte 528 or later since cc 9.0, and at 352 or earlier before.
+/// Whether a tool that counts the driver's shared memory did so. Without an architecture, the bank of
+/// parameters tells: they begin at byte 528 or later since cc 9.0, and at 352 or earlier before.
 bool may_count_reserved(const KernelUse& kernel, std::size_t parameter_bank_bytes) {
   constexpr std::size_t first_parameter = 528;
   return kernel.cc.empty() ? parameter_bank_bytes >= first_parameter : has_reserved_smem(kernel.cc);
@@ -64,7 +64,8 @@ std::optional<std::string> OpenReports::first() const {
 
 void PtxasText::read_unit(const std::string& line) {
   static const RE2 relocatable(
-      R"(\b(?:nvcc|ptxas|cicc)\b.* (?:-rdc[= ]true|--relocatable-device-code[= ]true|-dc|--device-c|--compile-only)\b)",
+      R"(\b(?:nvcc|ptxas|cicc)\b.* (?:-rdc[= ]true|--relocatable-device-code[= ]true|-dc|--device-c|)"
+      R"(--compile-only)\b)",
       any_bytes);
   // ptxas ends each kernel with it, and with -rdc=true each function as well.
   static const RE2 compile_time(R"(ptxas info\s*: Compile time = )");
@@ -87,7 +88,6 @@ void PtxasText::read(const std::string& line) {
   static const RE2 whole_unit(
       R"((registers|barriers|stack size|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)\s*$)");
   static const RE2 remark(R"(ptxas \w+\s*: (.*setmaxnreg.*))", any_bytes);
-  static const RE2 failed(R"(ptxas (?:error|fatal)\s*:)");
   std::string name;
   std::string architecture;
   std::size_t stack = 0;
@@ -120,8 +120,6 @@ void PtxasText::read(const std::string& line) {
     kernels_.push_back(*std::move(kernel));
   } else if (RE2::PartialMatch(line, remark, &name)) {
     remarks_.push_back(name);
-  } else if (RE2::PartialMatch(line, failed)) {
-    reports_.drop();
   }
 }
 
@@ -220,11 +218,12 @@ std::vector<KernelUse> ResourceUsage::kernels() const {
 }
 
 void RefusalText::read(const std::string& line) {
-  static const RE2 too_much(
-      R"((ptxas|nvlink) error\s*: Entry function '(.*)' uses too much ([a-z ]+) \((0x[0-9a-f]+|\d+) bytes.*?, (0x[0-9a-f]+|\d+) max\))",
-      any_bytes);
+  static const RE2 too_much(R"((ptxas|nvlink) error\s*: Entry function '(.*)' uses too much ([a-z ]+) )"
+                            R"(\((0x[0-9a-f]+|\d+) bytes.*?, (0x[0-9a-f]+|\d+) max\))",
+                            any_bytes);
   static const RE2 parameters(
-      R"(Formal parameter space overflowed \((\d+) bytes required, max (\d+) bytes allowed\) in function (\S+))",
+      R"(Formal parameter space overflowed \((\d+) bytes required, max (\d+) bytes allowed\) )"
+      R"(in function (\S+))",
       any_bytes);
   static const RE2 cap(
       R"(entry function '(.*)' with max regcount of (\d+) calls function '(.*)' with regcount of (\d+))",

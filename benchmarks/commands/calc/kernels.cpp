@@ -205,8 +205,8 @@ void print_kernel_json(std::ostream& out, const std::vector<KernelRow>& rows) {
   out << all.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-/// Before device linking a count is only the least: ptxas gives a kernel that calls a function of another file
-/// 24 registers, and nvlink more.
+/// Before device linking a count is only the least: ptxas gives a kernel that calls a function of another
+/// file 24 registers, and nvlink more.
 std::string link_remark(const binary::KernelUse& use) {
   constexpr int caller_registers = 24;
   const int registers = use.registers_per_thread.value_or(0);
