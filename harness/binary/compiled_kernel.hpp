@@ -22,6 +22,8 @@ struct CompiledKernel {
       constant_bytes;  ///< by bank: 0 parameters, 2 compiler constants, 3 __constant__ of the module
   std::uint64_t code_bytes = 0;
   bool barrier_id_at_run_time = false;
+  /// Registers per thread that setmaxnreg asks for, the least and the most; 0 if it is not used.
+  int least_requested_registers = 0, most_requested_registers = 0;
   /// False before device linking: shared memory and stack are not known yet.
   bool is_linked = true;
 };

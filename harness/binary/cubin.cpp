@@ -230,6 +230,8 @@ class CubinReader {
   static void read_code(const Section& code, CompiledKernel& kernel) {
     const LocalMemory local = read_local_memory(whole(code));
     kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
+    kernel.least_requested_registers = local.least_requested_registers;
+    kernel.most_requested_registers = local.most_requested_registers;
     const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0;
     if (!has_stack || local.spill_bytes) kernel.use.spill_bytes = has_stack ? *local.spill_bytes : 0;
     kernel.has_local_array = has_stack && !local.spill_bytes;

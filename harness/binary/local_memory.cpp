@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/local_memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -31,6 +32,8 @@ constexpr unsigned load_local = 0x983, store_local = 0x387;
 constexpr unsigned barrier_of_register = 0x51d,
                    barrier_of_registers = 0x31d;  // the id in a register; id and thread count
 
+constexpr unsigned set_max_registers = 0x9c8;  // USETMAXREG, which setmaxnreg becomes
+
 /// Whether it computes with the stack's address: it reads R1 as one of its three operands. The second
 /// operand is a register in one form of an instruction and an immediate, constant or uniform register in the
 /// others.
@@ -59,6 +62,11 @@ LocalMemory read_local_memory(Bytes code) {
         computes = true;
     } else if (i.opcode() == barrier_of_register || i.opcode() == barrier_of_registers) {
       found.barrier_id_at_run_time = true;
+    } else if (i.opcode() == set_max_registers) {
+      const auto count = static_cast<int>((i.low >> 32) & 0xff);
+      int& least = found.least_requested_registers;
+      least = least == 0 ? count : std::min(least, count);
+      found.most_requested_registers = std::max(found.most_requested_registers, count);
     } else if (takes_address(i)) {
       computes = true;
     }

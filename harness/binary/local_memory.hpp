@@ -16,6 +16,7 @@ struct LocalMemory {
   /// array as well.
   std::optional<std::uint64_t> spill_bytes;
   bool barrier_id_at_run_time = false;
+  int least_requested_registers = 0, most_requested_registers = 0;  ///< of setmaxnreg; 0 if it is not used
 };
 
 /// `code`: the 16-byte instructions of one kernel.

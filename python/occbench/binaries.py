@@ -20,13 +20,18 @@ class Kernel:
     mangled: str
     file: str  # and its member, of an archive: "libx.a(y.o)"
     architecture: str  # "sm_90a"
-    registers: int | None
+    registers: int | None  # the least, where `is_linked` is false
     static_smem: int | None  # None before the device linker ran
     dynamic_smem: int | None  # where a file beside the binary says so (Triton)
     stack: int | None
     spill_bytes: int | None  # None beside arrays in local memory
     has_local_array: bool | None
     barriers: int | None
+    is_linked: bool  # False before the device linker ran: `-rdc=true`
+    least_requested_registers: (
+        int  # of setmaxnreg, which moves registers between warps; 0 where it is not used
+    )
+    most_requested_registers: int
     barrier_id_at_run_time: bool
     block_size: int | None  # of a kernel that has but one
     launch_bound: int | None  # largest block of `__launch_bounds__`

@@ -37,6 +37,31 @@ std::string change_text(std::int64_t delta, const std::string& what) {
          (delta < 0 ? " fewer" : " more");
 }
 
+bool moves_registers(const binary::CompiledKernel& kernel) { return kernel.most_requested_registers > 0; }
+
+/// What a launch must allocate for a kernel that moves registers between its warps: a block's pool is the
+/// registers of its launch, and a warpgroup (4 warps) that asks for more waits until others have given them.
+std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
+  constexpr int warpgroup_threads = 128, unit = 8;
+  const int groups = block_size / warpgroup_threads;
+  const int least = kernel.least_requested_registers, most = kernel.most_requested_registers;
+  const int own = (kernel.use.registers_per_thread.value_or(0) + unit - 1) / unit * unit;
+  std::string text = "moves registers between its warps (setmaxnreg " + std::to_string(least) + " to " +
+                     std::to_string(most) + ")";
+  if (block_size % warpgroup_threads != 0)
+    return text + ": it needs blocks of whole warpgroups (128 threads)";
+  const int spare = groups * (own - least);
+  const int served = most > least ? std::clamp(spare / (most - least), 0, groups) : groups;
+  if (own < least || served == 0)
+    return text + ": at " + std::to_string(own) + " registers per thread, " + std::to_string(groups) +
+           " warpgroups never have " + std::to_string(most) + " for one; it deadlocks";
+  const int needed = ((groups - served) * least + served * most + groups - 1) / groups;
+  return text + ": " + std::to_string(own) + " registers per thread serve " + std::to_string(served) +
+         " of " + std::to_string(groups) + " warpgroups with " + std::to_string(most) +
+         "; launched with fewer than " + std::to_string((needed + unit - 1) / unit * unit) +
+         " they would wait forever";
+}
+
 /// The cliff with the smallest relative change of its dial. Static and dynamic shared memory count as one
 /// resource.
 std::optional<UsefulStep> nearest_cliff(const Inspected& row,
@@ -51,6 +76,8 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
     const auto& cliff = dial.cliffs.*side;
     const std::string_view name = dial.name;
     if (!cliff || (name == "block_size" && !may_change_block)) continue;
+    // Fewer registers at the launch are fewer to move: warps that ask for more would wait forever.
+    if (name == "registers_per_thread" && cliff->delta < 0 && moves_registers(*row.kernel)) continue;
     const double part = std::abs(static_cast<double>(cliff->delta)) /
                         static_cast<double>(std::max<std::int64_t>(dial.own, 1));
     if (best && part >= least) continue;
@@ -58,7 +85,7 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
     const std::string unit = name == "dynamic_smem_bytes" ? "B" : dial.unit;
     best = {change_text(cliff->delta, unit), cliff->occupancy, cliff->blocks_per_sm};
   }
-  if (best || side != &theory::Cliffs::gains) return best;
+  if (best || side != &theory::Cliffs::gains || moves_registers(*row.kernel)) return best;
   if (const auto both = theory::gains_together(sm, f))
     best = {grouped(-both->registers.delta) + " registers and " + change_text(both->dynamic_smem.delta, "B"),
             both->registers.occupancy, both->registers.blocks_per_sm};
@@ -82,7 +109,7 @@ unsigned findings_of(const Inspected& row) {
   };
   if (row.device != nullptr && row.answer.launches()) {
     const auto gains = theory::cliffs(row.device->facts.sm, row.query.footprint).registers.gains;
-    add(gains && gains->delta == -1, Finding::register_cliff);
+    add(gains && gains->delta == -1 && !moves_registers(kernel), Finding::register_cliff);
   }
   add(kernel.barrier_id_at_run_time, Finding::runtime_barrier);
   add(kernel.use.spill_bytes.value_or(0) > 0, Finding::spills);
@@ -194,6 +221,12 @@ Inspected Inspector::with_answer(Inspected row, const theory::Query& query, cons
     const bool may_change_block = !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range;
     row.gains = nearest_cliff(row, &theory::Cliffs::gains, may_change_block);
     row.loses = nearest_cliff(row, &theory::Cliffs::loses, false);
+    if (moves_registers(*row.kernel))
+      row.answer.status += "; " + pool_remark(*row.kernel, query.footprint.block_size);
+    if (!row.kernel->is_linked)
+      row.answer.status += "; not linked yet: at least " +
+                           std::to_string(query.footprint.registers_per_thread) +
+                           " registers, so this occupancy is the most; inspect the linked program";
   }
   row.findings = findings_of(row);
   return row;
