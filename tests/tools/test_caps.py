@@ -376,3 +376,51 @@ def test_a_source_that_does_not_compile(
         assert caps.main(["--", "nvcc", "-arch=sm_90", *words.split()]) == code
         out, err = capsys.readouterr()
         assert out == "" and sentence in err and len(err.splitlines()) == 1, err
+
+
+RDC = {
+    "main.cu": "__device__ float ext(const float* p, int n);\n"
+    "__global__ void step(float* o, int n) { o[threadIdx.x] = ext(o, n); }\n"
+    "int main() { step<<<1, 1>>>(nullptr, 0); }\n",
+    "ext.cu": "__device__ float ext(const float* p, int n) {\n"
+    "  float a[64], s = 0;\n"
+    "#pragma unroll\n"
+    "  for (int i = 0; i < 64; ++i) a[i] = p[i * n];\n"
+    "  for (int k = 0; k < n; ++k)\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 64; ++i) { a[i] = a[i] * a[(i + 1) % 64] + s; s += a[i]; }\n"
+    "  return s;\n}\n",
+}
+
+
+def answers(words: str, folder: Path) -> list[dict[str, str]]:
+    call = [sys.executable, "-m", "occbench_tools.caps", "--format", "csv", *words.split()]
+    env = os.environ | {"PYTHONPATH": str(REPOSITORY / "tools"), "OCCBENCH": str(built())}
+    said = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
+    return list(csv.DictReader(io.StringIO(said.stdout)))
+
+
+@needs_nvcc
+def test_registers_are_those_after_device_linking(tmp_path: Path) -> None:
+    for name, text in RDC.items():
+        (tmp_path / name).write_text(text)
+    nvcc = "--block-size 512 --caps 32 -- nvcc -arch=sm_86 -rdc=true"
+    own, capped = answers(f"{nvcc} main.cu ext.cu -o app", tmp_path)
+    assert int(own["registers_per_thread"]) > 128 and own["blocks_per_sm"] == "0"
+    assert "calls function" in capped["status"] and not capped["registers_per_thread"]
+    own, _ = answers(f"{nvcc} -c main.cu", tmp_path)
+    assert own["status"].startswith("not linked: at least")
+
+
+@needs_nvcc
+def test_a_cap_below_the_pool_that_setmaxnreg_needs_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "ws.cu").write_text(
+        "__global__ void __launch_bounds__(384, 1) ws(float* o, int n) {\n"
+        '  if (threadIdx.x < 128) { asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); o[0] = n; }\n'
+        '  else { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); o[threadIdx.x] = n * 3; }\n}\n'
+    )
+    words = "--caps 80 -- nvcc -gencode arch=compute_90a,code=sm_90a -c ws.cu"
+    own, capped = answers(words, tmp_path)
+    assert (own["registers_per_thread"], capped["registers_per_thread"]) == ("168", "80")
+    assert capped["against_as_it_is"] == "would wait forever"
+    assert "fewer than 168 at the launch" in capped["status"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 USED = re.compile(r"Used (\d+) registers")
 BARRIERS = re.compile(r"used (\d+) barriers")
 SMEM = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+LINKED = re.compile(r"nvlink info\s*: Function properties for '(.*)':")
+LINKED_USE = re.compile(r"nvlink info\s*: used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem")
+RESERVED = 1024  # bytes of the driver, which nvlink counts since cc 9.0
+SET_MAX_REGISTERS = 0x9C8  # opcode of USETMAXREG, which setmaxnreg becomes
 
 
 @dataclass
@@ -30,7 +35,8 @@ class Use:
     static_smem_bytes: int = 0
     barriers: int = 1
     code_bytes: int = 0
-    code: str = ""  # a hash of it, or of all else where it is not to be found
+    requests: tuple[int, ...] = ()  # registers that setmaxnreg asks for
+    code: str = ""  # a hash of it and of all else here
 
 
 @dataclass
@@ -70,6 +76,39 @@ def uses_of(said: str) -> dict[str, Use]:
     return found
 
 
+def add_linked(uses: dict[str, Use], said: str, arch: str) -> None:
+    """What `nvlink -v` said of them: device linking sets registers and shared memory."""
+    kernel = ""
+    for line in said.splitlines():
+        if named := LINKED.search(line):
+            kernel = named[1]
+        elif (used := LINKED_USE.search(line)) and kernel in uses:
+            use = uses[kernel]
+            use.registers, use.stack_bytes, smem = map(int, used.groups())
+            counts_reserved = int(re.sub(r"\D", "", arch)) >= 90 and smem >= RESERVED
+            use.static_smem_bytes = smem - RESERVED * counts_reserved
+            if barriers := BARRIERS.search(line):
+                use.barriers = int(barriers[1])
+
+
+def requests_of(code: bytes) -> tuple[int, ...]:
+    """Registers per thread that setmaxnreg asks for, in instructions of 16 bytes."""
+    words = struct.iter_unpack("<IIQ", code[: len(code) // 16 * 16])
+    return tuple(sorted({count & 0xFF for low, count, _ in words if low & 0xFFF == SET_MAX_REGISTERS}))
+
+
+def pool_needed(own: Use, block_size: int) -> int:
+    """Registers per thread below which fewer warpgroups get what they ask for than of the source as it is."""
+    groups, unit = block_size // 128, 8
+    if not own.requests or not groups:
+        return 0
+    least, most = own.requests[0], own.requests[-1]
+    spare = groups * (-(-own.registers // unit) * unit - least)
+    served = max(1, min(groups, spare // (most - least) if most > least else groups))
+    needed = (groups - served) * least + served * most
+    return -(-needed // (groups * unit)) * unit
+
+
 def machine_code(cubin: bytes) -> dict[str, bytes]:
     """The sections .text.KERNEL of an ELF of 64 bits, little endian."""
     if cubin[:6] != b"\x7fELF\x02\x01":
@@ -100,6 +139,11 @@ def ptxas(
     return run_steps([command], env, children)
 
 
+def is_link(step: str | Ptxas) -> bool:
+    """Whether it is the device linker's."""
+    return isinstance(step, str) and Path(shlex.split(step)[0]).name == "nvlink"
+
+
 def build(
     script: Script,
     place: Path,
@@ -113,7 +157,8 @@ def build(
     done = Build(limit)
     try:
         own = script.in_folder(place)
-        for step in own.back:
+        links = [n for n, step in enumerate(own.back) if is_link(step)]
+        for step in own.back if whole or not links else own.back[: links[-1] + 1]:
             if isinstance(step, Ptxas):
                 said = ptxas(step, limit, names, own.env, children)
                 if step.arch != arch:
@@ -121,14 +166,24 @@ def build(
                 code = machine_code(step.cubin.read_bytes())
                 for name, use in uses_of(said).items():
                     use.code_bytes = len(code.get(name, b""))
-                    use.code = hashlib.sha256(code.get(name, repr(use).encode())).hexdigest()
+                    use.requests = requests_of(code.get(name, b""))
+                    use.code = hashlib.sha256(code.get(name, b"")).hexdigest()
                     done.uses[name] = use
-                if warned := re.search(r"ptxas warning\s*: (For entry .*)", said):
+                if warned := re.search(r"ptxas \w+\s*: (For entry .*|.*setmaxnreg.*)", said):
                     done.remark = warned[1]
-            elif whole:
+            elif is_link(step):
+                said = run_steps([step + " -v"], own.env, children)
+                if re.search(rf"arch[= ]{arch}\b", step):
+                    add_linked(done.uses, said, arch)
+            elif whole or links:
                 run_steps([step], own.env, children)
+        for use in done.uses.values():  # with setmaxnreg, equal code is launched with other registers
+            use.code = hashlib.sha256(repr(use).encode()).hexdigest()
         done.program = own.folder / OUT if whole else None
+        if not links and any(" --compile-only " in step.command for step in own.ptxas):
+            done.remark = done.remark or "not linked: at least these registers; give caps the whole link"
     except (Failed, OSError) as error:
+        done.uses.clear()  # counted before the step that failed
         done.why_not = str(error)
     return done
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from occbench_tools.caps.builds import Build, Use
+from occbench_tools.caps.builds import Build, Use, pool_needed
 from occbench_tools.caps.steps import Footprint, Residency, residencies
 from occbench_tools.caps.timing import Change, Times, change, percent, verdict
 from occbench_tools.escape import printable
@@ -85,6 +85,13 @@ def rows_of(
             "against_as_it_is": "" if build.limit is None else cost(use, residency, own, base),
             "status": build.why_not or build.remark or residency.status, "code": use.code,
         }  # fmt: skip
+        needed = pool_needed(own, asked[0].block_size)
+        if use.registers < needed:
+            row["against_as_it_is"] = "would wait forever"
+            row["status"] = (
+                f"moves registers between its warps (setmaxnreg {own.requests[0]} to {own.requests[-1]}): "
+                f"with fewer than {needed} at the launch, its requests are never met"
+            )
         alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
         if timed := next(alike, None):
             row |= {
