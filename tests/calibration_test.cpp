@@ -12,6 +12,7 @@
 #include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/parameters.hpp"
 #include "harness/theory/simulator/l1.hpp"
+#include "tests/catalogue_sample.hpp"
 
 namespace occbench {
 namespace {
@@ -66,7 +67,7 @@ TEST(Recipes, AreOneForEachParameterInTheirOrder) {
 }
 
 TEST(Recipes, RunFamilyCalibrationAloneOnEveryDeviceOfTheCatalogue) {
-  std::vector<std::string> names = theory::device_names();
+  std::vector<std::string> names = sample_of_catalogue();
   for (const std::string& cc : theory::compute_capabilities()) names.push_back("cc" + cc);
   for (const std::string& name : names) {
     const theory::SmLimits sm = theory::find_device(name).sm;
@@ -189,7 +190,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
 }
 
 TEST(Probes, AreOfFactsAndRunOnEveryDeviceOfTheCatalogue) {
-  for (const std::string& name : theory::device_names()) {
+  for (const std::string& name : sample_of_catalogue()) {
     const theory::SmLimits sm = theory::find_device(name).sm;
     for (const Recipe& recipe : probe_recipes(sm)) {
       EXPECT_NO_THROW(theory::fact_of(recipe.parameter)) << recipe.parameter;

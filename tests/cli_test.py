@@ -32,7 +32,7 @@ CELLS = [
         "H 200,256,32K,0,0",
         "0,0,0,registers,cannot launch: 32,768 registers per thread: a thread has at most 255",
     ),
-    ("nope,256,32,0,0", ",,,,invalid: unknown device 'nope'; known: "),
+    ("nope,256,32,0,0", ",,,,invalid: unknown device 'nope'; `occbench calc --device list` has all names"),
     (",256,32,0,0", ",,,,invalid: no device given; --device h200, for one"),
     (
         "h200,many,32,0,0",

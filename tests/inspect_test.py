@@ -282,7 +282,7 @@ class Inspect(unittest.TestCase):
             2,
             "none of its code runs on --device; it has code for sm_90",
         )
-        yield f"{new} --device h300", 2, "unknown device 'h300'; known: "
+        yield f"{new} --device h300", 2, "unknown device 'h300'; close names: h100, h200"
         yield f"{new} --block-size 0", 2, "--block-size '0' is less than 1"
         yield f"{new} --block-size 512..64", 2, "--block-size '512..64' is an empty range"
         yield f"{new} --dynamic-smem -1", 2, "--dynamic-smem '-1' is negative"

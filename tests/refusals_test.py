@@ -52,7 +52,7 @@ REFUSALS = [
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
     Refusal("list --preset slow", 2, "no preset 'slow'; there are burn-in, quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
-    Refusal("list --device nope", 2, "unknown device 'nope'; known: "),
+    Refusal("list --device nope", 2, "unknown device 'nope'; `occbench calc --device list` has all names"),
     Refusal("list --device model:nope", 2, "there is no model of 'nope'; name model:"),
     Refusal("list --device model:h200 --show-ncu", 2, "a model launches nothing to profile"),
     Refusal("list --variants --format csv", 2, "list --variants prints a table or json"),
@@ -114,7 +114,7 @@ REFUSALS = [
     Refusal("calibrate --device", 2, "--device: 1 required"),
     Refusal("calc", 2, "calc needs --block-size and --registers, or FILE, or --batch FILE, or --tour"),
     Refusal("calc --block-size 256 --registers 32", 2, "no device given; --device h200, for one"),
-    Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; known: p100 "),
+    Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; close names: h100, h200"),
     Refusal("calc --device cc9.9 --block-size 256 --registers 32", 2, "'cc9.9'"),
     Refusal(
         "calc --device h200 --registers 32 --block-size many", 2, "--block-size 'many' is not a whole number"

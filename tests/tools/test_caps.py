@@ -269,7 +269,7 @@ BAD = [
     ("--caps 256 -- nvcc k.cu", 2, "--caps wants whole numbers from 1 to 255, not '256'"),
     ("--bounds 2048 -- nvcc k.cu", 2, "--bounds wants whole numbers from 1 to 1024, not '2048'"),
     ("--kernel nope -- nvcc k.cu", 2, "no kernel's name holds 'nope'; it has k"),
-    ("--device h300 -- nvcc k.cu", 2, "unknown device 'h300'; known: p100 "),
+    ("--device h300 -- nvcc k.cu", 2, "unknown device 'h300'; close names: h100, h200"),
     ("--run ./other -- nvcc -o app k.cu", 2, "none of the words of --run is what nvcc makes, 'app'"),
     ("--run ./app -- nvcc -c -o app k.cu", 2, "--run needs a program, and nvcc is told to make none"),
     ("--run {} -- nvcc k.cu", 9, "{}, the source as it is: ended with 9"),

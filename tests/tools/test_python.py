@@ -101,7 +101,7 @@ def test_numbers_in_numbers_out_and_arrays_in_arrays_out() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (dict(device="h300"), r"unknown device 'h300'; known: p100 "),
+        (dict(device="h300"), r"unknown device 'h300'; close names: h100, h200"),
         (dict(device=7), r"device wants a name, or an array of names"),
         (dict(block_size=-5), r"block_size -5 is not within 0 and 2147483647"),
         (dict(block_size=2**40), r"block_size 1099511627776 is not within"),

@@ -20,8 +20,11 @@
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/commands/calc/tour.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
+#include "benchmarks/report/table.hpp"
 #include "harness/binary/reading.hpp"
 #include "harness/io/check.hpp"
+#include "harness/theory/occupancy/cards.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -50,6 +53,17 @@ bool run_ranked(const CalcOptions& options, const DeviceResolver& resolve, std::
   return rank_block_sizes(device, query).front().answer.launches();
 }
 
+void print_cards(std::ostream& out) {
+  static constexpr TextColumn<theory::Card> card_columns[] = {
+      {"--device", [](const theory::Card& c) { return std::string(c.name); }},
+      {"as nvidia-smi prints it", [](const theory::Card& c) { return std::string(c.product); }},
+      {"cc", [](const theory::Card& c) { return text("%d.%d", c.cc / 10, c.cc % 10); }},
+      {"SMs", [](const theory::Card& c) { return std::to_string(c.sm_count); }},
+      {"GiB", [](const theory::Card& c) { return text("%g", c.memory_gib); }},
+  };
+  print_aligned(out, table_of(card_columns, std::vector(std::begin(theory::cards), std::end(theory::cards))));
+}
+
 /// "-" is standard input. Throws UserError.
 Descriptor open_input(const std::string& path) {
   if (path == "-") return Descriptor(dup(STDIN_FILENO));
@@ -63,7 +77,9 @@ std::string source_name(const std::string& path) { return path == "-" ? "standar
 /// Whether everything launches; of a batch true, as each row has a status.
 bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream& out) {
   bool launches = true;
-  if (options.is_tour) {
+  if (options.device == "list") {
+    print_cards(out);
+  } else if (options.is_tour) {
     print_tour(out);
   } else if (!options.batch.empty()) {
     run_batch(open_input(options.batch), source_name(options.batch), out, options, resolve);
@@ -85,7 +101,8 @@ bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream
 
 /// Numbers, files and formats.
 void add_query_options(CLI::App& calc, CalcOptions& options) {
-  calc.add_option("--device", options.device, "Index, UUID, name (h200, a100, rtx5090, ...) or ccX.Y")
+  calc.add_option("--device", options.device,
+                  "Index, UUID, name (h200, 'NVIDIA GeForce RTX 4090') or ccX.Y; `list` lists the names")
       ->type_name("NAME");
   CLI::Option* file =
       calc.add_option(

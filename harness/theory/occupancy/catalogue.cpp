@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/theory/occupancy/cards.hpp"
+
 namespace occbench::theory {
 namespace {
 
@@ -53,44 +55,6 @@ constexpr Arch archs[] = {
 };
 // clang-format on
 
-struct Chip {
-  const char* name;
-  int cc_major, cc_minor;
-  int sm_count;
-  double l2_mib;
-  double sm_clock_mhz;
-  double dram_gb_per_s;
-  std::size_t memory_gib;
-};
-
-// NVIDIA data sheets and architecture white papers, used without a GPU only: a real device reports its own
-// values, including a few per cent less memory. A data sheet's GB of memory is closer to a GiB.
-// clang-format off
-constexpr Chip chips[] = {
-    {"p100", 6, 0, 56, 4, 1480, 732, 16},         // SXM2 16 GB
-    {"v100", 7, 0, 80, 6, 1530, 898, 32},         // SXM2
-    {"t4", 7, 5, 40, 4, 1590, 320, 16},
-    {"rtx2080ti", 7, 5, 68, 5.5, 1545, 616, 11},
-    {"a100", 8, 0, 108, 40, 1410, 2039, 80},      // SXM4 80 GB
-    {"a30", 8, 0, 56, 24, 1440, 933, 24},
-    {"a40", 8, 6, 84, 6, 1740, 696, 48},
-    {"a10", 8, 6, 72, 6, 1695, 600, 24},
-    {"rtx3090", 8, 6, 82, 6, 1695, 936, 24},
-    {"orin", 8, 7, 16, 4, 1300, 204.8, 64},       // Jetson AGX Orin 64 GB
-    {"l4", 8, 9, 58, 48, 2040, 300, 24},
-    {"l40", 8, 9, 142, 96, 2490, 864, 48},
-    {"l40s", 8, 9, 142, 96, 2520, 864, 48},
-    {"rtx4090", 8, 9, 128, 72, 2520, 1008, 24},
-    {"h100", 9, 0, 132, 50, 1980, 3352, 80},      // SXM5 80 GB
-    {"h200", 9, 0, 132, 60, 1980, 4814, 141},     // SXM
-    {"gh200", 9, 0, 132, 60, 1980, 4023, 96},     // 96 GB HBM3
-    {"b200", 10, 0, 148, 126.5, 1965, 8000, 180}, // SXM
-    {"b300", 10, 3, 148, 126.5, 1920, 8000, 288}, // SXM
-    {"thor", 11, 0, 20, 32, 1575, 273, 128},      // Jetson AGX Thor T5000
-    {"rtx5090", 12, 0, 170, 96, 2407, 1792, 32},
-};
-// clang-format on
-
 const Arch* find_arch(int cc_major, int cc_minor) {
   const auto* const found = std::ranges::find_if(
       archs, [&](const Arch& a) { return a.cc_major == cc_major && a.cc_minor == cc_minor; });
@@ -119,10 +83,86 @@ DeviceSpec entry(std::string name, const Arch& arch) {
   return device;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
+}
+
+constexpr std::size_t max_name_length = 100;  // bounds the search for close names
+
+/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out.
+std::string key_of(std::string_view name) {
+  constexpr std::string_view ignored = " -()";
+  std::string key;
+  for (const char c : name.substr(0, max_name_length))
+    if (ignored.find(c) == std::string_view::npos)
+      key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view word :
+       {"nvidia", "geforce", "tesla", "blackwell", "generation", "edition", "nvgpu", "gpu"})
+    if (const std::size_t at = key.find(word); at != std::string::npos && key.size() > word.size())
+      key.erase(at, word.size());
+  return key;
+}
+
+/// By its name in the catalogue, by its product's name, or by the former without "rtx".
+const Card* find_card(std::string key) {
+  if (key == "dgxspark") key = "gb10";
+  const auto find = [&](auto key_of_card) {
+    const auto* const found =
+        std::ranges::find_if(cards, [&](const Card& card) { return key_of_card(card) == key; });
+    return found == std::end(cards) ? nullptr : found;
+  };
+  if (const Card* card = find([](const Card& c) { return key_of(c.name); })) return card;
+  if (const Card* card = find([](const Card& c) { return key_of(c.product); })) return card;
+  key.insert(0, "rtx");
+  return find([](const Card& c) { return key_of(c.name); });
+}
+
+/// "8.6" in "cc8.6", "8.6", "sm_86", "compute_86" and "sm_86a"; something else otherwise.
+std::string cc_in(std::string key) {
+  if (key.starts_with("cc")) return key.substr(2);
+  for (const std::string_view prefix : {"sm_", "compute_"}) {
+    if (!key.starts_with(prefix)) continue;
+    key.erase(0, prefix.size());
+    if (key.ends_with('a') || key.ends_with('f')) key.pop_back();
+    if (key.find('.') != std::string::npos || key.size() < 2) return {};
+    return key.insert(key.size() - 1, 1, '.');
+  }
+  return key;
+}
+
+/// Insertions, deletions and replacements of letters from one to the other.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  for (std::size_t i = 0; i <= to.size(); ++i) row[i] = i;
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+/// At most four names: those with one in the other, and those within two letters; the closest first.
+std::vector<std::string> close_names(const std::string& key) {
+  constexpr std::size_t max_distance = 2, least_part = 3, most = 4;
+  if (key.size() < least_part) return {};
+  std::vector<std::pair<std::size_t, std::string>> close;
+  for (const Card& card : cards) {
+    const std::string own = key_of(card.name);
+    const std::size_t distance = edit_distance(key, own);
+    const bool is_part = own.find(key) != std::string::npos ||
+                         (own.size() >= least_part && key.find(own) != std::string::npos);
+    if (is_part || distance <= max_distance) close.emplace_back(distance, card.name);
+  }
+  std::ranges::stable_sort(close, {}, &std::pair<std::size_t, std::string>::first);
+  std::vector<std::string> names;
+  for (auto& [distance, name] : close)
+    if (names.size() < most) names.push_back(std::move(name));
+  return names;
 }
 
 }  // namespace
@@ -141,28 +181,29 @@ void set_sm_rates(DeviceSpec& device) {
 }
 
 DeviceSpec find_device(std::string_view name) {
-  std::string key;
-  for (const unsigned char c : name)
-    if (c != ' ' && c != '-') key += static_cast<char>(std::tolower(c));
-  for (const Chip& chip : chips) {
-    if (key != chip.name) continue;
-    DeviceSpec e = entry(chip.name, *find_arch(chip.cc_major, chip.cc_minor));
-    e.sm.sm_count = chip.sm_count;
-    e.memory_bytes = chip.memory_gib << 30;
-    e.l2_bytes = static_cast<std::size_t>(chip.l2_mib * 1024 * 1024);
-    e.sm_clock_max_hz = chip.sm_clock_mhz * 1e6;
-    e.dram_bytes_per_s = chip.dram_gb_per_s * 1e9;
+  const std::string key = key_of(name);
+  if (const Card* card = find_card(key)) {
+    DeviceSpec e = entry(card->name, *find_arch(card->cc / 10, card->cc % 10));
+    e.sm.sm_count = card->sm_count;
+    e.memory_bytes = static_cast<std::size_t>(card->memory_gib * (1 << 30));
+    e.l2_bytes = static_cast<std::size_t>(card->l2_mib * (1 << 20));
+    e.sm_clock_max_hz = card->sm_clock_mhz * 1e6;
+    e.dram_bytes_per_s = card->dram_gb_per_s * 1e9;
     return e;
   }
+  const std::string cc = cc_in(key);
   for (const Arch& arch : archs)
-    if (key == "cc" + cc_text(arch)) return entry(key, arch);
-  throw std::invalid_argument("unknown device '" + std::string(name) + "'; known: " + joined(device_names()) +
-                              ", or ccX.Y with X.Y one of " + joined(compute_capabilities()));
+    if (cc == cc_text(arch)) return entry("cc" + cc, arch);
+  const std::string close = joined(close_names(key), ", ");
+  throw std::invalid_argument("unknown device '" + std::string(name.substr(0, max_name_length)) + "'; " +
+                              (close.empty() ? "" : "close names: " + close + "; ") +
+                              "`occbench calc --device list` has all names; or ccX.Y with X.Y one of " +
+                              joined(compute_capabilities(), " "));
 }
 
 std::vector<std::string> device_names() {
   std::vector<std::string> names;
-  for (const Chip& chip : chips) names.emplace_back(chip.name);
+  for (const Card& card : cards) names.emplace_back(card.name);
   return names;
 }
 

@@ -30,14 +30,15 @@ struct DeviceSpec {
 /// Sets the rates per SM and cycle, which follow from the compute capability.
 void set_sm_rates(DeviceSpec& device);
 
-/// Looks up "h200", "RTX 5090", "rtx-5090" or "cc9.0": case, spaces and hyphens do not matter. Throws
-/// std::invalid_argument with one line that lists the known names.
+/// Looks up "h200", "RTX 5090", "NVIDIA GeForce RTX 5090", "a6000", "cc9.0", "9.0" or "sm_90a": case, spaces,
+/// hyphens and words such as NVIDIA do not matter. Throws std::invalid_argument with one line that has close
+/// names.
 [[nodiscard]] DeviceSpec find_device(std::string_view name);
 
 /// Names of all devices of the catalogue, oldest first.
 [[nodiscard]] std::vector<std::string> device_names();
 
-/// "7.0", "7.5", ...: every compute capability that find_device takes as "ccX.Y".
+/// "7.0", "7.5", ...: every compute capability that find_device takes.
 [[nodiscard]] std::vector<std::string> compute_capabilities();
 
 }  // namespace occbench::theory
