@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from command import OCCBENCH, ROOT, occbench, on_terminal
@@ -344,15 +344,31 @@ class Inspect(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(sentence, done.stderr)
 
-    def test_an_architecture_that_nobody_knows(self) -> None:
+    def with_flags(self, name: str, change: Callable[[int], int]) -> Path:
+        """new.cubin with other e_flags."""
         content = bytearray((self.folder / "new.cubin").read_bytes())
-        content[48:52] = (int.from_bytes(content[48:52], "little") & 0xFF0000FF | 250 << 8).to_bytes(
-            4, "little"
-        )
-        (self.folder / "unknown.cubin").write_bytes(content)
-        rows = said(self.folder / "unknown.cubin")
+        flags = change(int.from_bytes(content[48:52], "little"))
+        content[48:52] = flags.to_bytes(4, "little")
+        (self.folder / name).write_bytes(content)
+        return self.folder / name
+
+    def test_an_architecture_that_nobody_knows(self) -> None:
+        rows = said(self.with_flags("unknown.cubin", lambda flags: flags & 0xFF0000FF | 250 << 8))
         self.assertEqual({row["status"] for row in rows}, {"no occupancy: unknown architecture sm_250"})
         self.assertEqual({row["occupancy"] for row in rows}, {""})
+
+    def test_bit_3_of_the_flags_means_one_architecture_only(self) -> None:
+        """As nvlink 12.9 writes sm_100a, without an entry in .nv.compat."""
+        exact = self.with_flags("exact.cubin", lambda flags: flags & 0xFF000000 | 0x640A)
+        self.assertEqual({row["architecture"] for row in said(exact)}, {"sm_100a"})
+        refused = occbench("inspect", str(exact), "--device", "b300", gpu=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("none of its code runs on --device; it has code for sm_100a", refused.stderr)
+
+    def test_no_spills_without_a_stack_before_cc_7(self) -> None:
+        old = self.with_flags("old.cubin", lambda flags: flags & 0xFF0000FF | 60 << 8)
+        row = named(said(old))["plain"]
+        self.assertEqual((row["architecture"], row["stack_bytes"], row["spill_bytes"]), ("sm_60", "0", "0"))
 
     def test_the_others_are_answered(self) -> None:
         """A file that cannot be read, beside one that can."""

@@ -126,7 +126,8 @@ std::string architecture_of(const ElfFile& cubin) {
     constexpr std::uint32_t accelerated = 0x800;
     return "sm_" + std::to_string(flags & 0xff) + ((flags & accelerated) != 0 ? "a" : "");
   }
-  bool is_accelerated = false;
+  constexpr std::uint32_t exact_target = 0x8;  // nvlink 12.9 sets this bit and writes no .nv.compat
+  bool is_accelerated = (flags & exact_target) != 0;
   for (const Section& section : cubin.sections())
     if (section.name == ".nv.compat")
       for_each_attribute(whole(section), [&](unsigned char attribute, Bytes value) {
@@ -167,7 +168,10 @@ class CubinReader {
       kernel.is_linked = cubin_.type() != ET_REL;
       read_function_attributes(static_cast<std::uint32_t>(i), code, kernel);
       read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
-      if (is_cc_or_later("7.0")) read_code(code, kernel);  // 16-byte instructions
+      if (is_cc_or_later("7.0"))  // 16-byte instructions
+        read_code(code, kernel);
+      else if (kernel.use.stack_bytes == std::size_t{0})
+        kernel.use.spill_bytes = 0;  // nowhere to spill to
       kernels.push_back(std::move(kernel));
     }
     return kernels;
