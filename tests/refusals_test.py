@@ -114,7 +114,11 @@ REFUSALS = [
     Refusal("calibrate --device", 2, "--device: 1 required"),
     Refusal("calc", 2, "calc needs --block-size and --registers, or FILE, or --batch FILE, or --tour"),
     Refusal("calc --block-size 256 --registers 32", 2, "no device given; --device h200, for one"),
-    Refusal("calc --device h300 --block-size 256 --registers 32", 2, "unknown device 'h300'; close names: h100, h200"),
+    Refusal(
+        "calc --device h300 --block-size 256 --registers 32",
+        2,
+        "unknown device 'h300'; close names: h100, h200",
+    ),
     Refusal("calc --device cc9.9 --block-size 256 --registers 32", 2, "'cc9.9'"),
     Refusal(
         "calc --device h200 --registers 32 --block-size many", 2, "--block-size 'many' is not a whole number"

@@ -127,7 +127,8 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
                      .device = field<std::string>(json, "device", name),
                      .catalogue_name = field<std::string>(json, "catalogue_name", name)};
   if (const auto known = theory::device_names(); std::ranges::find(known, file.catalogue_name) == known.end())
-    fail(name, "its catalogue_name '" + excerpt(file.catalogue_name) + "' is no name of `occbench calc --device list`");
+    fail(name, "its catalogue_name '" + excerpt(file.catalogue_name) +
+                   "' is no name of `occbench calc --device list`");
   const auto parameters = field<Json>(json, "parameters", name);
   if (!parameters.is_object()) fail(name, "'parameters' is no object");
   const bool is_measured = json.value("origin", "") == "measured";
