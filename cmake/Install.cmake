@@ -18,12 +18,6 @@ install(FILES README.md CHANGELOG.md LICENSE cmake/licenses/THIRD-PARTY.txt
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES results/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench)
 
-if(OCCBENCH_WHEEL)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import plotly; print(plotly.__path__[0])"
-    OUTPUT_VARIABLE plotly OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  set(plotly ${plotly}/package_data/plotly.min.js)
-endif()
 include(Sbom)
 
 if(OCCBENCH_WHEEL)
@@ -35,7 +29,6 @@ if(OCCBENCH_WHEEL)
   endif()
   set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME python)
   install(TARGETS occbench_c DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench)
-  install(FILES ${plotly} DESTINATION ${SKBUILD_PLATLIB_DIR}/occbench_tools/report)
   return()  # what a wheel brings is the program
 endif()
 

@@ -46,9 +46,9 @@ component(zstd "\"id\": \"BSD-3-Clause\"" https://github.com/facebook/zstd "${zs
 component(NVTX "\"id\": \"Apache-2.0\"" https://github.com/NVIDIA/NVTX "${CUDAToolkit_VERSION}")
 component(cudart_static "${cuda_eula}" https://docs.nvidia.com/cuda "${CUDAToolkit_VERSION}")
 if(OCCBENCH_WHEEL)
-  file(READ "${plotly}" banner LIMIT 100)
-  string(REGEX MATCH "plotly.js v([0-9.]+)" banner "${banner}")
-  component(plotly.js "\"id\": \"MIT\"" https://github.com/plotly/plotly.js "${CMAKE_MATCH_1}")
+  file(READ "${PROJECT_SOURCE_DIR}/tools/occbench_tools/vendor/uplot/uPlot.iife.min.js" banner LIMIT 100)
+  string(REGEX MATCH "uPlot \\(v([0-9.]+)" banner "${banner}")
+  component(uPlot "\"id\": \"MIT\"" https://github.com/leeoniya/uPlot "${CMAKE_MATCH_1}")
 endif()
 list(JOIN components ",\n    " components)
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/occbench.cdx.json" @ONLY CONTENT [[

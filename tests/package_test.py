@@ -343,7 +343,7 @@ class OnDevice(unittest.TestCase):
             raise unittest.SkipTest(f"{BUILD} has no liboccbench to install; OCCBENCH_OUTSIDE names programs")
 
     def need_tools(self) -> None:
-        if lacking := [each for each in ("pandas", "matplotlib", "plotly", "rich") if not find_spec(each)]:
+        if lacking := [each for each in ("pandas", "matplotlib", "rich") if not find_spec(each)]:
             self.skipTest(f"measured, and read by no tool: this Python lacks {', '.join(lacking)}")
 
     def test_caps_and_the_suite_find_the_same_cap(self) -> None:

@@ -100,7 +100,7 @@ def opened(browser: Any, page: Path) -> Any:  # noqa: ANN401
         browser.get_log(log)
     browser.get(page.as_uri())
     for _ in range(600):
-        if browser.execute_script("return window.firstPlot.live"):
+        if browser.execute_script("return window.firstPainted"):
             return browser
         time.sleep(0.05)
     raise AssertionError(browser.get_log("browser"))
@@ -132,14 +132,26 @@ def assert_whole(browser: Any, page: Path) -> None:  # noqa: ANN401
     assert_quiet(browser, page)
 
 
+# Points of a section's lines where its canvas is not bare.
+DRAWN = """
+const {figure, plots: [plot]} = sections.find((s) => s.element.id === arguments[0]);
+if (!plot) return 0;
+const {width, height} = plot.ctx.canvas, sheet = new OffscreenCanvas(width, height).getContext('2d');
+sheet.drawImage(plot.ctx.canvas, 0, 0);
+const pixels = sheet.getImageData(0, 0, width, height).data;
+const points = figure.traces.filter((t) => t.kind === 'line').flatMap((t) => t.points);
+return points.filter(({at, value}) => {
+  const [x, y] = [plot.valToPos(at, 'x', true), plot.valToPos(value, 'y', true)];
+  return pixels[4 * (Math.round(y) * width + Math.round(x)) + 3] > 0;
+}).length;
+"""
+
+
 def points_of(browser: Any, section: str) -> int:  # noqa: ANN401
     """How many points the chart of a section shows when it has come into the window; 0 if there is none."""
     browser.execute_script("document.getElementById(arguments[0]).scrollIntoView()", section)
     for _ in range(100):
-        if found := browser.execute_script(
-            "const e = document.getElementById(arguments[0]);"
-            "return e.querySelectorAll('.js-plotly-plot .scatter .point').length", section,
-        ):  # fmt: skip
+        if found := browser.execute_script(DRAWN, section):
             return found
         time.sleep(0.05)
     return 0

@@ -22,7 +22,7 @@ def imported() -> set[str]:
     script = f"""
 import importlib, json, sys
 for module in {sorted(ENTRIES.values())}: importlib.import_module(module)
-import plotly.offline, polars, scipy.spatial, sklearn.ensemble
+import polars, scipy.spatial, sklearn.ensemble
 print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
 """
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pandas")
-pytest.importorskip("plotly")
 
 import made_up
 import pandas as pd

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pandas")
-pytest.importorskip("plotly")
 
 import made_up
 import pandas as pd
@@ -23,6 +22,26 @@ from pages import EVIL, H200, assert_quiet, assert_whole, cases, document, opene
 
 EXPERIMENTS = sorted(made_up.ENV["experiments"])
 pytestmark = pytest.mark.usefixtures("made_up_cliffs")
+
+
+# drawn(section): the words that its plots write, with their places in pixels of the chart.
+WORDS = """
+const drawn = (section) => section.plots.flatMap((plot) => {
+  const words = [], context = plot.ctx, ratio = uPlot.pxRatio;
+  const from = plot.root.getBoundingClientRect().top - section.chart.getBoundingClientRect().top;
+  context.fillText = (text, x, y) => {
+    if (text === '') return;
+    const size = context.measureText(text), at = context.getTransform().transformPoint({x, y});
+    words.push({text, left: (at.x - size.actualBoundingBoxLeft) / ratio,
+      right: (at.x + size.actualBoundingBoxRight) / ratio,
+      top: (at.y - size.actualBoundingBoxAscent) / ratio + from,
+      bottom: (at.y + size.actualBoundingBoxDescent) / ratio + from});
+  };
+  plot.batch(() => plot.redraw(false, false));  // at once
+  delete context.fillText;
+  return words;
+});
+"""
 
 
 def pick(browser: Any, section: str, axis: str, value: str) -> None:  # noqa: ANN401
@@ -36,8 +55,9 @@ def lines_of(browser: Any, section: str) -> list[dict[str, Any]]:  # noqa: ANN40
     browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
     assert points_of(browser, section)
     return browser.execute_script(
-        "return document.querySelector(`#${arguments[0]} .chart`).data.filter((t) => t.meta === 'line')"
-        ".map((t) => ({name: t.name, x: [...t.x], y: [...t.y], rows: t.customdata}))", section,
+        "return sections.find((s) => s.element.id === arguments[0]).figure.traces"
+        ".filter((t) => t.kind === 'line').map((t) => ({name: t.label, x: t.points.map((p) => p.at),"
+        " y: t.points.map((p) => p.value)}))", section,
     )  # fmt: skip
 
 
@@ -47,10 +67,12 @@ def point_at(browser: Any, section: str) -> str:  # noqa: ANN401
 
     x, y = browser.execute_script(
         "document.documentElement.style.scrollBehavior = 'auto';"
-        "const g = document.querySelector(`#${arguments[0]} .chart`); g.scrollIntoView({block: 'center'});"
-        "const t = g.data.find((t) => t.meta === 'line'), i = t.x.length >> 1, b = g.getBoundingClientRect();"
-        "const { xaxis, yaxis } = g._fullLayout;"
-        "return [b.x + xaxis._offset + xaxis.d2p(t.x[i]), b.y + yaxis._offset + yaxis.d2p(t.y[i])]",
+        "const s = sections.find((s) => s.element.id === arguments[0]), [plot] = s.plots;"
+        "s.chart.scrollIntoView({block: 'center'});"
+        "const { points } = s.figure.traces.find((t) => t.kind === 'line');"
+        "const point = points[points.length >> 1];"
+        "const b = plot.over.getBoundingClientRect();"
+        "return [b.x + plot.valToPos(point.at, 'x'), b.y + plot.valToPos(point.value, 'y')]",
         section,
     )  # fmt: skip
     move = ActionChains(browser, duration=50)
@@ -71,19 +93,17 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     begin = time.monotonic()
     assert report.main([str(H200), str(other), "--output", str(page)]) == 0
     built_s, size = time.monotonic() - begin, page.stat().st_size
-    assert size < 8e6
+    assert size < 3.5e6
     opened(browser, page)
-    first = browser.execute_script("return window.firstPlot")
+    first = browser.execute_script("return window.firstPainted")
     with capsys.disabled():
-        print(f"\nreport: built in {built_s:.1f} s, {size / 1e6:.1f} MB, first plot painted after "
-              f"{first['painted'] / 1e3:.2f} s, live after {first['live'] / 1e3:.2f} s")  # fmt: skip
+        print(f"\nreport: built in {built_s:.1f} s, {size / 1e6:.1f} MB, first chart painted after "
+              f"{first / 1e3:.2f} s")  # fmt: skip
     sections = browser.execute_script(
         "return [...document.querySelectorAll('main section')].map((s) => s.id)"
     )
     assert len(sections) == len(json.loads((H200 / "env.json").read_text())["experiments"])
-    assert browser.execute_script("return document.querySelectorAll('.js-plotly-plot').length") < len(
-        sections
-    )
+    assert browser.execute_script("return sections.filter((s) => s.plots.length).length") < len(sections)
     bare = [s for s in sections if not browser.find_elements("css selector", f"#{s} .legend .on")]
     assert bare == []
 
@@ -139,11 +159,11 @@ def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None: 
     assert len(grounds) == 2
     paper = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") >= len(EXPERIMENTS)
-    drawn = "return document.querySelectorAll('.js-plotly-plot').length"
+    drawn = "return sections.filter((s) => s.plots.length).length"
     assert browser.execute_script(drawn) == len(EXPERIMENTS)
     texts = browser.execute_script(
-        "const g = document.querySelector('#experiment-shared_memory .chart');"
-        "return g.layout.annotations.map((a) => a.text)"
+        WORDS + "return drawn(sections.find((s) => s.element.id === 'experiment-shared_memory'))"
+        ".map((word) => word.text)"
     )
     assert "Cliffs, by shared memory" in texts and "\u221250 %" in texts  # of the reads, 2 -> 1 blocks
     assert_quiet(browser, page)
@@ -173,21 +193,21 @@ def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa
     assert any(EVIL in cell.text for cell in cells)
     assert (
         browser.execute_script("return document.querySelectorAll('script').length") == 3
-    )  # data, Plotly, the page's
+    )  # data, uPlot, the page's
     assert_quiet(browser, page)
 
 
 def test_an_experiment_takes_no_place_of_the_pages_own(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    """What has the id `plotly` is run as a script, and what `Plotly`, would stand for it."""
+    """What has the id `uPlot` would stand for it."""
     rows = [row for row in cases() if row["experiment"] == "registers"]
-    names = ["plotly", "Plotly", "footer", "row", "data", "main"]
+    names = ["uPlot", "sections", "footer", "row", "data", "main"]
     rows += [row | dict(experiment=name, case_id=f"{name}{row['case_id']}") for name in names for row in rows]
     page = tmp_path / "page.html"
     assert report.main([str(write(tmp_path / "evil", rows)), "--output", str(page)]) == 0
     opened(browser, page)
-    assert browser.execute_script("return typeof Plotly.react") == "function"
+    assert browser.execute_script("return typeof uPlot") == "function"
     assert browser.find_elements("css selector", ".failed") == []
-    assert points_of(browser, "experiment-Plotly") and points_of(browser, "experiment-registers")
+    assert points_of(browser, "experiment-uPlot") and points_of(browser, "experiment-registers")
     assert browser.find_element("id", "footer").tag_name == "footer"
     assert_quiet(browser, page)
 
@@ -295,21 +315,22 @@ def test_one_that_fails_takes_no_other_down(
         assert points_of(browser, f"experiment-{name}"), name
 
 
-OVERFLOW = """
+OVERFLOW = (
+    WORDS
+    + """
 const found = [];
-for (const place of document.querySelectorAll('.chart')) {
-  const frame = place.getBoundingClientRect(), words = [...place.querySelectorAll('text')];
-  const boxes = words.map((word) => word.getBoundingClientRect());
-  const within = (b) => b.left >= frame.left - 1 && b.right <= frame.right + 1 && b.top >= frame.top - 1;
-  const notes = words.filter((word) => word.matches('.annotation-text'));
+for (const section of sections) {
+  const words = drawn(section), frame = section.chart.getBoundingClientRect();
+  const within = (b) => b.left >= -1 && b.right <= frame.width + 1 && b.top >= -1
+    && b.bottom <= frame.height + 1;
   const left = (a, b) => a.right < b.left + 1, above = (a, b) => a.bottom < b.top + 3;
   const apart = (a, b) => left(a, b) || left(b, a) || above(a, b) || above(b, a);
-  const over = notes.some((one, i) => notes.slice(i + 1).some(
-    (other) => !apart(one.getBoundingClientRect(), other.getBoundingClientRect())));
-  if (over || !boxes.every((box) => !box.width || within(box))) found.push(place.closest('section').id);
+  const over = words.some((one, i) => words.slice(i + 1).some((other) => !apart(one, other)));
+  if (!words.length || over || !words.every(within)) found.push(section.element.id);
 }
 return found;
 """
+)
 
 
 @pytest.fixture
@@ -358,8 +379,9 @@ def test_a_band_stands_around_what_the_model_said(browser: Any, tmp_path: Path) 
     opened(browser, page)
     assert points_of(browser, "experiment-shared_memory")
     said = browser.execute_script(
-        "return document.querySelector('#experiment-shared_memory .chart').data"
-        ".filter((t) => t.meta === 'model').map((t) => [[...t.y], t.error_y.array, t.error_y.arrayminus])"
+        "return sections.find((s) => s.element.id === 'experiment-shared_memory').figure.traces"
+        ".filter((t) => t.kind === 'model').map((t) => [t.points.map((p) => p.value),"
+        " t.points.map((p) => p.high - p.value), t.points.map((p) => p.value - p.low)])"
     )
     assert said
     for middle, above, below in said:

@@ -83,7 +83,7 @@ def test_what_needs_no_extra(word: str, run: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "package", "name", "extra"),
     [("compare", "rich", "rich", "report"), ("plot", "textalloc", "textalloc", "report"),
-     ("plot", "matplotlib", "matplotlib", "report"), ("report", "plotly", "plotly", ""),
+     ("plot", "matplotlib", "matplotlib", "report"),
      ("explain", "pandas", "pandas", "report"), ("fleet", "polars", "polars", "fleet"),
      ("fleet", "pandas", "pandas", "fleet")],
 )  # fmt: skip

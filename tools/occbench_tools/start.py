@@ -22,10 +22,10 @@ TOOLS = {word: f"occbench_tools.{word.replace('-', '_')}" for word in NAMED_ALIK
     "fleet": "occbench_fleet",
     "teach": "occbench_tools.report.teach",
 }
-# By the name that is imported: the package, and the extra that brings it; two come without one.
+# By the name that is imported: the package, and the extra that brings it; numpy comes without one.
 PACKAGES = {
     "matplotlib": ("matplotlib", "report"), "numpy": ("numpy", ""), "pandas": ("pandas", "report"),
-    "PIL": ("pillow", "report"), "plotly": ("plotly", ""), "polars": ("polars", "fleet"),
+    "PIL": ("pillow", "report"), "polars": ("polars", "fleet"),
     "rich": ("rich", "report"), "scipy": ("scipy", "fleet"), "sklearn": ("scikit-learn", "fleet"),
     "textalloc": ("textalloc", "report"),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from occbench_tools.command import ALL, Refused, add_folder, entry, folders_of, 
 from occbench_tools.escape import file_name, printable
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report import devices
-from occbench_tools.report.page import plotly_js, render
+from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document
 
 
@@ -135,7 +135,6 @@ def main(arguments: list[str] | None = None) -> int:
     folders = folders_of(options, "occbench report", of=ALL)
     if any(map(is_attached, folders)):
         return of_program(options, folders)
-    plotly_js()  # if it is not installed, that is said first
     runs = read_runs(folders, options.allow_model)
     write(options, folders, "report.html", render(checked(runs), title_of(runs), devices.section(runs)))
     if options.png:

@@ -3,8 +3,6 @@
 // Words from the data go in as text only, never as HTML.
 "use strict";
 
-// When the first chart was painted, and when it could be used, ms after the page was asked for.
-window.firstPlot = {};
 const data = JSON.parse(document.getElementById("data").textContent);
 const experiments = new Map(data.experiments.map((e) => [e.name, { ...e, rows: new Rows(e.columns, e.count) }]));
 const names = data.runs.map((run) => run.label);
@@ -40,17 +38,10 @@ function svg(tag, attributes, ...children) {
   return made;
 }
 
-const OUTLINES = {
-  circle: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", square: "M-3.5-3.5h7v7h-7z", diamond: "M0-5l4 5l-4 5l-4-5z",
-  "triangle-up": "M0-4.5l4.5 8h-9z", x: "M-4-2l2-2l2 2l2-2l2 2l-2 2l2 2l-2 2l-2-2l-2 2l-2-2l2-2z",
-  "line-ew-open": "M-5-.5h10v1h-10z", "triangle-down": "M0 4.5l4.5-8h-9z", star: "M0-5l1.4 3.4l3.6.3l-2.8 2.3l.9 3.6l-3.1-2l-3.1 2l.9-3.6l-2.8-2.3l3.6-.3z",
-};
-const DASH_LENGTHS = { solid: "", dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "10 4" };
-
 /** The piece of a line that stands for it in a legend. */
-function swatch(color, mark, dash) {
-  const parts = [svg("line", { x1: 0, x2: 30, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": DASH_LENGTHS[dash] })];
-  if (mark) parts.push(svg("path", { d: OUTLINES[mark], transform: "translate(15 7)", fill: color }));
+function swatch(color, mark = "", dash = []) {
+  const parts = [svg("line", { x1: 0, x2: 30, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": dash.join(" ") })];
+  if (mark) parts.push(svg("path", { d: mark, transform: "translate(15 7)", fill: color }));
   return svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true", class: "swatch" }, ...parts);
 }
 
@@ -89,7 +80,7 @@ class Section {
   constructor(plan) {
     this.plan = plan;
     this.experiment = experiments.get(plan.experiment);
-    this.drawn = false;
+    this.plots = []; // of uPlot; none before the section comes near the window
     const { experiment } = this;
     this.element = el("section", { id: plan.id, attr: { "aria-labelledby": `${plan.id}-title` } });
     this.element.append(
@@ -134,10 +125,10 @@ class Section {
     this.lost = el("div", {});
     this.element.append(
       el("div", { className: "tools" }, chooser("X axis", this.axes, "x"), chooser("Y axis", this.scales, "y"),
-        el("button", { type: "button", className: "quiet", onclick: () => this.drawn && Plotly.downloadImage(this.chart, { format: "svg", width: 960, height: 520, filename: plan.id }) }, "SVG")),
+        el("button", { type: "button", className: "quiet", onclick: () => this.plots.length && save(this.plots, plan.id) }, "PNG")),
       el("div", { className: "figure" }, this.chart, this.legend), this.table, this.cliffs, this.lost);
     this.chart.addEventListener("keydown", (event) => this.step(event));
-    this.chart.addEventListener("blur", () => hideRow());
+    this.chart.addEventListener("blur", () => this.leave());
     this.regroup();
   }
 
@@ -177,7 +168,7 @@ class Section {
       const color = on ? COLOURS[slot % COLOURS.length] : "var(--hair)";
       return el("label", { className: on ? "on" : "", hidden: !label.toLowerCase().includes(filter.toLowerCase()), attr: { "data-line": label } },
         el("input", { type: "checkbox", checked: on, onchange: (event) => this.toggle(label, event.target.checked) }),
-        swatch(color, on ? MARKS[slot % MARKS.length] : "", "solid"),
+        swatch(color, on ? MARKS[slot % MARKS.length] : ""),
         el("span", {}, label, ...(on && tell ? here.map((run) => el("small", {}, swatch(color, "", DASHES[run % DASHES.length]), names[run])) : [])));
     });
     const extra = view.lines.length > 12 ? [el("div", { className: "sift" },
@@ -190,7 +181,7 @@ class Section {
     const here = (line) => runs.filter((run) => line.runs.has(run)).map((run) => line.runs.get(run));
     const focused = document.activeElement?.closest?.("[data-line]")?.dataset.line;
     const key = experiment.rows.some("throughput_predicted") && view.y.kind !== "own" && runs.some((run) => !models.has(run))
-      ? [el("p", { className: "key" }, swatch("var(--ink-3)", "", "solid"), "predicted by the model")] : [];
+      ? [el("p", { className: "key" }, swatch("var(--ink-3)"), "predicted by the model")] : [];
     const distinct = (list) => new Set(list.map((r) => experiment.rows.get(r, view.x.id))).size;
     const bare = shownOf(view).some((line) => here(line).some((list) => distinct(list) > 1 && distinct(list) < experiment.curve_points))
       ? [el("p", { className: "key" }, experiment.bare)] : [];
@@ -198,27 +189,45 @@ class Section {
     if (focused) [...legend.querySelectorAll("label")].find((l) => l.dataset.line === focused)?.querySelector("input").focus();
   }
 
-  draw(width = null) {
-    if (this.experiment) this.attempt(() => this.drawFigure(width));
+  /** Anew, as wide as there is room or as is asked. */
+  draw(width = this.chart?.clientWidth, height = this.chart?.clientHeight) {
+    if (this.experiment) this.attempt(() => this.drawFigure(width, height));
   }
 
-  drawFigure(width) {
-    const runs = visibleRuns();
-    const made = figure(this.experiment, this.view, runs, names, models, data.cliff_columns, width || this.chart.clientWidth);
-    const layout = width ? { ...made.layout, width, height: 360 } : made.layout;
-    if (!made.traces.length) layout.annotations = [{ text: "Choose a line and a device", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
+  drawFigure(width, height) {
     this.fillTables();
-    this.at = null;
-    this.sketched = !window.Plotly;
-    if (this.sketched) return sketch(this.chart, { ...made, layout });
-    if (!this.drawn) this.chart.replaceChildren();
-    Plotly.react(this.chart, made.traces, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
-    if (this.drawn) return;
-    this.drawn = true;
-    window.firstPlot.live ??= performance.now();
-    this.chart.on("plotly_hover", ({ points: [point] }) => !pinned && point.customdata !== undefined && showRow(this.experiment, point.customdata));
-    this.chart.on("plotly_unhover", () => hideRow());
-    this.chart.on("plotly_click", ({ points: [point] }) => { pinned = true; showRow(this.experiment, point.customdata); });
+    for (const plot of this.plots) plot.destroy();
+    [this.plots, this.at, this.width] = [[], null, width];
+    this.figure = figure(this.experiment, this.view, visibleRuns(), data.cliff_columns);
+    this.tip = el("div", { className: "tip", hidden: true });
+    this.chart.replaceChildren(this.tip);
+    if (!this.figure.traces.length) return this.chart.append(el("p", { className: "empty" }, "Choose a line and a device"));
+    this.plots = draw(this.chart, this.figure, width, height);
+    const [plot] = this.plots;
+    const under = () => nearest(plot, this.figure.traces, plot.cursor.left, plot.cursor.top);
+    plot.over.addEventListener("mousemove", () => { const found = under(); found ? this.show(found) : this.leave(); });
+    plot.over.addEventListener("mouseleave", () => this.leave());
+    plot.over.addEventListener("click", () => { const found = under(); if (found) { pinned = true; this.show(found, true); } });
+  }
+
+  /** What stands at a point: in words beside it, and its row in the card, unless another is kept there. */
+  show({ trace, point }, force = false) {
+    const { x, y } = this.figure;
+    const range = point.high > point.low ? `  [${number(point.low)}, ${number(point.high)}]` : "";
+    const words = [`${x.short}: ${x.bytes ? bytesName(point.at) : number(point.at)}`, `${y.label}: ${number(point.value)}${range}`];
+    if (visibleRuns().length > 1 || models.has(trace.run)) words.unshift(names[trace.run]);
+    const { over } = this.plots[0];
+    const [left, top] = [this.plots[0].valToPos(point.at, "x") + over.offsetLeft, this.plots[0].valToPos(point.value, "y") + over.offsetTop];
+    this.tip.replaceChildren(el("b", {}, trace.label), ...words.map((each) => el("span", {}, each)));
+    this.tip.hidden = false;
+    this.tip.style.left = `${Math.max(0, left + 14 + this.tip.offsetWidth > this.width ? left - 14 - this.tip.offsetWidth : left + 14)}px`;
+    this.tip.style.top = `${Math.max(0, top - this.tip.offsetHeight / 2)}px`;
+    if (!pinned || force) showRow(this.experiment, point.row);
+  }
+
+  leave() {
+    if (this.tip) this.tip.hidden = true;
+    hideRow();
   }
 
   /** The fewest warps for shares of the best, the cliffs, and the cases that no chart shows. */
@@ -258,19 +267,16 @@ class Section {
 
   /** Arrow keys: left and right along a line, up and down to the next one; Enter keeps the row. */
   step(event) {
-    const traces = (this.chart.data || []).map((t, i) => [t, i]).filter(([t]) => t.meta === "line");
+    const traces = (this.figure?.traces || []).filter(({ kind }) => kind === "line");
     const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (event.key === "Enter" && this.at) { pinned = true; showRow(this.experiment, this.row); }
-    if (!move || !traces.length) return;
+    if (event.key === "Enter" && this.at) { pinned = true; this.show(this.at, true); }
+    if (!move || !this.plots.length) return;
     event.preventDefault();
-    const [point, line] = this.at || [-move[0] || 0, 0];
-    const next = (line + move[1] + traces.length) % traces.length;
-    const [trace, curve] = traces[next];
-    const there = Math.min(Math.max(point + move[0], 0), trace.x.length - 1);
-    this.at = [there, next];
-    this.row = trace.customdata[there];
-    Plotly.Fx.hover(this.chart, [{ curveNumber: curve, pointNumber: there }], this.chart._fullLayout.yaxis2 ? ["xy"] : undefined);
-    if (!pinned) showRow(this.experiment, this.row);
+    const { trace, point } = this.at || { trace: traces[0] };
+    const next = traces[(traces.indexOf(trace) + move[1] + traces.length) % traces.length];
+    const place = this.at ? trace.points.indexOf(point) + move[0] : 0;
+    this.at = { trace: next, point: next.points[Math.min(Math.max(place, 0), next.points.length - 1)] };
+    this.show(this.at);
   }
 }
 
@@ -329,7 +335,7 @@ function buildHead() {
   runs.append(...data.runs.map((run, i) => el("label", {},
     el("input", { type: "checkbox", checked: true, attr: { "data-run": i }, onchange: (event) => {
       event.target.checked ? runsOn.add(i) : runsOn.delete(i);
-      for (const section of sections) if (section.experiment) { section.fillLegend(); if (section.drawn || section.sketched) section.draw(); }
+      for (const section of sections) if (section.experiment) { section.fillLegend(); if (section.figure) section.draw(); }
     } }), swatch("currentColor", "", DASHES[i % DASHES.length]), run.label)));
 }
 
@@ -348,7 +354,7 @@ function buildTheme() {
   const apply = (word) => {
     document.documentElement.dataset.theme = word;
     button.textContent = `Theme: ${word}`;
-    for (const section of sections) if (section.drawn || section.sketched) section.draw();
+    for (const section of sections) if (section.figure) section.draw();
   };
   button.onclick = () => apply(words[(words.indexOf(document.documentElement.dataset.theme) + 1) % 3]);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(document.documentElement.dataset.theme));
@@ -358,7 +364,7 @@ function buildTheme() {
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
-    for (const section of sections) section.draw(680);
+    for (const section of sections) section.draw(680, 360);
   });
   addEventListener("afterprint", () => apply(before));
 }
@@ -369,8 +375,7 @@ function build() {
   const watch = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
       const section = sections.find((s) => s.element === target);
-      section.near = isIntersecting;
-      if (isIntersecting && !section.drawn) section.draw();
+      if (isIntersecting && !section.figure) section.draw();
     }
   }, { rootMargin: "300px" });
   for (const plan of plans) {
@@ -378,7 +383,6 @@ function build() {
     if (plan.words) section.element.querySelector(".lead")?.after(...plan.words);
     sections.push(section);
     document.getElementById("main").append(section.element);
-    if (!sections.some((s) => s.sketched)) section.draw(); // the first chart before all else
   }
   document.getElementById("findings").append(
     el("h2", {}, data.side ? data.side : data.sections ? "Lessons" : models.size === data.runs.length ? "Predictions" : "Findings"),
@@ -392,24 +396,20 @@ function build() {
   buildFoot();
   buildTheme();
   // Tables now, or the page would grow under whoever follows a link; charts when they come near.
-  for (const section of sections) if (section.experiment && !section.sketched) section.fillTables();
-  for (const { element, experiment } of sections) {
+  for (const section of sections) if (section.experiment) section.fillTables();
+  const fit = new ResizeObserver((seen) => {
+    for (const section of sections) {
+      if (section.figure && section.width !== section.chart.clientWidth && seen.some(({ target }) => target === section.chart)) section.draw();
+    }
+  });
+  for (const { element, experiment, chart } of sections) {
     if (experiment) watch.observe(element);
+    if (chart) fit.observe(chart);
     current.observe(element);
   }
 }
 
-/** Plotly, which the page carries as text: run when the sketch has been painted. */
-function enliven() {
-  const text = document.getElementById("plotly");
-  document.head.append(el("script", { textContent: text.textContent }));
-  text.remove();
-  for (const section of sections) if (section.near || section.sketched) section.draw();
-  window.firstPlot.live ??= performance.now();
-}
-
 build();
-requestAnimationFrame(() => setTimeout(() => {
-  window.firstPlot.painted = performance.now();
-  enliven();
-}));
+// The first chart before all others; when it was painted, ms after the page was asked for.
+sections.find(({ experiment }) => experiment)?.draw();
+requestAnimationFrame(() => setTimeout(() => { window.firstPainted = performance.now(); }));
