@@ -116,6 +116,11 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     most = {line["name"]: max(line["x"]) for line in after}
     assert most["read-f32-16B-ilp1"] == 64 * 32 * 16 and most["read-f32-16B-ilp8"] == 64 * 32 * 16 * 8
     assert max(before[0]["x"]) == 64
+    texts = browser.execute_script(
+        WORDS + "return drawn(sections.find((s) => s.element.id === 'experiment-latency_hiding'))"
+        ".map((word) => word.text)"
+    )
+    assert "16 KiB" in texts and "0 B" not in texts  # every tick of a logarithmic axis has its number
     pick(browser, "experiment-latency_hiding", "y", "ceiling")
     assert max(max(line["y"]) for line in lines_of(browser, "experiment-latency_hiding")) < 105
 

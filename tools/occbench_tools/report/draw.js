@@ -80,6 +80,9 @@ function endsOf(x, values) {
   return [low - margin, high + margin].map(x.log ? Math.exp : Number);
 }
 
+/** For an axis: uPlot leaves out some ticks of a logarithmic one. */
+const all = (_, splits) => splits;
+
 /** uPlot's axis along x: whole steps of a dial, or powers of two. */
 function axisOfX({ log, step, bytes, label }, [ink, , hair]) {
   const powers = (u, _, low, high) => {
@@ -92,7 +95,7 @@ function axisOfX({ log, step, bytes, label }, [ink, , hair]) {
   return {
     scale: "x", stroke: ink, font: font(12), size: 30, gap: 3, grid: { show: false }, ticks: { ...line, size: 4 }, border: { ...line, show: true },
     label, labelFont: font(13), labelSize: 18, labelGap: 0, space: 36,
-    values: (_, splits) => splits.map(bytes ? bytesName : number),
+    values: (_, splits) => splits.map(bytes ? bytesName : number), filter: all,
     ...(log ? { splits: powers } : step ? { incrs: [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, 32].map((part) => part * step) } : {}),
   };
 }
@@ -237,7 +240,7 @@ function draw(place, made, width, height) {
   plotOf(place, made, traces, plots, {
     ends: y.ends, isLog: y.isLog, width, height: height - below, padding: [26 + TINY * rows, 12, below ? 8 : 0, 0],
     axes: [below ? { ...along, show: false } : along, {
-      ...axis, values: (_, splits) => splits.map(number), ...(y.isLog ? { splits: thirds } : {}),
+      ...axis, filter: all, values: (_, splits) => splits.map(number), ...(y.isLog ? { splits: thirds } : {}),
       size: (_, values) => (left = Math.max(left, 30, ...(values || []).map((value) => 12 + widthOf(value, 12)))),
     }],
     hooks: { drawAxes: [cliffLines], drawSeries: [(u, i) => drawMarks(u, traces[i - 1], paper)], draw: [heads] },
