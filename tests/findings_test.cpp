@@ -125,6 +125,8 @@ TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
   EXPECT_EQ(cliff->words,
             "reads lose 21.0 % from 31 to 33 registers (16 to 12 blocks per SM), `chain` nothing");
   EXPECT_NEAR(cliff->score, 0.21, 1e-9);
+  ASSERT_EQ(cliff->cases.size(), 1u);  // of the line that falls: the page shows it first
+  EXPECT_NE(cliff->cases.front().find("loads"), std::string::npos) << cliff->cases.front();
 }
 
 TEST(Findings, AloneAnExperimentTellsTheCliffOfEachOfTwoKernels) {

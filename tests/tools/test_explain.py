@@ -303,6 +303,10 @@ def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch:
 def test_findings_that_somebody_sent(entry: object) -> None:
     with pytest.raises(ValueError, match=r"findings\.json: registers: not an effect and a list of findings"):
         of_json(dict(experiments=dict(registers=entry)))
+    for cases in (3, "case", [3]):
+        found = dict(effect=1, findings=[dict(kind="own", sentence="Words.", cases=cases)])
+        with pytest.raises(ValueError, match=r"findings\.json: registers: cases is not a list of words"):
+            of_json(dict(experiments=dict(registers=found)))
     for document in ([], dict(), dict(experiments=[])):
         with pytest.raises(ValueError, match=r"findings\.json: not an object"):
             of_json(document)

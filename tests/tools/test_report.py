@@ -16,6 +16,7 @@ pytest.importorskip("pandas")
 import made_up
 import pandas as pd
 from occbench_tools import NEWEST, explain, report
+from occbench_tools.findings import Sentences
 from occbench_tools.report import payload
 from pages import H200, cases, document, write
 
@@ -91,6 +92,20 @@ def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path
     ]
     for pattern in barriers["show"]:  # of chart.js's labels: a kernel's name, and its group's words
         assert any(re.match(pattern, label) for label in labels)
+
+
+def test_lines_that_the_headline_names_are_seen_first(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(*names: str) -> tuple[str, list[str]]:
+        said = {"latency_hiding": Sentences(["Words."], cases=names)}
+        monkeypatch.setattr(payload, "findings_of", lambda *_: said)
+        (found,) = report.checked([payload.Run(run)], {"latency_hiding"})["experiments"]
+        return found["y"], found["show"]
+
+    rows = [row for row in cases() if row["experiment"] == "latency_hiding"]
+    y, panel = shown()
+    assert shown("of another run") == (y, panel) and y == "GB/s"
+    chain = next(row for row in rows if row["throughput_unit"] == "flop/s")
+    assert shown(chain["case_id"]) == ("TFLOP/s", [f"^{re.escape(chain['variant'])}$", *panel])
 
 
 def test_bytes_in_flight() -> None:

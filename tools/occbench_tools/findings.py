@@ -13,12 +13,14 @@ class Sentences(NamedTuple):
     """Sentences on an experiment, most worth reading first, and the size of its largest effect.
 
     The size is the logarithm of a ratio; 0 where no effect has one, and less where there are too few points
-    to tell. `own`: those that only this experiment has to say.
+    to tell. `own`: those that only this experiment has to say. `cases`: case_id of a row of each line that
+    the first sentence names, as far as the program says so.
     """
 
     sentences: list[str]
     effect: float = -1
     own: int = 0
+    cases: tuple[str, ...] = ()
 
     @property
     def is_too_few(self) -> bool:
@@ -45,8 +47,12 @@ def of_experiment(name: str, entry: object) -> Sentences:
         raise ValueError(f"findings.json: {name!s:.60}: not an effect and a list of findings")
     if not math.isfinite(effect):
         raise ValueError(f"findings.json: {name!s:.60}: effect is not a finite number")
+    cases = found[0].get("cases", []) if found else []
+    if not isinstance(cases, list) or not all(isinstance(each, str) for each in cases):
+        raise ValueError(f"findings.json: {name!s:.60}: cases is not a list of words")
     return Sentences(
         [printable(each["sentence"]) for each in found],
         effect,
         sum(each.get("kind") == "own" for each in found),
+        tuple(cases),
     )

@@ -188,6 +188,7 @@ class Analyst {
     return found;
   }
 
+  [[nodiscard]] std::vector<std::string> cases_of(const std::vector<const Line*>& lines) const;
   [[nodiscard]] Clauses enough() const;
   [[nodiscard]] std::string where_and_how(double value, const Line& line, const Line* other) const;
   [[nodiscard]] std::string in_contrast(const Line& line, const Line& other) const;
@@ -280,6 +281,14 @@ const Line* Analyst::poorest(const std::vector<const Line*>& group, double level
   return found;
 }
 
+/// A case of each of these lines; a null pointer has none.
+std::vector<std::string> Analyst::cases_of(const std::vector<const Line*>& lines) const {
+  std::vector<std::string> found;
+  for (const Line* line : lines)
+    if (line != nullptr) found.push_back(rows_.text(line->places.front(), "case_id"));
+  return found;
+}
+
 Clauses Analyst::enough() const {
   Clauses found;
   for (const auto& group : groups()) {
@@ -330,7 +339,8 @@ Clauses Analyst::enough() const {
     const bool is_telling = it_.is_over_residency() && least <= 0.4 && has_ceiling(best);
     found.push_back({.kind = Kind::enough,
                      .words = contrast.empty() ? words : within({words, contrast}),
-                     .score = is_telling ? ceiling * (1 - 2 * least) : 0});
+                     .score = is_telling ? ceiling * (1 - 2 * least) : 0,
+                     .cases = cases_of({first, contrast.empty() ? nullptr : other})});
   }
   return found;
 }
@@ -361,7 +371,8 @@ Clauses Analyst::fastest() const {
     const std::string what = subject(rows_, row);
     found.push_back({.kind = Kind::fastest,
                      .words = "fastest " + verb(what, "are") + " " + short_name(row) + ": " +
-                              speed(rows_.rate(row), rows_.unit(row)) + of + " with " + where});
+                              speed(rows_.rate(row), rows_.unit(row)) + of + " with " + where,
+                     .cases = {rows_.text(row, "case_id")}});
   }
   return found;
 }
@@ -394,7 +405,8 @@ Clauses Analyst::losses() const {
     if (subject_of(*kept.back().second) != subject_of(*line)) other = subject_of(*kept.back().second);
     least = ", " + other + " " + said(kept.back().first);
   }
-  return {{.kind = Kind::loss, .words = words + least}};
+  const Line* other = kept.size() > 1 ? kept.back().second : nullptr;
+  return {{.kind = Kind::loss, .words = words + least, .cases = cases_of({line, other})}};
 }
 
 /// Of lines that fall along the dial: how far the one that falls most keeps near_best of its best.
@@ -413,7 +425,8 @@ Clauses Analyst::ranges() const {
                               text(" at most %.0f %% up to ", 100 - 100 * near_best) + at(near) +
                               text(", and %.0f %% with ", 100 * (1 - share)) +
                               amount_at(dial(line.places.back())),
-                     .effect = -std::log(share)});
+                     .effect = -std::log(share),
+                     .cases = cases_of({&line})});
   }
   return found;
 }
@@ -470,7 +483,8 @@ Clauses Analyst::cliffs() const {
                         .effect = -std::log1p(-loss),
                         .score = !is_sure          ? 0
                                  : takes_residency ? loss
-                                                   : 0.6 * loss};
+                                                   : 0.6 * loss,
+                        .cases = {rows_.text(before, "case_id")}};
     }
   }
   Clauses found;

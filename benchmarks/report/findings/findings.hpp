@@ -33,6 +33,7 @@ struct Finding {
   std::string words = {};  ///< a clause without its full stop; names of code stand between backticks
   double effect = 0;       ///< its size, as the logarithm of a ratio; 0 where it has none
   double score = 0;        ///< 0 to 1: how much it is worth at a run's end; 0 where it is within the noise
+  std::vector<std::string> cases = {};  ///< case_id of a row of each line that the words name
 };
 
 /// What is said of one experiment, most worth reading first.

@@ -38,7 +38,8 @@ nlohmann::json as_json(const std::vector<ExperimentFindings>& all) {
       sentences.push_back({{"kind", name_of(finding.kind)},
                            {"sentence", sentence(finding)},
                            {"effect", finding.effect},
-                           {"score", finding.score}});
+                           {"score", finding.score},
+                           {"cases", finding.cases}});
     experiments[said.experiment] = {{"effect", said.effect}, {"findings", std::move(sentences)}};
   }
   return experiments;

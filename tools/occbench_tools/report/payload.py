@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from occbench_tools import explain, validate
@@ -165,16 +166,24 @@ def key(value: Any) -> str:  # noqa: ANN401
 
 
 def seen_first(
-    rows: pd.DataFrame, found: list[Line], it: dict[str, Any], groups: dict[str, dict[str, str]]
+    rows: pd.DataFrame,
+    found: list[Line],
+    it: dict[str, Any],
+    groups: dict[str, dict[str, str]],
+    named: tuple[str, ...],
 ) -> tuple[str, list[str]]:
-    """The scale and the lines of the picture's first panel, as chart.js names and labels them."""
-    shown = [line for panel in panels(found, it)[:1] for line in panel.lines]
+    """The scale and the lines that are seen first, as chart.js names and labels them.
+
+    Those that the first sentence names (by these cases), and those of the picture's first panel.
+    """
+    places = [place for case in named for place in np.flatnonzero(rows["case_id"] == case)]
+    places += [line.places[0] for panel in panels(found, it)[:1] for line in panel.lines]
     labels = []
-    for line in shown:
-        row = rows.iloc[line.places[0]]
+    for place in places:
+        row = rows.iloc[place]
         said = [words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1]
         labels.append(f"^{re.escape(', '.join([row['kernel'], *said]))}$")
-    unit = shown[0].first("unit") if shown else ""
+    unit = UNITS.get(unit := rows["throughput_unit"].iloc[places[0]], (1, unit))[1] if places else ""
     return SCALE_IDS.get(it["scale"]) or unit, labels
 
 
@@ -194,7 +203,8 @@ def experiment_of(
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
     kept = [c for c in rows.columns[rows.notna().any()] if c not in SHARED_BY_RUN]
     groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["split_by"] if c in rows}
-    y, show = seen_first(parts[0], first, it, groups)
+    headline = told[parts[0]["run"].iloc[0]].cases
+    y, show = seen_first(parts[0], first, it, groups, headline)
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
         [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
