@@ -120,7 +120,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
         WORDS + "return drawn(sections.find((s) => s.element.id === 'experiment-latency_hiding'))"
         ".map((word) => word.text)"
     )
-    assert "16 KiB" in texts and "0 B" not in texts  # every tick of a logarithmic axis has its number
+    assert "32 KiB" in texts and "0 B" not in texts  # every tick of a logarithmic axis has its number
     pick(browser, "experiment-latency_hiding", "y", "ceiling")
     assert max(max(line["y"]) for line in lines_of(browser, "experiment-latency_hiding")) < 105
 

@@ -2,8 +2,9 @@
 // A figure drawn by uPlot: curves with their intervals, what the model said, theory's steps below, cliffs.
 "use strict";
 
-// Okabe and Ito's colours; lines differ in their marks as well, and devices in their dashes.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+// Okabe and Ito's colours and two more, one for each line seen first; lines differ in their marks as well, and
+// devices in their dashes.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8E6FD0", "#8A8A1A"];
 const DASHES = [[], [6, 4], [2, 3], [6, 3, 2, 3], [10, 4]];
 const MARKS = [
   "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", "M-3.5-3.5h7v7h-7z", "M0-5l4 5l-4 5l-4-5z", "M0-4.5l4.5 8h-9z",
@@ -94,7 +95,7 @@ function axisOfX({ log, step, bytes, label }, [ink, , hair]) {
   const line = { stroke: hair, width: 1 };
   return {
     scale: "x", stroke: ink, font: font(12), size: 30, gap: 3, grid: { show: false }, ticks: { ...line, size: 4 }, border: { ...line, show: true },
-    label, labelFont: font(13), labelSize: 18, labelGap: 0, space: 36,
+    label, labelFont: font(13), labelSize: 18, labelGap: 0, space: 46,
     values: (_, splits) => splits.map(bytes ? bytesName : number), filter: all,
     ...(log ? { splits: powers } : step ? { incrs: [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, 32].map((part) => part * step) } : {}),
   };
