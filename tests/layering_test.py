@@ -389,27 +389,6 @@ class Layering(unittest.TestCase):
             more = beyond["l1_beyond_shared_cc7" if cc.startswith("7.") else "l1_beyond_shared"]
             self.assertEqual(int(kib), shared[cc] + more, cc)
 
-    def test_program_and_tools_agree_on_the_verdicts_of_attach(self) -> None:
-        files = ("analysis/verdict.hpp", "analysis/verdict.cpp", "protocol/kinds.hpp")
-        cpp = "".join((ROOT / "harness/attach" / file).read_text() for file in files)
-        numbers = dict(re.findall(r"constexpr [\w:]+ (\w+) = ([\d.]+);", cpp))
-        rooms = {name: (ROOT / f"tools/occbench_tools/attached/{name}.py").read_text()
-                 for name in ("text", "folder", "changes")}  # fmt: skip
-        for room, names in {
-            "text": ("worth_it", "no_change", "worth_saying"),
-            "folder": ("least",),
-            "changes": ("most_spread", "most_elsewhere"),
-        }.items():
-            found = re.search(rf"(?m)^{', '.join(names).upper()} = (.+?)(?:  #.*)?$", rooms[room])
-            self.assertEqual(
-                found and [float(n) for n in found[1].split(",")], [float(numbers[n]) for n in names]
-            )
-        verdicts = (ROOT / "tools/occbench_tools/attached/verdicts.py").read_text()
-        for words in re.findall(r'\{Finding::\w+, "([^"]+)"', cpp):
-            self.assertIn(f'"{words}"', verdicts)
-        retired = re.findall(r'\{Finding::\w+, "[^"]+", "([^"]+)"\}', cpp)
-        self.assertEqual(sorted(retired), sorted(re.findall(r'"([a-z ]+)": [A-Z]', verdicts)))
-
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
         cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/report/curves.hpp").read_text())
         tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()

@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from occbench_tools.command import Refused, occbench
 from occbench_tools.escape import printable
+from occbench_tools.programs import run_program
+from occbench_tools.untrusted_files import parse_json
+
+MISSING = "the program occbench is not on the PATH, and it words the findings"
 
 
 class Sentences(NamedTuple):
@@ -26,6 +32,20 @@ class Sentences(NamedTuple):
     def is_too_few(self) -> bool:
         """Whether the one sentence is that there are too few points."""
         return self.effect < 0 and bool(self.sentences)
+
+
+def ask(folder: str | Path) -> Any:  # noqa: ANN401 - what findings.json has
+    """What the program says of a folder. Raises Refused, ValueError."""
+    program = occbench()
+    if program is None:
+        raise Refused(5, MISSING)
+    try:
+        ran = run_program([program, "findings", folder])
+    except OSError as error:
+        raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
+    if ran.returncode:
+        raise ValueError(ran.stderr.strip().removeprefix("occbench: ").replace(f"{folder}/", ""))
+    return parse_json(ran.stdout)
 
 
 def of_json(document: object) -> dict[str, Sentences]:

@@ -6,34 +6,18 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "benchmarks/commands/attach/folder.hpp"
 #include "benchmarks/commands/attach/options.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
 
 namespace occbench::commands {
 
 namespace {
-
-using Cells = std::map<std::string, std::string>;
-
-/// Rows by the names of their columns.
-std::vector<Cells> table_of(const std::filesystem::path& path) {
-  std::istringstream in(read_file(path, cases_limit));
-  std::vector<Cells> rows;
-  const auto header = csv::read(in);
-  while (const auto record = csv::read(in)) {
-    if (!record->complete || record->fields.size() != header->fields.size()) fail(path, "is damaged");
-    Cells& row = rows.emplace_back();
-    for (std::size_t i = 0; i < record->fields.size(); ++i) row[header->fields[i]] = record->fields[i];
-  }
-  return rows;
-}
 
 /// Throws std::invalid_argument or std::out_of_range.
 unsigned count_in(const Cells& row, const std::string& column) {

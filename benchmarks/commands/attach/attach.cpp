@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "benchmarks/commands/attach/apply.hpp"
+#include "benchmarks/commands/attach/folder.hpp"
 #include "benchmarks/commands/attach/options.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
 #include "benchmarks/commands/attach/print.hpp"
@@ -118,7 +119,7 @@ class Conclusion {
     }
     if (!options_.kernel.empty() && !any_is_named(all_, options_.kernel))
       std::cerr << "occbench: no kernel's name matches --kernel '" << printable(options_.kernel) << "'\n";
-    if (!options_.registers.empty()) print_versions(std::cerr, all_, !options_.check_output);
+    if (!options_.registers.empty()) print_versions(std::cerr, all_, verdicts_, !options_.check_output);
   }
 
   void print_notes() const {
@@ -151,8 +152,9 @@ class Conclusion {
                           {"options", for_library}};
     if (is_output_comparable()) env["same_stdout"] = run_.is_same_output;
     record_attached(folder, all_, verdicts_, env);
-    if (const std::string text = registers_csv(all_); !text.empty())
+    if (const std::string text = registers_csv(verdicts_); !text.empty())
       replace_file(folder / "registers.csv", text);
+    write_attached_findings(folder);
     std::cerr << folder.string() << '\n';
   }
 

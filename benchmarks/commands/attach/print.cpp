@@ -7,11 +7,11 @@
 #include <map>
 #include <utility>
 
+#include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "harness/binary/kernel_use.hpp"
 
 namespace occbench::commands {
 
@@ -19,29 +19,7 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t rows_shown = 20, ranges_shown = 10, name_room = 32, part_room = 20;
-
-std::string part(double share) { return text("%.1f %%", 100 * share); }
-
-std::string signed_part(double change) { return text("%+.1f %%", 100 * change); }
-
-std::string time_of(double us) {
-  if (us < 1e3) return text("%.1f us", us);
-  return us < 1e6 ? text("%.2f ms", us * 1e-3) : text("%.2f s", us * 1e-6);
-}
-
-std::string name_of(const Kernel& k) {
-  if (k.after.empty()) return printable(binary::short_name(k.name, name_room));
-  return printable(binary::short_name(k.name, part_room) + " after " +
-                   binary::short_name(k.after, part_room));
-}
-
-std::string shape(const unsigned (&n)[3]) {
-  std::string text = std::to_string(n[0]);
-  if (n[1] > 1 || n[2] > 1) text += 'x' + std::to_string(n[1]);
-  if (n[2] > 1) text += 'x' + std::to_string(n[2]);
-  return text;
-}
+constexpr std::size_t rows_shown = 20, ranges_shown = 10, name_room = 32;
 
 bool has_occupancy(const Kernel& k) { return k.blocks_per_sm > 0 && !k.is_graph(); }
 
@@ -72,29 +50,9 @@ std::string level_cell(const Kernel& k, const Verdict& v, const std::vector<doub
   return std::abs(found->warps - levels[n]) < near ? change : change + text(" @%.0f %%", 100 * found->warps);
 }
 
-std::string verdict_cell(const Kernel& k, const Verdict& v) {
-  std::string cell = words_of(v.finding);
-  if (v.finding == Finding::saturated && v.saturated_to) cell += text(" to %.0f %%", 100 * *v.saturated_to);
-  if (v.finding == Finding::needs_occupancy && v.l1->low > worth_it)
-    cell += ", and L1 (" + signed_part(v.l1->value) + " without)";
-  if (v.finding == Finding::needs_l1) cell += " (" + signed_part(v.l1->value) + " without)";
-  if (v.finding == Finding::faster_at_lower_occupancy) {
-    const auto best = std::ranges::min_element(
-        v.levels, {}, [](const LevelFound& level) { return level.from_untouched.value; });
-    cell += " (" + signed_part(best->from_untouched.value) + text(" at %.0f %%)", 100 * best->warps);
-  }
-  if (v.finding == Finding::waves) cell += text(" (%.1f)", k.waves(k.blocks_per_sm));
-  if (!v.why.empty()) cell += ": " + v.why;
-  return cell;
-}
+std::string verdict_cell(const Kernel& k, const Verdict& v) { return words_of(k, v).sentence; }
 
-std::string next_cell(const Verdict& v) {
-  if (v.next.needs.empty()) return "none";
-  if (!v.gain) return v.next.needs;
-  if (v.gain->value < no_change) return v.next.needs + ": not worth it";
-  return v.next.needs +
-         text(": %+.1f %% (%+.1f to %+.1f)", -100 * v.gain->value, -100 * v.gain->high, -100 * v.gain->low);
-}
+std::string next_cell(const Kernel& k, const Verdict& v) { return words_of(k, v).advice; }
 
 /// A column of a table of kernels.
 struct TableColumn {
@@ -138,16 +96,13 @@ std::vector<TableColumn> columns_of_kernels(const Collected& all, const std::vec
   using K = const Kernel&;
   using V = const Verdict&;
   const double total = all.total_us();
-  std::vector<TableColumn> columns = {{"kernel", [](K k, V) { return name_of(k); }}};
+  std::vector<TableColumn> columns = {{"kernel", [](K k, V) { return name_of(k, name_room); }}};
   if (all.has_ranges()) columns.push_back({"range", [](K k, V) { return range_cell(k); }});
-  columns.push_back({"grid", [&all](K k, V) {
-                       const int sms = k.device < all.devices.size() ? all.devices[k.device].sm.sm_count : 0;
-                       return shape(k.grid) + (k.sms > 0 && k.sms < sms ? text(" on %d SMs", k.sms) : "");
-                     }});
-  if (is_observed) columns.push_back({"block", [](K k, V) { return shape(k.block); }});
+  columns.push_back({"grid", [&all](K k, V) { return grid_of(all, k); }});
+  if (is_observed) columns.push_back({"block", [](K k, V) { return shape_of(k.block); }});
   columns.push_back({"launches", [](K k, V) { return grouped(k.launches); }});
   columns.push_back({"time", [total](K k, V) { return part(total > 0 ? k.total_us() / total : 0); }});
-  columns.push_back({"mean", [](K k, V) { return k.untouched_timed == 0 ? "-" : time_of(k.mean_us()); }});
+  columns.push_back({"mean", [](K k, V) { return time_of(k.mean_us()); }});
   if (is_observed) {
     columns.push_back({"regs", [](K k, V) { return grouped(k.footprint.registers_per_thread); }});
     columns.push_back({"shared B", [](K k, V) {
@@ -159,7 +114,7 @@ std::vector<TableColumn> columns_of_kernels(const Collected& all, const std::vec
   columns.push_back({"occupancy", [](K k, V v) { return has_occupancy(k) ? part(v.occupancy) : "-"; }});
   columns.push_back({"limited by", limiter_cell});
   if (!is_observed) add_level_columns(columns, levels);
-  columns.push_back({"next step", [](K, V v) { return next_cell(v); }});
+  columns.push_back({"next step", next_cell});
   return columns;
 }
 
@@ -167,15 +122,15 @@ std::vector<TableColumn> columns_of_graphs(const std::vector<double>& levels) {
   using K = const Kernel&;
   using V = const Verdict&;
   std::vector<TableColumn> columns = {
-      {"in CUDA graphs", [](K k, V) { return printable(binary::short_name(k.name, name_room)); }},
-      {"grid", [](K k, V) { return shape(k.grid); }},
+      {"in CUDA graphs", [](K k, V) { return short_name_of(k.name, name_room); }},
+      {"grid", [](K k, V) { return shape_of(k.grid); }},
       {"graph", [](K k, V) { return k.whole ? std::to_string(*k.whole) : "-"; }},
       {"times", [](K k, V) { return grouped(k.graph_kernels); }},
       {"occupancy", [](K, V v) { return part(v.occupancy); }},
       {"limited by", limiter_cell},
   };
   add_level_columns(columns, levels);
-  columns.push_back({"next step", [](K, V v) { return next_cell(v); }});
+  columns.push_back({"next step", next_cell});
   return columns;
 }
 

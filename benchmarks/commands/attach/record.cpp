@@ -77,7 +77,7 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"occupancy", [](R r) { return shortest(r.v.occupancy); }},
     {"limiter", [](R r) { return std::string(theory::to_string(r.v.limiters)); }},
     {"waves", [](R r) { return has_waves(r) ? shortest(r.k.waves(r.k.blocks_per_sm)) : ""; }},
-    {"verdict", [](R r) { return std::string(words_of(r.v.finding)); }},
+    {"verdict", [](R r) { return std::string(attach::words_of(r.v.finding)); }},
     {"why", [](R r) { return r.v.why; }},
     {"l1_change", [](R r) { return change_cell(r.v.l1, &Change::value); }},
     {"l1_change_low", [](R r) { return change_cell(r.v.l1, &Change::low); }},

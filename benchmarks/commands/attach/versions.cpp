@@ -2,20 +2,18 @@
 #include "benchmarks/commands/attach/versions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <stdexcept>
 
 #include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/program.hpp"
+#include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "harness/attach/analysis/verdict.hpp"
 #include "harness/binary/binaries.hpp"
-#include "harness/binary/kernel_use.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -26,18 +24,6 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t least = 6;  // samples of an interval of 95 %
-
-/// Of one version against the kernel as it is; nullopt where too few launches are known.
-std::optional<Change> change_of(const Kernel& k, const CappedVersion& v) {
-  if (k.as_it_is_us.size() < least || v.times_us.size() < least) return std::nullopt;
-  const auto before = statistics::median_interval(k.as_it_is_us),
-             now = statistics::median_interval(v.times_us);
-  const double ratio = now.median / before.median;
-  const double error = std::hypot(before.relative_half_width(), now.relative_half_width());
-  return Change{.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
-}
-
 std::string change_text(const std::optional<Change>& change) {
   if (!change) return "too few launches";
   return text("%+.1f %% ±%.1f", 100 * change->value, 50 * (change->high - change->low));
@@ -45,44 +31,26 @@ std::string change_text(const std::optional<Change>& change) {
 
 struct VersionRow {
   std::size_t kernel_id;
-  const CappedVersion& v;
-  std::optional<Change> change;
+  const CapFound& cap;
 };
 
 std::string change_cell(const VersionRow& r, double Change::*value) {
-  return r.change ? shortest(*r.change.*value) : "";
+  return r.cap.change ? shortest(*r.cap.change.*value) : "";
 }
 
 constexpr CsvColumn<VersionRow> version_columns[] = {
     {"kernel_id", [](const VersionRow& r) { return std::to_string(r.kernel_id); }},
-    {"register_cap", [](const VersionRow& r) { return std::to_string(r.v.cap); }},
-    {"registers_per_thread", [](const VersionRow& r) { return std::to_string(r.v.registers); }},
-    {"local_bytes", [](const VersionRow& r) { return std::to_string(r.v.local_bytes); }},
-    {"blocks_per_sm", [](const VersionRow& r) { return std::to_string(r.v.blocks_per_sm); }},
-    {"samples", [](const VersionRow& r) { return std::to_string(r.v.times_us.size()); }},
+    {"register_cap", [](const VersionRow& r) { return std::to_string(r.cap.cap); }},
+    {"registers_per_thread", [](const VersionRow& r) { return std::to_string(r.cap.registers); }},
+    {"local_bytes", [](const VersionRow& r) { return std::to_string(r.cap.local_bytes); }},
+    {"blocks_per_sm", [](const VersionRow& r) { return std::to_string(r.cap.blocks_per_sm); }},
+    {"samples", [](const VersionRow& r) { return std::to_string(r.cap.samples); }},
     {"time_median_s",
-     [](const VersionRow& r) {
-       return r.v.times_us.empty() ? "" : shortest(statistics::median(r.v.times_us) * 1e-6);
-     }},
+     [](const VersionRow& r) { return r.cap.samples == 0 ? "" : shortest(r.cap.median_us * 1e-6); }},
     {"change", [](const VersionRow& r) { return change_cell(r, &Change::value); }},
     {"change_low", [](const VersionRow& r) { return change_cell(r, &Change::low); }},
     {"change_high", [](const VersionRow& r) { return change_cell(r, &Change::high); }},
 };
-
-std::string launch_time(double us) { return us < 1e3 ? text("%.1f us", us) : text("%.2f ms", us * 1e-3); }
-
-/// The fastest whose whole interval is below no change; null where none is.
-const CappedVersion* best_of(const Kernel& k) {
-  const CappedVersion* best = nullptr;
-  double least_change = -no_change;
-  for (const auto& [arm, v] : k.versions) {
-    const auto change = change_of(k, v);
-    if (!change || change->high >= 0 || change->value >= least_change) continue;
-    least_change = change->value;
-    best = &v;
-  }
-  return best;
-}
 
 }  // namespace
 
@@ -112,24 +80,26 @@ bool has_versions(const Collected& all) {
   return std::ranges::any_of(all.kernels, [](const Kernel& k) { return !k.versions.empty(); });
 }
 
-void print_versions(std::ostream& out, const Collected& all, bool warns) {
+void print_versions(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts,
+                    bool warns) {
   constexpr std::size_t name_room = 32;
   std::vector<csv::Row> table = {{"kernel", "grid", "cap", "registers", "local B", "blocks/SM", "time"}};
   std::vector<std::string> sentences;
-  for (const Kernel& k : all.kernels) {
-    if (k.versions.empty()) continue;
-    const std::string name = printable(binary::short_name(k.name, name_room));
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    if (verdicts[i].caps.empty()) continue;
+    const std::string name = short_name_of(k.name, name_room);
     const double now = k.as_it_is_us.empty() ? k.mean_us() : statistics::median(k.as_it_is_us);
     table.push_back({name, std::to_string(k.blocks()), "as it is",
                      std::to_string(k.footprint.registers_per_thread), std::to_string(k.local_bytes),
-                     std::to_string(k.blocks_per_sm), launch_time(now)});
-    for (const auto& [arm, v] : k.versions)
-      table.push_back({"", "", std::to_string(v.cap), std::to_string(v.registers),
-                       std::to_string(v.local_bytes), std::to_string(v.blocks_per_sm),
-                       change_text(change_of(k, v))});
-    if (const CappedVersion* const best = best_of(k))
+                     std::to_string(k.blocks_per_sm), time_of(now)});
+    for (const CapFound& cap : verdicts[i].caps)
+      table.push_back({"", "", std::to_string(cap.cap), std::to_string(cap.registers),
+                       std::to_string(cap.local_bytes), std::to_string(cap.blocks_per_sm),
+                       change_text(cap.change)});
+    if (const CapFound* const best = fastest_cap(verdicts[i]))
       sentences.push_back(name + ": fastest with at most " + std::to_string(best->cap) + " registers, " +
-                          change_text(change_of(k, *best)) + ".");
+                          change_text(best->change) + ".");
     else
       sentences.push_back(name + ": no cap is faster than the kernel as it is.");
   }
@@ -148,12 +118,11 @@ void print_versions(std::ostream& out, const Collected& all, bool warns) {
                   "--check-output.");
 }
 
-std::string registers_csv(const Collected& all) {
+std::string registers_csv(const std::vector<Verdict>& verdicts) {
   constexpr std::span<const CsvColumn<VersionRow>> columns = version_columns;
   std::string rows;
-  for (std::size_t i = 0; i < all.kernels.size(); ++i)
-    for (const auto& [arm, v] : all.kernels[i].versions)
-      rows += csv_line(columns, {i, v, change_of(all.kernels[i], v)});
+  for (std::size_t i = 0; i < verdicts.size(); ++i)
+    for (const CapFound& cap : verdicts[i].caps) rows += csv_line(columns, {i, cap});
   return rows.empty() ? rows : csv_header(columns) + rows;
 }
 

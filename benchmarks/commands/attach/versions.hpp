@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/attach/analysis/collect.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::commands {
 
@@ -21,9 +21,10 @@ void write_ptx(const std::string& program, const std::filesystem::path& folder);
 [[nodiscard]] bool has_versions(const attach::Collected& all);
 
 /// Each kernel's versions with their times, and which is the fastest; `warns`: that outputs may differ.
-void print_versions(std::ostream& out, const attach::Collected& all, bool warns);
+void print_versions(std::ostream& out, const attach::Collected& all,
+                    const std::vector<attach::Verdict>& verdicts, bool warns);
 
 /// registers.csv; empty where no kernel has versions.
-[[nodiscard]] std::string registers_csv(const attach::Collected& all);
+[[nodiscard]] std::string registers_csv(const std::vector<attach::Verdict>& verdicts);
 
 }  // namespace occbench::commands

@@ -6,6 +6,7 @@
 #include <occbench/program.hpp>
 #include <string>
 
+#include "benchmarks/commands/attach/folder.hpp"
 #include "benchmarks/report/findings/folder.hpp"
 
 namespace occbench::commands {
@@ -14,9 +15,10 @@ namespace {
 
 void define_findings(CLI::App& command, Invocation&) {
   const auto folder = std::make_shared<std::string>();
-  command.add_option("folder", *folder, "A run's folder, with cases.csv and env.json")->required();
+  command.add_option("folder", *folder, "A folder of results: a run's, or attach's")->required();
   command.callback([folder] {
-    const nlohmann::json file = findings::read_findings(*folder).file;
+    const nlohmann::json file =
+        is_attached(*folder) ? attached_findings(*folder) : findings::read_findings(*folder).file;
     std::cout << file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   });
 }
@@ -26,7 +28,7 @@ void define_findings(CLI::App& command, Invocation&) {
 extern const Command findings_command{
     .name = "findings",
     .group = "",  // for tools
-    .description = "What a run found, as JSON; `occbench explain` shows it",
+    .description = "What a run or attach found, as JSON; `occbench explain` shows it",
     .footer = "Example\n  occbench findings results/my-run",
     .define = define_findings,
 };

@@ -14,26 +14,20 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t least = 6;  // samples of an interval of 95 %
 // Of the time: the error of the law's interval for nine of ten of the suite's kernels whose highest level was
 // hidden (attach_law_test).
 constexpr double law_error = 0.07;
 
-struct Median {
-  double value = 0, error = 0;  ///< the error relative: half the interval
-};
-
-std::optional<Median> median_of(const Kernel& k, int arm) {
-  const auto found = k.arms.find(arm);
-  if (found == k.arms.end() || found->second.times_us.size() < least) return std::nullopt;
-  const auto m = statistics::median_interval(found->second.times_us);
+std::optional<Median> median_of(const std::vector<double>& times_us) {
+  if (times_us.size() < least) return std::nullopt;
+  const auto m = statistics::median_interval(times_us);
   if (m.median <= 0) return std::nullopt;
   return Median{.value = m.median, .error = m.relative_half_width()};
 }
 
-Change change_of(const Median& now, const Median& before) {
-  const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
-  return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
+std::optional<Median> median_of(const Kernel& k, int arm) {
+  const auto found = k.arms.find(arm);
+  return found == k.arms.end() ? std::nullopt : median_of(found->second.times_us);
 }
 
 /// The change of the time by whole waves, if the device's rate were the same at any residency.
@@ -83,6 +77,11 @@ std::string more_launches(double count) {
 }
 
 }  // namespace
+
+Change change_of(const Median& now, const Median& before) {
+  const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
+  return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
+}
 
 // With fewer warps a share of the time grows as 1 / warps. Extrapolated, it bounds the gain of more warps,
 // but it shrinks as they come: the suite's kernels lie between that share and its square. Times that dip
@@ -165,14 +164,29 @@ std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time,
     const auto time = arm < first_level ? std::nullopt : median_of(k, arm);
     if (!time) continue;
     levels.push_back({.blocks_per_sm = times.blocks_per_sm,
+                      .added_smem_bytes = times.added_smem_bytes,
                       .warps = static_cast<double>(times.blocks_per_sm) / k.blocks_per_sm,
                       .samples = times.times_us.size(),
                       .change = change_of(*time, pinned_time),
-                      .from_untouched = change_of(*time, untouched_time),
-                      .wave_change = wave_change(k, times.blocks_per_sm)});
+                      .from_untouched = change_of(*time, untouched_time)});
   }
   std::ranges::sort(levels, std::greater<>(), &LevelFound::blocks_per_sm);
   return levels;
+}
+
+std::vector<CapFound> caps_of(const Kernel& k) {
+  std::vector<CapFound> caps;
+  const auto before = median_of(k.as_it_is_us);
+  for (const auto& [arm, version] : k.versions) {
+    CapFound& cap = caps.emplace_back(CapFound{.cap = version.cap,
+                                               .registers = version.registers,
+                                               .local_bytes = version.local_bytes,
+                                               .blocks_per_sm = version.blocks_per_sm,
+                                               .samples = version.times_us.size()});
+    if (cap.samples > 0) cap.median_us = statistics::median(version.times_us);
+    if (const auto now = median_of(version.times_us); now && before) cap.change = change_of(*now, *before);
+  }
+  return caps;
 }
 
 /// Why no median is of all launches; empty: it is.
@@ -214,10 +228,42 @@ Change without_waves(const Kernel& k, const LevelFound& level) {
           .high = without(level.change.high)};
 }
 
+/// Of the limits: a kernel in a graph is judged by the graph's time.
+double scale_of(const Kernel& k) { return k.is_in_graph() ? in_graph_scale : 1; }
+
+std::vector<Slowdown> slowdowns_of(const Kernel& k, const Verdict& v) {
+  std::vector<Slowdown> slowdowns;
+  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, without_waves(k, level)});
+  return slowdowns;
+}
+
 }  // namespace
+
+void add_waves(const Kernel& k, Verdict& v) {
+  for (LevelFound& level : v.levels) level.wave_change = wave_change(k, level.blocks_per_sm);
+  for (const auto& [warps, change] : slowdowns_of(k, v)) {
+    if (change.value >= scale_of(k) * no_change) break;
+    v.saturated_to = warps;
+  }
+}
+
+const CapFound* fastest_cap(const Verdict& v) {
+  const CapFound* fastest = nullptr;
+  for (const CapFound& cap : v.caps)
+    if (cap.change && cap.change->high < 0 && cap.change->value < -no_change &&
+        (fastest == nullptr || cap.change->value < fastest->change->value))
+      fastest = &cap;
+  return fastest;
+}
+
+const LevelFound& fastest_level(const Verdict& v) {
+  return *std::ranges::min_element(v.levels, {},
+                                   [](const LevelFound& level) { return level.from_untouched.value; });
+}
 
 Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = describe(k, sm);
+  v.caps = caps_of(k);
   if (k.skip_reason != SkipReason::no)
     return settle(v, Finding::skipped, skip_reason_text[static_cast<int>(k.skip_reason)]);
   if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) return settle(v, Finding::observed);
@@ -226,6 +272,7 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   if (untouched_time && pinned_time) {
     v.l1 = change_of(*pinned_time, *untouched_time);
     v.levels = levels_of(k, *untouched_time, *pinned_time);
+    add_waves(k, v);
   }
   if (k.launches == k.captured) return settle(v, Finding::unknown, "captured into CUDA graphs");
   if (untouched_time)
@@ -235,15 +282,12 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
     }
   if (!is_highest_level_known(k, v.levels)) return settle(v, Finding::unknown, missing_launches(k));
 
-  // A kernel in a graph is judged by the graph's time.
-  const double scale = k.is_in_graph() ? in_graph_scale : 1, worth = scale * worth_it,
-               none = scale * no_change;
+  const double worth = scale_of(k) * worth_it, none = scale_of(k) * no_change;
   const LevelFound& first = v.levels.front();
   if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
     return settle(v, Finding::unknown, "few waves, whose part in the graph's time is not known");
 
-  std::vector<Slowdown> slowdowns;
-  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, without_waves(k, level)});
+  const std::vector<Slowdown> slowdowns = slowdowns_of(k, v);
   const Change slope = slowdowns.front().change;
   // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
   const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
@@ -257,10 +301,6 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
 
   if (!k.is_in_graph() && !v.next.needs.empty() && v.next.blocks_per_sm > k.blocks_per_sm)
     v.gain = gain_of(slowdowns, k.blocks_per_sm, v.next.blocks_per_sm);
-  for (const auto& [warps, change] : slowdowns) {
-    if (change.value >= none) break;
-    v.saturated_to = warps;
-  }
   if (lower_is_faster) return settle(v, Finding::faster_at_lower_occupancy);
   if (slope.low > none && (v.gain ? v.gain->value >= worth_it : slope.value >= worth))
     return settle(v, Finding::needs_occupancy);
@@ -326,10 +366,8 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
     const Kernel& k = all.kernels[i];
     if (verdicts[i].finding != Finding::faster_at_lower_occupancy || total <= 0) continue;
     if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply skips the last kind
-    double best = 0;
-    for (const LevelFound& level : verdicts[i].levels) best = std::min(best, level.from_untouched.value);
     held += k.total_us() / total;
-    gain -= best * k.total_us() / total;
+    gain -= fastest_level(verdicts[i]).from_untouched.value * k.total_us() / total;
   }
   if (held == 0) return "";
   char text[160];

@@ -18,6 +18,7 @@ constexpr double worth_it = 0.03;       // from here on a next step is worth its
 constexpr double no_change = 0.01;      // below it a change does not count
 constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
 constexpr double many_waves = 10;       // from here on the last wave does not matter
+constexpr std::size_t least = 6;        // samples of an interval of 95 %
 
 enum class Finding {
   skipped,
@@ -42,11 +43,20 @@ struct Change {
 
 struct LevelFound {
   int blocks_per_sm = 0;
+  unsigned added_smem_bytes = 0;
   double warps = 0;  ///< share of the natural ones
   std::size_t samples = 0;
   Change change;           ///< against pinned launches of natural occupancy
   Change from_untouched;   ///< against untouched launches
   double wave_change = 0;  ///< by whole waves, at a constant rate
+};
+
+/// A kernel compiled again with a cap on its registers, against the kernel as it is.
+struct CapFound {
+  int cap = 0, registers = 0, local_bytes = 0, blocks_per_sm = 0;
+  std::size_t samples = 0;
+  double median_us = 0;          ///< 0: no sample
+  std::optional<Change> change;  ///< nullopt: too few launches
 };
 
 struct NextStep {
@@ -60,6 +70,7 @@ struct Verdict {
   std::optional<Change> l1;            ///< pinned against untouched
   std::vector<LevelFound> levels;      ///< most blocks first
   std::optional<double> saturated_to;  ///< share of the natural warps
+  std::vector<CapFound> caps;          ///< by cap, where any were tried
   NextStep next;
   std::optional<Change> gain;  ///< of the time, by the next step: 0.1 is 10 % less time, -0.1 more
   theory::Limiter limiters = theory::Limiter::none;
@@ -77,6 +88,21 @@ struct Slowdown {
 [[nodiscard]] Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);
+
+/// `now` against `before`, medians with relative errors; both are above 0.
+struct Median {
+  double value = 0, error = 0;  ///< the error: half the 95 % interval, relative
+};
+[[nodiscard]] Change change_of(const Median& now, const Median& before);
+
+/// Adds to each level what whole waves explain, and finds the fewest warps without a slowdown beyond that.
+void add_waves(const Kernel& kernel, Verdict& verdict);
+
+/// The fastest cap whose whole interval is below no change; null where none is.
+[[nodiscard]] const CapFound* fastest_cap(const Verdict& verdict);
+
+/// The level with the shortest time; the verdict has one.
+[[nodiscard]] const LevelFound& fastest_level(const Verdict& verdict);
 
 /// "Kernels that need occupancy hold 34 % of GPU time; ..."
 [[nodiscard]] std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts);

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from occbench_tools.attached.folder import LEAST, SHAPE, Attached
+from occbench_tools.attached.folder import SHAPE, Attached
 from occbench_tools.attached.text import in_graphs
 from occbench_tools.caps.timing import CONFIDENCE, interval
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
@@ -22,8 +22,6 @@ from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 # What 95 % of kernels of over 20 launches kept to in two runs of one transformer layer on one H100: 2.2 %.
 MARGIN = 0.022
 THRESHOLD = 0.03  # least change that counts: clear of it
-# As harness/attach/analysis/verdict.hpp has them: beyond these the launches of a kernel are of several kinds.
-MOST_SPREAD, MOST_ELSEWHERE = 0.10, 0.15
 NAMED = ["kernel", *SHAPE]
 KEY = [*NAMED, "signature"]
 
@@ -100,18 +98,22 @@ def by_key(folder: Attached, kernels: pd.DataFrame) -> pd.DataFrame:
     launches = launches[alone & (launches["arm"] == "untouched")]
     times = launches.join(kernels.set_index("kernel_id")[KEY], on="kernel_id").groupby(KEY)["time_s"]
     columns = ["median_s", "low_s", "high_s", "samples", "is_mixed"]
-    told = {key: middle(values.to_numpy()) for key, values in times}
+    told = {key: middle(values.to_numpy(), folder.found["limits"]) for key, values in times}
     rows = [told.get(key, (np.nan, np.nan, np.nan, 0, False)) for key in found.index]
     return found.join(pd.DataFrame(rows, index=found.index, columns=columns))
 
 
-def middle(times: np.ndarray) -> tuple[float, float, float, int, bool]:
-    """Median, its 95 % interval, launches, and whether they are of several kinds; NaN of too few."""
-    if len(times) < LEAST or np.median(times) <= 0:
+def middle(times: np.ndarray, limits: dict[str, float]) -> tuple[float, float, float, int, bool]:
+    """Median, its 95 % interval, launches, and whether they are of several kinds; NaN of too few.
+
+    limits: as findings.json of attach has them.
+    """
+    if len(times) < limits["least_samples"] or np.median(times) <= 0:
         return np.nan, np.nan, np.nan, len(times), False
     median, low, high = interval(times, CONFIDENCE)
     away = np.abs(times - median) / median
-    is_mixed = np.median(away) > MOST_SPREAD or (away > 2 * MOST_SPREAD).mean() > MOST_ELSEWHERE
+    spread, elsewhere = limits["most_spread"], limits["most_elsewhere"]
+    is_mixed = np.median(away) > spread or (away > 2 * spread).mean() > elsewhere
     return median, low, high, len(times), bool(is_mixed)
 
 

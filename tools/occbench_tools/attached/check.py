@@ -12,19 +12,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from occbench_tools.attached.verdicts import RETIRED, SKIPPED, UNKNOWN, current
+from occbench_tools.attached.findings import violation
 from occbench_tools.schema import of_version, under_newest_names
 from occbench_tools.schema_checks import Report, Row, check_env, close, readable, rows
-from occbench_tools.untrusted_files import plain_or_packed
+from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 CHANGES = ("l1_change", "gain")
+WITHOUT = ("unknown", "skipped", "left alone")  # verdicts that say why; the last is retired
 Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id, arm and blocks_per_sm
 
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
     """Checks the files, as far as they can be read; registers.csv is there after --registers alone."""
     kernels: dict[str, tuple[int, Row]] | None = None
-    rules = with_retired_verdicts(rules)
     with readable(path := folder / "env.json", report):
         rules = of_version(rules, check_env(path, rules, report).version)
     with readable(path := folder / "kernels.csv", report):
@@ -37,16 +37,21 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
     if (path := folder / "registers.csv").exists():
         with readable(path, report):
             check_registers(path, rules, kernels, report)
+    if (path := folder / "findings.json").exists():
+        with readable(path, report):
+            check_findings(path, rules, report)
 
 
-def with_retired_verdicts(rules: dict[str, Any]) -> dict[str, Any]:
-    """The rules, with the verdicts that schema 6 had."""
-    table = rules["files"]["kernels.csv"]
-    columns = [
-        one | dict(allowed=[*one["allowed"], *RETIRED]) if one["name"] == "verdict" else one
-        for one in table["columns"]
-    ]
-    return rules | dict(files=rules["files"] | {"kernels.csv": table | dict(columns=columns)})
+def check_findings(path: Path, rules: dict[str, Any], report: Report) -> None:
+    """What the program wrote of the verdicts."""
+    try:
+        wrong = violation(parse_json(read_untrusted(path).decode("utf-8")), rules)
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        report.violation(path, 1, wrong)
 
 
 def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
@@ -95,7 +100,7 @@ def kernel_violations(row: Row) -> Iterator[str]:
             yield f"{name}: {row[name]} is outside its interval [{cells[0]}, {cells[2]}]"
         elif any(cells) and not all(cells):
             yield f"{name}: only a part of it and its interval is empty"
-    if (current(row["verdict"]) in (UNKNOWN, SKIPPED)) != bool(row["why"]):
+    if (row["verdict"] in WITHOUT) != bool(row["why"]):
         yield f"why: {row['why'] or 'empty'}, and the verdict is {row['verdict'] or 'empty'}"
     if bool(row["next_step"]) != bool(row["next_blocks_per_sm"]):
         yield "next_step: only one of it and next_blocks_per_sm is empty"

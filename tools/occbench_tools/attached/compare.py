@@ -11,7 +11,6 @@ import pandas as pd
 
 from occbench_tools.attached.changes import Changes, compare, together
 from occbench_tools.attached.folder import Attached, read_attached
-from occbench_tools.attached.said import whole
 from occbench_tools.attached.text import (
     counted,
     grid,
@@ -22,7 +21,6 @@ from occbench_tools.attached.text import (
     time_of,
     within,
 )
-from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.command import Refused
 from occbench_tools.compare import digest, show
 from occbench_tools.compare.comparison import names_of
@@ -93,8 +91,7 @@ def headline(changes: Changes) -> list[str]:
             f"Launched as often as before, kernels with {percent(share, 0)} of GPU time take "
             f"{100 * value:+.1f} % ({100 * low:+.1f} to {100 * high:+.1f})."
         )
-    needing = [f.kernels.loc[f.kernels["verdict"] == NEEDS, "gpu_time_share"].sum() for f in (old, new)]
-    before, after = (percent(share, 0) for share in needing)
+    before, after = (percent(run.found["needing"]["gpu_time_share"], 0) for run in (old, new))
     said.append(f"GPU time in kernels that need occupancy: {before} -> {after}.")
     return said
 
@@ -185,7 +182,7 @@ def sections(changes: Changes) -> list[show.Section]:
         head = ["kernel", "grid", "block", "GPU time", "one launch", "occupancy", "attach says"]
         return [show.Section(title, [], [head, *table])] if table else []
 
-    said = [f"{name}: {words}" for name, folder in named(changes) if (words := whole(folder))]
+    said = [f"{name}: {words}" for name, folder in named(changes) if (words := folder.found["program"])]
     return [
         show.Section("Program", [*headline(changes), *said], [], warnings(changes)),
         show.Section("Kernels of both", [], rows(changes.kernels, ROOM)),

@@ -4,32 +4,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from occbench_tools.attached.verdicts import current
+from occbench_tools.attached.findings import read_findings
 from occbench_tools.folder import check_version, read_csv, refuse
 from occbench_tools.schema import check_types, rename_fields, schema
 from occbench_tools.untrusted_files import parse_json, read_untrusted
 
-LEAST = 6  # samples of an interval of 95 %
 SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
 
 
 @dataclass
 class Attached:
-    """kernels: most GPU time first; part_sms: SMs of those that may not run on all. levels: of each kernel_id
-    its times at fewer warps, most blocks first. caps: registers.csv; None where none were tried. launches:
-    None where they were not asked for. warnings: lines for people.
+    """kernels: most GPU time first; part_sms: SMs of those that may not run on all. caps: registers.csv; None
+    where none were tried. launches: None where they were not asked for. warnings: lines for people.
     """
 
     path: Path
     env: dict[str, Any]
     kernels: pd.DataFrame
-    levels: pd.DataFrame
     launches: pd.DataFrame | None = None
     caps: pd.DataFrame | None = None
     warnings: list[str] = field(default_factory=list)
@@ -51,8 +48,18 @@ class Attached:
         noted = self.env["complaints"]
         return f"{self.path}: " + (f"no kernel was noted: {noted[0]}" if noted else "no kernel was launched")
 
-    def levels_of(self, kernel_id: int) -> pd.DataFrame:
-        return self.levels[self.levels["kernel_id"] == kernel_id]
+    @cached_property
+    def found(self) -> dict[str, Any]:
+        """What the program says: findings.json of attach in results/schema.json. Raises as read_findings."""
+        found = read_findings(self.path, rules())
+        if len(found["verdicts"]) != len(self.kernels):
+            raise ValueError("findings.json: not a verdict for each row of kernels.csv")
+        return found
+
+    @cached_property
+    def verdicts(self) -> dict[int, dict[str, Any]]:
+        """What the program says of each kernel, by kernel_id."""
+        return dict(zip(self.kernels["kernel_id"], self.found["verdicts"], strict=True))
 
 
 def rules() -> dict[str, Any]:
@@ -92,10 +99,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     kernels["part_sms"] = sms.where((sms > 0) & (sms < kernels["gpu_uuid"].map(whole)))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
-    kernels["verdict"] = kernels["verdict"].map(current)
-    mixed = kernels.loc[kernels["why"].str.contains("several kinds"), "kernel_id"]
-    known = levels(arms[~arms["kernel_id"].isin(mixed)])  # a median of several kinds is of none
-    return Attached(path, env, kernels, known, told, caps, warnings)
+    return Attached(path, env, kernels, told, caps, warnings)
 
 
 def read_env(path: Path) -> dict[str, Any]:
@@ -113,30 +117,3 @@ def read_env(path: Path) -> dict[str, Any]:
         if env.get(name) is None:
             raise ValueError(f"env.json: {name} is missing")
     return env
-
-
-def levels(arms: pd.DataFrame) -> pd.DataFrame:
-    """Each level that is known, by kernel_id: share of the natural warps; slowdown, low, high over the pinned
-    launches of natural occupancy, fractions; bytes of shared memory that made it. The errors of both medians
-    are added in quadrature.
-    """
-    known = arms[(arms["samples"] >= LEAST) & (arms["time_median_s"] > 0)]
-    half = (known["time_ci95_high_s"] - known["time_ci95_low_s"]) / 2 / known["time_median_s"]
-    known = known.assign(error=half)
-    natural = known[known["arm"] == "pinned"].set_index("kernel_id")
-    natural = natural.loc[natural["blocks_per_sm"] > 0, ["blocks_per_sm", "time_median_s", "error"]]
-    lower = known[known["arm"] == "lower"].join(natural.add_suffix("_pinned"), on="kernel_id", how="inner")
-    lower = lower.reset_index(drop=True)
-    ratio = lower["time_median_s"] / lower["time_median_s_pinned"]
-    error = np.hypot(lower["error"], lower["error_pinned"])
-    found = pd.DataFrame(
-        dict(
-            kernel_id=lower["kernel_id"],
-            warps=lower["blocks_per_sm"] / lower["blocks_per_sm_pinned"],
-            slowdown=ratio - 1,
-            low=ratio * (1 - error) - 1,
-            high=ratio * (1 + error) - 1,
-            added_smem_bytes=lower["added_smem_bytes"],
-        )
-    )
-    return found.sort_values(["kernel_id", "warps"], ascending=[True, False], kind="stable")

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.attached import caps
+from occbench_tools.attached.findings import with_command
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.said import lower_in_all, whole
 from occbench_tools.attached.text import (
     ROOM,
     counted,
@@ -21,16 +21,11 @@ from occbench_tools.attached.text import (
     grid,
     in_graphs,
     name_of,
-    next_step,
     occupancy,
     percent,
     shape,
-    skipped,
-    summary,
     time_of,
-    verdict,
 )
-from occbench_tools.attached.verdicts import NEEDS
 from occbench_tools.report.payload import flat
 
 LARGEST = 10  # kernels that are pictured
@@ -53,14 +48,14 @@ def title(folder: Attached) -> str:
 
 def document(folder: Attached) -> dict[str, Any]:
     """For report.page.render."""
-    kernels = folder.kernels
-    sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(kernels)]
-    lower = [each.replace("`", "") for each in lower_in_all(folder)]
-    lead = " ".join(filter(None, [whole(folder), *lower]))
+    found = folder.found
+    sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(folder)]
+    lower = with_command(found["apply"], found, folder.path).replace("`", "")
+    lead = " ".join(filter(None, [found["program"], lower]))
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
-        commit=str(env.get("git_commit") or ""), said=summary(kernels, len(env["processes"])),
+        commit=str(env.get("git_commit") or ""), said=found["summary"],
         notes=[*folder.warnings, *env["complaints"]], env=flat(env),
     )  # fmt: skip
     return dict(
@@ -77,17 +72,19 @@ def name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
 
 def largest(folder: Attached) -> dict[str, Any]:
     """The picture: of kernels that have a time at fewer warps, where there are any."""
-    measured = folder.kernels[folder.kernels["kernel_id"].isin(folder.levels["kernel_id"])]
+    measured = folder.kernels[[bool(each["levels"]) for each in folder.found["verdicts"]]]
     rows = (folder.kernels if measured.empty else measured).head(LARGEST)
     which = "kernels with the most GPU time" if measured.empty else "largest kernels that were measured"
     of = []
     for _, row in rows.iterrows():
-        levels = folder.levels_of(row["kernel_id"])
-        points = 100 * levels[["warps", "slowdown", "low", "high"]]
+        verdict = folder.verdicts[row["kernel_id"]]
+        points = [
+            [round(100 * level[name], 4) for name in ("warps", "slowdown", "low", "high")]
+            for level in verdict["levels"]
+        ]
         more = [f"{percent(row['gpu_time_share'])} of GPU time, grid {grid(row)}"]
-        more += [next_step(row)] * bool(row["next_step"])
-        said = dict(verdict=verdict(row), more=more, points=points.round(4).to_numpy().tolist())
-        of.append(name(row, NARROW) | said)
+        more += [verdict["advice"]] * bool(row["next_step"])
+        of.append(name(row, NARROW) | dict(verdict=verdict["sentence"], more=more, points=points))
     held = percent(rows["gpu_time_share"].sum(), 0)
     lead = (
         "How much longer a launch takes with fewer warps. Bars are 95 % intervals. Dotted: time in inverse "
@@ -106,29 +103,28 @@ def table(folder: Attached) -> dict[str, Any]:
     lead = "By GPU time; a click on a column's head sorts by it."
     if more:
         lead += f" {counted(more, 'kernel')} more in kernels.csv."
-    needing = folder.kernels[folder.kernels["verdict"] == NEEDS]
+    needing = folder.found["needing"]["kernels"]
     if in_graphs(folder.kernels).any():
         lead += " In the row of a kernel within a CUDA graph all changes are of the graph's time."
-    by_kernel = dict(list(folder.levels.groupby("kernel_id")))
-    none = folder.levels.iloc[:0]
     return dict(
         id="kernels", title="All kernels", lead=lead, experiment=None,
-        first=f"{counted(len(needing), 'kernel')} of {len(folder.kernels):,} need occupancy.",
+        first=f"{counted(needing, 'kernel')} of {len(folder.kernels):,} need occupancy.",
         before=[dict(kind="sortable", head=HEAD,
-                     body=[cells(row, by_kernel.get(row["kernel_id"], none)) for _, row in rows.iterrows()])],
+                     body=[cells(row, folder.verdicts[row["kernel_id"]]) for _, row in rows.iterrows()])],
     )  # fmt: skip
 
 
-def cells(row: pd.Series, levels: pd.DataFrame) -> list[Any]:
+def cells(row: pd.Series, verdict: dict[str, Any]) -> list[Any]:
     """A kernel's: words, words with the number that sorts them, or a name."""
+    levels = verdict["levels"]
     blocks = int(row["grid_x"]) * int(row["grid_y"]) * int(row["grid_z"])
     threads = int(row["block_x"]) * int(row["block_y"]) * int(row["block_z"])
-    worst = float(levels["slowdown"].iloc[-1]) if len(levels) else None
+    worst = levels[-1]["slowdown"] if levels else None
     return [
         name(row),
         [percent(row["gpu_time_share"]), float(row["gpu_time_share"])],
-        verdict(row),
-        [next_step(row), None if pd.isna(row["gain"]) else float(row["gain"])],
+        verdict["sentence"],
+        [verdict["advice"], None if pd.isna(row["gain"]) else float(row["gain"])],
         [fewer_warps(levels), worst],
         [time_of(row["time_mean_s"]), float(row["time_mean_s"])],
         [f"{row['launches']:,}", int(row["launches"])],
@@ -139,13 +135,13 @@ def cells(row: pd.Series, levels: pd.DataFrame) -> list[Any]:
     ]
 
 
-def alone(kernels: pd.DataFrame) -> dict[str, Any]:
+def alone(folder: Attached) -> dict[str, Any]:
     """What was skipped, and why."""
-    rows = skipped(kernels)
-    body = [[row.why, f"{row.kernels:,}", percent(row.share)] for row in rows.itertuples()]
-    held = percent(rows["share"].sum())
+    rows = folder.found["skipped"]
+    body = [[row["why"], f"{row['kernels']:,}", percent(row["gpu_time_share"])] for row in rows]
+    held = percent(sum(row["gpu_time_share"] for row in rows))
     blocks = [dict(kind="table", head=["why", "kernels", "GPU time"], body=body)] if body else []
-    if captured := int(kernels["captured"].sum()):
+    if captured := int(folder.kernels["captured"].sum()):
         text = f"{counted(captured, 'launch')} captured into CUDA graphs: counted, not timed one by one."
         blocks.append(dict(kind="text", text=text))
     return dict(

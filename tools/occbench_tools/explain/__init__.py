@@ -19,7 +19,7 @@ import pandas as pd
 
 from occbench_tools.analysis import many, read_folder
 from occbench_tools.attached import is_attached
-from occbench_tools.attached import said as attached_said
+from occbench_tools.attached.findings import headings
 from occbench_tools.attached.folder import read_attached
 from occbench_tools.command import ALL, Refused, entry, newest, parser_of
 from occbench_tools.curves import what_has_more
@@ -133,7 +133,7 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
     program = read_attached(folder)
     if program.kernels.empty:
         raise Refused(1, program.why_empty)
-    found = attached_said.sentences(program)
+    found = headings(program.found, folder)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
     if form == "markdown":

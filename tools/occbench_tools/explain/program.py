@@ -17,12 +17,8 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import NEWEST
-from occbench_tools.command import Refused, occbench
-from occbench_tools.findings import Sentences, of_json
-from occbench_tools.programs import run_program
+from occbench_tools.findings import Sentences, ask, of_json
 from occbench_tools.untrusted_files import parse_json, read_untrusted
-
-MISSING = "the program occbench is not on the PATH, and it words the findings"
 
 
 def read_findings(folder: Path) -> dict[str, Sentences] | None:
@@ -44,19 +40,10 @@ def ask_program(rows: pd.DataFrame, env: dict[str, Any]) -> dict[str, Sentences]
     rows = rows[np.isfinite(rows["throughput"])]
     if rows.empty:
         return {}
-    program = occbench()
-    if program is None:
-        raise Refused(5, MISSING)
     with tempfile.TemporaryDirectory(prefix="occbench-") as folder:
         rows.assign(status="valid").to_csv(Path(folder, "cases.csv"), index=False, lineterminator="\n")
         Path(folder, "env.json").write_text(json.dumps(used_environment(env)), encoding="utf-8")
-        try:
-            ran = run_program([program, "findings", folder])
-        except OSError as error:
-            raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
-    if ran.returncode:
-        raise ValueError(ran.stderr.strip().removeprefix("occbench: ").replace(f"{folder}/", ""))
-    return of_json(parse_json(ran.stdout))
+        return of_json(ask(folder))
 
 
 def used_environment(env: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/attach/folder.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "benchmarks/commands/attach/words.hpp"
+#include "benchmarks/report/format.hpp"
+#include "harness/attach/protocol/kinds.hpp"
+#include "harness/io/csv.hpp"
+#include "harness/io/files.hpp"
+#include "harness/record/record.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+using namespace attach;
+
+constexpr const char* table_names[] = {"kernels.csv", "arms.csv", "registers.csv"};
+
+nlohmann::json environment_of(const std::filesystem::path& folder) try {
+  return nlohmann::json::parse(read_file(folder / "env.json", environment_limit));
+} catch (const nlohmann::json::exception&) {
+  fail(folder / "env.json", "is not JSON");
+}
+
+/// Throws std::invalid_argument or std::out_of_range, as all that follow.
+double read_number(const Cells& row, const std::string& column) {
+  const double value = std::stod(row.at(column));
+  if (!std::isfinite(value)) throw std::invalid_argument(column);
+  return value;
+}
+
+template <class T>
+T read_count(const Cells& row, const std::string& column) {
+  return static_cast<T>(std::stoull(row.at(column)));
+}
+
+std::optional<Change> read_change(const Cells& row, const std::string& column) {
+  if (row.at(column).empty()) return std::nullopt;
+  return Change{.value = read_number(row, column),
+                .low = read_number(row, column + "_low"),
+                .high = read_number(row, column + "_high")};
+}
+
+/// A kernel of kernels.csv, without what was found of it.
+Kernel read_kernel(const Cells& row) {
+  Kernel k{.name = row.at("kernel").empty() ? row.at("symbol") : row.at("kernel")};
+  if (k.name.empty()) k.name = "(no name)";
+  const char* const axes[] = {"x", "y", "z"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    k.grid[i] = read_count<unsigned>(row, std::string("grid_") + axes[i]);
+    k.block[i] = read_count<unsigned>(row, std::string("block_") + axes[i]);
+  }
+  k.footprint.registers_per_thread = read_count<int>(row, "registers_per_thread");
+  k.local_bytes = read_count<int>(row, "local_bytes");
+  k.after = row.at("after");
+  k.range = row.at("range");
+  k.blocks_per_sm = read_count<int>(row, "blocks_per_sm");
+  k.sms = read_count<int>(row, "sm_count");
+  if (!row.at("graph_kernels").empty()) k.graph_kernels = read_count<std::uint64_t>(row, "graph_kernels");
+  if (k.block[0] == 0 && k.graph_kernels == 0) k.skip_reason = SkipReason::too_many;
+  if (!row.at("graph_id").empty()) {
+    k.whole = read_count<std::size_t>(row, "graph_id");
+    k.graph = row.at("graph_id");
+  }
+  k.launches = read_count<std::uint64_t>(row, "launches");
+  k.captured = read_count<std::uint64_t>(row, "captured");
+  k.untouched_us = 1e6 * read_number(row, "time_mean_s");
+  k.untouched_timed = k.untouched_us > 0 ? 1 : 0;
+  return k;
+}
+
+Verdict read_verdict(const Cells& row) {
+  Verdict v;
+  const auto finding = finding_of(row.at("verdict"));
+  if (!finding) throw std::invalid_argument("verdict");
+  v.finding = *finding;
+  v.why = row.at("why");
+  v.l1 = read_change(row, "l1_change");
+  v.next.needs = row.at("next_step");
+  v.gain = read_change(row, "gain");
+  return v;
+}
+
+struct ArmFound {
+  LevelFound level;  ///< without its changes
+  std::optional<Median> time;
+};
+
+ArmFound read_arm(const Cells& row) {
+  ArmFound arm{.level = {.blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
+                         .added_smem_bytes = read_count<unsigned>(row, "added_smem_bytes"),
+                         .samples = read_count<std::size_t>(row, "samples")}};
+  if (arm.level.samples < least || row.at("time_median_s").empty()) return arm;
+  const double median = read_number(row, "time_median_s");
+  const double half = (read_number(row, "time_ci95_high_s") - read_number(row, "time_ci95_low_s")) / 2;
+  if (median > 0) arm.time = Median{.value = median, .error = half / median};
+  return arm;
+}
+
+/// The levels of a kernel, from its arms by name.
+void add_levels(const Kernel& k, Verdict& v, const std::multimap<std::string, ArmFound>& arms) {
+  const auto before = arms.find("untouched"), natural = arms.find("pinned");
+  if (before == arms.end() || natural == arms.end() || !before->second.time || !natural->second.time ||
+      natural->second.level.blocks_per_sm < 1 || v.why.starts_with("several kinds"))
+    return;
+  const auto [begin, end] = arms.equal_range("lower");
+  for (auto at = begin; at != end; ++at) {
+    if (!at->second.time) continue;
+    LevelFound& level = v.levels.emplace_back(at->second.level);
+    level.warps = static_cast<double>(level.blocks_per_sm) / natural->second.level.blocks_per_sm;
+    level.change = change_of(*at->second.time, *natural->second.time);
+    level.from_untouched = change_of(*at->second.time, *before->second.time);
+  }
+  std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  add_waves(k, v);
+}
+
+CapFound read_cap(const Cells& row) {
+  CapFound cap{.cap = read_count<int>(row, "register_cap"),
+               .registers = read_count<int>(row, "registers_per_thread"),
+               .local_bytes = read_count<int>(row, "local_bytes"),
+               .blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
+               .samples = read_count<std::size_t>(row, "samples")};
+  cap.change = read_change(row, "change");
+  return cap;
+}
+
+void add_devices(Collected& all, const nlohmann::json& env) {
+  for (const auto& gpu : env.at("gpus")) {
+    AttachedDevice& device = all.devices.emplace_back();
+    device.uuid = gpu.value("uuid", "");
+    device.sm.sm_count = gpu.value("sm_count", 0);
+  }
+}
+
+Attached read_tables(const std::filesystem::path& folder) {
+  const nlohmann::json env = environment_of(folder);
+  Attached found{.is_observed = env.value("observe", false)};
+  add_devices(found.all, env);
+  found.all.processes.resize(env.at("processes").size());
+  for (const auto& line : env.at("complaints"))
+    found.all.complaints.push_back(printable(line.get<std::string>()));
+  if (env.contains("same_stdout")) found.is_same_output = env["same_stdout"].get<bool>();
+  std::map<std::string, std::size_t> places;  // by kernel_id
+  for (const Cells& row : table_of(folder / "kernels.csv")) {
+    places[row.at("kernel_id")] = found.all.kernels.size();
+    Kernel& k = found.all.kernels.emplace_back(read_kernel(row));
+    k.device = static_cast<std::size_t>(
+        std::ranges::find(found.all.devices, row.at("gpu_uuid"), &AttachedDevice::uuid) -
+        found.all.devices.begin());
+    found.verdicts.push_back(read_verdict(row));
+  }
+  for (Kernel& k : found.all.kernels)
+    if (k.whole) k.whole = places.at(k.graph);
+  std::map<std::size_t, std::multimap<std::string, ArmFound>> arms;
+  for (const Cells& row : table_of(folder / "arms.csv"))
+    arms[places.at(row.at("kernel_id"))].emplace(row.at("arm"), read_arm(row));
+  for (const auto& [i, mine] : arms) add_levels(found.all.kernels[i], found.verdicts[i], mine);
+  found.has_caps = std::filesystem::exists(folder / "registers.csv");
+  if (found.has_caps)
+    for (const Cells& row : table_of(folder / "registers.csv"))
+      found.verdicts[places.at(row.at("kernel_id"))].caps.push_back(read_cap(row));
+  return found;
+}
+
+/// The kernels' verdicts, with the levels by which they were judged.
+nlohmann::json verdicts_json(const Attached& found) {
+  nlohmann::json all = nlohmann::json::array();
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    const Verdict& v = found.verdicts[i];
+    const VerdictWords words = words_of(found.all.kernels[i], v);
+    nlohmann::json levels = nlohmann::json::array();
+    for (const LevelFound& level : v.levels)
+      levels.push_back({{"warps", level.warps},
+                        {"slowdown", level.change.value},
+                        {"low", level.change.low},
+                        {"high", level.change.high}});
+    all.push_back({{"kind", words.kind},
+                   {"sentence", words.sentence},
+                   {"advice", words.advice},
+                   {"levels", std::move(levels)}});
+    if (const CapFound* const cap = fastest_cap(v)) all.back()["fastest_cap"] = cap->cap;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Cells> table_of(const std::filesystem::path& path) {
+  std::istringstream in(read_file(path, cases_limit));
+  std::vector<Cells> rows;
+  const auto header = csv::read(in);
+  while (const auto record = csv::read(in)) {
+    if (!record->complete) break;
+    if (record->fields.size() != header->fields.size()) fail(path, "is damaged");
+    Cells& row = rows.emplace_back();
+    for (std::size_t i = 0; i < record->fields.size(); ++i) row[header->fields[i]] = record->fields[i];
+  }
+  return rows;
+}
+
+bool is_attached(const std::filesystem::path& folder) {
+  const nlohmann::json env = environment_of(folder);
+  return env.is_object() && env.value("kind", nlohmann::json()) == nlohmann::json("attach");
+}
+
+Attached read_attached(const std::filesystem::path& folder) try {
+  return read_tables(folder);
+} catch (const std::logic_error&) {  // of numbers and columns
+  fail(folder, "its tables are damaged, or of another version");
+} catch (const nlohmann::json::exception&) {
+  fail(folder / "env.json", "is damaged, or of another version");
+}
+
+nlohmann::json attached_findings(const std::filesystem::path& folder) {
+  const Attached found = read_attached(folder);
+  nlohmann::json checksums = nlohmann::json::object();
+  for (const char* name : table_names) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    const std::string content = read_file(folder / name, cases_limit);
+    const auto crc = crc32_z(0, reinterpret_cast<const unsigned char*>(content.data()), content.size());
+    checksums[name] = text("%08lx", crc);
+  }
+  Places needing;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i)
+    if (found.verdicts[i].finding == Finding::needs_occupancy) needing.push_back(i);
+  nlohmann::json headings = nlohmann::json::array(), skipped = nlohmann::json::array();
+  for (const Heading& heading : headings_of(found))
+    headings.push_back({{"title", heading.title}, {"sentences", heading.sentences}});
+  for (const Skipped& s : skipped_of(found))
+    skipped.push_back({{"why", printable(s.why)}, {"kernels", s.kernels}, {"gpu_time_share", s.share}});
+  return {{"schema_version", schema_version},
+          {"tables", std::move(checksums)},
+          {"summary", summary_of(found.all)},
+          {"program", whole_program(found)},
+          {"apply", sentence_of_lower(found.all, found.verdicts)},
+          {"needing", {{"kernels", needing.size()}, {"gpu_time_share", share_of(found, needing)}}},
+          {"headings", std::move(headings)},
+          {"skipped", std::move(skipped)},
+          {"verdicts", verdicts_json(found)},
+          {"limits",
+           {{"least_samples", least}, {"most_spread", most_spread}, {"most_elsewhere", most_elsewhere}}}};
+}
+
+void write_attached_findings(const std::filesystem::path& folder) {
+  replace_file(
+      folder / "findings.json",
+      attached_findings(folder).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace occbench::commands

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/attach/sentences.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+
+#include "benchmarks/commands/attach/words.hpp"
+#include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
+
+namespace occbench::commands {
+
+namespace {
+
+using namespace attach;
+
+constexpr std::size_t whole_name_room = 60, named_room = 44;
+
+double share_of_kernel(const Attached& found, std::size_t i) {
+  const double total = found.all.total_us();
+  return total > 0 ? found.all.kernels[i].total_us() / total : 0;
+}
+
+}  // namespace
+
+double share_of(const Attached& found, const Places& places) {
+  double share = 0;
+  for (const std::size_t i : places) share += share_of_kernel(found, i);
+  return share;
+}
+
+namespace {
+
+/// A name between backticks has none of its own.
+std::string quoted(std::string name) {
+  std::ranges::replace(name, '`', '\'');
+  return "`" + name + "`";
+}
+
+/// "`softmax` (grid 64x32, 9.2 % of GPU time)"
+std::string named(const Attached& found, std::size_t i) {
+  const Kernel& k = found.all.kernels[i];
+  return quoted(name_of(k, named_room) + within(k)) + " (grid " + grid_of(found.all, k) + ", " +
+         part(share_of_kernel(found, i)) + " of GPU time)";
+}
+
+/// "...: 5 kernels, 3.1 % of GPU time, the largest `gelu`."; nothing of none.
+std::vector<std::string> group(const Attached& found, const std::string& what, const Places& places) {
+  if (places.empty()) return {};
+  const Kernel& largest = found.all.kernels[places[0]];
+  return {what + ": " + count_of(places.size(), "kernel") + ", " + part(share_of(found, places)) +
+          " of GPU time, the largest " + quoted(name_of(largest, named_room) + within(largest)) + "."};
+}
+
+void append(std::vector<std::string>& to, std::vector<std::string> more) {
+  std::ranges::move(more, std::back_inserter(to));
+}
+
+/// "3.0 to 8.0", of a gain in percent
+std::string interval(double low, double high) { return text("%.1f to %.1f", 100 * low, 100 * high); }
+
+std::vector<std::string> sentences_of_program(const Attached& found) {
+  std::vector<std::string> all = {whole_program(found), sentence_of_lower(found.all, found.verdicts)};
+  if (found.is_same_output == false)
+    all.emplace_back("The program's stdout DIFFERS with caps, and not between plain runs: take none unseen.");
+  append(all, found.all.complaints);
+  std::erase(all, "");
+  return all;
+}
+
+/// Kernels of no graph with a verdict for which `is_one` holds.
+Places places_of(const Attached& found, Finding finding,
+                 const std::function<bool(const Verdict&)>& is_one = nullptr) {
+  Places places;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i)
+    if (const Kernel& k = found.all.kernels[i]; !k.is_graph() && !k.is_in_graph() &&
+                                                found.verdicts[i].finding == finding &&
+                                                (is_one == nullptr || is_one(found.verdicts[i])))
+      places.push_back(i);
+  return places;
+}
+
+/// Of the program's time, by the next step or the fastest cap.
+void sort_by_gain(const Attached& found, Places& places,
+                  const std::function<double(const Verdict&)>& gain_of_kernel) {
+  std::ranges::stable_sort(places, std::greater<>(), [&](std::size_t i) {
+    return share_of_kernel(found, i) * gain_of_kernel(found.verdicts[i]);
+  });
+}
+
+double next_gain(const Verdict& v) { return v.gain->value; }
+
+std::vector<std::string> sentences_of_needs(const Attached& found) {
+  Places places =
+      places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low > 0; });
+  sort_by_gain(found, places, next_gain);
+  std::vector<std::string> all;
+  for (const std::size_t i : places) {
+    const Verdict& v = found.verdicts[i];
+    all.push_back(named(found, i) + ": " + v.next.needs + " would save about " + part(v.gain->value) +
+                  " of its time (" + interval(v.gain->low, v.gain->high) + "), " +
+                  part(share_of_kernel(found, i) * v.gain->value) + " of all.");
+  }
+  return all;
+}
+
+std::vector<std::string> sentences_of_caps(const Attached& found) {
+  if (!found.has_caps) return {};
+  Places faster, same, few;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    const Verdict& v = found.verdicts[i];
+    if (v.caps.empty()) continue;
+    const bool is_known = std::ranges::all_of(v.caps, [](const CapFound& c) { return c.change.has_value(); });
+    (fastest_cap(v) != nullptr ? faster : is_known ? same : few).push_back(i);
+  }
+  sort_by_gain(found, faster, [](const Verdict& v) { return -fastest_cap(v)->change->value; });
+  std::vector<std::string> all;
+  for (const std::size_t i : faster) {
+    const Kernel& k = found.all.kernels[i];
+    const CapFound& cap = *fastest_cap(found.verdicts[i]);
+    all.push_back(quoted(short_name_of(k.name, whole_name_room)) + " (grid " + shape_of(k.grid) + ", " +
+                  part(share_of_kernel(found, i)) + " of GPU time): at most " + std::to_string(cap.cap) +
+                  " registers in place of " + std::to_string(k.footprint.registers_per_thread) + " take " +
+                  part(-cap.change->value) + " less time (" + interval(-cap.change->high, -cap.change->low) +
+                  "), " + part(share_of_kernel(found, i) * -cap.change->value) + " of all; " +
+                  std::to_string(cap.blocks_per_sm) + " blocks per SM, not " +
+                  std::to_string(k.blocks_per_sm) + ", and " + std::to_string(cap.local_bytes) +
+                  " B of local memory, not " + std::to_string(k.local_bytes) + ".");
+  }
+  append(all, group(found, "No cap is faster than the kernel as it is", same));
+  append(all, group(found, "Too few launches to tell of some cap: run longer", few));
+  return all;
+}
+
+/// "4.2 % longer (3.9 to 4.5)", "1.0 % less (0.8 to 1.2)"
+std::string graph_change(const Change& change) {
+  if (change.value >= 0) return part(change.value) + " longer (" + interval(change.low, change.high) + ")";
+  return part(-change.value) + " less (" + interval(-change.high, -change.low) + ")";
+}
+
+const LevelFound& largest_change(const Verdict& v) {
+  return *std::ranges::max_element(v.levels, {},
+                                   [](const LevelFound& level) { return std::abs(level.change.value); });
+}
+
+/// Of the kernels in graph `whole` that its time depends on: the largest changes first.
+std::vector<std::string> sentences_within(const Attached& found, std::size_t whole) {
+  Places places;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i)
+    if (const Verdict& v = found.verdicts[i];
+        found.all.kernels[i].whole == whole && !v.levels.empty() &&
+        (v.finding == Finding::needs_occupancy || v.finding == Finding::faster_at_lower_occupancy))
+      places.push_back(i);
+  std::ranges::stable_sort(places, std::greater<>(), [&](std::size_t i) {
+    return std::abs(largest_change(found.verdicts[i]).change.value);
+  });
+  std::vector<std::string> all;
+  for (const std::size_t i : places) {
+    const Kernel& k = found.all.kernels[i];
+    const Verdict& v = found.verdicts[i];
+    const LevelFound& level = largest_change(v);
+    const bool has_step = !v.next.needs.empty() && level.change.value > 0;
+    all.push_back(
+        quoted(short_name_of(k.name, whole_name_room)) + " (grid " + grid_of(found.all, k) + ", " +
+        std::to_string(k.graph_kernels) + " of " + std::to_string(found.all.kernels[whole].graph_kernels) +
+        " kernels): with " + text("%.0f %% of its warps the graph takes ", 100 * level.warps) +
+        graph_change(level.change) + (has_step ? ": " + v.next.needs + " would add a block" : "") + ".");
+  }
+  return all;
+}
+
+std::vector<std::string> sentences_of_each_graph(const Attached& found) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    const Verdict& v = found.verdicts[i];
+    if (!found.all.kernels[i].is_graph() || v.levels.empty() || v.finding == Finding::unknown) continue;
+    const LevelFound& first = v.levels.front();
+    all.push_back("`" + short_name_of(found.all.kernels[i].name, whole_name_room) + "` (" +
+                  part(share_of_kernel(found, i)) + " of GPU time) takes " + graph_change(first.change) +
+                  text(" with %.0f %% of its kernels' warps.", 100 * first.warps));
+    append(all, sentences_within(found, i));
+  }
+  return all;
+}
+
+std::vector<std::string> sentences_of_lower(const Attached& found) {
+  std::vector<std::string> all;
+  for (const std::size_t i : places_of(found, Finding::faster_at_lower_occupancy,
+                                       [](const Verdict& v) { return !v.levels.empty(); })) {
+    const LevelFound& level = fastest_level(found.verdicts[i]);
+    all.push_back(named(found, i) + " takes " + part(-level.from_untouched.value) + " less time with " +
+                  text("%.0f %% of its warps: ", 100 * level.warps) + grouped(level.added_smem_bytes) +
+                  " B more dynamic shared memory, at a carve-out of 100 %.");
+  }
+  return all;
+}
+
+std::vector<std::string> sentences_of_l1(const Attached& found) {
+  std::vector<std::string> all;
+  for (const std::size_t i : places_of(found, Finding::needs_l1))
+    all.push_back(named(found, i) + " takes " + part(found.verdicts[i].l1->value) +
+                  " longer without its L1: add no shared memory.");
+  return all;
+}
+
+std::vector<std::string> sentences_of_rest(const Attached& found) {
+  Places unsure =
+      places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
+  sort_by_gain(found, unsure, next_gain);
+  std::vector<std::string> all =
+      group(found, "Nothing adds a block",
+            places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return !v.gain; }));
+  append(all, group(found, "The next step may bring nothing", unsure));
+  append(all, group(found, text("The next step gains under %.0f %%", 100 * worth_it),
+                    places_of(found, Finding::small_gain)));
+  append(all, group(found, text("A step down costs under %.0f %%", 100 * no_change),
+                    places_of(found, Finding::saturated)));
+  append(all, group(found, "Whole waves of blocks explain the steps, not occupancy",
+                    places_of(found, Finding::waves)));
+  return all;
+}
+
+std::vector<std::string> sentences_of_unknown(const Attached& found) {
+  std::vector<std::string> all =
+      group(found, "Unknown: run longer, or see `why` in kernels.csv", places_of(found, Finding::unknown));
+  for (const Skipped& s : skipped_of(found))
+    all.push_back("Skipped, " + s.why + ": " + count_of(s.kernels, "kernel") + ", " + part(s.share) +
+                  " of GPU time.");
+  return all;
+}
+
+/// Of a program in which caps were tried.
+std::string sentence_of_caps(const Attached& found) {
+  std::size_t tried = 0;
+  double held = 0, gain = 0, below = 0, above = 0;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    if (found.verdicts[i].caps.empty()) continue;
+    const double share = share_of_kernel(found, i);
+    ++tried;
+    held += share;
+    const CapFound* const cap = fastest_cap(found.verdicts[i]);
+    if (cap == nullptr) continue;
+    const Change& one = *cap->change;  // its error is independent of other kernels'
+    gain -= share * one.value;
+    below = std::hypot(below, share * (one.high - one.value));
+    above = std::hypot(above, share * (one.value - one.low));
+  }
+  const std::string all = "Caps on registers were tried in " + count_of(tried, "kernel") +
+                          text(" with %.0f %% of GPU time", 100 * held);
+  if (gain == 0) return all + ": none is faster than the kernel as it is.";
+  return all + "; the fastest of each would save about " + part(gain) + " of all GPU time (" +
+         interval(gain - below, gain + above) + ").";
+}
+
+}  // namespace
+
+std::string whole_program(const Attached& found) {
+  if (found.has_caps) return sentence_of_caps(found);
+  if (found.is_observed) return "Only observed (--observe): nothing was changed, so no kernel is judged.";
+  return sentence(found.all, found.verdicts);
+}
+
+std::vector<Heading> headings_of(const Attached& found) {
+  std::vector<Heading> headings = {{"the whole program", sentences_of_program(found)},
+                                   {"caps on registers", sentences_of_caps(found)},
+                                   {"work on first", sentences_of_needs(found)},
+                                   {"in CUDA graphs", sentences_of_each_graph(found)},
+                                   {"faster with fewer warps", sentences_of_lower(found)},
+                                   {"keep the L1", sentences_of_l1(found)},
+                                   {"not worth it", sentences_of_rest(found)},
+                                   {"not known", sentences_of_unknown(found)}};
+  std::erase_if(headings, [](const Heading& heading) { return heading.sentences.empty(); });
+  return headings;
+}
+
+std::vector<Skipped> skipped_of(const Attached& found) {
+  std::vector<Skipped> all;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    const Verdict& v = found.verdicts[i];
+    if (v.finding != Finding::skipped || found.all.kernels[i].is_in_graph()) continue;
+    auto at = std::ranges::find(all, v.why, &Skipped::why);
+    if (at == all.end()) at = all.insert(all.end(), {.why = v.why});
+    ++at->kernels;
+    at->share += share_of_kernel(found, i);
+  }
+  std::ranges::stable_sort(all, {}, &Skipped::why);
+  std::ranges::stable_sort(all, std::greater<>(), &Skipped::share);
+  return all;
+}
+
+std::string summary_of(const Collected& all) {
+  std::uint64_t launches = 0;
+  std::size_t kernels = 0;
+  for (const Kernel& k : all.kernels) {
+    if (k.is_in_graph()) continue;
+    launches += k.launches;
+    ++kernels;
+  }
+  const auto several = [](std::uint64_t n, const char* what) {
+    return grouped(n) + " " + what + (n == 1 ? "" : "es");
+  };
+  return several(launches, "launch") + " of " + count_of(kernels, "kernel") + " in " +
+         several(all.processes.size(), "process") + ", " + time_of(all.total_us()) + " of GPU time";
+}
+
+}  // namespace occbench::commands

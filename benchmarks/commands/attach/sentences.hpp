@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `occbench attach` says of a program, under headings: worded here alone, for its folder and the tools.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/attach/analysis/verdict.hpp"
+
+namespace occbench::commands {
+
+/// What was found in a program, measured or read from a folder.
+struct Attached {
+  attach::Collected all;
+  std::vector<attach::Verdict> verdicts;  ///< of each kernel
+  bool is_observed = false;               ///< --observe: nothing was changed
+  bool has_caps = false;                  ///< --registers: caps were tried
+  std::optional<bool> is_same_output;     ///< with caps; of --check-output
+};
+
+/// Numbers of kernels, most GPU time first.
+using Places = std::vector<std::size_t>;
+
+/// Their part of the GPU time.
+[[nodiscard]] double share_of(const Attached& found, const Places& kernels);
+
+/// Sentences, the most GPU time first. explain shows headings as they come.
+struct Heading {
+  std::string title;
+  std::vector<std::string> sentences;
+};
+/// Those that have a sentence.
+[[nodiscard]] std::vector<Heading> headings_of(const Attached& found);
+
+/// One sentence or two on the program; empty where all of it is in CUDA graphs.
+[[nodiscard]] std::string whole_program(const Attached& found);
+
+/// "11,915 launches of 62 kernels in 1 process, 3.10 s of GPU time"
+[[nodiscard]] std::string summary_of(const attach::Collected& all);
+
+/// Kernels that were skipped for one reason.
+struct Skipped {
+  std::string why;
+  std::size_t kernels = 0;
+  double share = 0;  ///< of GPU time
+};
+/// The most GPU time first.
+[[nodiscard]] std::vector<Skipped> skipped_of(const Attached& found);
+
+}  // namespace occbench::commands
