@@ -16,14 +16,14 @@ pytest.importorskip("pandas")
 
 import described
 import made_up
+import occbench_tools.findings
 import pandas as pd
 import worded
 from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST as NEWEST_SCHEMA
 from occbench_tools import READ, analysis, command, explain
 from occbench_tools.escape import markdown
-from occbench_tools.explain import program as asked_program
-from occbench_tools.findings import Sentences, of_json
+from occbench_tools.findings import Sentences, ask, of_json
 
 NAMES = sorted(made_up.ENV["experiments"])
 TOO_FEW = "Not enough points for a finding"
@@ -289,11 +289,23 @@ def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch:
         experiments=dict(registers=dict(effect=0.1, findings=[finding])),
     )
     (folder / "findings.json").write_text(json.dumps(document))
-    monkeypatch.setattr(asked_program, "occbench", lambda: None)
+    monkeypatch.setattr(occbench_tools.findings, "occbench", lambda: None)
     assert explain.explain_folder(folder)["registers"] == Sentences(["Loads gain 3 %."], 0.1, 1)
     (folder / "cases.csv").write_bytes(content[: content[:-1].rfind(b"\n") + 1])
     with pytest.raises(command.Refused):
         explain.explain_folder(folder)
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+    """A resumed run has its rows in another order: ties are not to be decided by it."""
+    found = []
+    for order in (1, -1):
+        folder = tmp_path / str(order)
+        shutil.copytree(NEWEST["nvidia-h200"], folder, ignore=shutil.ignore_patterns("*.gz"))
+        head, *rows = (folder / "cases.csv").read_text("utf-8").splitlines(keepends=True)
+        (folder / "cases.csv").write_text("".join([head, *rows[::order]]), encoding="utf-8")
+        found.append(ask(folder)["experiments"])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>
     if (!columns_.contains(column)) throw UserError(Exit::file, name + ": no column " + column);
   const std::size_t status = columns_.at("status");
   std::erase_if(cells_, [&](const auto& row) { return row[status] != "valid"; });
+  // Ties go to the first row: by name, since a resumed run has its rows in another order.
+  if (const auto id = columns_.find("case_id"); id != columns_.end())
+    std::ranges::stable_sort(cells_, {},
+                             [&](const auto& row) -> const std::string& { return row[id->second]; });
   // A name in a sentence stands between backticks, and has none of its own.
   for (const char* column : {"family", "variant", "curve", "form", "baseline"})
     if (const auto at = columns_.find(column); at != columns_.end())

@@ -15,7 +15,7 @@
 
 namespace occbench::findings {
 
-/// Numbers of rows, in the order of the file.
+/// Numbers of rows, in the order of their case_id.
 using Places = std::vector<std::size_t>;
 
 /// One cell as a key: numbers in their order, then words in theirs, empty ones last.
