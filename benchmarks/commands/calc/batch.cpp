@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "benchmarks/commands/calc/columns.hpp"
-#include "benchmarks/framework/numbers.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/lines.hpp"
@@ -26,6 +25,8 @@ class Batch {
   Batch(const csv::Row& header, const std::string& source, const CalcOptions& options,
         const DeviceResolver& resolve)
       : width_(header.size()), options_(options), resolve_(resolve) {
+    if (std::ranges::find(header, "grid_size") != header.end())
+      columns_ = answer_columns({Part::answer, Part::grid});
     if (predicts()) columns_.insert(columns_.end(), predicted_columns().begin(), predicted_columns().end());
     const csv::Row answers = csv_header(columns_);
     std::string missing;
@@ -71,7 +72,7 @@ class Batch {
         const Field& field = fields[i];
         const auto place = field_places_[i];
         if (!place || (!field.is_required && input[*place].empty())) continue;
-        field.set(query, parse_size(input[*place], field.column, field.least, field.most));
+        field.set(query, field.parse(input[*place], field.column));
       }
       KnownDevice& known = device(input[*device_]);
       Answer a = answer(known.device, query);

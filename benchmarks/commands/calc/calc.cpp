@@ -107,8 +107,8 @@ void add_query_options(CLI::App& calc, CalcOptions& options) {
   CLI::Option* file =
       calc.add_option(
               "FILE", options.file,
-              "Kernels as ptxas -v, nvlink -v, cuobjdump -res-usage or ncu --csv print them, an "
-              ".ncu-rep or a PyTorch trace; - is stdin. Numbers on the command line replace the file's")
+              "Kernels as ptxas -v, nvlink -v, cuobjdump -res-usage, ncu or nsys print them, an .ncu-rep, or "
+              "a trace of PyTorch or JAX; - is stdin. Numbers on the command line replace the file's")
           ->type_name("FILE");
   CLI::Option* kernel_name =
       calc.add_option("--kernel", options.kernel_name, "Only FILE's kernels with this in their name")

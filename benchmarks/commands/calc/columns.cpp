@@ -24,7 +24,10 @@ std::vector<AnswerColumn> make_answer_columns() {
         [](Row r) { return Value(text("%d.%d", r.device.sm.cc_major, r.device.sm.cc_minor)); }},
        Part::json}};
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    (all.push_back({{fields[i].column, [](Row r) { return Value(fields[i].get(r.query)); }}, Part::query}),
+    (all.push_back(
+         {{fields[i].column,
+           [](Row r) { return fields[i].is_known(r.query) ? Value(fields[i].get(r.query)) : Value(); }},
+          Part::query}),
      ...);
   }
   (std::make_index_sequence<std::size(fields)>());
@@ -49,7 +52,15 @@ std::vector<AnswerColumn> make_answer_columns() {
         [](Row r) {
           return r.answer.active_clusters ? Value(std::int64_t{*r.answer.active_clusters}) : Value();
         }},
-       Part::json}};
+       Part::json},
+      {{"waves", [](Row r) { return r.answer.grid ? Value(r.answer.grid->waves) : Value(); }}, Part::grid},
+      {{"idle_sms",
+        [](Row r) { return r.answer.grid ? Value(std::int64_t{r.answer.grid->idle_sms}) : Value(); }},
+       Part::grid},
+      {{"tail_share", [](Row r) { return r.answer.grid ? Value(r.answer.grid->tail_share) : Value(); }},
+       Part::grid},
+      {{"occupancy_device", [](Row r) { return r.answer.grid ? Value(r.answer.grid->occupancy) : Value(); }},
+       Part::grid}};
   all.insert(all.end(), std::begin(answers), std::end(answers));
   return all;
 }
@@ -83,7 +94,7 @@ std::vector<Column<AnswerRow>> answer_columns(std::initializer_list<Part> parts)
 }
 
 std::vector<Column<AnswerRow>> csv_columns() {
-  return answer_columns({Part::query, Part::answer, Part::more});
+  return answer_columns({Part::query, Part::answer, Part::more, Part::grid});
 }
 
 std::span<const Column<AnswerRow>> predicted_columns() {

@@ -21,9 +21,9 @@ struct AnswerRow {
   const char* cliff = "";  ///< the dial whose next cliff this row is at
 };
 
-/// Which tables have a column. A batch has its own query columns, and `answer`; CSV has `query`, `answer` and
-/// `more` in this order; JSON has all, in the order of the list.
-enum class Part { query, answer, more, json };
+/// Which tables have a column. A batch has its own query columns, `answer`, and `grid` if it gives grids; CSV
+/// has `query`, `answer`, `more` and `grid` in this order; JSON has all, in the order of the list.
+enum class Part { query, answer, grid, more, json };
 
 [[nodiscard]] std::vector<Column<AnswerRow>> answer_columns(std::initializer_list<Part> parts);
 [[nodiscard]] std::vector<Column<AnswerRow>> csv_columns();

@@ -58,6 +58,20 @@ std::string dial_value(const theory::Cliff& c) {
   return grouped(c.value) + (c.delta > 0 ? " (+" : " (") + grouped(c.delta) + ")";
 }
 
+std::string grid_text(const theory::SmLimits& sm, const Query& query, const Answer& a) {
+  const std::string grid =
+      "grid of " + grouped(query.grid_blocks) + (query.grid_blocks == 1 ? " block: " : " blocks: ");
+  if (!a.grid) return grid + "the number of SMs is unknown; name the device (--device h200)";
+  const theory::GridFill& fill = *a.grid;
+  std::string words = grid + significant(fill.waves) + " waves of " + grouped(fill.wave_blocks) + " blocks; ";
+  if (fill.idle_sms > 0) words += text("%d of %d SMs get no block; ", fill.idle_sms, sm.sm_count);
+  if (fill.waves > 1 && fill.tail_share > 0)
+    words += "the partial last wave takes " + percent(fill.tail_share) +
+             " of the time if blocks take equally "
+             "long; ";
+  return words + "occupancy of the device " + percent(fill.occupancy);
+}
+
 void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Query& query, const Answer& a) {
   const theory::SmLimits& sm = device.sm;
   const theory::Footprint& f = query.footprint;
@@ -75,6 +89,7 @@ void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Qu
                       percent(o.fraction) + ", limited by " + theory::to_string(o.limiters),
                   "  ");
   if (!o.launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
+  if (query.grid_blocks > 0 && o.launchable()) print_wrapped(out, grid_text(sm, query, a), "  ");
   out << "  textbook (plain division): " << percent(theory::textbook_occupancy(sm, f)) << "\n\n";
 }
 

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/calc/query.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "benchmarks/framework/numbers.hpp"
 #include "harness/io/check.hpp"
 
 namespace occbench::commands {
 
+std::int64_t Field::parse(const std::string& text, const char* what) const {
+  const auto is_side = [](char c) { return c == 'x' || c == 'X'; };
+  if (most_sides[0] == 0 || std::ranges::none_of(text, is_side)) return parse_size(text, what, least, most);
+  std::int64_t product = 1;
+  std::size_t begin = 0;
+  for (std::size_t side = 0; begin <= text.size(); ++side) {
+    if (side == most_sides.size())
+      throw std::invalid_argument(std::string(what) + " '" + text + "' has more than three sides");
+    const auto end = static_cast<std::size_t>(
+        std::ranges::find_if(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_side) -
+        text.begin());
+    product *= parse_size(text.substr(begin, end - begin), what, 1, most_sides[side]);
+    begin = end + 1;
+  }
+  return product;
+}
+
 void set_numbers(Query& query, const NumberTexts& texts) {
   for (std::size_t i = 0; i < std::size(fields); ++i)
     if (!texts[i].empty() && !(i == 0 && texts[0] == all_block_sizes))
-      fields[i].set(query, parse_size(texts[i], fields[i].option, fields[i].least, fields[i].most));
+      fields[i].set(query, fields[i].parse(texts[i], fields[i].option));
 }
 
 Answer answer(const CalcDevice& device, const Query& query) {

@@ -26,12 +26,25 @@ struct Field {
   std::int64_t least, most;
   std::int64_t (*get)(const Query&);
   void (*set)(Query&, std::int64_t);
+  /// Of a shape such as 8x8x1: the largest x, y and z. 0: a number alone.
+  std::array<std::int64_t, 3> most_sides = {};
+
+  /// Throws std::invalid_argument with a line that names `what`.
+  [[nodiscard]] std::int64_t parse(const std::string& text, const char* what) const;
+  /// A value below the least is not known, as 0 blocks of a grid.
+  [[nodiscard]] bool is_known(const Query& query) const { return get(query) >= least; }
 };
 
 inline constexpr Field fields[] = {
-    {"--block-size", "block_size", "Threads per block; `all` ranks every multiple of 32", true, 0, INT_MAX,
+    {"--block-size",
+     "block_size",
+     "Threads per block (256, 8x8x1); `all` ranks every multiple of 32",
+     true,
+     0,
+     INT_MAX,
      [](const Query& q) -> std::int64_t { return q.footprint.block_size; },
-     [](Query& q, std::int64_t v) { q.footprint.block_size = static_cast<int>(v); }},
+     [](Query& q, std::int64_t v) { q.footprint.block_size = static_cast<int>(v); },
+     {1024, 1024, 64}},
     {"--registers", "registers_per_thread", "Registers per thread, as ptxas -v reports", true, 0, INT_MAX,
      [](const Query& q) -> std::int64_t { return q.footprint.registers_per_thread; },
      [](Query& q, std::int64_t v) { q.footprint.registers_per_thread = static_cast<int>(v); }},
@@ -53,6 +66,15 @@ inline constexpr Field fields[] = {
     {"--max-block-size", "max_block_size", "The kernel's own limit (__launch_bounds__)", false, 1, INT_MAX,
      [](const Query& q) -> std::int64_t { return q.footprint.max_block_size; },
      [](Query& q, std::int64_t v) { q.footprint.max_block_size = static_cast<int>(v); }},
+    {"--grid",
+     "grid_size",
+     "Blocks of the launch (4096, 9x32x1): waves, idle SMs and the last wave's share",
+     false,
+     1,
+     INT64_MAX,
+     [](const Query& q) { return q.grid_blocks; },
+     [](Query& q, std::int64_t v) { q.grid_blocks = v; },
+     {INT_MAX, 65535, 65535}},
 };
 
 /// The numbers as the command line has them, in the order of `fields`; empty where it has none.

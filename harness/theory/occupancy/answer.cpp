@@ -33,7 +33,16 @@ Answer answer(const SmLimits& sm, const Query& query, const ActiveClusters& acti
     a.status = "cannot launch: " + a.occupancy.unlaunchable;
     return a;
   }
+  if (query.cluster_size > 1 && query.grid_blocks % query.cluster_size != 0) {
+    a.occupancy.unlaunchable = "a grid of " + std::to_string(query.grid_blocks) +
+                               " blocks is not a multiple of the cluster size " +
+                               std::to_string(query.cluster_size);
+    a.status = "cannot launch: " + a.occupancy.unlaunchable;
+    return a;
+  }
   if (query.cluster_size > 1) a.status = cluster_status(sm, query, active_clusters, a);
+  a.grid = grid_fill(sm, query.footprint, a.occupancy, query.grid_blocks,
+                     std::int64_t{a.active_clusters.value_or(0)} * query.cluster_size);
   if (a.launches() && !query.has_run && needs_opt_in(sm, query.footprint))
     a.status += "; first cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, " +
                 std::to_string(query.footprint.dynamic_smem_bytes) + "), or the launch fails";

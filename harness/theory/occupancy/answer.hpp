@@ -2,10 +2,12 @@
 // Occupancy of a launch with a status message, for `occbench calc` and the Python package.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "harness/theory/occupancy/grid.hpp"
 #include "harness/theory/occupancy/occupancy.hpp"
 
 namespace occbench::theory {
@@ -13,13 +15,15 @@ namespace occbench::theory {
 struct Query {
   Footprint footprint;
   int cluster_size = 1;
-  bool has_run = false;  ///< taken from a profile, so it has opted in to large shared memory
+  std::int64_t grid_blocks = 0;  ///< 0: unknown
+  bool has_run = false;          ///< taken from a profile, so it has opted in to large shared memory
 };
 
 struct Answer {
   Occupancy occupancy;
   std::string status;  ///< "ok", possibly with a remark, or "cannot launch: REASON"
   std::optional<int> active_clusters = {};
+  std::optional<GridFill> grid = {};  ///< nullopt if the grid or the number of SMs is unknown
 
   [[nodiscard]] bool launches() const { return occupancy.launchable() && active_clusters != 0; }
 };
