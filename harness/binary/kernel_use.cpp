@@ -7,7 +7,7 @@
 namespace occbench::binary {
 
 void Launches::add(KernelUse launch) {
-  std::string key = launch.name + '\n' + launch.cc;
+  std::string key = launch.name + '\n' + launch.cc + '\n' + launch.device_name;
   for (const std::int64_t number : {static_cast<std::int64_t>(launch.registers_per_thread.value_or(-1)),
                                     static_cast<std::int64_t>(launch.block_size.value_or(-1)),
                                     static_cast<std::int64_t>(launch.cluster_size.value_or(-1)),
@@ -19,8 +19,14 @@ void Launches::add(KernelUse launch) {
     kernels_.push_back(std::move(launch));
     return;
   }
-  kernels_[index->second].launches += launch.launches;
-  kernels_[index->second].time_us += launch.time_us;
+  KernelUse& known = kernels_[index->second];
+  known.launches += launch.launches;
+  known.time_us += launch.time_us;
+  for (const auto& [blocks, use] : launch.grids) {
+    GridUse& grid = known.grids[blocks];
+    grid.launches += use.launches;
+    grid.time_us += use.time_us;
+  }
 }
 
 std::string cc_of(const std::string& architecture) {

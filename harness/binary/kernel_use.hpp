@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,19 @@
 #include "harness/io/demangle.hpp"
 
 namespace occbench::binary {
+
+/// Shared memory that a report rounds: it has `least` to `most` bytes. The value taken is the one that is a
+/// multiple of the highest power of two; 45.57 Kbyte is 45,568 B.
+struct RoundedBytes {
+  std::string text;  ///< "45.57 Kbyte/block"
+  std::size_t least = 0, most = 0;
+};
+
+/// Launches with the same number of blocks.
+struct GridUse {
+  std::int64_t launches = 0;
+  double time_us = 0;
+};
 
 struct KernelUse {
   std::string name;  ///< as the tool prints it, mangled or not
@@ -31,6 +45,13 @@ struct KernelUse {
   std::optional<bool> is_linked;
   /// `cc` is unknown, and on cc 9.0 and later static_smem_bytes includes reserved_smem_bytes.
   bool may_hold_reserved_smem = false;
+  std::map<std::int64_t, GridUse> grids;  ///< by blocks per launch; empty if the grid is unknown
+  // What a profiler says of the device and of shared memory; empty or nullopt if it does not.
+  std::string device_name;  ///< "NVIDIA H200"
+  std::optional<int> sm_count;
+  std::optional<RoundedBytes> rounded_static_smem, rounded_dynamic_smem;
+  std::optional<int> smem_block_limit;           ///< ncu's 'Block Limit Shared Mem'
+  std::optional<std::size_t> smem_config_bytes;  ///< shared memory of the SM in that launch
 };
 
 /// What a compiler, linker or driver refused. `resource`: "shared data", "parameters", "registers" (of a

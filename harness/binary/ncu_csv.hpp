@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches profiled by Nsight Compute: `ncu --csv` (page raw or details), or a report that ncu can import.
+// Launches profiled by Nsight Compute: `ncu --csv` (page raw or details, or their summaries), or a report that ncu can import.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "harness/binary/kernel_use.hpp"
+#include "harness/binary/ncu_launch.hpp"
 #include "harness/binary/ncu_table.hpp"
 
 namespace occbench::binary {
@@ -14,17 +13,14 @@ namespace occbench::binary {
 class NcuCsv {
  public:
   void read(const std::string& line);
-  /// Launches with register counts, merged by kernel and footprint.
-  [[nodiscard]] std::vector<KernelUse> kernels() const;
+  [[nodiscard]] const NcuLaunches& launches() const { return launches_; }
   /// Whether there was a table, even one without register counts.
   [[nodiscard]] bool is_ncu() const { return table_.is_ncu(); }
   [[nodiscard]] bool is_cut() const { return table_.is_cut(); }
 
  private:
-  void metric(KernelUse& launch, const std::string& name, const std::string& text, const std::string& unit);
-
   NcuTable table_;
-  std::vector<std::pair<std::string, KernelUse>> launches_;  ///< by process and ID
+  NcuLaunches launches_;
 };
 
 /// Output of `ncu --import` for a report, with metric instances if `with_parts`. Throws UserError with

@@ -1,36 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/ncu_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace occbench::binary {
+namespace {
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// A launch has an ID; a summary begins with the process or the device.
+bool is_header(const csv::Row& cells) {
+  constexpr const char* first[] = {"ID", "Process ID", "Device", "Kernel Name"};
+  return cells.size() > 1 && std::ranges::find(first, cells[0]) != std::end(first) &&
+         std::ranges::find(cells, "Kernel Name") != cells.end();
+}
+
+/// Which column of a summary stands for a metric: of times the mean, of footprints the largest.
+const char* summary_column(const std::string& metric) {
+  return metric == "Duration" || metric == "gpu__time_duration.sum" ? "Average" : "Maximum";
+}
+
+}  // namespace
+
+void NcuTable::read_header() {
+  header_ = cells_;
+  units_.clear();
+  at_.clear();
+  for (std::size_t i = 0; i < header_.size(); ++i) at_.try_emplace(header_[i], i);
+  needed_cells_ = header_.size();
+  if (is_details()) {
+    needed_cells_ = 0;
+    for (const char* const value : {"Metric Value", "Maximum", "Average"})
+      if (at_.contains(value)) needed_cells_ = std::max(needed_cells_, at_.at(value) + 1);
+  }
+  ++tables_;
+}
 
 bool NcuTable::read(const std::string& line) {
-  if (line.starts_with("==") || (header_.empty() && !line.starts_with("\"ID\"") && !line.starts_with("ID,")))
-    return false;
+  const bool may_be_header = line.starts_with('"') || line.starts_with("ID,");
+  if (line.starts_with("==") || (header_.empty() && !may_be_header)) return false;
   csv::Record record = csv::parse(line);
   cells_ = std::move(record.fields);
-  if (!cells_.empty() && cells_[0] == "ID") {
-    header_ = cells_;
-    units_.clear();
-    at_.clear();
-    for (std::size_t i = 0; i < header_.size(); ++i) at_.try_emplace(header_[i], i);
-    ++tables_;
+  if (is_header(cells_)) {
+    read_header();
     return false;
   }
-  const bool is_row = line.starts_with('"') && !cells_[0].empty() &&
-                      cells_[0].find_first_not_of("0123456789") == std::string::npos;
-  if (is_row && (cells_.size() < header_.size() || !record.complete)) is_cut_ = true;
-  if (cells_.size() != header_.size()) return false;
-  if (cells_[0].empty() || cells_[0].find_first_not_of("0123456789") != std::string::npos) {
+  if (header_.empty()) return false;
+  const bool is_short = cells_.size() < needed_cells_;
+  if (line.starts_with('"') && is_number(cells_[0]) && (is_short || !record.complete)) is_cut_ = true;
+  if (is_short || cells_.size() > header_.size() || !record.complete) return false;
+  cells_.resize(header_.size());
+  if (at_.contains("ID") && !is_number(cell("ID"))) {
     units_ = cells_;  // a raw page's second line
     return false;
   }
-  return true;
+  return !cell("Kernel Name").empty();
 }
 
 std::string NcuTable::id() const {
-  return std::to_string(tables_) + " " + cell("Process ID") + " " + cells_[0];
+  std::string text = std::to_string(tables_);
+  const bool has_id = at_.contains("ID");
+  for (const char* const name : {"Process ID", "Device", "ID"}) text += ' ' + cell(name);
+  if (!has_id)
+    for (const char* const name : {"Kernel Name", "Block Size", "Grid Size"}) text += '\n' + cell(name);
+  return text;
 }
 
 std::string NcuTable::cell(const std::string& name) const {
@@ -40,8 +76,10 @@ std::string NcuTable::cell(const std::string& name) const {
 
 void NcuTable::each_metric(
     const std::function<void(const std::string&, const std::string&, const std::string&)>& take) const {
-  if (at_.contains("Metric Name")) {
-    take(cell("Metric Name"), cell("Metric Value"), cell("Metric Unit"));
+  if (is_details()) {
+    const std::string name = cell("Metric Name");
+    take(name, cell(at_.contains("Metric Value") ? "Metric Value" : summary_column(name)),
+         cell("Metric Unit"));
     return;
   }
   for (std::size_t i = 0; i < cells_.size(); ++i)

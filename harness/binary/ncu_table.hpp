@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the table of `ncu --csv`, page raw or details, row by row.
+// Parses the tables of `ncu --csv`: pages raw and details, and the summaries of both.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class NcuTable {
   /// Whether a row was incomplete, as after killing the profiler.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// Identifies the launch; the rows of page details share it.
+  /// Identifies the launch, or the kernel of a summary; the rows of page details share it.
   [[nodiscard]] std::string id() const;
   /// Empty if there is no such column.
   [[nodiscard]] std::string cell(const std::string& name) const;
@@ -30,9 +30,14 @@ class NcuTable {
       const std::function<void(const std::string&, const std::string&, const std::string&)>& take) const;
 
  private:
+  void read_header();
+  /// Page details has a metric per row. Its rules are in further columns, which rows of metrics leave out.
+  [[nodiscard]] bool is_details() const { return at_.contains("Metric Name"); }
+
   std::vector<std::string> header_, units_;
   csv::Row cells_;
   std::map<std::string, std::size_t> at_;
+  std::size_t needed_cells_ = 0;
   int tables_ = 0;
   bool is_cut_ = false;
 };

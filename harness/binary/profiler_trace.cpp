@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -21,12 +22,33 @@ namespace {
 
 /// The fields that are read of an event, or of an entry of deviceProperties.
 struct Event {
-  std::string category, name;
+  std::string category, name, details;
   double duration_us = 0;
-  std::optional<double> registers, smem, id, device, cc_major, cc_minor;
-  double block = 1;
-  bool has_block = false;
+  std::optional<double> registers, smem, static_smem, id, device, cc_major, cc_minor, sm_count, warp_size;
+  double block = 1, grid = 1;
+  bool has_block = false, has_grid = false;
 };
+
+/// A number of XLA's "regs:40 static_shared:0 dynamic_shared:16384 grid:4096,1,1 block:256,1,1 occ_pct:75", or
+/// the product of several; nullopt if it is not there.
+std::optional<double> detail(std::string_view details, std::string_view key) {
+  for (std::size_t at = 0; (at = details.find(key, at)) != std::string_view::npos; at += key.size()) {
+    const bool is_word = at == 0 || details[at - 1] == ' ' || details[at - 1] == '\n';
+    std::string_view rest = details.substr(at + key.size());
+    if (!is_word || !rest.starts_with(':')) continue;
+    double product = 1;
+    do {
+      rest.remove_prefix(1);
+      std::uint64_t number = 0;
+      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+      if (error != std::errc()) return std::nullopt;
+      product *= static_cast<double>(number);
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    } while (rest.starts_with(','));
+    return product;
+  }
+  return std::nullopt;
+}
 
 /// Collects the entries of "traceEvents" and "deviceProperties", or of an array that is the root.
 class Handler : public nlohmann::json_sax<nlohmann::json> {
@@ -38,6 +60,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double value, const std::string&) override { return number(value); }
   bool binary(nlohmann::json::binary_t&) override { return true; }
   bool string(std::string& value) override {
+    const bool is_argument = event_level_ != 0 && levels_.size() == event_level_ + 1 &&
+                             levels_[event_level_ - 1] == "args" && levels_.back() == "kernel_details";
+    if (is_argument) event_.details = value.substr(0, longest_name);
     if (levels_.size() != event_level_) return true;
     if (levels_.back() == "cat") event_.category = value;
     if (levels_.back() == "name") event_.name = value.substr(0, longest_name);
@@ -55,6 +80,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
   bool key(std::string& name) override {
     levels_.back() = name.substr(0, longest_key);
+    if (levels_.size() == 1 && name == "rocprofiler-sdk-tool") refuse_amd();
+    is_proton_tree_ |= levels_.size() == 2 && levels_[0].empty() && name == "frame";
     return true;
   }
   bool end_object() override {
@@ -74,18 +101,45 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         "is not JSON: " + excerpt(std::string(what.substr(begin == std::string_view::npos ? 0 : begin + 2))));
   }
 
-  std::vector<KernelUse> kernels() {
-    std::vector<KernelUse> found;
+  KernelUses kernels() {
+    if (is_proton_tree_)
+      throw std::invalid_argument("is a tree of Triton's Proton, which holds no registers; " + make_a_trace);
+    KernelUses found{.source = is_xla_ ? "an XLA trace (JAX, TensorFlow)" : "a PyTorch profiler trace",
+                     .has_run = true,
+                     .kernels = {}};
     for (auto& [device, launches] : launches_)
       for (KernelUse& kernel : launches.take()) {
-        kernel.cc = devices_[device];
-        found.push_back(std::move(kernel));
+        const Device& known = devices_[device];
+        kernel.cc = known.cc;
+        kernel.device_name = known.name;
+        kernel.sm_count = known.sm_count;
+        found.kernels.push_back(std::move(kernel));
       }
+    if (found.kernels.empty())
+      throw std::invalid_argument(without_registers_ == 0
+                                      ? "is a trace without a kernel; " + make_a_trace
+                                      : "is a trace of " + std::to_string(without_registers_) +
+                                            " kernels without registers, as Triton's Proton writes it; " +
+                                            make_a_trace);
+    if (without_registers_ > 0)
+      found.left_out.push_back(std::to_string(without_registers_) +
+                               " kernels without registers or block size");
     return found;
   }
 
  private:
   static constexpr std::size_t longest_name = 1 << 14, longest_key = 64, deepest = 256;
+  inline static const std::string make_a_trace =
+      "torch.profiler with ProfilerActivity.CUDA, jax.profiler and nsys record them";
+
+  struct Device {
+    std::string name, cc;
+    std::optional<int> sm_count;
+  };
+
+  [[noreturn]] static void refuse_amd() {
+    throw std::invalid_argument("is a profile of an AMD GPU (ROCm); calc knows NVIDIA's alone");
+  }
 
   bool deeper() {
     if (levels_.size() >= deepest) throw std::invalid_argument("is nested deeper than 256 levels");
@@ -102,38 +156,69 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       if (key == "id") event_.id = value;
       if (key == "computeMajor") event_.cc_major = value;
       if (key == "computeMinor") event_.cc_minor = value;
+      if (key == "numSms") event_.sm_count = value;
+      if (key == "warpSize") event_.warp_size = value;
     } else if (is_argument) {
       if (levels_.back() == "registers per thread") event_.registers = value;
       if (levels_.back() == "shared memory") event_.smem = value;
       if (levels_.back() == "device") event_.device = value;
-    } else if (levels_.size() == event_level_ + 2 && key == "args" && levels_[event_level_] == "block") {
-      event_.block *= value;
-      event_.has_block = true;
+    } else if (levels_.size() == event_level_ + 2 && key == "args") {
+      if (levels_[event_level_] == "block") event_.block *= value, event_.has_block = true;
+      if (levels_[event_level_] == "grid") event_.grid *= value, event_.has_grid = true;
     }
     return true;
   }
 
   void finish() {
     event_level_ = 0;
-    const auto whole = [](double value, double max) { return value >= 0 && value <= max; };
-    if (levels_.size() == 3 && levels_[0] == "deviceProperties") {
-      if (event_.id && event_.cc_major && event_.cc_minor && whole(*event_.cc_major, 99) &&
-          whole(*event_.cc_minor, 9))
-        devices_[index(*event_.id)] = std::to_string(std::lround(*event_.cc_major)) + "." +
-                                      std::to_string(std::lround(*event_.cc_minor));
+    if (levels_.size() == 3 && levels_[0] == "deviceProperties") return finish_device();
+    if (!event_.details.empty()) {  // XLA has no category, and all numbers in one text
+      is_xla_ = true;
+      event_.registers = detail(event_.details, "regs");
+      event_.static_smem = detail(event_.details, "static_shared");
+      event_.smem = detail(event_.details, "dynamic_shared");
+      if (!event_.smem) event_.smem = detail(event_.details, "shm");
+      const auto block = detail(event_.details, "block"), grid = detail(event_.details, "grid");
+      event_.block = block.value_or(0), event_.has_block = block.has_value();
+      event_.grid = grid.value_or(0), event_.has_grid = grid.has_value();
+    } else if (event_.category != "kernel" && event_.category != "Kernel") {
       return;
     }
-    if (event_.category != "kernel" && event_.category != "Kernel") return;
-    if (!event_.registers || !whole(*event_.registers, 1e6) || !event_.has_block ||
-        !whole(event_.block, 1e6) || !whole(event_.smem.value_or(0), 1e12))
+    const auto is_within = [](double value, double least, double most) {
+      return value >= least && value <= most;
+    };
+    if (!event_.registers || !is_within(*event_.registers, 0, 1e6) || !event_.has_block ||
+        !is_within(event_.block, 0, 1e6) || !is_within(event_.smem.value_or(0), 0, 1e12) ||
+        !is_within(event_.static_smem.value_or(0), 0, 1e12)) {
+      ++without_registers_;
       return;
-    launches_[index(event_.device.value_or(0))].add(
-        {.name = event_.name,
-         .registers_per_thread = static_cast<int>(*event_.registers),
-         .block_size = static_cast<int>(event_.block),
-         .dynamic_smem_bytes = static_cast<std::size_t>(event_.smem.value_or(0)),
-         .launches = 1,
-         .time_us = std::max(event_.duration_us, 0.0)});
+    }
+    KernelUse use{.name = event_.name,
+                  .registers_per_thread = static_cast<int>(*event_.registers),
+                  .block_size = static_cast<int>(event_.block),
+                  .static_smem_bytes = static_cast<std::size_t>(event_.static_smem.value_or(0)),
+                  .dynamic_smem_bytes = static_cast<std::size_t>(event_.smem.value_or(0)),
+                  .launches = 1,
+                  .time_us = std::max(event_.duration_us, 0.0)};
+    if (event_.has_grid && is_within(event_.grid, 1, 4e18))
+      use.grids = {{static_cast<std::int64_t>(event_.grid), {1, use.time_us}}};
+    launches_[index(event_.device.value_or(0))].add(std::move(use));
+  }
+
+  void finish_device() {
+    constexpr double warp = 32;
+    if (event_.warp_size.value_or(warp) != warp || event_.name.starts_with("AMD")) refuse_amd();
+    const auto is_within = [](const std::optional<double>& value, double most) {
+      return value && *value >= 0 && *value <= most;
+    };
+    if (!event_.id) return;
+    Device& device = devices_[index(*event_.id)];
+    device.name = event_.name;
+    if (is_within(event_.cc_major, 99) && is_within(event_.cc_minor, 9))
+      device.cc =
+          std::to_string(std::lround(*event_.cc_major)) + "." + std::to_string(std::lround(*event_.cc_minor));
+    if (is_within(event_.sm_count, 1e5) && *event_.sm_count >= 1)
+      device.sm_count = static_cast<int>(*event_.sm_count);
   }
 
   static int index(double device) { return static_cast<int>(std::clamp(device, 0.0, 1e6)); }
@@ -141,12 +226,14 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::string> levels_;  ///< last key of each open object or array
   std::size_t event_level_ = 0;
   Event event_;
-  std::map<int, std::string> devices_;  ///< compute capability by device
-  std::map<int, Launches> launches_;    ///< by device
+  std::map<int, Device> devices_;
+  std::map<int, Launches> launches_;  ///< by device
+  std::size_t without_registers_ = 0;
+  bool is_xla_ = false, is_proton_tree_ = false;
 };
 
 /// Input iterator for nlohmann's parser.
-class Bytes {
+class TraceBytes {
  public:
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -183,20 +270,20 @@ class Bytes {
     }
   };
 
-  explicit Bytes(Source* source) : source_(source) {}
+  explicit TraceBytes(Source* source) : source_(source) {}
   reference operator*() const {
     source_->fill();
     return source_->buffer[source_->at];
   }
-  Bytes& operator++() {
+  TraceBytes& operator++() {
     ++source_->at;
     return *this;
   }
-  bool operator==(const Bytes& end) const {  // the end has no source
+  bool operator==(const TraceBytes& end) const {  // the end has no source
     Source* const source = source_ != nullptr ? source_ : end.source_;
     return source == nullptr || !source->fill();
   }
-  bool operator!=(const Bytes& end) const { return !(*this == end); }
+  bool operator!=(const TraceBytes& end) const { return !(*this == end); }
 
  private:
   Source* source_;
@@ -204,11 +291,11 @@ class Bytes {
 
 }  // namespace
 
-std::vector<KernelUse> read_trace(const std::function<std::size_t(char*, std::size_t)>& read) {
-  const auto source = std::make_unique<Bytes::Source>(read);
+KernelUses read_trace(const std::function<std::size_t(char*, std::size_t)>& read) {
+  const auto source = std::make_unique<TraceBytes::Source>(read);
   Handler handler;
   try {
-    nlohmann::json::sax_parse(Bytes(source.get()), Bytes(nullptr), &handler);
+    nlohmann::json::sax_parse(TraceBytes(source.get()), TraceBytes(nullptr), &handler);
   } catch (const std::invalid_argument&) {
     if (source->size > 0) throw;
     throw std::invalid_argument("is cut off: its JSON has no end");

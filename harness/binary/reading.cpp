@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/reading.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
 #include "harness/binary/compiler_text.hpp"
 #include "harness/binary/ncu_csv.hpp"
+#include "harness/binary/ncu_text.hpp"
+#include "harness/binary/nsys_csv.hpp"
+#include "harness/binary/nsys_sqlite.hpp"
 #include "harness/binary/profiler_trace.hpp"
+#include "harness/binary/sqlite_file.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/printable.hpp"
 #include "harness/io/unpacked.hpp"
@@ -102,16 +111,58 @@ bool is_json(std::string_view text) {
   return text.starts_with('{') || text.starts_with(']');
 }
 
-KernelUses of_ncu(const std::string& text, const std::string& source) {
+KernelUses of_launches(const NcuLaunches& launches, const char* form, const std::string& source) {
+  KernelUses found{.source = form, .has_run = true, .kernels = launches.kernels()};
+  if (found.kernels.empty())
+    throw UserError(Exit::file, source + ": is " + form +
+                                    " and holds no launch__registers_per_thread; profile with "
+                                    "`ncu --section LaunchStats`, --set basic or --set full");
+  if (const std::size_t unknown = launches.without_registers(); unknown > 0)
+    found.left_out.push_back(std::to_string(unknown) + " of " + std::to_string(launches.count()) +
+                             " launches, which have no launch__registers_per_thread");
+  return found;
+}
+
+KernelUses of_ncu(const NcuCsv& ncu, const char* form, const std::string& source) {
+  if (ncu.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
+  return of_launches(ncu.launches(), form, source);
+}
+
+KernelUses of_report(const std::string& text, const std::string& source) {
   NcuCsv ncu;
   each_line(text, [&](const std::string& line) { ncu.read(line); });
-  if (ncu.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
-  KernelUses found{.source = "ncu", .has_run = true, .kernels = ncu.kernels()};
+  return of_ncu(ncu, "ncu report", source);
+}
+
+KernelUses of_nsys(NsysCsv& nsys, const std::string& source) {
+  if (nsys.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
+  KernelUses found{.source = nsys.is_nvprof() ? "nvprof --print-gpu-trace" : "nsys cuda_gpu_trace",
+                   .has_run = true,
+                   .kernels = nsys.kernels()};
   if (found.kernels.empty())
-    throw UserError(Exit::file, source +
-                                    ": holds no launch__registers_per_thread; profile with "
-                                    "`ncu --section LaunchStats`, --set basic or --set full");
+    throw UserError(Exit::file, source + ": is " + found.source + " without a kernel");
   return found;
+}
+
+/// Refuses by name what holds no registers, or none of an NVIDIA GPU.
+void refuse_known(const std::string& text, const std::string& source) {
+  struct Form {
+    std::string_view columns[2];
+    const char* what;
+  };
+  static constexpr Form forms[] = {
+      {{"KernelName", "vgpr"}, "is rocprof's table of an AMD GPU; calc knows NVIDIA's alone"},
+      {{"Kernel_Name", "VGPR_Count"}, "is rocprofv3's table of an AMD GPU; calc knows NVIDIA's alone"},
+      {{"Total Time (ns)", "Instances"},
+       "is a summary of nsys, which holds no registers; use `nsys stats --report cuda_gpu_trace --format "
+       "csv`"},
+      {{"Time(%)", "Calls"},
+       "is a summary of nvprof, which holds no registers; use --print-gpu-trace --csv"}};
+  constexpr std::size_t head = 4096;
+  const std::string_view begin = std::string_view(text).substr(0, head);
+  for (const Form& form : forms)
+    if (begin.find(form.columns[0]) != begin.npos && begin.find(form.columns[1]) != begin.npos)
+      throw UserError(Exit::file, source + ": " + form.what);
 }
 
 /// A log of which a part is missing would leave out that kernel.
@@ -160,10 +211,15 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   ResourceUsage usage;
   RefusalText refusals;
   NcuCsv ncu;
+  NcuText ncu_text;
+  NsysCsv nsys;
   each_line(text, [&](const std::string& line) {
-    ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line), ncu.read(line);
+    ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line);
+    ncu.read(line), ncu_text.read(line), nsys.read(line);
   });
-  if (ncu.is_ncu()) return of_ncu(text, source);
+  if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
+  if (nsys.is_nsys()) return of_nsys(nsys, source);
+  if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);
   const bool is_terminated = text.ends_with('\n');
   refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);
   refuse_incomplete(nvlink.reports().first(), source);
@@ -182,10 +238,36 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   if (!found.left_out.empty()) throw UserError(Exit::file, source + ": " + found.left_out.front());
   if (text.find("registers_per_thread") < text.find('\n'))
     throw UserError(Exit::file, source + ": is a table of footprints, which --batch reads");
+  refuse_known(text, source);
   throw UserError(Exit::file,
                   source +
                       ": holds no kernel: calc reads what `nvcc -Xptxas -v`, `nvlink -v`, "
-                      "`cuobjdump -res-usage` and `ncu --csv` print, .ncu-rep, and PyTorch traces");
+                      "`cuobjdump -res-usage`, ncu and `nsys stats --report cuda_gpu_trace` print, "
+                      ".ncu-rep, SQLite of nsys, and traces of PyTorch and JAX");
+}
+
+KernelUses of_trace(Content& content, const std::string& source) {
+  try {
+    return read_trace([&](char* buffer, std::size_t size) { return content.read(buffer, size); });
+  } catch (const std::invalid_argument& error) {
+    throw UserError(Exit::file, source + ": " + error.what());
+  }
+}
+
+/// A database is read page by page; of a pipe or a packed file it must fit into memory.
+KernelUses of_sqlite(const Descriptor& file, Content& content, const std::string& source) {
+  std::array<char, SqliteFile::magic.size()> first{};
+  const bool is_seekable = pread(file.get(), first.data(), first.size(), 0) == ssize_t{first.size()} &&
+                           std::string_view(first.data(), first.size()) == SqliteFile::magic;
+  struct stat status = {};
+  try {
+    if (is_seekable && fstat(file.get(), &status) == 0)
+      return read_nsys_sqlite(ByteSource(file.get(), static_cast<std::uint64_t>(status.st_size)));
+    const std::string bytes = whole(content, source);
+    return read_nsys_sqlite(ByteSource(std::as_bytes(std::span(bytes))));
+  } catch (const Damaged& error) {
+    throw UserError(Exit::file, source + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -204,21 +286,18 @@ KernelUses read_kernels(Descriptor file, const std::string& path, const std::str
   if (begin.empty()) throw UserError(Exit::file, source + ": is empty");
   if (begin.starts_with("NVR") || path.ends_with(".ncu-rep")) {
     if (path == "-") throw UserError(Exit::file, source + ": is an .ncu-rep; name the file, which ncu reads");
-    return of_ncu(ncu_import(path), source);
+    return of_report(ncu_import(path), source);
   }
   if (begin.starts_with("\x7f"
                         "ELF"))
     throw UserError(Exit::file, source + ": is a binary, which `occbench inspect FILE` reads");
-  if (!is_json(begin)) return of_text(whole(content, source), source);
-  KernelUses found{.source = "a PyTorch profiler trace", .has_run = true, .kernels = {}};
-  try {
-    found.kernels = read_trace([&](char* buffer, std::size_t size) { return content.read(buffer, size); });
-  } catch (const std::invalid_argument& error) {
-    throw UserError(Exit::file, source + ": " + error.what());
-  }
-  if (found.kernels.empty())
-    throw UserError(Exit::file,
-                    source + ": holds no kernel with registers; profile with ProfilerActivity.CUDA");
+  if (path.ends_with(".nsys-rep") || path.ends_with(".qdrep"))
+    throw UserError(Exit::file, source + ": is a report of nsys; `nsys export --type sqlite` converts it");
+  KernelUses found = begin.starts_with(SqliteFile::magic) ? of_sqlite(file, content, source)
+                     : is_json(begin)                     ? of_trace(content, source)
+                                                          : of_text(whole(content, source), source);
+  if (found.kernels.empty() && found.refused.empty())
+    throw UserError(Exit::file, source + ": is " + found.source + " and holds no kernel");
   return found;
 }
 

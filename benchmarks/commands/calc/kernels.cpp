@@ -12,6 +12,7 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
+#include "harness/binary/rounded_smem.hpp"
 #include "harness/io/check.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
@@ -22,11 +23,14 @@ constexpr std::size_t name_room = 44;
 constexpr std::size_t names_listed = 3, sizes_listed = 6;
 
 struct KernelRow {
+  std::string form;  ///< what the file was taken for
   binary::KernelUse use;
   const CalcDevice* device;
   Query query;
   Answer answer;
   std::vector<Ranked> ranked;  ///< of `--block-size all`
+  double underfilled_us = 0;   ///< time in launches of less than a wave
+  double few_blocks_us = 0;    ///< time in launches with fewer blocks than SMs
 
   [[nodiscard]] bool has_run() const { return use.launches > 0; }
   [[nodiscard]] bool is_ranked() const { return !ranked.empty(); }
@@ -53,6 +57,13 @@ std::vector<binary::KernelUse> select_kernels(const binary::KernelUses& uses, co
   return kernels;
 }
 
+/// The grid that took most time, or was launched most; 0 if unknown.
+std::int64_t main_grid(const binary::KernelUse& use) {
+  const auto most = std::ranges::max_element(
+      use.grids, {}, [](const auto& grid) { return std::pair(grid.second.time_us, grid.second.launches); });
+  return most == use.grids.end() ? 0 : most->first;
+}
+
 /// The file's numbers, or those of the command line instead.
 Query query_of(const binary::KernelUse& use, bool has_run, const std::string& source,
                const CalcOptions& options) {
@@ -64,6 +75,7 @@ Query query_of(const binary::KernelUse& use, bool has_run, const std::string& so
   f.dynamic_smem_bytes = use.dynamic_smem_bytes.value_or(0);
   f.barriers = use.barriers.value_or(1);
   query.cluster_size = use.cluster_size.value_or(1);
+  query.grid_blocks = main_grid(use);
   set_numbers(query, options.texts);
   if (!use.block_size && options.texts[0].empty())
     throw UserError(Exit::usage, source + ": gives no block size; add --block-size 256, or --block-size all");
@@ -108,6 +120,7 @@ bool are_not_ranked(Rows rows) { return !are_ranked(rows); }
 constexpr Column<KernelRow> kernel_columns[] = {
     {"kernel", [](const KernelRow& r) { return Value(printable(binary::demangled(r.use.name))); }, "kernel",
      name_of},
+    {"form", [](const KernelRow& r) { return Value(r.form); }},
     {nullptr, nullptr, "device", [](const KernelRow& r) { return r.device->facts.name; },
      [](Rows rows) {
        return std::ranges::any_of(
@@ -146,11 +159,54 @@ constexpr Column<KernelRow> kernel_columns[] = {
        return r.answer.launches() ? theory::to_string(r.answer.occupancy.limiters) : "cannot launch";
      },
      are_not_ranked},
+    {nullptr, nullptr, "waves",
+     [](const KernelRow& r) { return r.answer.grid ? significant(r.answer.grid->waves) : "-"; },
+     [](Rows rows) {
+       return std::ranges::any_of(rows, [](const KernelRow& r) { return r.answer.grid.has_value(); });
+     }},
+    {nullptr, nullptr, "idle SMs",
+     [](const KernelRow& r) { return r.answer.grid ? grouped(r.answer.grid->idle_sms) : "-"; },
+     [](Rows rows) {
+       return std::ranges::any_of(
+           rows, [](const KernelRow& r) { return r.answer.grid && r.answer.grid->idle_sms > 0; });
+     }},
     {nullptr, nullptr, "gains with", [](const KernelRow& r) { return next_cliff(r, &theory::Cliffs::gains); },
      are_not_ranked},
     {nullptr, nullptr, "loses with", [](const KernelRow& r) { return next_cliff(r, &theory::Cliffs::loses); },
      are_not_ranked},
 };
+
+/// Counts the time of launches that do not fill the device.
+void count_underfilled(KernelRow& row) {
+  const theory::SmLimits& sm = row.device->facts.sm;
+  for (const auto& [blocks, use] : row.use.grids) {
+    const auto fill = theory::grid_fill(sm, row.query.footprint, row.answer.occupancy, blocks);
+    if (fill && fill->is_underfilled()) row.underfilled_us += use.time_us;
+    if (fill && blocks < sm.sm_count) row.few_blocks_us += use.time_us;
+  }
+}
+
+/// Occupancy per SM is not the question where the grid does not fill the GPU.
+void print_underfilled(std::ostream& out, const std::vector<KernelRow>& rows) {
+  double all = 0, known = 0, underfilled = 0, few = 0;
+  for (const KernelRow& row : rows) {
+    all += row.use.time_us;
+    if (row.use.grids.empty() || row.device->facts.sm.sm_count < 1 || row.is_ranked()) continue;
+    known += row.use.time_us;
+    underfilled += row.underfilled_us;
+    few += row.few_blocks_us;
+  }
+  if (all <= 0) return;
+  out << '\n';
+  if (known <= 0)
+    return print_wrapped(
+        out, "waves are unknown: the file lacks the grid or the number of SMs (--device NAME)", "  ");
+  print_wrapped(out,
+                percent(underfilled / known) + " of GPU time in launches that fill less than the GPU, " +
+                    percent(few / known) + " in launches of fewer blocks than SMs" +
+                    (known < all ? " (" + percent(known / all) + " of the time has a known grid)" : ""),
+                "  ");
+}
 
 /// Statuses other than "ok", and the kernels that have each.
 void print_statuses(std::ostream& out, const std::vector<KernelRow>& rows) {
@@ -173,6 +229,7 @@ void print_kernel_table(std::ostream& out, const std::string& source, const std:
   out << '\n';
   print_aligned(out, table_of(kernel_columns, rows));
   print_statuses(out, rows);
+  print_underfilled(out, rows);
 }
 
 /// Calls `use` with each query of the row and its answer.
@@ -263,13 +320,19 @@ void print_left_out(const binary::KernelUses& uses, const std::map<std::string, 
 
 bool run_kernels(const binary::KernelUses& uses, const std::string& source, std::ostream& out,
                  const CalcOptions& options, const DeviceResolver& resolve) {
-  std::map<std::string, CalcDevice> devices;
-  std::map<std::string, std::size_t> unknown;  // kernels by architecture
+  std::map<std::pair<std::string, int>, CalcDevice> devices;  // by name and SMs
+  std::map<std::string, std::size_t> unknown;                 // kernels by architecture
   const auto device_of = [&](const binary::KernelUse& use) -> const CalcDevice* {
-    const bool own = options.device.empty() && !use.cc.empty();
-    const std::string word = own ? "cc" + use.cc : options.device;
-    const auto [entry, is_new] = devices.try_emplace(word);
-    if (is_new) entry->second = resolve(word);
+    const bool is_given = !options.device.empty();
+    const std::string word = is_given || (use.cc.empty() && use.device_name.empty()) ? options.device
+                             : use.cc.empty()                                        ? use.device_name
+                                                                                     : "cc" + use.cc;
+    const int sms = is_given ? 0 : use.sm_count.value_or(0);
+    auto entry = devices.find({word, sms});
+    if (entry == devices.end()) {
+      entry = devices.emplace(std::pair(word, sms), resolve(word)).first;
+      if (sms > 0) entry->second.facts.sm.sm_count = sms;
+    }
     return &entry->second;
   };
   std::string cc;
@@ -281,23 +344,32 @@ bool run_kernels(const binary::KernelUses& uses, const std::string& source, std:
   std::vector<binary::KernelUse> kernels;
   if (!uses.kernels.empty()) kernels = select_kernels(uses, source, options, cc);
   for (binary::KernelUse& use : kernels) {
-    KernelRow row{.use = std::move(use), .device = nullptr, .query = {}, .answer = {}, .ranked = {}};
+    KernelRow row{.form = uses.source,
+                  .use = std::move(use),
+                  .device = nullptr,
+                  .query = {},
+                  .answer = {},
+                  .ranked = {}};
     try {
       row.device = device_of(row.use);
     } catch (const std::invalid_argument&) {
       if (!options.device.empty() || row.use.cc.empty()) throw;
-      devices.erase("cc" + row.use.cc);
       ++unknown[row.use.cc];
       continue;
     }
     if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
       row.use.static_smem_bytes -= binary::reserved_smem_bytes;
     row.query = query_of(row.use, uses.has_run, source, options);
+    const bool is_smem_given = !options.texts[2].empty() || !options.texts[3].empty();
+    const std::string rounding =
+        is_smem_given ? "" : binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
     if (options.texts[0] == all_block_sizes)
       row.ranked = rank_block_sizes(*row.device, row.query);
     else
       row.answer = answer(*row.device, row.query);
     if (row.answer.launches()) row.answer.status += link_remark(row.use);
+    if (!rounding.empty()) row.answer.status += "; " + rounding;
+    count_underfilled(row);
     rows.push_back(std::move(row));
   }
   print_left_out(uses, unknown, source);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/ncu_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+namespace occbench::binary {
+namespace {
+
+constexpr std::string_view blanks = " \t|";  // a pasted table may be one of Markdown
+
+std::string_view stripped(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t|>"), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    if (text.empty()) return words;
+    const std::size_t end = std::min(text.find_first_of(blanks), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+/// "9.0" of ", Context 1, Stream 7, Device 0, CC 9.0" for "CC"; empty if it is not there.
+std::string attribute(std::string_view attributes, std::string_view name) {
+  const std::string key = ", " + std::string(name) + " ";
+  const std::size_t at = attributes.find(key);
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = attributes.substr(at + key.size());
+  return std::string(value.substr(0, value.find(',')));
+}
+
+/// Where the attributes of a kernel's line begin; npos if it has none.
+std::size_t attributes_at(std::string_view line) {
+  const std::size_t context = line.rfind(", Context ");
+  if (context != std::string_view::npos && line.find(", Stream ", context) != std::string_view::npos)
+    return context;
+  const std::size_t device = line.rfind(", Device ");  // of a summary
+  return device != std::string_view::npos && line.find(", CC ", device) != std::string_view::npos
+             ? device
+             : std::string_view::npos;
+}
+
+/// Removes ", 2020-Mar-12 10:35:21", which ncu printed until 2021.
+std::string_view without_date(std::string_view name) {
+  const std::size_t comma = name.rfind(", ");
+  constexpr std::size_t date_length = 22;
+  const bool is_date = comma != std::string_view::npos && name.size() - comma == date_length &&
+                       name[comma + 6] == '-' && name[name.size() - 3] == ':';
+  return is_date ? name.substr(0, comma) : name;
+}
+
+}  // namespace
+
+bool NcuText::read_kernel(std::string_view line) {
+  const std::size_t at = attributes_at(line);
+  if (at == std::string_view::npos) return false;
+  const std::string_view attributes = line.substr(at);
+  std::string_view name = without_date(line.substr(0, at));
+  NcuLaunches::Kernel kernel{.cc = attribute(attributes, "CC")};
+  const std::size_t shape = name.rfind(")x(");
+  if (name.ends_with(')') && shape != std::string_view::npos) {
+    const std::size_t grid = name.rfind(" (", shape);
+    if (grid == std::string_view::npos) return false;
+    kernel.grid = name.substr(grid + 1, shape - grid);
+    kernel.block = name.substr(shape + 2);
+    name = name.substr(0, grid);
+  }
+  kernel.name = name;
+  const std::string invocations = attribute(attributes, "Invocations");
+  std::from_chars(invocations.data(), invocations.data() + invocations.size(), kernel.launches);
+  kernel.launches = std::max<std::int64_t>(kernel.launches, 1);
+  launches_.start(process_ + " " + std::to_string(++kernels_), kernel);
+  return true;
+}
+
+void NcuText::read_metric(std::string_view line) {
+  const std::string_view metric = NcuLaunches::known_at(line);
+  if (metric.empty()) return;
+  std::vector<std::string_view> words = words_of(line.substr(metric.size()));
+  const auto is_number = [](std::string_view word) { return read_number(word, "", '.', false).has_value(); };
+  std::size_t numbers = 0;
+  while (numbers < words.size() && is_number(words[words.size() - 1 - numbers])) ++numbers;
+  if (numbers == 0 || words.size() - numbers > 1) return;
+  if (kernels_ == 0) launches_.start("pasted", {.name = "unnamed kernel"});
+  const std::string_view unit = words.size() > numbers ? words[0] : std::string_view();
+  // A summary has minimum, maximum and mean: of times the mean counts, of footprints the largest.
+  const bool is_mean = metric == "Duration" || metric == "gpu__time_duration.sum";
+  const bool takes_largest = is_summary_ && numbers >= 3 && !is_mean;
+  launches_.add(metric, unit, words[words.size() - (takes_largest ? 2 : 1)]);
+}
+
+void NcuText::read(std::string_view line) {
+  line = stripped(line);
+  if (line.starts_with("Section: ")) has_section_ = true;
+  if (line.starts_with("Metric Name"))
+    is_summary_ = line.find("Maximum") != std::string_view::npos;
+  else if (line.starts_with('[') && line.find("] ") != std::string_view::npos &&
+           line.find('@') != std::string_view::npos)
+    process_ = line.substr(1, line.find(']') - 1);
+  else if (!read_kernel(line))
+    read_metric(line);
+}
+
+}  // namespace occbench::binary

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parses what ncu prints without --csv, also a part of it that somebody has pasted.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/binary/ncu_launch.hpp"
+
+namespace occbench::binary {
+
+/// Reads line by line and skips the output of other programs.
+class NcuText {
+ public:
+  void read(std::string_view line);
+  [[nodiscard]] const NcuLaunches& launches() const { return launches_; }
+  /// Whether it has a section or a count of registers.
+  [[nodiscard]] bool is_ncu() const { return has_section_ || launches_.has_registers(); }
+
+ private:
+  bool read_kernel(std::string_view line);
+  void read_metric(std::string_view line);
+
+  NcuLaunches launches_;
+  std::string process_;
+  int kernels_ = 0;
+  bool is_summary_ = false, has_section_ = false;
+};
+
+}  // namespace occbench::binary

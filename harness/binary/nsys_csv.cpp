@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binary/nsys_csv.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "harness/binary/rounded_smem.hpp"
+
+namespace occbench::binary {
+namespace {
+
+struct NsysColumn {
+  std::string_view nsys, nvprof;
+};
+
+// In the order of NsysCsv::Field.
+constexpr NsysColumn nsys_columns[] = {{"Duration", "Duration"},   {"GrdX", "Grid X"},
+                           {"GrdY", "Grid Y"},         {"GrdZ", "Grid Z"},
+                           {"BlkX", "Block X"},        {"BlkY", "Block Y"},
+                           {"BlkZ", "Block Z"},        {"Reg/Trd", "Registers Per Thread"},
+                           {"StcSMem", "Static SMem"}, {"DymSMem", "Dynamic SMem"},
+                           {"Device", "Device"},       {"Name", "Name"}};
+
+/// "NVIDIA A100-SXM4-80GB (0)" -> "NVIDIA A100-SXM4-80GB"; "kernel(int) [118]" -> "kernel(int)"
+std::string without_number(const std::string& text, char open, char close) {
+  const std::size_t at = text.rfind(std::string(" ") + open);
+  if (at == std::string::npos || !text.ends_with(close)) return text;
+  const bool is_number = text.find_first_not_of("0123456789", at + 2) == text.size() - 1;
+  return is_number ? text.substr(0, at) : text;
+}
+
+}  // namespace
+
+bool NsysCsv::read_header(const csv::Row& cells) {
+  std::array<std::size_t, field_count> at{};
+  std::array<std::string, field_count> units;
+  bool has_nvprof_names = false;
+  for (std::size_t field = 0; field < field_count; ++field) {
+    const auto found = std::ranges::find_if(cells, [&](const std::string& cell) {
+      const std::string_view title = std::string_view(cell).substr(0, cell.find_first_of("("));
+      const std::string_view text = title.substr(0, title.find_last_not_of(' ') + 1);
+      return text == nsys_columns[field].nsys || text == nsys_columns[field].nvprof;
+    });
+    if (found == cells.end()) return false;
+    has_nvprof_names |= field == grid_x && *found == nsys_columns[field].nvprof;
+    at[field] = static_cast<std::size_t>(found - cells.begin());
+    if (const std::size_t open = found->find('('); open != std::string::npos && found->ends_with(')'))
+      units[field] = found->substr(open + 1, found->size() - open - 2);
+  }
+  header_ = cells, at_ = at, units_ = units, is_nvprof_ = has_nvprof_names;
+  return true;
+}
+
+const std::string& NsysCsv::cell(const csv::Row& cells, Field field) const { return cells[at_[field]]; }
+
+std::optional<ReportNumber> NsysCsv::number(const csv::Row& cells, Field field) const {
+  return read_number(cell(cells, field), units_[field], '.', false);
+}
+
+void NsysCsv::read(const std::string& line) {
+  const bool may_be_header =
+      line.find("Reg/Trd") != std::string::npos || line.find("Registers Per Thread") != std::string::npos;
+  if (header_.empty() && !may_be_header) return;
+  const csv::Record record = csv::parse(line);
+  const csv::Row& cells = record.fields;
+  if (may_be_header && read_header(cells)) return;
+  if (header_.empty() || line.starts_with("==")) return;
+  if (!record.complete || cells.size() < header_.size()) {
+    is_cut_ = cells.size() > 1;
+    return;
+  }
+  if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line
+    for (std::size_t field = 0; field < field_count; ++field) units_[field] = cells[at_[field]];
+    return;
+  }
+  std::array<std::int64_t, 7> counts{};  // grid, block and registers
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto value = number(cells, static_cast<Field>(grid_x + i));
+    if (!value || value->value < 0 || value->value > 4294967295.0) return;  // a copy has none
+    counts[i] = std::llround(value->value);
+  }
+  const double blocks =
+      static_cast<double>(counts[0]) * static_cast<double>(counts[1]) * static_cast<double>(counts[2]);
+  const double threads =
+      static_cast<double>(counts[3]) * static_cast<double>(counts[4]) * static_cast<double>(counts[5]);
+  if (blocks < 1 || blocks > 4e18 || threads < 1 || threads > 1e6) return;
+  const auto time = number(cells, duration), fixed = number(cells, static_smem),
+             dynamic = number(cells, dynamic_smem);
+  const auto text_of = [&](Field field) { return cell(cells, field) + " " + units_[field]; };
+  KernelUse use{.name = is_nvprof_ ? without_number(cell(cells, name), '[', ']') : cell(cells, name),
+                .registers_per_thread = static_cast<int>(std::min<std::int64_t>(counts[6], 1000000)),
+                .block_size = static_cast<int>(threads),
+                .static_smem_bytes = fixed ? roundest(fixed->least, fixed->most) : 0,
+                .dynamic_smem_bytes = dynamic ? roundest(dynamic->least, dynamic->most) : 0,
+                .launches = 1,
+                .time_us = time ? time->value : 0};
+  use.grids = {{static_cast<std::int64_t>(blocks), {1, use.time_us}}};
+  use.device_name = without_number(cell(cells, device), '(', ')');
+  use.rounded_static_smem = rounded_bytes(fixed, text_of(static_smem));
+  use.rounded_dynamic_smem = rounded_bytes(dynamic, text_of(dynamic_smem));
+  launches_.add(std::move(use));
+}
+
+}  // namespace occbench::binary

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches in `nsys stats --report cuda_gpu_trace --format csv` and `nvprof --print-gpu-trace --csv`.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/binary/kernel_use.hpp"
+#include "harness/binary/report_number.hpp"
+#include "harness/io/csv.hpp"
+
+namespace occbench::binary {
+
+/// Reads the table line by line and skips the output of other programs. Its shared memory is rounded, unless
+/// it is in bytes.
+class NsysCsv {
+ public:
+  void read(const std::string& line);
+  /// Whether there was a table, even one without kernels.
+  [[nodiscard]] bool is_nsys() const { return !header_.empty(); }
+  [[nodiscard]] bool is_nvprof() const { return is_nvprof_; }
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// Merged by kernel, footprint and device.
+  [[nodiscard]] std::vector<KernelUse> kernels() { return launches_.take(); }
+
+ private:
+  enum Field {
+    duration,
+    grid_x,
+    grid_y,
+    grid_z,
+    block_x,
+    block_y,
+    block_z,
+    registers,
+    static_smem,
+    dynamic_smem,
+    device,
+    name,
+    field_count
+  };
+  bool read_header(const csv::Row& cells);
+  [[nodiscard]] const std::string& cell(const csv::Row& cells, Field field) const;
+  [[nodiscard]] std::optional<ReportNumber> number(const csv::Row& cells, Field field) const;
+
+  csv::Row header_;
+  std::array<std::size_t, field_count> at_{};
+  std::array<std::string, field_count> units_;
+  Launches launches_;
+  bool is_nvprof_ = false, is_cut_ = false;
+};
+
+}  // namespace occbench::binary
