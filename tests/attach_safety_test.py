@@ -390,7 +390,9 @@ class Interrupts(AttachCase):
             self.assertEqual(child.returncode, 128 + number, message)
             self.assertEqual(self.kernels(f"r{number}")[0]["launches"], "500")
             left = {path.name for path in (self.folder / f"r{number}").iterdir()}
-            self.assertEqual(left, {"arms.csv", "env.json", "kernels.csv", "launches.csv.gz"})
+            self.assertEqual(
+                left, {"arms.csv", "env.json", "findings.json", "kernels.csv", "launches.csv.gz"}
+            )
 
     def test_nobody_reads_its_table(self) -> None:
         """As before `| head -1`: the results are kept, and the code is the program's."""

@@ -108,7 +108,7 @@ class Profilers(unittest.TestCase):
                 ("Dynamic Shared Memory Per Block", "byte/block", "65,536"))  # fmt: skip
         text = head + "".join(f'"0","7","k","(16, 16, 1)","9.0","{n}","{u}","{v}"\n' for n, u, v in rows)
         (row,) = asked("-", stdin=f"==PROF== Connected\n{text}")
-        self.assertEqual(facts(row), ("k", "cc9.0", "40", "2050", "1"))
+        self.assertEqual(facts(row), ("k", "cc9.0", "40", "2048", "1"))
         self.assertEqual((row["block_size"], row["dynamic_smem_bytes"]), ("256", "65536"))
         self.assertEqual((float(row["time_us"]), row["status"]), (1024.5, "ok"))  # it ran: it has opted in
 
@@ -122,7 +122,8 @@ class Profilers(unittest.TestCase):
             words = [OCCBENCH, "calc", "p.ncu-rep", "--format", "csv"]
             done = subprocess.run(words, capture_output=True, text=True, env=os.environ | path)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertEqual(list(csv.DictReader(io.StringIO(done.stdout))), asked(NCU))
+            expected = [row | {"form": "ncu report"} for row in asked(NCU)]
+            self.assertEqual(list(csv.DictReader(io.StringIO(done.stdout))), expected)
             fake.write_text("#!/bin/sh\necho ==ERROR== broken; exit 1\n")
             done = subprocess.run(words, capture_output=True, text=True, env=os.environ | path)
             self.assertEqual((done.returncode, done.stdout), (4, ""))

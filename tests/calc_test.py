@@ -58,7 +58,6 @@ class Cliffs(unittest.TestCase):
                 if dial[side]:
                     self.assertEqual(dial[side]["occupancy"] > said["occupancy"], better, dial)
 
-
     def test_what_gains_together_where_nothing_does_alone(self) -> None:
         words = (*H200, "--block-size", "256", "--registers", "33", "--dynamic-smem", "32K")
         table = occbench(*words, gpu=False).stdout

@@ -82,7 +82,7 @@ class Offers(InAFolder):
         self.assertEqual(self.offered("occbench run --preset st"), ["standard"])
         # A model has no cases of what only a GPU can be asked.
         self.assertLessEqual(experiments(), set(self.offered("occbench list --experiment ")))
-        self.assertEqual(self.offered("occbench calc --device h"), ["h100", "h200"])
+        self.assertEqual(self.offered("occbench calc --device h1"), ["h100", "h100-nvl", "h100-pcie"])
         self.assertEqual(self.offered("occbench run --seed "), [])
         self.assertEqual(self.offered("occbench completion "), ["bash", "fish", "zsh"])
 

@@ -82,9 +82,7 @@ class TwoAtOnce(OfARun):
         for _ in range(TRIES):
             (self.cwd / "X/cases.csv").write_text("".join(head))
             words = [OCCBENCH, "run", "--resume", "X"]
-            both = [
-                subprocess.Popen(words, cwd=self.cwd, stderr=-1, stdout=-3, text=True) for _ in range(2)
-            ]
+            both = [subprocess.Popen(words, cwd=self.cwd, stderr=-1, stdout=-3, text=True) for _ in range(2)]
             said = [run.communicate(timeout=60)[1] for run in both]
             codes = sorted(run.returncode for run in both)
             self.assertIn(codes, ([0, 0], [0, 4]), said)  # [0, 0]: one began when the other had ended

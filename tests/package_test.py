@@ -235,8 +235,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(
             done.stderr,
-            "occbench: kernel 'saxpy': its grid needs exactly "
-            "one of .threads, .grid and .waves\n",
+            "occbench: kernel 'saxpy': its grid needs exactly one of .threads, .grid and .waves\n",
         )
 
     def test_machine_code_is_for_the_gpu_that_is_here(self) -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches profiled by Nsight Compute: `ncu --csv` (page raw or details, or their summaries), or a report that ncu can import.
+// Launches profiled by Nsight Compute: `ncu --csv` (page raw or details, or their summaries), or a report
+// that ncu can import.
 #pragma once
 
 #include <string>

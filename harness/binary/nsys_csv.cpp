@@ -16,11 +16,11 @@ struct NsysColumn {
 
 // In the order of NsysCsv::Field.
 constexpr NsysColumn nsys_columns[] = {{"Duration", "Duration"},   {"GrdX", "Grid X"},
-                           {"GrdY", "Grid Y"},         {"GrdZ", "Grid Z"},
-                           {"BlkX", "Block X"},        {"BlkY", "Block Y"},
-                           {"BlkZ", "Block Z"},        {"Reg/Trd", "Registers Per Thread"},
-                           {"StcSMem", "Static SMem"}, {"DymSMem", "Dynamic SMem"},
-                           {"Device", "Device"},       {"Name", "Name"}};
+                                       {"GrdY", "Grid Y"},         {"GrdZ", "Grid Z"},
+                                       {"BlkX", "Block X"},        {"BlkY", "Block Y"},
+                                       {"BlkZ", "Block Z"},        {"Reg/Trd", "Registers Per Thread"},
+                                       {"StcSMem", "Static SMem"}, {"DymSMem", "Dynamic SMem"},
+                                       {"Device", "Device"},       {"Name", "Name"}};
 
 /// "NVIDIA A100-SXM4-80GB (0)" -> "NVIDIA A100-SXM4-80GB"; "kernel(int) [118]" -> "kernel(int)"
 std::string without_number(const std::string& text, char open, char close) {

@@ -29,8 +29,8 @@ struct Event {
   bool has_block = false, has_grid = false;
 };
 
-/// A number of XLA's "regs:40 static_shared:0 dynamic_shared:16384 grid:4096,1,1 block:256,1,1 occ_pct:75", or
-/// the product of several; nullopt if it is not there.
+/// A number of XLA's "regs:40 static_shared:0 dynamic_shared:16384 grid:4096,1,1 block:256,1,1 occ_pct:75",
+/// or the product of several; nullopt if it is not there.
 std::optional<double> detail(std::string_view details, std::string_view key) {
   for (std::size_t at = 0; (at = details.find(key, at)) != std::string_view::npos; at += key.size()) {
     const bool is_word = at == 0 || details[at - 1] == ' ' || details[at - 1] == '\n';

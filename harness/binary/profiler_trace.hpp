@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in Chrome traces: of PyTorch (Kineto) and of JAX and TensorFlow (XLA). A trace is read event by event,
-// since it may exceed memory.
+// Kernels in Chrome traces: of PyTorch (Kineto) and of JAX and TensorFlow (XLA). A trace is read event by
+// event, since it may exceed memory.
 #pragma once
 
 #include <functional>

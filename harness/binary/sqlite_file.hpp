@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tables of an SQLite 3 database front to back, by https://www.sqlite.org/fileformat2.html: no index, no
-// query. Without a library, since this is all that a profiler's export needs, and so that it runs anywhere.
+// Reads tables of an SQLite 3 database front to back, by https://www.sqlite.org/fileformat2.html: no index,
+// no query. Without a library, since this is all that a profiler's export needs, and so that it runs
+// anywhere.
 #pragma once
 
 #include <cstdint>

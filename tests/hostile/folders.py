@@ -290,11 +290,7 @@ def mutate(folder: Path, dice: random.Random) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        p.name: p.read_bytes()
-        for p in sorted(folder.iterdir())
-        if is_small(p)
-    }
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if is_small(p)}
 
 
 def a_cell(folder: Path, dice: random.Random, value: str) -> None:

@@ -67,7 +67,7 @@ def test_what_suffices_and_the_best() -> None:
     rows = over_warps("wide", 8) + over_warps("narrow", 32) + over_warps("poor", 16, 2e12)
     words = said(rows)
     assert words[0] == ("`wide` reaches 90 % of 4,000 GB/s with 8 warps per SM; `poor` at most 50 %.")
-    assert words[1] == "Fastest is `wide`: 4,000 GB/s (83 % of the DRAM ceiling) with 8 warps per SM."
+    assert words[1] == "Fastest is `narrow`: 4,000 GB/s (83 % of the DRAM ceiling) with 32 warps per SM."
 
 
 def test_the_size_of_the_largest_effect() -> None:

@@ -208,6 +208,7 @@ std::vector<Cells> table_of(const std::filesystem::path& path) {
 }
 
 bool is_attached(const std::filesystem::path& folder) {
+  if (std::error_code error; !std::filesystem::exists(folder / "env.json", error)) return false;
   const nlohmann::json env = environment_of(folder);
   return env.is_object() && env.value("kind", nlohmann::json()) == nlohmann::json("attach");
 }

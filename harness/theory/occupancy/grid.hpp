@@ -22,8 +22,8 @@ struct GridFill {
   [[nodiscard]] bool is_underfilled() const { return blocks < wave_blocks; }
 };
 
-/// `wave_blocks`: how many the device holds at once if clusters reduce it; 0: blocks_per_sm on each SM. nullopt
-/// if the number of SMs or blocks is unknown, or the footprint cannot launch.
+/// `wave_blocks`: how many the device holds at once if clusters reduce it; 0: blocks_per_sm on each SM.
+/// nullopt if the number of SMs or blocks is unknown, or the footprint cannot launch.
 [[nodiscard]] std::optional<GridFill> grid_fill(const SmLimits& sm, const Footprint& footprint,
                                                 const Occupancy& occupancy, std::int64_t blocks,
                                                 std::int64_t wave_blocks = 0);

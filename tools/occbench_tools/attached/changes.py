@@ -65,9 +65,9 @@ def keyed(old: Attached, new: Attached) -> list[pd.DataFrame]:
     sides = []
     for folder in (old, new):
         kernels = folder.kernels[~in_graphs(folder.kernels)]  # whose times are the graph's
-        own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("")
+        own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("").astype(str)
         own += [f" {sms:.0f} SMs" if sms > 0 else "" for sms in kernels["part_sms"]]  # NaN: on all
-        own += " " + kernels["range"].fillna("")
+        own += " " + kernels["range"].fillna("").astype(str)
         sides.append(kernels.assign(signature=own))
     sets = [side.groupby(NAMED)["signature"].agg(frozenset) for side in sides]
     both = sets[0].index.intersection(sets[1].index)
