@@ -66,7 +66,8 @@ def keyed(old: Attached, new: Attached) -> list[pd.DataFrame]:
     for folder in (old, new):
         kernels = folder.kernels[~in_graphs(folder.kernels)]  # whose times are the graph's
         own = kernels["dynamic_smem_bytes"].astype(str) + " B " + kernels["arguments"].fillna("").astype(str)
-        own += [f" {sms:.0f} SMs" if sms > 0 else "" for sms in kernels["part_sms"]]  # NaN: on all
+        sms = kernels["part_sms"].map(lambda n: f" {n:.0f} SMs" if n > 0 else "")  # NaN: on all
+        own += sms.astype(str)  # of pandas 3, without rows, too
         own += " " + kernels["range"].fillna("").astype(str)
         sides.append(kernels.assign(signature=own))
     sets = [side.groupby(NAMED)["signature"].agg(frozenset) for side in sides]
