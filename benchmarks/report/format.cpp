@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/report/format.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +9,7 @@
 #include <sstream>
 
 #include "benchmarks/framework/numbers.hpp"
+#include "harness/device/kernel.hpp"
 
 namespace occbench {
 
@@ -120,13 +118,6 @@ std::string shell_quoted(std::string_view word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
-}
-
-std::optional<std::size_t> terminal_columns(int descriptor) {
-  constexpr std::size_t usual = 80;
-  if (isatty(descriptor) == 0) return std::nullopt;
-  winsize size{};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : usual;
 }
 
 std::string clipped(const std::string& line, std::size_t room) {

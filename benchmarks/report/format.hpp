@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <occbench/kinds.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/device/kernel.hpp"
 #include "harness/io/printable.hpp"
 
 namespace occbench {
@@ -42,9 +41,6 @@ std::string join_first(const std::vector<std::string>& names, std::size_t most);
 
 /// One word for a shell, in single quotes.
 std::string shell_quoted(std::string_view word);
-
-/// The width of this descriptor's terminal; nullopt for a file or a pipe.
-std::optional<std::size_t> terminal_columns(int descriptor);
 
 /// At most `room` characters; a longer line ends with "...".
 std::string clipped(const std::string& line, std::size_t room);

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "benchmarks/report/format.hpp"
+#include "benchmarks/report/terminal.hpp"
 
 namespace occbench {
 

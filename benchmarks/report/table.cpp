@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "benchmarks/report/format.hpp"
+#include "benchmarks/report/terminal.hpp"
 
 namespace occbench::commands {
 namespace {
