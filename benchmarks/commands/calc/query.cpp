@@ -26,6 +26,11 @@ std::int64_t Field::parse(const std::string& text, const char* what) const {
   return product;
 }
 
+CalcDevice resolve_offline(const std::string& name) {
+  if (name.empty()) throw std::invalid_argument("no device given; --device h200, for one");
+  return {.facts = theory::find_device(name)};
+}
+
 void set_numbers(Query& query, const NumberTexts& texts) {
   for (std::size_t i = 0; i < std::size(fields); ++i)
     if (!texts[i].empty() && !(i == 0 && texts[0] == all_block_sizes))

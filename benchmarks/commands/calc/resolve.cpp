@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device that calc calculates for.
-#include <stdexcept>
+#include <exception>
 
 #include "benchmarks/commands/calc/calc.hpp"
 #include "harness/device/device.hpp"
@@ -17,11 +17,6 @@ CalcDevice calc_device(const Device& d) {
 }
 
 }  // namespace
-
-CalcDevice resolve_offline(const std::string& name) {
-  if (name.empty()) throw std::invalid_argument("no device given; --device h200, for one");
-  return {.facts = theory::find_device(name)};
-}
 
 CalcDevice resolve_device(const std::string& name) {
   if (!name.empty()) {
