@@ -66,6 +66,7 @@ def test_every_page_is_there(site: Path) -> None:
     pages = {page.removeprefix("docs/").removesuffix(".md") for page in PAGES if page.startswith("docs/")}
     assert {path.relative_to(site).with_suffix("").as_posix() for path in site.glob("**/*.html")} == {
         "404",
+        "calculator-page",
         *pages,
     }
 

@@ -8,7 +8,7 @@ import sys
 
 from occbench_tools.lines import write_whole
 
-from occbench_docs import ROOT, DocsError, experiments, man, pages, pictures
+from occbench_docs import ROOT, DocsError, experiments, man, measured, pages, pictures
 from occbench_docs.blocks import block
 from occbench_docs.figures import figure
 from occbench_docs.marks import fill
@@ -77,6 +77,19 @@ def refresh_man_page(write: bool) -> int:
     return 0
 
 
+def refresh_measured(write: bool) -> int:
+    """0 the calculator's measured curves are those of the committed runs, 1 they are not."""
+    wanted = measured.text()
+    if measured.FILE.exists() and measured.FILE.read_text(encoding="utf-8") == wanted:
+        return 0
+    if not write:
+        complain(f"{measured.FILE.relative_to(ROOT)}: does not match the committed runs")
+        return 1
+    write_whole(measured.FILE, wanted)
+    print(f"{measured.FILE.relative_to(ROOT)}: written")
+    return 0
+
+
 def complain(what: str) -> None:
     print(f"{what}; run tools/docs --write", file=sys.stderr)
 
@@ -91,7 +104,8 @@ def main() -> int:
     what.add_argument("--check", action="store_true", help="name the marks and pictures that are stale")
     options = parser.parse_args()
     try:
-        return max(refresh(options.write) for refresh in (refresh_pages, refresh_pictures, refresh_man_page))
+        parts = (refresh_pages, refresh_pictures, refresh_man_page, refresh_measured)
+        return max(refresh(options.write) for refresh in parts)
     except DocsError as error:
         print(f"tools/docs: {error}", file=sys.stderr)
         return 4

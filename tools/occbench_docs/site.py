@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs' hook: removes marks, lists experiments by category, keeps links within docs/."""
+"""MkDocs' hook: removes marks, lists experiments by category, keeps links within docs/,
+writes the calculator's page."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from occbench_docs import ROOT
 from occbench_docs.experiments import CATEGORIES, sources
 from occbench_docs.marks import without_marks
+from occbench_docs.program import binary
 
 # The license is in each file, not on each page.
 SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
@@ -49,6 +53,12 @@ def on_config(config: Any) -> Any:  # noqa: ANN401
             if pages == ["experiments/index.md"]:
                 pages += listed
     return config
+
+
+def on_post_build(config: Any) -> None:  # noqa: ANN401
+    """Writes the calculator's page, which the program holds."""
+    page = Path(config["site_dir"]) / "calculator-page.html"
+    subprocess.run([binary(), "calc", "--page", page], check=True, stdout=subprocess.DEVNULL)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401

@@ -16,6 +16,7 @@
 
 #include "benchmarks/commands/calc/batch.hpp"
 #include "benchmarks/commands/calc/kernels.hpp"
+#include "benchmarks/commands/calc/page.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/commands/calc/tour.hpp"
@@ -24,6 +25,7 @@
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/reading.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/printable.hpp"
 #include "harness/theory/occupancy/cards.hpp"
 
 namespace occbench::commands {
@@ -81,6 +83,9 @@ bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream
     print_cards(out);
   } else if (options.is_tour) {
     print_tour(out);
+  } else if (!options.page.empty()) {
+    write_page(options.page, options);
+    out << "wrote " << printable(options.page) << "; open it in a browser\n";
   } else if (!options.batch.empty()) {
     run_batch(open_input(options.batch), source_name(options.batch), out, options, resolve);
   } else if (!options.file.empty()) {
@@ -124,6 +129,10 @@ void add_query_options(CLI::App& calc, CalcOptions& options) {
                            ->type_name("FILE");
   CLI::Option* tour =
       calc.add_flag("--tour", options.is_tour, "The course text's examples beside the hardware");
+  CLI::Option* page =
+      calc.add_option("--page", options.page, "Writes the calculator as one web page, with this query in it")
+          ->type_name("FILE");
+  for (CLI::Option* other : {file, batch, tour, format}) page->excludes(other);
   for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
   batch->excludes(format), tour->excludes(format), tour->excludes(batch);
   for (CLI::Option* other : {batch, tour}) other->excludes(file), other->excludes(kernel_name);

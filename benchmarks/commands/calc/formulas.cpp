@@ -89,7 +89,7 @@ std::vector<Formula> formulas(const theory::SmLimits& sm, const Query& query, co
                  guide});
   if (o.warp_limit)
     all.push_back({"warps", quotient(sm.max_warps_per_sm(), warps) + blocks(*o.warp_limit), guide});
-  if (o.block_limit) all.push_back({"blocks", grouped(*o.block_limit) + blocks(*o.block_limit), guide});
+  if (o.block_limit) all.push_back({"blocks", quotient(*o.block_limit, 1) + blocks(*o.block_limit), guide});
   add_registers(all, sm, f, o);
   add_smem(all, sm, f, o);
   if (const auto barriers = theory::barriers_per_sm(sm); o.barrier_limit && barriers && f.barriers > 0)

@@ -85,7 +85,7 @@ inline constexpr const char* all_block_sizes = "all";
 void set_numbers(Query& query, const NumberTexts& texts);
 
 struct CalcOptions {
-  std::string device, format = "table", batch, file, kernel_name, parameters;
+  std::string device, format = "table", batch, file, kernel_name, parameters, page;
   NumberTexts texts;
   KernelClassText kernel;  ///< without a kind, nothing is predicted
   bool is_tour = false;

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws what the module answers. No number of occupancy is computed here.
+"use strict";
+
+/** The module: a question in JSON, an answer in JSON; standard input is a Blob (in a worker) or bytes. */
+function engineOf(module) {
+  let memory, input = null, at = 0;
+  const view = () => new DataView(memory.buffer);
+  const read = (from, size) => input instanceof Uint8Array ? input.subarray(from, from + size)
+    : new Uint8Array(new FileReaderSync().readAsArrayBuffer(input.slice(from, from + size)));
+  const fill = (vectors, count, got, from) => {
+    let sum = 0;
+    for (let i = 0; i < count && input; ++i) {
+      const place = view().getUint32(vectors + 8 * i, true), room = view().getUint32(vectors + 8 * i + 4, true);
+      const part = read(from + sum, room);
+      new Uint8Array(memory.buffer).set(part, place);
+      sum += part.length;
+      if (part.length < room) break;
+    }
+    view().setUint32(got, sum, true);
+    return sum;
+  };
+  const system = {  // WASI's, for the one input
+    fd_read(descriptor, vectors, count, got) {
+      at += fill(vectors, count, got, at);
+      return 0;
+    },
+    fd_pread(descriptor, vectors, count, from, got) {
+      fill(vectors, count, got, Number(from));
+      return 0;
+    },
+    fd_filestat_get(descriptor, place) {
+      for (let i = 0; i < 64; i += 8) view().setBigUint64(place + i, 0n, true);
+      view().setUint8(place + 16, 4);  // a regular file
+      view().setBigUint64(place + 32, BigInt(input?.size ?? input?.length ?? 0), true);
+      return 0;
+    },
+    environ_sizes_get(count, bytes) {
+      view().setUint32(count, 0, true);
+      view().setUint32(bytes, 0, true);
+      return 0;
+    },
+    environ_get: () => 0,
+    proc_exit(code) { throw new Error("the module ended with " + code); },
+  };
+  const imports = {};
+  for (const each of WebAssembly.Module.imports(module))
+    (imports[each.module] ??= {})[each.name] = system[each.name] ?? (() => 52 /* not supported */);
+  const instance = new WebAssembly.Instance(module, imports);
+  memory = instance.exports.memory;
+  instance.exports._initialize();
+  return (question, standardInput = null) => {
+    input = standardInput;
+    at = 0;
+    const bytes = new TextEncoder().encode(JSON.stringify(question));
+    const place = instance.exports.calculator_buffer(bytes.length);
+    new Uint8Array(memory.buffer).set(bytes, place);
+    const answer = instance.exports.calculator_ask(place, bytes.length);
+    const all = new Uint8Array(memory.buffer);
+    return JSON.parse(new TextDecoder().decode(all.subarray(answer, all.indexOf(0, answer))));
+  };
+}
+
+const $ = (id) => document.getElementById(id);
+const grouped = (number) => Number(number).toLocaleString("en-US", {maximumFractionDigits: 4});
+const percent = (fraction) => (100 * fraction).toFixed(1) + " %";
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes))
+    if (name in element && name !== "role" && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// The inputs: label, unit, step and end of the slider; the names, options and help are the program's.
+const WORDS = {
+  block_size: ["Block size", "threads", 32, (d) => d.limits.max_threads_per_block],
+  registers_per_thread: ["Registers", "per thread", 1, () => 255],
+  static_smem_bytes: ["Static shared memory", "B per block", 128, (d) => d.limits.smem_per_block_bytes],
+  dynamic_smem_bytes: ["Dynamic shared memory", "B per block", 128, (d) => d.smem_limit_per_block_bytes],
+  barriers: ["Barriers", "per block", 1, () => 16],
+  cluster_size: ["Cluster size", "blocks", 1, () => 16],
+  carveout_percent: ["Carve-out", "% shared memory", 1, () => 100],
+  max_block_size: ["Launch bound", "threads", 32, (d) => d.limits.max_threads_per_block],
+  grid_size: ["Grid", "blocks; empty: none", 1, (d) => 32 * d.limits.sm_count || 4096],
+};
+const DEFAULTS = {block_size: "256", registers_per_thread: "32", static_smem_bytes: "0",
+  dynamic_smem_bytes: "0", barriers: "1", cluster_size: "1", carveout_percent: "-1", max_block_size: "1024",
+  grid_size: ""};
+const RESOURCES = [["warps", "Warps"], ["blocks", "Block slots"], ["registers", "Registers"],
+  ["shared_memory", "Shared memory"], ["barriers", "Barriers"]];
+const DIALS = {block_size: "threads per block", registers_per_thread: "registers per thread",
+  dynamic_smem_bytes: "B of dynamic shared memory"};
+
+let ask, catalogue, worker, numberOfQuestion = 0;
+let state = {device: "h200", values: {...DEFAULTS}, limits: {}}, pinned = null, last = null;
+const charts = {}, waiting = new Map(), timings = [];
+
+const question = (what, of = state) => ({ask: what, device: of.device, limits: of.limits, query: of.values});
+
+// The state in the address: what differs from the defaults.
+function encode(of) {
+  const words = new URLSearchParams({device: of.device});
+  for (const [name, value] of Object.entries(of.values)) if (value !== DEFAULTS[name]) words.set(name, value);
+  for (const [name, value] of Object.entries(of.limits)) if (value !== "") words.set("limit." + name, value);
+  return words;
+}
+function decode(words) {
+  const of = {device: words.get("device") || "h200", values: {...DEFAULTS}, limits: {}};
+  for (const [name, value] of words) {
+    if (name in DEFAULTS) of.values[name] = value;
+    if (name.startsWith("limit.")) of.limits[name.slice(6)] = value;
+  }
+  return of;
+}
+function address() {
+  const words = encode(state);
+  if (pinned) words.set("vs", encode(pinned).toString());
+  return "#" + words;
+}
+function readAddress() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  state = decode(words);
+  pinned = words.get("vs") ? decode(new URLSearchParams(words.get("vs"))) : null;
+}
+
+function makeInputs() {
+  for (const device of catalogue.devices)
+    $("devices").append(make("option", {value: device.name}, "cc " + device.compute_capability));
+  const helps = Object.fromEntries(catalogue.fields.map((field) => [field.column, field]));
+  for (const [name, [label, unit, step]] of Object.entries(WORDS)) {
+    const {least, help} = helps[name];
+    $("fields").append(make("div", {className: "field"},
+      make("label", {htmlFor: name}, label + ", " + unit),
+      make("input", {id: name, autocomplete: "off", inputMode: "text", title: help}),
+      make("input", {type: "range", id: name + "-slider", min: name.endsWith("block_size") ? step : least, step, ariaLabel: label + ", slider"}),
+      make("small", {id: name + "-range"})));
+    $(name).addEventListener("input", () => set(name, $(name).value.trim()));
+    $(name + "-slider").addEventListener("input", () => set(name, $(name + "-slider").value));
+  }
+  for (const limit of catalogue.limits) {
+    $("limits").append(make("div", {className: "field"},
+      make("label", {htmlFor: "limit-" + limit.name}, limit.words),
+      make("input", {id: "limit-" + limit.name, autocomplete: "off"})));
+    $("limit-" + limit.name).addEventListener("input", (event) => {
+      state.limits[limit.name] = event.target.value.trim();
+      schedule();
+    });
+  }
+  $("device").addEventListener("input", () => {
+    state.device = $("device").value.trim();
+    state.limits = {};
+    schedule();
+  });
+}
+function set(name, value) {
+  state.values[name] = value;
+  schedule();
+}
+
+let scheduled = false;
+function schedule() {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    update();
+  });
+}
+
+/** The fields, less the one that is being written in; with an answer, the sliders too. */
+function fillInputs(answer) {
+  const fill = (id, value) => { if (document.activeElement !== $(id)) $(id).value = value; };
+  fill("device", state.device);
+  for (const name of Object.keys(WORDS)) fill(name, state.values[name]);
+  for (const {name} of catalogue.limits) fill("limit-" + name, state.limits[name] ?? answer?.device.limits[name] ?? "");
+  if (!answer) return;
+  for (const [name, [, , step, end]] of Object.entries(WORDS)) {
+    const slider = $(name + "-slider"), most = end(answer.device);
+    slider.max = most;
+    slider.step = step;
+    $(name + "-range").textContent = grouped(slider.min) + " to " + grouped(most);
+    if (document.activeElement === slider) continue;
+    slider.value = answer.answer[name] ?? 1;
+  }
+}
+
+function update() {
+  const started = performance.now();
+  clearTimeout(update.later);
+  const answer = ask(question("answer"));
+  fillInputs(answer.error ? null : answer);
+  $("problem").hidden = !answer.error;
+  if (answer.error) {
+    $("problem").textContent = answer.error;
+    $("headline").textContent = "No answer";
+    last = null;
+    return;
+  }
+  last = answer;
+  drawAnswer(answer);
+  drawPinned();
+  drawCharts(answer);
+  update.later = setTimeout(() => {
+    drawMap();
+    history.replaceState(null, "", address());
+  }, 60);
+  timings.push(performance.now() - started);
+}
+
+const headline = ({answer: a, launches}) => launches
+  ? `${a.blocks_per_sm} blocks, ${a.warps_per_sm} warps per SM: ${percent(a.occupancy)}, limited by ` +
+    a.limiters.replaceAll("_", " ").replaceAll("+", " and ")
+  : a.status;
+
+function drawAnswer(answer) {
+  const a = answer.answer;
+  $("headline").textContent = headline(answer);
+  const left = {warps: a.unused_per_sm.warps, blocks: a.unused_per_sm.blocks, registers: a.unused_per_sm.registers,
+    shared_memory: a.unused_per_sm.smem_bytes, barriers: a.unused_per_sm.barriers};
+  $("bars").replaceChildren(...RESOURCES.map(([name, words]) => {
+    const allowed = a.blocks_allowed_by[name], limits = answer.launches && a.limiters.split("+").includes(name);
+    const share = allowed ? Math.min(1, a.blocks_per_sm / allowed) : 0;
+    const fill = make("div");
+    fill.style.width = 100 * share + "%";
+    return make("div", {className: limits ? "bar limits" : "bar", role: "listitem"}, make("b", {}, words),
+      make("div", {className: "track", ariaHidden: "true"}, fill),
+      make("span", {}, allowed === null ? "no limit" : `allows ${grouped(allowed)}, ` +
+        (left[name] === null ? "" : grouped(left[name]) + (name === "shared_memory" ? " B left" : " left")) +
+        (limits ? " (limits)" : "")));
+  }));
+  drawNumbers(answer);
+}
+
+function drawNumbers(answer) {
+  const a = answer.answer;
+  const rows = [["warps_per_block", "Warps per block: " + answer.warps_per_block],
+    ["allocated_registers_per_block", "Registers of a block: " + grouped(a.allocated_registers_per_block)],
+    ["allocated_smem_per_block_bytes", "Shared memory of a block: " + grouped(a.allocated_smem_per_block_bytes) + " B"],
+    ...RESOURCES.map(([name, words]) => [name, `${words} allow: ${a.blocks_allowed_by[name]} blocks`]),
+    ["blocks_per_sm", "Blocks per SM: " + a.blocks_per_sm], ["warps_per_sm", "Warps per SM: " + a.warps_per_sm],
+    ["occupancy", "Occupancy: " + percent(a.occupancy)],
+    ["occupancy_textbook", "By the textbook's plain division: " + percent(a.occupancy_textbook)]];
+  if (a.waves) rows.push(["waves", "Waves: " + grouped(a.waves)], ["idle_sms", "SMs without a block: " + a.idle_sms],
+    ["tail_share", "Time of the last, partial wave: " + percent(a.tail_share)]);
+  const open = new Set([...$("numbers").querySelectorAll("details[open]")].map((each) => each.dataset.name));
+  $("numbers").replaceChildren(...rows.filter(([name]) => answer.formulas?.[name]).map(([name, words]) => {
+    const details = make("details", {open: open.has(name)}, make("summary", {}, words),
+      make("code", {}, answer.formulas[name].text), make("small", {}, answer.formulas[name].source));
+    details.dataset.name = name;
+    return details;
+  }));
+  const api = answer.api_block_size;
+  if (answer.launches && a.status !== "ok") $("numbers").prepend(make("p", {}, a.status));
+  if (api) $("numbers").append(make("p", {}, `cudaOccupancyMaxPotentialBlockSize picks ${grouped(api)} threads.`));
+}
+
+function drawPinned() {
+  $("pinned").hidden = $("unpin").hidden = !pinned;
+  if (!pinned) return;
+  const other = ask(question("answer", pinned));
+  $("pinned").textContent = "Compared with " + pinned.device + ", " + pinned.values.block_size + " threads, " +
+    pinned.values.registers_per_thread + " registers: " + (other.error ?? headline(other));
+}
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+function chart(id, width, label, y, series) {
+  const axis = {stroke: color("soft"), grid: {stroke: color("line"), width: 1}, ticks: {stroke: color("line")}};
+  return new uPlot({width, height: 230, cursor: {drag: {x: false, y: false}}, legend: {show: false},
+    scales: {x: {time: false}, y: {range: () => [0, charts[id]?.top ?? 64]}},
+    series: [{label}, ...series],
+    axes: [{...axis, label, labelSize: 18, space: 75}, {...axis, label: y, labelSize: 18, size: 54}],
+    hooks: {draw: [(u) => charts[id]?.marks(u)]}}, null, $(id));
+}
+
+/** Draws `x`, `y` as a disc; the next steps as rings. */
+function disc(u, x, y, filled) {
+  const {ctx} = u, ratio = uPlot.pxRatio;
+  ctx.beginPath();
+  ctx.arc(u.valToPos(x, "x", true), u.valToPos(y, "y", true), 5 * ratio, 0, 7);
+  ctx.setLineDash([]);
+  ctx.lineWidth = 2 * ratio;
+  ctx.strokeStyle = ctx.fillStyle = color(filled ? "ink" : "full");
+  if (filled) ctx.fill();
+  else ctx.stroke();
+}
+
+function drawCharts(answer) {
+  const own = ask(question("curves")), other = pinned && ask(question("curves", pinned));
+  for (const [dial, words] of Object.entries(DIALS)) {
+    const id = "chart-" + dial, a = answer.answer;
+    if (!own[dial][0].length) continue;
+    let data = [own[dial][0], own[dial][1]];
+    if (other && !other.error)
+      data = uPlot.join([own[dial], other[dial]]);
+    else data.push(null);
+    const steps = answer.answer.cliffs[dial];
+    const text = [["gains", "gains"], ["loses", "loses"]].map(([side, verb]) => steps[side]
+      ? `${verb} at ${grouped(steps[side].value)} (${percent(steps[side].occupancy)})` : `${verb} nowhere`).join("; ");
+    $("cap-" + dial).textContent = `${grouped(a[dial])} ${words}: ${text}.`;
+    $(id).setAttribute("aria-label", `Warps per SM over ${words}. ` + $("cap-" + dial).textContent);
+    const most = Math.max(own.max_warps_per_sm, other?.max_warps_per_sm ?? 0);
+    const marks = (u) => {
+      for (const side of ["gains", "loses"])
+        if (steps[side]) disc(u, steps[side].value, steps[side].occupancy * own.max_warps_per_sm, false);
+      disc(u, a[dial], a.warps_per_sm, true);
+    };
+    const known = charts[id];
+    charts[id] = {...known, top: most * 1.05, marks};
+    if (!known?.plot) {
+      const stepped = uPlot.paths.stepped({align: 1});
+      charts[id].plot = chart(id, $(id).clientWidth || 300, words, "warps per SM", [
+        {stroke: color("accent"), width: 2, paths: stepped, points: {show: false}},
+        {stroke: color("second"), width: 2, dash: [6, 4], paths: stepped, points: {show: false}, spanGaps: true}]);
+    }
+    charts[id].plot.setData(data[2] ? data : [data[0], data[1], new Array(data[0].length).fill(null)]);
+  }
+}
+
+function drawMap() {
+  const map = ask(question("map"));
+  if (map.error || !map.rows[0].length) return;
+  const levels = [...new Set(map.rows.flat())].sort((p, q) => p - q);
+  const shade = (warps) => warps === 0 ? color("bad")
+    : `hsl(210 70% ${Math.round(90 - 62 * warps / map.max_warps_per_sm)}%)`;
+  const canvas = $("map"), rows = map.rows.length, columns = map.rows[0].length;
+  canvas.width = columns * 8;
+  canvas.height = rows * 8;
+  const ctx = canvas.getContext("2d");
+  map.rows.forEach((row, y) => row.forEach((warps, x) => {
+    ctx.fillStyle = shade(warps);
+    ctx.fillRect(8 * x, 8 * (rows - 1 - y), 8, 8);
+  }));
+  const a = last.answer, x = a.dynamic_smem_bytes / map.smem_step * 8;
+  const y = (rows - a.registers_per_thread / map.register_step) * 8;
+  for (const [style, line] of [["#000", 12], ["#fff", 6]]) {  // visible on every level
+    ctx.strokeStyle = style;
+    ctx.lineWidth = line;
+    ctx.strokeRect(x - 10, y - 10, 20, 20);
+  }
+  $("map-here").textContent = `From 1 to 255 and from 0 to ` +
+    `${grouped((columns - 1) * map.smem_step)} B. Square: ${a.registers_per_thread}, ${grouped(a.dynamic_smem_bytes)} B.`;
+  canvas.setAttribute("aria-label", `Levels of warps per SM: ${levels.join(", ")}. ` + $("map-here").textContent);
+  $("map-key").replaceChildren(...levels.map((warps) => {
+    const mark = make("i");
+    mark.style.background = shade(warps);
+    return make("span", {}, mark, warps === 0 ? "none" : warps + " warps");
+  }));
+}
+
+// The worker reads files and predicts: both may take seconds.
+function startWorker(module) {
+  const source = `"use strict"; ${engineOf}; let ask;
+    onmessage = ({data}) => { if (data.module) { ask = engineOf(data.module); return; }
+      let answer; try { answer = ask(data.question, data.input); }
+      catch (error) { answer = {error: String(error.message ?? error), broken: true}; }
+      postMessage({id: data.id, answer}); };`;
+  worker = new Worker(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
+  worker.postMessage({module});
+  worker.onmessage = ({data}) => {
+    waiting.get(data.id)(data.answer);
+    waiting.delete(data.id);
+    if (data.answer.broken) {
+      worker.terminate();
+      startWorker(module);
+    }
+  };
+}
+const askLater = (asked, input = null) => new Promise((resolve) => {
+  waiting.set(++numberOfQuestion, resolve);
+  worker.postMessage({id: numberOfQuestion, question: asked, input});
+});
+
+const PACKED_LIMIT = 100;
+async function unpacked(blob) {
+  const start = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
+  if (start[0] !== 0x1f || start[1] !== 0x8b) return blob;
+  const parts = [];
+  let size = 0;
+  for (let reader = blob.stream().pipeThrough(new DecompressionStream("gzip")).getReader();;) {
+    const {done, value} = await reader.read();
+    if (done) return new Blob(parts);
+    size += value.length;
+    if (size > (16 << 20) + PACKED_LIMIT * blob.size)
+      throw new Error("unpacks to more than 100 times its size; unpack it first");
+    parts.push(value);
+  }
+}
+
+async function readKernels(blob, name) {
+  $("reading").textContent = "reading ...";
+  $("kernels").replaceChildren();
+  let answer;
+  try {
+    answer = await askLater({ask: "kernels", device: state.device, source: name}, await unpacked(blob));
+  } catch (error) {
+    answer = {error: name + ": " + (error.message || "cannot be unpacked")};
+  }
+  if (answer.error) {
+    $("reading").textContent = answer.error;
+    return answer;
+  }
+  const left = answer.notes && "; " + answer.notes.trim().replaceAll("\n", "; ");
+  $("reading").textContent = `${answer.kernels.length} kernels of ${answer.source}` +
+    (answer.assumed_block_size ? "; it gives no block size: 256 is assumed" : "") + left;
+  showKernels(answer.kernels);
+  return answer;
+}
+
+const KERNEL_COLUMNS = [["kernel", "Kernel"], ["launches", "Launches"], ["time_us", "Time, us"],
+  ["block_size", "Threads"], ["registers_per_thread", "Registers"], ["static_smem_bytes", "Static B"],
+  ["dynamic_smem_bytes", "Dynamic B"], ["spill_bytes", "Spilled B"], ["occupancy", "Occupancy"],
+  ["limiters", "Limited by"]];
+function showKernels(kernels, by = null, falling = true) {
+  const shown = KERNEL_COLUMNS.filter(([name]) => kernels.some((kernel) => kernel[name] !== null && kernel[name] !== undefined));
+  const sorted = by === null ? kernels : [...kernels].sort((p, q) =>
+    (p[by] < q[by] ? -1 : p[by] > q[by] ? 1 : 0) * (falling ? -1 : 1));
+  const cell = (kernel, name) => kernel[name] === null || kernel[name] === undefined ? "" :
+    name === "occupancy" ? percent(kernel[name]) : typeof kernel[name] === "number" ? grouped(kernel[name]) : kernel[name];
+  const head = make("tr", {}, ...shown.map(([name, words]) => make("th",
+    {scope: "col", ariaSort: by === name ? (falling ? "descending" : "ascending") : "none"},
+    make("button", {type: "button", onclick: () => showKernels(kernels, name, by === name ? !falling : true)}, words))));
+  const most = 500;
+  const body = sorted.slice(0, most).map((kernel) => make("tr", {}, ...shown.map(([name]) => name === "kernel"
+    ? make("td", {}, make("button", {type: "button", onclick: () => take(kernel)}, kernel.kernel))
+    : make("td", {}, cell(kernel, name)))));
+  $("kernels").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)),
+    ...(sorted.length > most ? [make("p", {}, `The first ${most} of ${sorted.length}; sort to see others.`)] : []));
+}
+function take(kernel) {
+  for (const name of Object.keys(DEFAULTS)) state.values[name] = String(kernel[name] ?? DEFAULTS[name]);
+  update();
+  $("result").scrollIntoView();
+}
+
+async function predict() {
+  $("predicting").textContent = "simulating ...";
+  const asked = {...question("predict"), kind: $("kind").value, ilp: $("ilp").value};
+  const p = await askLater(asked);
+  $("predicting").textContent = p.error ?? "";
+  $("speed-figure").hidden = !!p.error;
+  $("conclusion").textContent = p.error ? "" : p.conclusion ?? "";
+  if (p.error) return;
+  const flops = p.unit === "FLOP/s", scale = flops ? 1e-12 : 1e-9, unit = flops ? "TFLOP/s" : "GB/s";
+  const run = JSON.parse($("measured").textContent)[p.gpu], points = run?.[asked.kind + " " + asked.ilp];
+  $("cap-speed").textContent = `Line: predicted for ${p.class}, on ${p.gpu}; parameters ${p.parameters}, ${p.origin}. ` +
+    `Peak: ${grouped(Math.round(p.peak * scale * 10) / 10)} ${unit}, ${p.basis}. ` +
+    (points?.length ? `Squares: measured, run ${run.run}.` : "No committed run has measured this GPU.");
+  $("chart-speed").setAttribute("aria-label", $("cap-speed").textContent);
+  charts["chart-speed"]?.plot?.destroy();
+  charts["chart-speed"] = {top: p.peak * scale * 1.05, marks: (u) => {
+    if (p.own) disc(u, p.own[0], p.own[1] * scale, true);
+  }};
+  const plot = charts["chart-speed"].plot = chart("chart-speed", $("chart-speed").clientWidth,
+    "resident warps per SM", unit, [
+      {stroke: color("accent"), width: 2, points: {show: false}},
+      {stroke: color("second"), width: 0, paths: () => null, points: {show: true, size: 7, fill: color("second")}}]);
+  const columns = (rows) => [rows.map((row) => row[0]), rows.map((row) => row[1] * scale)];
+  plot.setData(uPlot.join([columns(p.curve), columns(points ?? [])]));
+}
+
+function copies(what) {
+  const a = last?.answer;
+  if (what === "link") return location.href.split("#")[0] + address();
+  if (!a) return null;
+  if (what === "bounds") return `__launch_bounds__(${a.block_size}, ${Math.max(a.blocks_per_sm, 1)})`;
+  if (what === "line")
+    return ["occbench calc --device", state.device.includes(" ") ? `'${state.device}'` : state.device,
+      ...catalogue.fields.filter((f) => state.values[f.column] !== DEFAULTS[f.column] || f.column === "block_size" ||
+        f.column === "registers_per_thread").map((f) => f.option + " " + state.values[f.column])].join(" ");
+  return ask({...question("text"), format: what}).text;
+}
+async function copy(what) {
+  const text = copies(what);
+  if (text === null) return;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // file:// has no clipboard in some browsers
+    const area = make("textarea", {value: text});
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  $("copied").textContent = "copied";
+  setTimeout(() => { $("copied").textContent = ""; }, 2000);
+}
+
+function listen() {
+  $("pin").onclick = () => { pinned = structuredClone(state); update(); };
+  $("unpin").onclick = () => { pinned = null; update(); $("pin").focus(); };
+  for (const button of document.querySelectorAll("[data-copy]")) button.onclick = () => copy(button.dataset.copy);
+  $("read").onclick = () => readKernels(new Blob([$("text").value]), "the text");
+  $("text").addEventListener("paste", () => setTimeout(() => $("read").click()));
+  $("file").onchange = () => { if ($("file").files[0]) readKernels($("file").files[0], $("file").files[0].name); };
+  $("predict").onclick = predict;
+  addEventListener("dragover", (event) => { event.preventDefault(); $("paste").classList.add("dragging"); });
+  addEventListener("dragleave", () => $("paste").classList.remove("dragging"));
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    $("paste").classList.remove("dragging");
+    const file = event.dataTransfer.files[0];
+    if (file) readKernels(file, file.name);
+    else readKernels(new Blob([event.dataTransfer.getData("text")]), "the text");
+  });
+  addEventListener("hashchange", () => { readAddress(); update(); });
+  const redraw = () => {
+    for (const each of Object.values(charts)) each.plot?.destroy();
+    for (const id of Object.keys(charts)) delete charts[id];
+    if (last) update();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
+}
+
+async function start() {
+  const text = atob($("module").textContent), packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);  // Uint8Array.from takes 40 ms longer
+  const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  const module = await WebAssembly.compile(bytes);
+  ask = engineOf(module);
+  catalogue = ask({ask: "catalogue"});
+  const query = JSON.parse($("query").textContent);
+  if (location.hash.length > 1) readAddress();
+  else {
+    state.device = query.device || state.device;
+    Object.assign(state.values, query.values);
+  }
+  makeInputs();
+  listen();
+  update();
+  globalThis.calculator = {ask, askLater, update, set, timings, copies, readKernels, start: performance.now(),
+    state: () => state};
+  startWorker(module);
+}
+start().catch((error) => {
+  $("problem").hidden = false;
+  $("problem").textContent = "This browser cannot run the calculator: " + error.message;
+});
