@@ -88,7 +88,7 @@ class SelfExtension(unittest.TestCase):
         self.assertEqual(
             sorted(lines),
             ["benchmarks/CMakeLists.txt", "benchmarks/CMakeLists.txt",
-             "harness/theory/occupancy/catalogue.cpp", "kernels/CMakeLists.txt"],
+             "harness/theory/occupancy/cards.hpp", "kernels/CMakeLists.txt"],
         )  # fmt: skip
 
         with tempfile.TemporaryDirectory() as folder:
