@@ -26,7 +26,7 @@ def group(name: str) -> list[str]:
 ASKED = {
     "use": RUN + EXTRAS["report"],
     "test": RUN + [pin for pins in EXTRAS.values() for pin in pins] + group("docs") + group("test"),
-    **{name: group(name) for name in ("cmake", "cuda", "release", "uv")},
+    **{name: group(name) for name in ("calculator", "cmake", "cuda", "release", "uv")},
 }
 
 
