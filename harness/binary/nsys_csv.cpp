@@ -71,7 +71,10 @@ void NsysCsv::read(const std::string& line) {
     return;
   }
   if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line
-    for (std::size_t field = 0; field < field_count; ++field) units_[field] = cells[at_[field]];
+    for (std::size_t field = 0; field < field_count; ++field) {
+      units_[field] = cells[at_[field]];
+      if (units_[field] == "KB" || units_[field] == "MB") units_[field].insert(1, "i");  // 1,024 of them
+    }
     return;
   }
   std::array<std::int64_t, 7> counts{};  // grid, block and registers

@@ -119,7 +119,8 @@ SqliteFile::Table SqliteFile::table_of(const std::string& sql) {
     std::erase_if(name, [](char c) { return c == '"' || c == '`' || c == '[' || c == ']'; });
     for (const char* const constraint : {"primary", "unique", "check", "foreign", "constraint"})
       if (name == constraint) return;
-    if (text.find("integer primary key") != std::string::npos) table.rowid_column = table.columns.size();
+    if (text.find("primary key") != std::string::npos && text.substr(end).starts_with(" integer"))
+      table.rowid_column = table.columns.size();
     table.columns.push_back(std::move(name));
   };
   for (const char c : sql) {

@@ -66,9 +66,7 @@ std::string grid_text(const theory::SmLimits& sm, const Query& query, const Answ
   std::string words = grid + significant(fill.waves) + " waves of " + grouped(fill.wave_blocks) + " blocks; ";
   if (fill.idle_sms > 0) words += text("%d of %d SMs get no block; ", fill.idle_sms, sm.sm_count);
   if (fill.waves > 1 && fill.tail_share > 0)
-    words += "the partial last wave takes " + percent(fill.tail_share) +
-             " of the time if blocks take equally "
-             "long; ";
+    words += "the partial last wave takes up to " + percent(fill.tail_share) + " of the time; ";
   return words + "occupancy of the device " + percent(fill.occupancy);
 }
 
