@@ -4,6 +4,7 @@
 import csv
 import io
 import unittest
+from typing import ClassVar
 
 from command import ROOT, occbench
 
@@ -93,7 +94,17 @@ class Committed(unittest.TestCase):
 
 
 class Arguments(unittest.TestCase):
-    KERNEL = "calc --device h200 --block-size 8x8x4 --registers 32 --format csv".split()
+    KERNEL: ClassVar = [
+        "calc",
+        "--device",
+        "h200",
+        "--block-size",
+        "8x8x4",
+        "--registers",
+        "32",
+        "--format",
+        "csv",
+    ]
 
     def row(self, *more: str) -> dict[str, str]:
         done = occbench(*self.KERNEL, *more, gpu=False)
@@ -122,13 +133,15 @@ class Arguments(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_without_the_number_of_sms_it_says_so(self) -> None:
-        words = "calc --device cc9.0 --block-size 256 --registers 32 --grid 9".split()
+        words = ["calc", "--device", "cc9.0", "--block-size", "256", "--registers", "32", "--grid", "9"]
         self.assertIn("the number of SMs is unknown; name the device", occbench(*words, gpu=False).stdout)
 
     def test_a_cluster_divides_the_grid(self) -> None:
         done = occbench(*self.KERNEL, "--cluster-size", "4", "--grid", "9", gpu=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot launch: a grid of 9 blocks is not a multiple of the cluster size 4", done.stdout)
+        self.assertIn(
+            "cannot launch: a grid of 9 blocks is not a multiple of the cluster size 4", done.stdout
+        )
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ struct GridFill {
   std::int64_t wave_blocks = 0;  ///< resident on the device at once
   double waves = 0;              ///< blocks / wave_blocks
   int idle_sms = 0;              ///< SMs that get no block at all
-  /// Largest share of the time that a partial last wave takes; 0 if the last wave is whole. Reached if a block
-  /// takes as long as in a whole wave; beside fewer blocks on its SM it is faster.
+  /// Largest share of the time that a partial last wave takes; 0 if the last wave is whole. Reached if a
+  /// block takes as long as in a whole wave; beside fewer blocks on its SM it is faster.
   double tail_share = 0;
   double occupancy = 0;  ///< of the whole device, the mean over the waves if all blocks take equally long
 
