@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -23,7 +24,7 @@ int checked(const char* name, std::int64_t value, std::int64_t least, std::int64
   return static_cast<int>(value);
 }
 
-std::size_t bytes(const char* name, std::int64_t value) {
+std::size_t not_negative(const char* name, std::int64_t value) {
   if (value < 0)
     throw std::invalid_argument(std::string(name) + " " + std::to_string(value) + " is negative");
   return static_cast<std::size_t>(value);
@@ -32,12 +33,13 @@ std::size_t bytes(const char* name, std::int64_t value) {
 Query query_of(const occbench_launch& l) {
   return {.footprint = {.block_size = checked("block_size", l.block_size, 0, INT_MAX),
                         .registers_per_thread = checked("registers", l.registers_per_thread, 0, INT_MAX),
-                        .static_smem_bytes = bytes("static_smem", l.static_smem_bytes),
-                        .dynamic_smem_bytes = bytes("dynamic_smem", l.dynamic_smem_bytes),
+                        .static_smem_bytes = not_negative("static_smem", l.static_smem_bytes),
+                        .dynamic_smem_bytes = not_negative("dynamic_smem", l.dynamic_smem_bytes),
                         .barriers = checked("barriers", l.barriers, 0, INT_MAX),
                         .carveout_percent = checked("carveout", l.carveout_percent, -1, 100),
                         .max_block_size = checked("max_block_size", l.max_block_size, 1, INT_MAX)},
-          .cluster_size = checked("cluster_size", l.cluster_size, 1, 16)};
+          .cluster_size = checked("cluster_size", l.cluster_size, 1, 16),
+          .grid_blocks = static_cast<std::int64_t>(not_negative("grid_size", l.grid_size))};
 }
 
 void put(const std::string& text, char* message, std::size_t size) {
@@ -73,6 +75,10 @@ int occbench_occupancy(const char* device, size_t count, const occbench_launch* 
                     .warps_per_sm = a.occupancy.warps_per_sm,
                     .occupancy = a.occupancy.fraction,
                     .limiters = static_cast<std::uint32_t>(a.occupancy.limiters),
+                    .waves = a.grid ? a.grid->waves : NAN,
+                    .idle_sms = a.grid ? a.grid->idle_sms : NAN,
+                    .tail_share = a.grid ? a.grid->tail_share : NAN,
+                    .occupancy_device = a.grid ? a.grid->occupancy : NAN,
                     .has_remark = a.status != "ok"};
     }
   });

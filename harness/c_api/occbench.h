@@ -13,13 +13,14 @@ extern "C" {
 #define OCCBENCH_API __attribute__((visibility("default")))
 
 /** Grows when a signature or the meaning of a number changes. */
-#define OCCBENCH_ABI 2
+#define OCCBENCH_ABI 3
 OCCBENCH_API int occbench_abi(void);
 
 /** The numbers of one launch; bytes, threads, counts. */
 typedef struct {
   int64_t block_size, registers_per_thread, static_smem_bytes, dynamic_smem_bytes;
   int64_t barriers, cluster_size, carveout_percent, max_block_size;
+  int64_t grid_size; /**< blocks; 0: unknown */
 } occbench_launch;
 
 /** What an SM holds of it. `limiters` is a sum of 1 warps, 2 blocks, 4 registers, 8 shared memory, 16 barriers. */
@@ -27,6 +28,8 @@ typedef struct {
   int32_t blocks_per_sm, warps_per_sm;
   double occupancy;
   uint32_t limiters;
+  /** How the grid fills the device, as `calc --grid` says it; NaN where the grid or the number of SMs is unknown. */
+  double waves, idle_sms, tail_share, occupancy_device;
   int32_t has_remark; /**< 1 where the status is more than "ok" */
 } occbench_residency;
 

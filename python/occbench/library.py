@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-ABI = 2
+ABI = 3
 NAME = "liboccbench.so"
 LIMITERS = ("warps", "blocks", "registers", "shared_memory", "barriers")  # bits 0 to 4
 FIELDS = (
@@ -24,15 +24,19 @@ FIELDS = (
     "cluster_size",
     "carveout",
     "max_block_size",
+    "grid_size",
 )
+GRID = ("waves", "idle_sms", "tail_share", "occupancy_device")
 ANSWER = np.dtype(
     [
         ("blocks_per_sm", np.int32),
         ("warps_per_sm", np.int32),
         ("occupancy", np.float64),
         ("limiters", np.uint32),
+        *((name, np.float64) for name in GRID),
         ("has_remark", np.int32),
-    ]
+    ],
+    align=True,
 )
 
 
@@ -89,6 +93,11 @@ class Occupancy:
     blocks_per_sm: Any  # 0 where it cannot launch
     warps_per_sm: Any
     occupancy: Any  # a fraction
+    # With a grid on a device whose SMs are known, else NaN:
+    waves: Any
+    idle_sms: Any  # SMs that get no block
+    tail_share: Any  # the largest share of the time that a partial last wave takes
+    occupancy_device: Any  # a fraction: the mean over all SMs and waves
     _bits: np.ndarray
     _remarks: np.ndarray
     _launches: np.ndarray
@@ -116,6 +125,8 @@ class Occupancy:
 
     def __repr__(self) -> str:
         names = ("blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status")
+        if not np.all(np.isnan(self.waves)):
+            names += GRID
         return f"Occupancy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
@@ -144,13 +155,15 @@ def occupancy(
     cluster_size: Any = 1,  # noqa: ANN401
     carveout: Any = -1,  # noqa: ANN401
     max_block_size: Any = 1024,  # noqa: ANN401
+    grid_size: Any = 0,  # noqa: ANN401
 ) -> Occupancy:
     """How many blocks an SM holds, and what limits them: equal to the CUDA occupancy API on that device.
 
     `device`: 'h200', 'a100', 'cc9.0'. Threads per block, registers per thread, bytes of shared memory, named
-    barriers, blocks per cluster, percent of carve-out (-1: the driver's choice), and the kernel's own largest
-    block. Any of them may be an array (NumPy's rules of broadcasting). What cannot launch has 0 blocks and
-    says so in `status`. ValueError on an unknown device and on a number out of range.
+    barriers, blocks per cluster, percent of carve-out (-1: the driver's choice), the kernel's own largest
+    block, and blocks of the launch (0: unknown). Any of them may be an array (NumPy's rules of broadcasting).
+    What cannot launch has 0 blocks and says so in `status`. ValueError on an unknown device and on a number
+    out of range.
     """
     named = np.asarray(device)
     if named.dtype.kind not in "UO" or not all(isinstance(name, str) for name in named.flat):
@@ -164,12 +177,13 @@ def occupancy(
         cluster_size,
         carveout,
         max_block_size,
+        grid_size,
     )
     columns = np.broadcast_arrays(named, *(whole(*pair) for pair in zip(FIELDS, given, strict=True)))
     launches = np.stack([column.ravel() for column in columns[1:]], axis=-1)
     launches = np.ascontiguousarray(launches, dtype=np.int64)
     flat_names = columns[0].ravel()
-    answers = np.empty(len(launches), dtype=np.dtype(ANSWER, align=True))
+    answers = np.empty(len(launches), dtype=ANSWER)
     for name in dict.fromkeys(map(str, named.flat)):
         mine = slice(None) if named.ndim == 0 else np.flatnonzero(flat_names == name)
         asked = np.ascontiguousarray(launches[mine])
@@ -183,7 +197,7 @@ def occupancy(
         answers[mine] = told
     like = columns[0]
     return Occupancy(
-        *(shaped(answers[part], like) for part in ("blocks_per_sm", "warps_per_sm", "occupancy")),
+        *(shaped(answers[part], like) for part in ("blocks_per_sm", "warps_per_sm", "occupancy", *GRID)),
         _bits=answers["limiters"].reshape(like.shape),
         _remarks=answers["has_remark"],
         _launches=launches,

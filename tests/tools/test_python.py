@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not LIBRARY, reason="no liboccbench.so is built"
 COUNT = 100_000
 COLUMNS = (
     "block_size", "registers_per_thread", "static_smem_bytes", "dynamic_smem_bytes", "barriers",
-    "cluster_size", "carveout_percent", "max_block_size",
+    "cluster_size", "carveout_percent", "max_block_size", "grid_size",
 )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ def footprints(seed: int) -> np.ndarray:
         np.where(some[5], dice.integers(1, 17, COUNT), 1),
         np.where(some[6], dice.integers(0, 101, COUNT), -1),
         np.where(some[7], dice.integers(1, 1100, COUNT), 1024),
+        dice.integers(1, 5000, COUNT),
     ])  # fmt: skip
 
 
@@ -75,6 +76,10 @@ def test_its_answers_are_the_programs() -> None:
         differ = [n for n, row in enumerate(program) if row[column] != ours[n]]
         assert differ == [], (column, rows[differ[0]], program[differ[0]][column], ours[differ[0]])
     assert [float(row["occupancy"]) for row in program] == found.occupancy.tolist()
+    for name in ("waves", "idle_sms", "tail_share", "occupancy_device"):
+        said_of_grids = np.array([float(row[name] or "nan") for row in program])
+        np.testing.assert_array_equal(said_of_grids, getattr(found, name), name)
+    assert 0.4 < np.isfinite(found.waves).mean() < 0.9
 
 
 def test_a_hundred_thousand_in_a_second() -> None:
