@@ -4,10 +4,12 @@
 OCCBENCH names the binary.
 """
 
+import contextlib
 import csv
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -115,6 +117,22 @@ class Files(InAFolder):
                 else:
                     file.unlink()
                 file.write_text(text)
+
+    def test_rows_that_share_their_bytes_are_refused(self) -> None:
+        """Else 12 MiB of SQLite claim 180 GiB: 20,000 rows of one page that are all the same 9 MiB."""
+        path = self.cwd / "p.sqlite"
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute("pragma page_size = 65536")
+            db.execute("create table CUPTI_ACTIVITY_KIND_KERNEL (demangledName text)")
+            db.execute("insert into CUPTI_ACTIVITY_KIND_KERNEL values (?)", ["x" * (9 << 20)])
+            db.commit()
+        content = bytearray(path.read_bytes())
+        root = 65536  # a leaf with one cell: its kind, ..., 2 bytes of count at 3, pointers to cells from 8 on
+        self.assertEqual((content[root], content[root + 3 : root + 5]), (0x0D, b"\0\1"))
+        content[root + 3 : root + 5] = (20_000).to_bytes(2, "big")
+        content[root + 8 : root + 40_008] = content[root + 8 : root + 10] * 20_000
+        path.write_bytes(content)
+        self.assert_refused(4, "has rows that overlap", "calc", "p.sqlite", "--device", "h200")
 
     def test_a_field_of_another_type_is_refused(self) -> None:
         for key in ("origin", "uuid"):

@@ -59,6 +59,7 @@ SqlValue value_of(std::uint64_t type, Cursor& body) {
   return type % 2 == 1 ? SqlValue(std::string(bytes)) : SqlValue();
 }
 
+/// The first `most` values, or fewer: a record leaves out columns that its table got later.
 std::vector<SqlValue> values_of(std::string_view record, std::size_t most) {
   Cursor head(record);
   const std::uint64_t head_size = head.varint();
@@ -66,7 +67,6 @@ std::vector<SqlValue> values_of(std::string_view record, std::size_t most) {
   Cursor body(record, head_size);
   std::vector<SqlValue> values;
   while (head.at() < head_size && values.size() < most) values.push_back(value_of(head.varint(), body));
-  values.resize(most);
   return values;
 }
 
@@ -94,6 +94,7 @@ SqliteFile::SqliteFile(const ByteSource& source) : source_(source) {
   page_count_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(source_.size() / page_size_, 0xfffffffe));
   constexpr std::size_t schema_columns = 5;  // type, name, tbl_name, rootpage, sql
   walk(1, schema_columns, [&](std::int64_t, const std::vector<SqlValue>& row) {
+    if (row.size() < schema_columns) return;
     const auto* const type = std::get_if<std::string>(&row[0]);
     const auto* const name = std::get_if<std::string>(&row[1]);
     const auto* const root = std::get_if<std::int64_t>(&row[3]);
@@ -158,10 +159,12 @@ std::string SqliteFile::payload(std::string_view page, std::size_t at, std::uint
   return bytes;
 }
 
-/// Visits the rows of a table's tree in order. Each page is read once, also of a tree that has a circle.
+/// Visits the rows of a table's tree in order. Each page is read once, also of a tree that has a circle, and rows
+/// together have no more bytes than the file: it may claim that all share theirs.
 void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit& visit) const {
   std::vector<std::uint32_t> open = {root};
   Buffer buffer;
+  std::uint64_t left = source_.size();
   for (std::uint64_t pages = 0; !open.empty(); ++pages) {
     if (pages > page_count_) throw Damaged("has a page that is its own ancestor");
     const std::uint32_t number = open.back();
@@ -183,6 +186,9 @@ void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit&
       const std::uint64_t size = cell.varint();
       const auto rowid = static_cast<std::int64_t>(cell.varint());
       if (size > longest_payload) throw Damaged("has a row of more than 16 MiB");
+      constexpr std::uint64_t least_cell = 4;  // a pointer, the size and the row's number
+      if (size + least_cell > left) throw Damaged("has rows that overlap");
+      left -= size + least_cell;
       visit(rowid, values_of(payload(page, cell.at(), size), column_count));
     }
     if (type == interior) {
@@ -205,9 +211,9 @@ void SqliteFile::each_row(const std::string& table, const std::vector<std::strin
   std::vector<SqlValue> wanted(columns.size());
   walk(known.root, known.columns.size(), [&](std::int64_t rowid, const std::vector<SqlValue>& row) {
     for (std::size_t i = 0; i < places.size(); ++i)
-      wanted[i] = places[i] == row.size()           ? SqlValue()
-                  : places[i] == known.rowid_column ? SqlValue(rowid)
-                                                    : row[places[i]];
+      wanted[i] = places[i] == known.rowid_column ? SqlValue(rowid)
+                  : places[i] < row.size()        ? row[places[i]]
+                                                  : SqlValue();
     visit(wanted);
   });
 }
