@@ -127,7 +127,7 @@ class Files(InAFolder):
             db.execute("insert into CUPTI_ACTIVITY_KIND_KERNEL values (?)", ["x" * (9 << 20)])
             db.commit()
         content = bytearray(path.read_bytes())
-        root = 65536  # a leaf with one cell: its kind, ..., 2 bytes of count at 3, pointers to cells from 8 on
+        root = 65536  # a leaf: its kind, 2 bytes of count at 3, pointers to cells from 8 on
         self.assertEqual((content[root], content[root + 3 : root + 5]), (0x0D, b"\0\1"))
         content[root + 3 : root + 5] = (20_000).to_bytes(2, "big")
         content[root + 8 : root + 40_008] = content[root + 8 : root + 10] * 20_000

@@ -159,7 +159,7 @@ std::string SqliteFile::payload(std::string_view page, std::size_t at, std::uint
   return bytes;
 }
 
-/// Visits the rows of a table's tree in order. Each page is read once, also of a tree that has a circle, and rows
+/// Visits the rows of a table's tree in order. Each page is read once, also of a tree that has a circle. Rows
 /// together have no more bytes than the file: it may claim that all share theirs.
 void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit& visit) const {
   std::vector<std::uint32_t> open = {root};
