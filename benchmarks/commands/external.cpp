@@ -33,6 +33,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"profile", "Nsight Compute", "Counters of a run's cases, measured by ncu"},
     {"caps", "Your kernel", "What a register cap gains, at every step of occupancy"},
     {"import-ncu", "Nsight Compute", "Joins ncu reports to a run's rows"},
+    {"inspect-lines", "", "Source lines that hold a kernel's registers, for inspect --lines"},
     {"machine-code", "", "Describes a kernel's machine code for whatif"},
     {"audit", "", "Compares the machine code with what each variant declares"},
 });

@@ -5,9 +5,12 @@
 #include <map>
 #include <memory>
 #include <occbench/program.hpp>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
+#include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/inspect/columns.hpp"
 #include "benchmarks/commands/inspect/condition.hpp"
 #include "benchmarks/commands/inspect/diff.hpp"
@@ -28,6 +31,7 @@ struct InspectOptions {
   std::vector<std::string> files;
   bool diff = false, ignore_unreadable = false;
   std::string kernel, architecture, device, block_size, dynamic_smem, sort, fail_on;
+  std::optional<std::string> lines;
   std::string format = "table";
 };
 
@@ -178,6 +182,25 @@ std::set<std::string> print_kernels(const InspectOptions& o, Side& side,
   return failing;
 }
 
+/// Gives the one kernel that --lines means to the tool that reads its listing.
+[[noreturn]] void execute_lines(const InspectOptions& o, const Side& side) {
+  if (side.rows.size() != 1) {
+    std::set<std::string> names;
+    for (const Inspected& row : side.rows)
+      names.insert(table_name(*row.kernel) + " (" + row.kernel->architecture + ")");
+    throw UserError(Exit::usage, "--lines '" + o.kernel + "' means " + count_of(names.size(), "kernel") +
+                                     ": " + join_first({names.begin(), names.end()}, names_in_error) +
+                                     "; name more of one, or its --arch");
+  }
+  if (print_errors({side}) && !o.ignore_unreadable)
+    throw UserError(Exit::file, "--lines needs files that can be read");
+  std::ostringstream row;
+  print_all_columns(row, "json", side.rows);
+  const binary::CompiledKernel& kernel = *side.rows.front().kernel;
+  const std::string format = o.format == "json" ? "json" : "table";
+  execute_external("inspect-lines", {kernel.file, kernel.use.name, row.str(), "--format", format}, {});
+}
+
 Exit run(const InspectOptions& o, std::ostream& out) {
   const std::optional<Condition> condition = condition_of(o);
   if (!o.sort.empty()) static_cast<void>(inspect_column(o.sort));
@@ -187,6 +210,8 @@ Exit run(const InspectOptions& o, std::ostream& out) {
     dynamic_smem = static_cast<std::size_t>(parse_size(o.dynamic_smem, "--dynamic-smem", 0, 1 << 30));
   const BlockSizes sizes = parse_block_sizes(o.block_size);
   if (o.diff && sizes.is_range) throw UserError(Exit::usage, "--diff takes one block size");
+  if (o.lines && (o.diff || sizes.is_range || !o.fail_on.empty()))
+    throw UserError(Exit::usage, "--lines goes with neither --diff nor --fail-on, and takes one block size");
   Inspector inspector(o.device, resolve_offline, sizes, dynamic_smem);
 
   std::vector<Side> sides;
@@ -196,6 +221,7 @@ Exit run(const InspectOptions& o, std::ostream& out) {
     sides.push_back(read_side(o.files));
   }
   for (Side& side : sides) add_rows(side, o, inspector);
+  if (o.lines) execute_lines(o, sides[0]);
   const std::set<std::string> failing =
       o.diff ? print_diff(o, sides, condition, out) : print_kernels(o, sides[0], condition, out);
   if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
@@ -216,6 +242,13 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
       ->required();
   command.add_flag("--diff", o->diff, "What changed from the first FILE to the second, kernel by kernel");
   add("--kernel", o->kernel, "Only kernels with this in their demangled name", "TEXT");
+  command
+      .add_option("--lines", o->lines,
+                  "The source lines that hold the registers of the one kernel with this in its demangled "
+                  "name, and those "
+                  "that "
+                  "spill; wants a build with -lineinfo")
+      ->type_name("KERNEL");
   add("--arch", o->architecture, "Only code for this architecture: sm_90, sm_90a", "NAME");
   add("--device", o->device,
       "Occupancy on this GPU (h200, a100, ccX.Y), of the code that runs there (default: on a GPU of each "
@@ -239,6 +272,7 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
       ->check(CLI::IsMember({"table", "markdown", "csv", "json"}));
   command.callback([o, &invocation] {
     try {
+      if (o->lines) o->kernel = *o->lines;
       invocation.exit_code = static_cast<int>(run(*o, std::cout));
     } catch (const std::invalid_argument& error) {
       throw UserError(Exit::usage, error.what());
@@ -256,6 +290,7 @@ extern const Command inspect_command{
         "Example\n"
         "  occbench inspect build/app --block-size 256\n"
         "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
+        "  occbench inspect build/app --lines attention\n"
         "  occbench inspect --diff old.so new.so --fail-on 'occupancy<old_occupancy'",
     .define = define_inspect,
 };

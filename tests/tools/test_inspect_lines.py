@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench inspect --lines: registers and spills of planted kernels, by lines that are known to hold them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_up import REPOSITORY
+from occbench_tools import sass
+from occbench_tools.inspect_lines.listing import parse_chains, parse_instructions
+from occbench_tools.programs import run_program
+from pages import built
+
+SOURCE = Path(__file__).with_name("planted_registers.cu")
+MARKS = {
+    match[1]: number
+    for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
+    if (match := re.search(r"// ([A-Z]+)$", line))
+}
+
+
+def has_disassembler() -> bool:
+    return any((folder / "nvdisasm").exists() for folder in sass.tool_folders())
+
+
+def version() -> str:
+    return run_program(["nvcc", "--version"]).stdout if shutil.which("nvcc") else ""
+
+
+needs_tools = pytest.mark.skipif(
+    not (built() and shutil.which("nvcc") and has_disassembler()), reason="no occbench, nvcc or nvdisasm"
+)
+Inspect = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """planted.cubin, with lines, and bare.cubin, without."""
+    folder = tmp_path_factory.mktemp("planted")
+    for name, options in (("planted", ["-lineinfo"]), ("bare", [])):
+        words = ["nvcc", "-arch=sm_90", "-cubin", *options, "-o", folder / f"{name}.cubin", SOURCE]
+        subprocess.run(list(map(str, words)), check=True)
+    return folder
+
+
+@pytest.fixture
+def inspect(folder: Path) -> Inspect:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(built()), "inspect", *words], cwd=folder, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def answer(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@needs_tools
+def test_values_that_wait_through_a_loop_are_named_by_the_line_that_wrote_them(inspect: Inspect) -> None:
+    found = answer(inspect("planted.cubin", "--lines", "waiting", "--format", "json"))
+    (waiting,) = found["values_waiting_in_loop"]
+    assert waiting["lines"][0]["line"] == MARKS["KEPT"] and len(waiting["registers"]) == 8
+    assert waiting["last_read"][0]["line"] == MARKS["READ"]
+
+
+@needs_tools
+def test_the_peak_and_the_next_step_agree_with_the_register_count(inspect: Inspect) -> None:
+    found = answer(inspect("planted.cubin", "--lines", "waiting", "--device", "h200", "--format", "json"))
+    registers = found["registers_per_thread"]
+    assert registers - 4 <= found["live_registers"] <= registers - 2
+    assert found["live_registers_for_next_step"] == 32 - 2
+    above = sum(line["instructions_above_next_step"] for line in found["lines"])
+    assert 0 < above < sum(line["instructions"] for line in found["lines"])
+
+
+@needs_tools
+def test_spills_by_line_add_up_to_those_of_ptxas(inspect: Inspect, folder: Path) -> None:
+    found = answer(inspect("planted.cubin", "--lines", "spilled", "--format", "json"))
+    (row,) = json.loads(inspect("planted.cubin", "--kernel", "spilled", "--format", "json").stdout)
+    spilled = sum(line["spill_stored_bytes"] + line["spill_loaded_bytes"] for line in found["lines"])
+    assert spilled == row["spill_bytes"] > 0
+    inlined = [line for line in found["lines"] if line["lines"][0]["line"] == MARKS["BLEND"]]
+    assert sum(line["spill_loaded_bytes"] for line in inlined) > 0
+    assert all(len(line["lines"]) == 2 for line in inlined)  # blend() in the kernel
+
+
+@needs_tools
+@pytest.mark.parametrize("kernel", ["waiting", "spilled"])
+def test_text_fits_80_columns_and_shows_the_source(inspect: Inspect, kernel: str) -> None:
+    done = inspect("planted.cubin", "--lines", kernel)
+    assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
+    assert "return a * b + b;" in done.stdout
+
+
+@needs_tools
+def test_code_without_lines_is_answered_and_says_so(inspect: Inspect) -> None:
+    done = inspect("bare.cubin", "--lines", "waiting")
+    assert done.returncode == 0 and "-lineinfo" in done.stderr
+    assert "registers are live at the peak" in done.stdout
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--lines", "nope"], "no kernel has 'nope' in its name"),
+        (["--lines", "i"], "means 2 kernels: spilled (sm_90), waiting (sm_90)"),
+        (["--lines", "waiting", "--fail-on", "spill_bytes>0"], "--lines goes with neither"),
+    ],
+)
+def test_what_means_no_kernel_or_several_is_refused(
+    inspect: Inspect, words: list[str], complaint: str
+) -> None:
+    done = inspect("planted.cubin", *words)
+    assert done.returncode == 2 and complaint in done.stderr and not done.stdout
+
+
+# As nvdisasm 13.5 prints a kernel of sm_90, cut.
+LIVE = """
+.text.k:                                                     // |     :        |
+        /*0000*/                   LDC R1, c[0x0][0x28] ;     // |  1  ^        |        |
+.L_x_1:                                                      // |  1  :        |
+        /*0010*/                   STL [R1], R0 (*"SpillRefill"*); // |  2 v:        |        |
+        /*0020*/              @!P0 BRA `(.L_x_1) ;            // |     :        |  1     |
+"""
+LINES = """
+\t//## File "/tmp/a b.cuh", line 2 inlined at "/tmp/k.cu", line 20
+\t//## File "/tmp/k.cu", line 20
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+\t//## File "/tmp/k.cu", line 21
+        /*0010*/                   STL [R1], R0 ;
+        /*0020*/              @!P0 BRA `(.L_x_1) ;
+"""
+
+
+def test_a_listing_is_read() -> None:
+    code, live, spills = parse_instructions(LIVE.splitlines())
+    assert [code[at].opcode for at in (0, 16, 32)] == ["LDC", "STL", "BRA"]
+    assert code[32].next_addresses == [16, 48]  # its label is the address behind it
+    assert live == {0: " ^", 16: "v:"} and spills == {16}
+    chains = parse_chains(LINES.splitlines())
+    assert [(line.file, line.number) for line in chains[0]] == [("/tmp/a b.cuh", 2), ("/tmp/k.cu", 20)]
+    assert [line.number for line in chains[16]] == [21] == [line.number for line in chains[32]]
+
+
+def test_the_planted_source_has_its_marks() -> None:
+    assert set(MARKS) == {"BLEND", "KEPT", "READ"} and REPOSITORY in SOURCE.parents
+
+
+@needs_tools
+@pytest.mark.skipif("release 13.0," not in version(), reason="the page shows code of CUDA 13.0")
+def test_the_page_shows_what_is_printed(inspect: Inspect) -> None:
+    page = (REPOSITORY / "docs/data/inspect-lines.txt").read_text().split("\n", 2)[2]
+    assert inspect("planted.cubin", "--lines", "waiting", "--device", "h200").stdout == page

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which source lines hold the registers of a kernel: what `occbench inspect FILE --lines KERNEL` calls.
+
+FILE is a cubin, fatbin, object, library or program; SYMBOL the kernel's mangled name; ROW what `inspect
+--format json` says of it. nvdisasm says how many registers are live at each instruction, and of which source
+line it is where the code was built with -lineinfo.
+
+Exit 0 answered, 2 invalid arguments, 4 FILE cannot be read, 5 no disassembler is here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.inspect_lines.listing import read_listing
+from occbench_tools.inspect_lines.pressure import pressure_of
+from occbench_tools.inspect_lines.show import as_json, as_text
+from occbench_tools.lines import complain, say
+from occbench_tools.sass import Failure, Skip
+
+
+def container(file: Path) -> Path:
+    """The file that cuobjdump can open: 'libx.a' of 'libx.a(member.o)'."""
+    return file if file.exists() else Path(re.sub(r"\([^()]*\)$", "", str(file)))
+
+
+@entry("occbench")
+def main(argv: list[str] | None = None) -> int:
+    parser = parser_of(
+        "inspect-lines", __doc__.splitlines()[0], "occbench inspect build/app --lines attention"
+    )
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("symbol", metavar="SYMBOL")
+    parser.add_argument("row", metavar="ROW", type=lambda text: json.loads(text)[0])
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    options = parser.parse_args(argv)
+    try:
+        listing = read_listing(container(options.file), options.row["architecture"], options.symbol)
+        pressure = pressure_of(listing, options.row)
+    except Skip as missing:
+        raise Refused(5, str(missing)) from None
+    except Failure as unreadable:
+        raise Refused(4, str(unreadable)) from None
+    for warning in pressure.warnings:
+        complain("occbench", warning)
+    say(*(as_json(pressure) if options.format == "json" else as_text(pressure)))
+    return 0

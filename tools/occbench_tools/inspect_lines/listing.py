@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nvdisasm's listing of one kernel: instructions, the registers that are live at each, and source lines.
+
+nvdisasm prints live registers (-plr) or lines (-gi), never both: it runs twice, and offsets join the two.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from occbench_tools import sass
+from occbench_tools.sass import Failure, Instruction, Skip
+
+LONGEST = 200_000  # instructions of a kernel
+SECTION = re.compile(r"//-+ (\.text\.\S+) +-+")
+LABEL = re.compile(r"(\.L_\w+):")
+TO_LABEL = re.compile(r"`\((\.L_\w+)\)")
+SOURCE = re.compile(r'\s*//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?')
+COUNT = re.compile(r"\s*(\d+)? (.*)")
+WRITES, READS_AND_WRITES = "^", "x"
+
+
+@dataclass(frozen=True)
+class Line:
+    file: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction. `live`: state of each register there, as nvdisasm draws it: '^' written, 'v' read, 'x'
+    both, ':' live, ' ' not live; empty where nvdisasm cannot tell. `chain`: its source line, innermost first,
+    then the calls that were inlined."""
+
+    instruction: Instruction
+    live: str
+    chain: tuple[Line, ...]
+    is_spill: bool
+
+    @property
+    def live_count(self) -> int:
+        return len(self.live) - self.live.count(" ")
+
+    @property
+    def spilled_bytes(self) -> int:
+        """That one thread stores or loads here, of a spilled register."""
+        suffixes = self.instruction.opcode.split(".")[1:]
+        return next((sass.WIDTHS[s] // 8 for s in suffixes if s in sass.WIDTHS), 4) if self.is_spill else 0
+
+
+@dataclass
+class Listing:
+    symbol: str
+    architecture: str
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def has_lines(self) -> bool:
+        return any(step.chain for step in self.steps)
+
+    @property
+    def has_liveness(self) -> bool:
+        return any(step.live for step in self.steps)
+
+
+@contextmanager
+def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
+    """The cubins in `file` for `arch`: itself, or what cuobjdump takes out of it."""
+    with file.open("rb") as stream:
+        head = stream.read(20)
+    if head[:4] == b"\x7fELF" and head[18:20] == b"\xbe\x00":  # EM_CUDA
+        yield [file.resolve()]
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"}
+        words = [str(folder / "cuobjdump"), "-xelf", arch, str(file.resolve())]
+        done = subprocess.run(
+            words, cwd=scratch, env=environment, capture_output=True, text=True, errors="replace"
+        )
+        found = sorted(Path(scratch).glob("*.cubin"))
+        if not found:
+            said = (done.stdout + done.stderr).strip().splitlines()
+            raise Failure(
+                f"{file}: cuobjdump takes no cubin out of it: {said[-1] if said else 'it says nothing'}"
+            )
+        yield found
+
+
+def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
+    """The listing of one kernel; empty if the cubin has none of that name. Raises Failure."""
+    section, inside, kept = f".text.{symbol}", False, []
+    with subprocess.Popen(
+        [str(nvdisasm), "-c", *options, str(cubin)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+    ) as process:  # fmt: skip
+        for line in process.stdout:
+            if match := SECTION.match(line):
+                inside = match[1] == section
+            elif inside:
+                kept.append(line.rstrip("\n"))
+                if len(kept) > 4 * LONGEST:
+                    process.kill()
+                    raise Failure(f"{symbol}: more than {LONGEST:,} instructions")
+        complaint = process.stderr.read().strip().splitlines()
+    if process.returncode and not kept:
+        raise Failure(f"{cubin.name}: nvdisasm: {complaint[-1] if complaint else 'failed'}")
+    return kept
+
+
+def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[int, str], set[int]]:
+    """Of a listing with live registers: instructions and register states by offset, offsets of spills."""
+    labels: dict[str, int] = {}
+    waiting: list[str] = []
+    for line in lines:
+        if match := LABEL.match(line):
+            waiting.append(match[1])
+        elif match := sass.INSTRUCTION.match(line):
+            labels.update(dict.fromkeys(waiting, int(match[1], 16)))
+            waiting = []
+    code: dict[int, Instruction] = {}
+    live: dict[int, str] = {}
+    spills: set[int] = set()
+    for line in lines:
+        text, _, columns = line.partition(" // |")
+        text = TO_LABEL.sub(lambda match: hex(labels.get(match[1], -1)), text)
+        if not (match := sass.INSTRUCTION.match(text)):
+            continue
+        address, guard, opcode, operands = match.groups()
+        offset = int(address, 16)
+        operands = operands.partition("(*")[0].strip()
+        code[offset] = Instruction(offset, guard or "", opcode, tuple(re.split(r",\s*", operands)))
+        if '"SpillRefill"' in text:
+            spills.add(offset)
+        if columns and (states := COUNT.match(columns.partition("|")[0])) and states[1]:
+            live[offset] = states[2].rstrip()
+    return code, live, spills
+
+
+def parse_chains(lines: list[str]) -> dict[int, tuple[Line, ...]]:
+    """Of a listing with lines: the source lines of each offset, innermost first."""
+    chains: dict[int, tuple[Line, ...]] = {}
+    chain: list[Line] = []
+    is_open = False  # the next line continues the chain
+    for line in lines:
+        if match := SOURCE.match(line):
+            if not is_open:
+                chain = []
+            chain.append(Line(match[1], int(match[2])))
+            is_open = match[3] is not None
+        elif match := sass.INSTRUCTION.match(line):
+            chains[int(match[1], 16)] = tuple(chain)
+            is_open = False
+    return chains
+
+
+def read_listing(file: Path, arch: str, symbol: str) -> Listing:
+    """Raises Skip where no disassembler serves, Failure where the kernel cannot be read."""
+    complaints: list[str] = []
+    for folder in dict.fromkeys(sass.tool_folders()):
+        if not all(os.access(folder / tool, os.X_OK) for tool in ("cuobjdump", "nvdisasm")):
+            continue
+        try:
+            with cubins_of(file, arch, folder) as cubins:
+                for cubin in (path for path in cubins if symbol.encode() in path.read_bytes()):
+                    if lines := lines_of(folder / "nvdisasm", ["-plr", "-lrm", "narrow"], cubin, symbol):
+                        code, live, spills = parse_instructions(lines)
+                        chains = parse_chains(lines_of(folder / "nvdisasm", ["-gi"], cubin, symbol))
+                        steps = [
+                            Step(code[at], live.get(at, ""), chains.get(at, ()), at in spills)
+                            for at in sorted(code)
+                        ]
+                        return Listing(symbol, arch, steps)
+        except Failure as failure:
+            complaints.append(str(failure))
+            continue
+        complaints.append(f"{file}: {folder}/nvdisasm finds no code of {symbol} for {arch}")
+    if complaints:
+        raise Failure(complaints[0])
+    raise Skip("no nvdisasm with cuobjdump: pip install 'occbench[audit]' brings them")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer as text of 80 columns, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from occbench_tools.inspect_lines.listing import Line
+from occbench_tools.inspect_lines.pressure import (
+    Chain,
+    LineUse,
+    Pressure,
+    Values,
+    values_at_peak,
+    values_waiting,
+)
+
+COLUMNS = 80
+MOST_ROWS = 20  # of a table
+LARGEST_SOURCE = 16 << 20  # bytes
+
+
+@cache
+def source_lines(file: str) -> list[str]:
+    """Its text; empty where it is gone, no regular file, or too long."""
+    path = Path(file)
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST_SOURCE:
+            return []
+        return path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def source_text(chain: Chain) -> str:
+    if not chain:
+        return ""
+    lines = source_lines(chain[0].file)
+    number = chain[0].number
+    return " ".join(lines[number - 1].split()) if 0 < number <= len(lines) else ""
+
+
+def place(line: Line) -> str:
+    return f"{os.path.basename(line.file)}:{line.number}"
+
+
+def place_of(chain: Chain) -> str:
+    """'tap.cuh:12, in k.cu:24': the innermost line, and the call in the kernel that it was inlined from."""
+    if not chain:
+        return "no line"
+    inner, outer = chain[0], chain[-1]
+    if len(chain) == 1:
+        return place(inner)
+    return f"{place(inner)}, in {f'line {outer.number}' if inner.file == outer.file else place(outer)}"
+
+
+def cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
+
+
+def loops(depth: int) -> str:
+    return ("no loop", "1 loop")[depth] if depth < 2 else f"{depth} loops"
+
+
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f} %"
+
+
+def step_lines(pressure: Pressure) -> Iterator[str]:
+    """What the next higher occupancy takes."""
+    row = pressure.row
+    if row["gains_with"] is None:
+        yield f"occupancy {percent(row['occupancy'])}: no resource alone raises it"
+    elif pressure.bound is None:
+        yield f"occupancy {percent(row['occupancy'])}; {row['gains_with']}: {percent(row['gains_occupancy'])}"
+    else:
+        above = pressure.above_bound
+        yield f"occupancy {percent(row['occupancy'])}; {row['gains_with']}: {percent(row['gains_occupancy'])}"
+        if above:
+            yield (
+                f"that takes at most {pressure.bound} live registers: {len(above):,} of "
+                f"{len(pressure.listing.steps):,} instructions have more"
+            )
+        else:
+            yield (
+                f"that takes at most {pressure.bound} live registers, and no instruction has more than "
+                f"{pressure.peak_registers}:"
+            )
+            yield "a cap may reach it without spills; `occbench caps` tries"
+
+
+def as_text(pressure: Pressure) -> Iterator[str]:
+    row, steps = pressure.row, pressure.listing.steps
+    yield f"{row['kernel']}, {row['architecture']}: {row['registers_per_thread']} registers"
+    if row.get("occupancy") is not None and pressure.listing.has_liveness:
+        yield from step_lines(pressure)
+    if pressure.listing.has_liveness:
+        peak = steps[pressure.peak]
+        yield ""
+        yield (
+            f"{peak.live_count} registers are live at the peak, {place_of(peak.chain)} "
+            f"({loops(pressure.depths[pressure.peak])}):"
+        )
+        yield from value_lines(values_at_peak(pressure))
+        first, waiting = values_waiting(pressure)
+        if waiting:
+            yield ""
+            yield f"live in the loop at {place_of(steps[first].chain)}, and unused there:"
+            yield from value_lines(waiting)
+    yield ""
+    yield from annotated_source(pressure)
+
+
+def value_lines(values: list[Values]) -> Iterator[str]:
+    for group in values[:MOST_ROWS]:
+        yield cut(f"  {len(group.registers):9}  written at {place_of(group.chain)}", COLUMNS)
+        for text in (
+            source_text(group.chain),
+            f"last read at {place_of(group.last_read)}" if group.last_read else "",
+        ):
+            if text:
+                yield " " * 13 + cut(text, COLUMNS - 13)
+    if len(values) > MOST_ROWS:
+        yield f"  and {len(values) - MOST_ROWS} more lines (--format json has all)"
+
+
+def annotated_source(pressure: Pressure) -> Iterator[str]:
+    """The lines with most live registers, or most spills where those are unknown, as the source has them."""
+    by_line: dict[Line | None, LineUse] = {}
+    for use in pressure.line_uses():
+        line = use.chain[0] if use.chain else None
+        by_line.setdefault(line, LineUse(use.chain)).add(use)
+    ranked = sorted(by_line, key=lambda line: by_line[line].rank, reverse=True)
+    shown = sorted((line for line in ranked[:MOST_ROWS] if line), key=lambda line: (line.file, line.number))
+    yield "   live  loops  stored  loaded  line (stored, loaded: bytes of spills)"
+    file = ""
+    for line in shown:
+        if line.file != file:
+            file = line.file
+            yield f"  {os.path.basename(file)}"
+        use = by_line[line]
+        live = use.live if pressure.listing.has_liveness else ""
+        numbers = f"  {live:>5}  {use.depth:5}  {use.stored_bytes or '':>6}  {use.loaded_bytes or '':>6}"
+        yield cut(f"{numbers}  {line.number:5}  {source_text((line,))}", COLUMNS).rstrip()
+    if gone := sorted({line.file for line in shown if not source_lines(line.file)}):
+        yield f"  not here, and so without their text: {', '.join(map(os.path.basename, gone))}"
+    if None in by_line:
+        use = by_line[None]
+        spills = f"{use.stored_bytes} B of spills stored, {use.loaded_bytes} B loaded"
+        yield f"  no line: {use.instructions:,} instructions, {spills}"
+    if len(ranked) > MOST_ROWS:
+        yield f"  and {len(ranked) - MOST_ROWS} more lines (--format json has all)"
+
+
+def chain_json(chain: Chain) -> list[dict[str, Any]]:
+    return [{"file": line.file, "line": line.number} for line in chain]
+
+
+def values_json(values: Values) -> dict[str, Any]:
+    return {
+        "lines": chain_json(values.chain),
+        "registers": values.registers,
+        "last_read": chain_json(values.last_read),
+    }
+
+
+def as_json(pressure: Pressure) -> Iterator[str]:
+    has_liveness = pressure.listing.has_liveness
+    steps = pressure.listing.steps
+    peak = steps[pressure.peak]
+    values = values_at_peak(pressure) if has_liveness else []
+    waiting = values_waiting(pressure)[1] if has_liveness else []
+    yield json.dumps(
+        {
+            "kernel": pressure.row["kernel"],
+            "symbol": pressure.listing.symbol,
+            "architecture": pressure.row["architecture"],
+            "registers_per_thread": pressure.row["registers_per_thread"],
+            "live_registers": pressure.peak_registers if has_liveness else None,
+            "live_registers_for_next_step": pressure.bound if has_liveness else None,
+            "peak": {"offset": peak.instruction.address, "lines": chain_json(peak.chain)}
+            if has_liveness
+            else None,
+            "values_at_peak": [values_json(group) for group in values],
+            "values_waiting_in_loop": [values_json(group) for group in waiting],
+            "lines": [
+                {
+                    "lines": chain_json(use.chain),
+                    "live_registers": use.live if has_liveness else None,
+                    "loop_depth": use.depth,
+                    "instructions": use.instructions,
+                    "instructions_above_next_step": use.above_bound,
+                    "spill_stored_bytes": use.stored_bytes,
+                    "spill_loaded_bytes": use.loaded_bytes,
+                }
+                for use in pressure.line_uses()
+            ],
+        }
+    )
