@@ -26,6 +26,7 @@ CALLS = {
     "compare": [".", "."], "explain": ["."],
     "fleet": ["check", "."],
     "import-ncu": [".", "counted.ncu-rep"],
+    "inspect-lines": ["program", "_Z3addPf", '[{"architecture": "sm_90"}]'],
     "machine-code": ["--kernel", "add", "--warps", "1", "--instructions", "9", "program"],
     "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],

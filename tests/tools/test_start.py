@@ -32,7 +32,7 @@ from occbench_tools import start
 sys.exit(getattr(start, word.replace("-", "_"))())
 """
 BUT_NUMPY = ",".join(set(start.PACKAGES) - {"numpy"})  # as where no extra is installed
-NEED_NO_EXTRA = {"audit", "caps", "machine-code", "validate"}
+NEED_NO_EXTRA = {"audit", "caps", "inspect-lines", "machine-code", "validate"}
 
 
 def call(missing: str, word: str, *words: str, cwd: Path) -> tuple[int, str, str]:

@@ -30,7 +30,7 @@ def container(file: Path) -> Path:
 @entry("occbench")
 def main(argv: list[str] | None = None) -> int:
     parser = parser_of(
-        "inspect-lines", __doc__.splitlines()[0], "occbench inspect build/app --lines attention"
+        "inspect-lines", __doc__.splitlines()[0], "occbench inspect-lines app _Z4tilePf '[{...}]'"
     )
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument("symbol", metavar="SYMBOL")
