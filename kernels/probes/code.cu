@@ -61,7 +61,7 @@ void add_code() {
                     .entry = reinterpret_cast<const void*>(free_entry<Code<lines>>)});
 }
 
-const Registration registered{[] {
+const Registration code_kernels{[] {
   for_each_value<128, 224, 240, 272, 288, 512, 896, 960, 1088, 1152, 1536>(
       []<int lines>(std::integral_constant<int, lines>) { add_code<lines>(); });
 }};

@@ -374,7 +374,7 @@ void add_gather() {
   });
 }
 
-const Registration registered{[] {
+const Registration memory_kernels{[] {
   add_wide_chain();
   add_begin();
   for (const int lines : {3, 4, 5, 6}) add_set(lines);

@@ -154,7 +154,7 @@ void add_constants() {
                     .entry = reinterpret_cast<const void*>(free_entry<ConstantChain<count>>)});
 }
 
-const Registration registered{[] {
+const Registration pipes_kernels{[] {
   add_chains<InverseRoot, 1, 16>();
   add_chains<InverseRoot, 1, 64>();
   add_chains<InverseRoot, 4, 16>();

@@ -160,7 +160,7 @@ void add_mma(int accumulators, const void* entry) {
   });
 }
 
-const Registration registered{[] {
+const Registration mma_kernels{[] {
   for_each_value<1, 2, 4, 8, 16>([]<int tiles>(std::integral_constant<int, tiles>) {
     add_mma(tiles, reinterpret_cast<const void*>(free_entry<Mma<tiles>>));
   });

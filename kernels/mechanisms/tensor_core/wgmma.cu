@@ -107,7 +107,7 @@ void add_resident() {
          .entry = reinterpret_cast<const void*>(free_entry<Body>)});
 }
 
-const Registration registered{[] {
+const Registration wgmma_kernels{[] {
   for_each_value<64, 128, 256>([]<int columns>(std::integral_constant<int, columns>) {
     add_resident<columns, false>();
     add_resident<columns, true>();

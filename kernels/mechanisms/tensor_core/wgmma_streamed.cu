@@ -225,7 +225,7 @@ void add_streamed() {
        .entry = reinterpret_cast<const void*>(free_entry<Everyone>)});
 }
 
-const Registration registered{[] {
+const Registration wgmma_streamed_kernels{[] {
   add_streamed<true, false>();
   add_streamed<false, true>();
   add_streamed<true, true>();
