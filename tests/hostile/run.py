@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks for input and bad luck that the program and the tools do not stand.
 
-usage: python -P tests/hostile/run.py [--duration 30m] [--jobs N] [--seed N] [--only KIND] [--count N]
+usage: python -P tests/hostile/run.py [--duration 30m] [--jobs N] [--seed N] [--only KIND...] [--count N]
 
 Without --duration each kind has its few trials of the short form. With it, trials go on for so long.
 A trial is its kind and its seed: what fails is run again by the line that is printed. Exit code 1 if anything
@@ -169,19 +169,19 @@ def main() -> int:
     parser.add_argument("--duration", type=seconds)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--only", choices=KINDS)
-    parser.add_argument("--count", type=int, help="trials of the one kind (default: 1)")
+    parser.add_argument("--only", choices=KINDS, nargs="+")
+    parser.add_argument("--count", type=int, help="trials of each kind of --only (default: 1)")
     options = parser.parse_args()
     occbench = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
     os.environ["OCCBENCH"] = str(occbench)
     seed = options.seed
     if seed is None:  # the short form is the same each time
         seed = int(time.time()) * 1000 if options.duration else 1
-    kinds = [options.only] if options.only else [k for k in KINDS if k != "fuzz" or options.duration]
+    kinds = options.only or [k for k in KINDS if k != "fuzz" or options.duration]
     if not fuzz.RUN.exists():
         kinds = [kind for kind in kinds if kind != "fuzz"]
     if options.only and not options.duration:
-        counts: dict[str, int] | None = {options.only: options.count or 1}
+        counts: dict[str, int] | None = dict.fromkeys(kinds, options.count or 1)
     else:
         counts = None if options.duration else {kind: KINDS[kind].short for kind in kinds}
     memory = Path("/dev/shm")
