@@ -2,10 +2,12 @@
 #include "harness/io/files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <barrier>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,6 +47,25 @@ TEST(FreshFolder, EachThatAsksAtOnceHasOneOfItsOwn) {
     }
   }
   fs::remove_all(root);
+}
+
+/// As root a rename would take /dev/null away from everyone.
+TEST(ReplaceFile, NeverReplacesWhatIsNoRegularFile) {
+  const fs::path folder = fs::temp_directory_path() / ("occbench_replace_test." + std::to_string(getpid()));
+  fs::create_directories(folder);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder / "link");
+  // Names that are not there: a failure of this test must not harm the machine.
+  for (const fs::path& path : {folder / "pipe", fs::path("/dev/occbench_test"), fs::path("/dev/fd/occbench"),
+                               fs::path("/proc/self/fd/occbench")})
+    EXPECT_THROW(replace_file(path, "text"), UserError) << path;
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  EXPECT_FALSE(fs::exists("/dev/occbench_test"));
+  replace_file(folder / "link", "text");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / "link")));
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -52,6 +52,17 @@ fs::path write_beside(const fs::path& path, const std::string& text) {
   }
 }
 
+/// A rename would take the device, pipe or socket at `path` away from everyone.
+void refuse_device(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  struct stat status {};
+  const bool may_be_replaced = lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ||
+                               S_ISLNK(status.st_mode) || S_ISDIR(status.st_mode);
+  // /dev/stdout and the like are links.
+  if (!may_be_replaced || folder == "/dev" || folder == "/dev/fd" || folder == "/proc/self/fd")
+    fail(path, "cannot be written: is no regular file");
+}
+
 /// Syncs a folder, which makes renames in it durable. File systems without support ignore it.
 void sync_folder_of(const fs::path& path) {
   const Descriptor folder(
@@ -126,6 +137,7 @@ std::string read_file(const fs::path& path, std::size_t limit) {
 }
 
 void replace_file(const fs::path& path, const std::string& text) {
+  refuse_device(path);
   const fs::path temporary = write_beside(path, text);
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = reason();

@@ -43,7 +43,8 @@ void check_readable(const std::filesystem::path& path, std::size_t limit);
 std::string read_file(const std::filesystem::path& path, std::size_t limit);
 
 /// Replaces `path` atomically and durably: readers see the old or the new text, even after a power failure.
-/// If `path` is a symbolic link, the link itself is replaced. Throws UserError(Exit::file).
+/// If `path` is a symbolic link, the link itself is replaced. A device, pipe or socket is refused. Throws
+/// UserError(Exit::file).
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
 /// The same for a new file; returns false if `path` exists.
