@@ -257,6 +257,17 @@ class DamagedInput(unittest.TestCase):
         done = run("calc", self.file("failed", failed.encode() + log_of("second")), *words)
         self.refused(done, "it does not say what kernel 'first' uses")
 
+    def test_a_log_of_many_linked_kernels(self) -> None:
+        count = 60_000
+        names = [f"kernel_with_a_name_of_some_length_{n}" for n in range(count)]
+        linked = "nvlink info : Function properties for '{}':\n" \
+                 "nvlink info : used 30 registers, 0 stack, 0 bytes smem, 400 bytes cmem[0]\n"  # fmt: skip
+        log = log_of(*names) + "".join(map(linked.format, reversed(names))).encode()
+        begun = time.monotonic()
+        done = run("calc", self.file("log", log), "--block-size", "256", "--device", "h200", "--format", "csv")
+        self.assertLess(time.monotonic() - begun, 12)
+        self.assertEqual((done.returncode, done.stderr, len(rows(done))), (0, "", count))
+
     def test_a_table_or_trace_that_is_cut_off(self) -> None:
         table = (ROOT / "tests/tools/ncu_raw.csv").read_bytes()
         row = table.rstrip().rindex(b"\n") + 1

@@ -2,6 +2,7 @@
 #include "harness/binary/nsys_csv.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string_view>
 
@@ -48,7 +49,7 @@ bool NsysCsv::read_header(const csv::Row& cells) {
     if (const std::size_t open = found->find('('); open != std::string::npos && found->ends_with(')'))
       units[field] = found->substr(open + 1, found->size() - open - 2);
   }
-  header_ = cells, at_ = at, units_ = units, is_nvprof_ = has_nvprof_names;
+  header_ = cells, at_ = at, units_ = units, is_nsys_ = true, is_nvprof_ = has_nvprof_names;
   return true;
 }
 
@@ -65,9 +66,10 @@ void NsysCsv::read(const std::string& line) {
   const csv::Record record = csv::parse(line);
   const csv::Row& cells = record.fields;
   if (may_be_header && read_header(cells)) return;
+  if (line.starts_with("Processing [")) header_.clear();  // the table of another report follows
   if (header_.empty() || line.starts_with("==")) return;
   if (!record.complete || cells.size() < header_.size()) {
-    is_cut_ = cells.size() > 1;
+    is_cut_ |= cells.size() > 1 && std::isdigit(static_cast<unsigned char>(cells[0].c_str()[0])) != 0;
     return;
   }
   if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line
@@ -78,16 +80,25 @@ void NsysCsv::read(const std::string& line) {
     return;
   }
   std::array<std::int64_t, 7> counts{};  // grid, block and registers
+  bool is_copy = true, is_known = true;  // a copy has none of them
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto value = number(cells, static_cast<Field>(grid_x + i));
-    if (!value || value->value < 0 || value->value > 4294967295.0) return;  // a copy has none
-    counts[i] = std::llround(value->value);
+    const auto field = static_cast<Field>(grid_x + i);
+    const auto value = number(cells, field);
+    is_copy &= cell(cells, field).find_first_of("123456789") == std::string::npos;
+    if (!value || value->value < 0 || value->value > 4294967295.0)
+      is_known = false;
+    else
+      counts[i] = std::llround(value->value);
   }
+  if (is_copy) return;
   const double blocks =
       static_cast<double>(counts[0]) * static_cast<double>(counts[1]) * static_cast<double>(counts[2]);
   const double threads =
       static_cast<double>(counts[3]) * static_cast<double>(counts[4]) * static_cast<double>(counts[5]);
-  if (blocks < 1 || blocks > 4e18 || threads < 1 || threads > 1e6) return;
+  if (!is_known || blocks < 1 || blocks > 4e18 || threads < 1 || threads > 1e6) {
+    ++unknown_;
+    return;
+  }
   const auto time = number(cells, duration), fixed = number(cells, static_smem),
              dynamic = number(cells, dynamic_smem);
   const auto text_of = [&](Field field) { return cell(cells, field) + " " + units_[field]; };

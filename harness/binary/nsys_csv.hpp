@@ -19,9 +19,11 @@ class NsysCsv {
  public:
   void read(const std::string& line);
   /// Whether there was a table, even one without kernels.
-  [[nodiscard]] bool is_nsys() const { return !header_.empty(); }
+  [[nodiscard]] bool is_nsys() const { return is_nsys_; }
   [[nodiscard]] bool is_nvprof() const { return is_nvprof_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// Launches that lack registers or a shape.
+  [[nodiscard]] std::int64_t unknown() const { return unknown_; }
   /// Merged by kernel, footprint and device.
   [[nodiscard]] std::vector<KernelUse> kernels() { return launches_.take(); }
 
@@ -49,7 +51,8 @@ class NsysCsv {
   std::array<std::size_t, field_count> at_{};
   std::array<std::string, field_count> units_;
   Launches launches_;
-  bool is_nvprof_ = false, is_cut_ = false;
+  std::int64_t unknown_ = 0;
+  bool is_nsys_ = false, is_nvprof_ = false, is_cut_ = false;
 };
 
 }  // namespace occbench::binary

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 
 #include "harness/binary/compiler_text.hpp"
 #include "harness/binary/ncu_csv.hpp"
@@ -141,6 +143,8 @@ KernelUses of_nsys(NsysCsv& nsys, const std::string& source) {
                    .kernels = nsys.kernels()};
   if (found.kernels.empty())
     throw UserError(Exit::file, source + ": is " + found.source + " without a kernel");
+  if (nsys.unknown() > 0)
+    found.left_out.push_back(std::to_string(nsys.unknown()) + " launches without registers or shape");
   return found;
 }
 
@@ -175,21 +179,31 @@ void refuse_incomplete(const std::optional<std::string>& kernel, const std::stri
 
 /// The linked kernels, and of the others those that are not linked; spills are known from ptxas alone.
 std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::vector<KernelUse>& linked) {
+  using ByArchitecture = std::map<std::string, std::vector<std::size_t>>;
+  std::unordered_map<std::string, ByArchitecture> left;  // those of no linked kernel so far, by name
+  for (std::size_t i = 0; i < compiled.size(); ++i) left[compiled[i].name][compiled[i].cc].push_back(i);
+  std::vector<bool> is_linked(compiled.size());
   std::vector<KernelUse> all = linked;
   for (KernelUse& kernel : all) {
-    const auto is_same = [&](const KernelUse& k) {
-      return k.name == kernel.name && (kernel.cc.empty() || k.cc == kernel.cc);
-    };
-    const auto own = std::ranges::find_if(compiled, is_same);
-    if (own == compiled.end()) continue;
-    kernel.spill_bytes = own->spill_bytes;
-    if (kernel.may_hold_reserved_smem && has_reserved_smem(own->cc))
+    ByArchitecture& same = left[kernel.name];
+    std::vector<std::size_t> own;
+    if (kernel.cc.empty()) {
+      for (const auto& [cc, indices] : same) own.insert(own.end(), indices.begin(), indices.end());
+      same.clear();
+    } else if (auto node = same.extract(kernel.cc)) {
+      own = std::move(node.mapped());
+    }
+    if (own.empty()) continue;
+    const KernelUse& first = compiled[std::ranges::min(own)];
+    kernel.spill_bytes = first.spill_bytes;
+    if (kernel.may_hold_reserved_smem && has_reserved_smem(first.cc))
       kernel.static_smem_bytes -= reserved_smem_bytes;
     kernel.may_hold_reserved_smem = false;
-    kernel.cc = own->cc;
-    std::erase_if(compiled, is_same);
+    kernel.cc = first.cc;
+    for (const std::size_t i : own) is_linked[i] = true;
   }
-  std::ranges::move(compiled, std::back_inserter(all));
+  for (std::size_t i = 0; i < compiled.size(); ++i)
+    if (!is_linked[i]) all.push_back(std::move(compiled[i]));
   return all;
 }
 
