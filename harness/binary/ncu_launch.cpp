@@ -126,9 +126,8 @@ std::vector<KernelUse> NcuLaunches::kernels() const {
 }
 
 std::size_t NcuLaunches::without_registers() const {
-  const std::size_t registers = index_of("launch__registers_per_thread");
-  return static_cast<std::size_t>(
-      std::ranges::count_if(launches_, [&](const Launch& l) { return !l.cells.contains(registers); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      launches_, [&](const Launch& launch) { return !use_of(launch).registers_per_thread; }));
 }
 
 }  // namespace occbench::binary
