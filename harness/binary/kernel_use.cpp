@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/kernel_use.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
 namespace occbench::binary {
+namespace {
+
+/// A file may claim any number: sums of these stay exact or finite.
+void bound(std::int64_t& launches, double& time_us) {
+  constexpr std::int64_t most_launches = 1'000'000'000'000;
+  constexpr double longest_us = 1e15;
+  launches = std::clamp<std::int64_t>(launches, 1, most_launches);
+  time_us = time_us > 0 ? std::min(time_us, longest_us) : 0;
+}
+
+}  // namespace
 
 void Launches::add(KernelUse launch) {
+  bound(launch.launches, launch.time_us);
+  for (auto& [blocks, use] : launch.grids) bound(use.launches, use.time_us);
   std::string key = launch.name + '\n' + launch.cc + '\n' + launch.device_name;
   for (const std::int64_t number : {static_cast<std::int64_t>(launch.registers_per_thread.value_or(-1)),
                                     static_cast<std::int64_t>(launch.block_size.value_or(-1)),

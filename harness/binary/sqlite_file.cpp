@@ -208,8 +208,11 @@ void SqliteFile::each_row(const std::string& table, const std::vector<std::strin
   for (const std::string& column : columns)
     places.push_back(
         static_cast<std::size_t>(std::ranges::find(known.columns, lower(column)) - known.columns.begin()));
+  std::size_t needed = 0;  // a row may claim millions of values
+  for (const std::size_t place : places)
+    if (place < known.columns.size()) needed = std::max(needed, place + 1);
   std::vector<SqlValue> wanted(columns.size());
-  walk(known.root, known.columns.size(), [&](std::int64_t rowid, const std::vector<SqlValue>& row) {
+  walk(known.root, needed, [&](std::int64_t rowid, const std::vector<SqlValue>& row) {
     for (std::size_t i = 0; i < places.size(); ++i)
       wanted[i] = places[i] == known.rowid_column ? SqlValue(rowid)
                   : places[i] < row.size()        ? row[places[i]]
