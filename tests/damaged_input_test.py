@@ -264,7 +264,9 @@ class DamagedInput(unittest.TestCase):
                  "nvlink info : used 30 registers, 0 stack, 0 bytes smem, 400 bytes cmem[0]\n"  # fmt: skip
         log = log_of(*names) + "".join(map(linked.format, reversed(names))).encode()
         begun = time.monotonic()
-        done = run("calc", self.file("log", log), "--block-size", "256", "--device", "h200", "--format", "csv")
+        done = run(
+            "calc", self.file("log", log), "--block-size", "256", "--device", "h200", "--format", "csv"
+        )
         self.assertLess(time.monotonic() - begun, 12)
         self.assertEqual((done.returncode, done.stderr, len(rows(done))), (0, "", count))
 
