@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from made_up import REPOSITORY
-from occbench_tools import sass
+from occbench_tools import inspect_lines, sass
 from occbench_tools.inspect_lines.listing import parse_chains, parse_instructions
 from occbench_tools.programs import run_program
 from pages import built
@@ -140,6 +140,16 @@ LINES = """
         /*0010*/                   STL [R1], R0 ;
         /*0020*/              @!P0 BRA `(.L_x_1) ;
 """
+
+
+@pytest.mark.parametrize(
+    "row", ["x", "5", "[]", "{}", "[1]", "[{}]", '[{"architecture": 5}]', "[" * 100_000, "9" * 5000]
+)
+def test_a_row_of_another_kind_is_an_invalid_argument(row: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        inspect_lines.main(["k.cubin", "k", row])
+    assert ended.value.code == 2
+    assert "is no row of" in capsys.readouterr().err
 
 
 def test_a_listing_is_read() -> None:

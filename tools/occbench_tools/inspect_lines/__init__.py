@@ -10,9 +10,11 @@ Exit 0 answered, 2 invalid arguments, 4 FILE cannot be read, 5 no disassembler i
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.inspect_lines.listing import read_listing
@@ -20,6 +22,27 @@ from occbench_tools.inspect_lines.pressure import pressure_of
 from occbench_tools.inspect_lines.show import as_json, as_text
 from occbench_tools.lines import complain, say
 from occbench_tools.sass import Failure, Skip
+
+NUMBER = (int, float)
+FIELDS: dict[str, tuple[type, ...]] = {
+    "kernel": (str,), "architecture": (str,), "registers_per_thread": (int,),
+    "occupancy": (*NUMBER, type(None)), "gains_with": (str, type(None)),
+    "gains_occupancy": (*NUMBER, type(None)),
+}  # fmt: skip
+
+
+def row_of(text: str) -> dict[str, Any]:
+    """Of `inspect --format json`, the first row. Raises argparse.ArgumentTypeError."""
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError):
+        rows = None
+    row = rows[0] if isinstance(rows, list) and rows else None
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in FIELDS.items()):
+        raise argparse.ArgumentTypeError("is no row of `inspect --format json`")
+    if (row["gains_with"] is None) != (row["gains_occupancy"] is None):
+        raise argparse.ArgumentTypeError("has gains_with or gains_occupancy alone")
+    return row
 
 
 def container(file: Path) -> Path:
@@ -34,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument("symbol", metavar="SYMBOL")
-    parser.add_argument("row", metavar="ROW", type=lambda text: json.loads(text)[0])
+    parser.add_argument("row", metavar="ROW", type=row_of)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     options = parser.parse_args(argv)
     try:

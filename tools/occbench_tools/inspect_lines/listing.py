@@ -96,9 +96,9 @@ def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
 def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
     """The listing of one kernel; empty if the cubin has none of that name. Raises Failure."""
     section, inside, kept = f".text.{symbol}", False, []
-    with subprocess.Popen(
+    with tempfile.TemporaryFile("w+", errors="replace") as said, subprocess.Popen(
         [str(nvdisasm), "-c", *options, str(cubin)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=said, text=True, errors="replace",
     ) as process:  # fmt: skip
         for line in process.stdout:
             if match := SECTION.match(line):
@@ -108,8 +108,10 @@ def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> li
                 if len(kept) > 4 * LONGEST:
                     process.kill()
                     raise Failure(f"{symbol}: more than {LONGEST:,} instructions")
-        complaint = process.stderr.read().strip().splitlines()
-    if process.returncode and not kept:
+        process.wait()
+        said.seek(0)
+        complaint = said.read(1 << 16).strip().splitlines()
+    if process.returncode:  # what it printed may be half of it
         raise Failure(f"{cubin.name}: nvdisasm: {complaint[-1] if complaint else 'failed'}")
     return kept
 
