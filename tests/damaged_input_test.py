@@ -240,7 +240,7 @@ class DamagedInput(unittest.TestCase):
         words = ("--block-size", "256", "--device", "h200", "--format", "csv")
         for name, begun, ended in (
             ("ptxas.txt", "Compiling entry function '", " smem\n"),
-            ("res_usage.txt", " Function _Z", " LOCAL:"),
+            ("res_usage.txt", " Function _Z", "SAMPLER:0"),
         ):
             text = (SAMPLES / name).read_text()
             begin, end = text.rindex(begun) + len(begun), text.rindex(ended) + 1

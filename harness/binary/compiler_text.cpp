@@ -170,6 +170,7 @@ void ResourceUsage::read(const std::string& line) {
   static const RE2 function(R"(^ ?Function (.+):\s*$)", any_bytes);
   static const RE2 cut_function(R"(^ Function (\S+)$)", any_bytes);
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) )");  // LOCAL follows
+  static const RE2 whole_usage(R"( SAMPLER:\d+\s*$)");
   static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");
   std::string text;
   int registers = 0;
@@ -194,6 +195,7 @@ void ResourceUsage::read(const std::string& line) {
     } else {  // a function; where it is linked, its registers are counted in its kernels alone
       is_relocatable_ = is_relocatable_ || registers > 0;
     }
+    if (!RE2::PartialMatch(line, whole_usage)) cut_name_ = name_;
     name_.clear();
   }
 }

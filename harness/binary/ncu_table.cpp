@@ -50,7 +50,8 @@ bool NcuTable::read(const std::string& line) {
   }
   if (header_.empty()) return false;
   const bool is_short = cells_.size() < needed_cells_;
-  if (line.starts_with('"') && is_number(cells_[0]) && (is_short || !record.complete)) is_cut_ = true;
+  const bool may_be_row = line.starts_with('"') && (is_number(cells_[0]) || line.size() == 1);
+  if (may_be_row && (is_short || !record.complete)) is_cut_ = true;
   if (is_short || cells_.size() > header_.size() || !record.complete) return false;
   cells_.resize(header_.size());
   if (at_.contains("ID") && !is_number(cell("ID"))) {

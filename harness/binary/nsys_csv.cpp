@@ -69,7 +69,7 @@ void NsysCsv::read(const std::string& line) {
   if (line.starts_with("Processing [")) header_.clear();  // the table of another report follows
   if (header_.empty() || line.starts_with("==")) return;
   if (!record.complete || cells.size() < header_.size()) {
-    is_cut_ |= cells.size() > 1 && std::isdigit(static_cast<unsigned char>(cells[0].c_str()[0])) != 0;
+    is_cut_ |= std::isdigit(static_cast<unsigned char>(cells[0].c_str()[0])) != 0;
     return;
   }
   if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line

@@ -82,7 +82,7 @@ void each_line(const std::string& text, const auto& read) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     constexpr std::size_t shortest = 4;  // shorter lines carry no information, and a file may have millions
-    if (end - at >= shortest) {
+    if (end - at >= shortest || end == text.size()) {  // the last may be the beginning of a row
       std::string line = text.substr(at, end - at);
       if (line.ends_with('\r')) line.pop_back();
       read(line);
