@@ -29,8 +29,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 import batch
 import folders
+import forms
 import fuzz
 import others
+import page
 import runs
 import words
 from verdict import FAULTS, Fault
@@ -46,7 +48,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "folders": Kind(folders.trial, 12, 0.26),  # x 16 calls of readers
+    "folders": Kind(folders.trial, 12, 0.23),  # x 16 calls of readers
     "words": Kind(words.trial, 60, 0.07),  # x 5 calls
     "kills": Kind(runs.kill, 4, 0.07),
     "races": Kind(runs.race, 8, 0.08),
@@ -55,8 +57,10 @@ KINDS = {
     "fleet": Kind(others.fleet, 6, 0.08),  # x 3 calls
     "programs": Kind(others.programs, 4, 0.06),  # folders of attach, x 5 readers
     "binaries": Kind(others.binaries, 4, 0.06),  # x 6 calls
+    "forms": Kind(forms.trial, 80, 0.06),  # x 5 calls: each file of tests/forms once
+    "page": Kind(page.trial, 2, 0.02),  # x 40 questions
     "attach": Kind(others.attach, 4, 0.04),
-    "fuzz": Kind(fuzz.trial, 0, 0.245),  # x 20 s of a target; tests of their own replay corpus and properties
+    "fuzz": Kind(fuzz.trial, 0, 0.195),  # x 20 s of a target; tests of their own replay corpus and properties
 }
 
 
@@ -189,7 +193,7 @@ def main() -> int:
     print(f"seed {seed}, {options.jobs} jobs, {occbench}", flush=True)
     try:
         folders.tools()
-        for room in (folders, runs, others, *([fuzz] if "fuzz" in kinds else [])):
+        for room in (folders, runs, others, page, *([fuzz] if "fuzz" in kinds else [])):
             room.prepare(place, occbench)
         schedule = Schedule(kinds, seed, counts, time.time() + (options.duration or 0))
         failures = hunt(schedule, options.jobs, place, occbench)

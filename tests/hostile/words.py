@@ -61,7 +61,17 @@ def options() -> dict[str, list[str]]:
     return named | {"run": named["run"] + [f"--benchmark_{flag}" for flag in flags]}
 
 
+@functools.cache
+def cards() -> list[str]:
+    """What --device takes, as nvidia-smi prints it, and as the command line has it."""
+    lines = call([os.environ["OCCBENCH"], "calc", "--device", "list"]).out.decode().splitlines()[1:]
+    return [word for line in lines for word in re.split(r"  +", line.strip())[:2]]
+
+
 def value(dice: random.Random) -> str:
+    if dice.random() < 0.1:
+        card = dice.choice(cards())
+        return card if dice.random() < 0.5 else card[dice.randrange(len(card)) :].swapcase()
     return dice.choice(VALUES) if dice.random() < 0.9 else dice.choice(VALUES) + dice.choice(VALUES)
 
 
@@ -101,6 +111,12 @@ def codes_of(word: str, words: list[str]) -> frozenset[int]:
     return CODES | {3} | ({125, 126, 127} if word in LAST else set())
 
 
+def replaced() -> list[Fault]:
+    """Root may rename a file over a device, which takes it away from everyone."""
+    gone = [name for name in ("/dev/null", "/dev/full", "/dev/zero") if not Path(name).is_char_device()]
+    return [Fault("lost rows", f"{name} was replaced") for name in gone]
+
+
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     dice = random.Random(seed)
     os.mkfifo(cwd / "fifo")
@@ -133,4 +149,6 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     if usable(words) and word != "plot":
         done = forked(folders.tools()[word], words, cwd)
         found += faults(done, f"{word} {words!r}"[:1500], codes_of(word, words))
-    return found
+    if not (cwd / "fifo").is_fifo():
+        found.append(Fault("lost rows", "a pipe was replaced"))
+    return found + replaced()
