@@ -65,6 +65,28 @@ def test_every_version_has_hashes_and_no_address(lock: str) -> None:
         assert "://" not in entry and "index-url" not in entry
 
 
+def test_whatever_a_script_installs_has_hashes() -> None:
+    """Or is a file that lies there already."""
+    scripts = [
+        *(ROOT / "tools").iterdir(),
+        *(ROOT / ".github/workflows").iterdir(),
+        ROOT / "Containerfile",
+        ROOT / ".ci/run",
+    ]
+    called = [
+        f"{script.name}: {line.strip()}"
+        for script in scripts
+        if script.is_file()
+        for line in script.read_text().splitlines()
+        if re.search(r"\bpip3? (install|download)\b|pipx|uvx|venv_pip install", line)
+        and line.strip()[0] not in "#"
+    ]
+    said = ("say ", "die ", "sh -c", "grep ")
+    called = [line for line in called if not any(word in line for word in said) or "--quiet" in line]
+    assert called
+    assert [line for line in called if "--require-hashes" not in line and "--no-index" not in line] == []
+
+
 def test_users_get_what_is_tested() -> None:
     use, test = versions("use"), versions("test")
     assert {name: test.get(name) for name in use} == use, "run tools/lock"
