@@ -204,6 +204,11 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         words = [str(file), "--kernel", "x", "--warps", "1"]
         done = forked(folders.tools()["machine-code"], words, cwd)
         found += faults(done, f"machine-code {file.name}", frozenset({1, 2, 4, 5}))
+        if file.suffix == ".cubin" and seed % 2:
+            row = json.dumps([{"kernel": "k", "architecture": "sm_90", "registers_per_thread": 32,
+                               "occupancy": 0.5, "gains_with": None, "gains_occupancy": None}])  # fmt: skip
+            done = forked(folders.tools()["inspect-lines"], [str(file), "_Z5plainPf", row], cwd)
+            found += faults(done, f"inspect-lines {file.name}", frozenset({0, 4, 5}))
     (cwd / "in/below").mkdir()
     shutil.copy(place / "binaries/inspect.cubin", cwd / "in/below")
     (cwd / "in/below").chmod(0)
