@@ -86,6 +86,22 @@ TEST(AttachVerdict, FollowsTheLaw) {
   EXPECT_EQ(judge(made_up(40, many_blocks, gentle), h100()).finding, Finding::small_gain);
 }
 
+double near_saturated(double warps, bool) { return 97.4 + 2.6 / warps; }
+double far_from_any(double warps, bool) { return 94 + 6 / warps; }
+double l1_at_three_percent(double, bool is_pinned) { return is_pinned ? 103 : 100; }
+double barely_faster(double warps, bool) { return 96 + 4 * warps; }
+
+TEST(AttachVerdict, SaysWhereAFigureIsAtAThreshold) {
+  const auto why = [](double (*law)(double, bool), int registers = 32) {
+    return judge(made_up(registers, many_blocks, law), h100()).why;
+  };
+  EXPECT_EQ(why(near_saturated).find("a step down costs 0.9 % (0."), 0U) << why(near_saturated);
+  EXPECT_NE(why(near_saturated).find("), at the threshold of 1 %"), std::string::npos) << why(near_saturated);
+  EXPECT_EQ(why(l1_at_three_percent).find("without the L1 it takes 3.0 %"), 0U) << why(l1_at_three_percent);
+  EXPECT_EQ(why(barely_faster).find("fewer warps save"), std::string::npos);
+  for (const auto& law : {flat, latency, thrashing, in_l1, far_from_any}) EXPECT_EQ(why(law), "");
+}
+
 TEST(AttachVerdict, ReadsTheWordsOfSchema6) {
   EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);  // retired
   EXPECT_EQ(finding_of("helps little"), Finding::small_gain);                 // retired

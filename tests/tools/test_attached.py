@@ -378,6 +378,15 @@ def test_a_good_folder_is_valid(program: Path, capsys: Said) -> None:
     assert capsys.readouterr().out == "1 folder, 6 kernels, 172 launches: 0 violations\n"
 
 
+def test_a_verdict_may_be_at_a_threshold(program: Path, capsys: Said) -> None:
+    table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
+    for why, wrong in (("a step down costs 0.9 % (0.6 to 1.2), at the threshold of 1 %", 0), ("so", 1)):
+        table.loc[table["verdict"] == "saturated", "why"] = why
+        table.to_csv(program / "kernels.csv", index=False)
+        assert validate.main([str(program)]) == wrong
+    assert "why: so, and the verdict is saturated" in capsys.readouterr().out
+
+
 GAIN, LAUNCH, ARM = "0.0556,0.03,0.08", "\nprocess-1-0,", "0,untouched,8,0,8,"
 VIOLATIONS = {
     "gain": ("kernels.csv", GAIN, "0.0556,0.06,0.08", "is outside its interval"),

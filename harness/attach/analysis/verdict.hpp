@@ -66,7 +66,7 @@ struct NextStep {
 
 struct Verdict {
   Finding finding = Finding::unknown;
-  std::string why;                     ///< of unknown and skipped ones
+  std::string why;                     ///< unknown or skipped, or at which threshold its figure is
   std::optional<Change> l1;            ///< pinned against untouched
   std::vector<LevelFound> levels;      ///< most blocks first
   std::optional<double> saturated_to;  ///< share of the natural warps
