@@ -349,7 +349,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   std::ofstream(folder / "process-7-0.txt")
-      << "process\t10\t7\t1\t13000\tprogram \n"
+      << "process\t11\t7\t1\t13000\tprogram \n"
          "device\t0\tFake "
          "H100\tGPU-42\t9\t0\t132\t32\t1024\t2048\t32\t65536\t65536\t49152\t232448\t233472\t1024\n"
          "function\t0\t0\t40\t16\t8\t1024\t90\tlatency_k\n"
@@ -362,7 +362,8 @@ TEST(AttachCollect, ReadsARecordedLog) {
          "cut of";
   {
     std::ofstream counts(folder / "process-7-0.counts", std::ios::binary);
-    const std::uint64_t first[] = {0, 30, 2, 1};  // Full::no; launches, captured, changed
+    // Full::no, launching for 3 s; launches, captured, changed
+    const std::uint64_t first[] = {0, 3'000'000'000, 30, 2, 1};
     counts.write(reinterpret_cast<const char*>(first), sizeof first);
   }
   std::filesystem::resize_file(folder / "process-7-0.counts", sizeof(Counts));
@@ -372,6 +373,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_EQ(all.complaints, std::vector<std::string>{"process-7-0: a sentence"});
   EXPECT_EQ(all.processes.at(0).command, "program ");
   EXPECT_EQ(all.processes[0].timing, "activity");
+  EXPECT_EQ(all.time.launching_s, 3);
   EXPECT_EQ(all.devices.at(0).sm.smem_reserved_per_block_bytes, 1024U);
   const Kernel& k = all.kernels.at(0);
   EXPECT_EQ(std::tuple(k.name, k.grid[1], k.footprint.dynamic_smem_bytes, k.local_bytes, k.blocks_per_sm,

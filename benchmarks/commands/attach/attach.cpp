@@ -74,6 +74,7 @@ class Conclusion {
   /// Returns the exit code.
   int conclude(const std::filesystem::path& folder, const WorkFolder& work, const std::string& for_library) {
     all_ = attach::collect(work.path());
+    all_.time.wall_s = run_.ended.wall_s;
     if (outputs_ != nullptr && run_.is_well() && has_versions(all_))
       second_plain_ = outputs_->run({.program = program_}, "a plain one");
     print_complaints();

@@ -148,6 +148,14 @@ Attached read_tables(const std::filesystem::path& folder) {
   found.all.processes.resize(env.at("processes").size());
   for (const auto& line : env.at("complaints"))
     found.all.complaints.push_back(printable(line.get<std::string>()));
+  if (env.contains("time")) {
+    const auto seconds = [&](const char* name) {
+      constexpr double most = 1e9;
+      return std::clamp(env["time"].at(name).get<double>(), 0.0, most);
+    };
+    found.all.time = {
+        .wall_s = seconds("wall_s"), .launching_s = seconds("launching_s"), .busy_s = seconds("gpu_busy_s")};
+  }
   if (env.contains("same_stdout")) found.is_same_output = env["same_stdout"].get<bool>();
   std::map<std::string, std::size_t> places;  // by kernel_id
   for (const Cells& row : table_of(folder / "kernels.csv")) {

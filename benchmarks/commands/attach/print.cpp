@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "benchmarks/commands/attach/overview.hpp"
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
@@ -171,15 +172,6 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
     print_wrapped(out, "Skipped, of the kernels in graphs: " + parts + ".");
 }
 
-void print_skipped(std::ostream& out, const Collected& all, const std::vector<Verdict>& verdicts) {
-  std::map<std::string, double> skipped_us;
-  for (std::size_t i = 0; i < verdicts.size(); ++i)
-    if (verdicts[i].finding == Finding::skipped && !all.kernels[i].is_in_graph())
-      skipped_us[verdicts[i].why] += all.kernels[i].total_us();
-  if (const std::string parts = parts_of(skipped_us, all.total_us()); !parts.empty())
-    print_wrapped(out, "Skipped, of GPU time: " + parts + ".");
-}
-
 std::string processes(std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); }
 
 /// Where --timing asked for CUPTI: whether it could be used.
@@ -233,6 +225,7 @@ void print_head(std::ostream& out, const Collected& all, const Totals& totals) {
   for (const AttachedDevice& device : all.devices) head += ", " + printable(device.name);
   out << '\n';
   print_wrapped(out, head);
+  if (const std::string time = sentence_of_time(all); !time.empty()) print_wrapped(out, time);
   out << '\n';
 }
 
@@ -254,8 +247,8 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   if (all.has_ranges()) print_ranges(out, all);
   print_timing(out, all);
   if (is_observed) return;
-  print_skipped(out, all, verdicts);
-  for (const std::string& line : {sentence_of_graphs(all, verdicts), sentence(all, verdicts)})
+  for (const std::string& line :
+       {sentence_of_graphs(all, verdicts), sentence(all, verdicts), sentence_of_judged(all, verdicts)})
     if (!line.empty()) print_wrapped(out, line);
 }
 

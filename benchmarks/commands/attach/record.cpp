@@ -216,6 +216,9 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"gpus", nlohmann::json::array()},
                      {"processes", nlohmann::json::array()},
                      {"complaints", all.complaints}};
+  if (all.time.wall_s > 0)
+    env["time"] = {
+        {"wall_s", all.time.wall_s}, {"launching_s", all.time.launching_s}, {"gpu_busy_s", all.time.busy_s}};
   for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu_json(device));
   for (const AttachedProcess& process : all.processes)
     env["processes"].push_back({{"id", process.id},

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 
+#include "benchmarks/commands/attach/overview.hpp"
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
@@ -61,8 +62,20 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 /// "3.0 to 8.0", of a gain in percent
 std::string interval(double low, double high) { return text("%.1f to %.1f", 100 * low, 100 * high); }
 
+std::string sentence_of_caps(const Attached& found);
+
+/// What its time is spent on, what occupancy is worth in it, and how much was judged; some may be empty.
+std::vector<std::string> overview_of(const Attached& found) {
+  const Collected& all = found.all;
+  if (found.has_caps) return {sentence_of_time(all), sentence_of_caps(found)};
+  if (found.is_observed)
+    return {sentence_of_time(all), "Only observed (--observe): nothing was changed, so no kernel is judged."};
+  return {sentence_of_time(all), sentence(all, found.verdicts), sentence_of_judged(all, found.verdicts)};
+}
+
 std::vector<std::string> sentences_of_program(const Attached& found) {
-  std::vector<std::string> all = {whole_program(found), sentence_of_lower(found.all, found.verdicts)};
+  std::vector<std::string> all = overview_of(found);
+  all.push_back(sentence_of_lower(found.all, found.verdicts));
   if (found.is_same_output == false)
     all.emplace_back("The program's stdout DIFFERS with caps, and not between plain runs: take none unseen.");
   append(all, found.all.complaints);
@@ -257,9 +270,10 @@ std::string sentence_of_caps(const Attached& found) {
 }  // namespace
 
 std::string whole_program(const Attached& found) {
-  if (found.has_caps) return sentence_of_caps(found);
-  if (found.is_observed) return "Only observed (--observe): nothing was changed, so no kernel is judged.";
-  return sentence(found.all, found.verdicts);
+  std::string all;
+  for (const std::string& sentence : overview_of(found))
+    if (!sentence.empty()) all += (all.empty() ? "" : " ") + sentence;
+  return all;
 }
 
 std::vector<Heading> headings_of(const Attached& found) {

@@ -33,7 +33,7 @@ struct Heading {
 /// Those that have a sentence.
 [[nodiscard]] std::vector<Heading> headings_of(const Attached& found);
 
-/// One sentence or two on the program; empty where all of it is in CUDA graphs.
+/// A few sentences on the program: its time, what occupancy is worth in it, and how much was judged.
 [[nodiscard]] std::string whole_program(const Attached& found);
 
 /// "11,915 launches of 62 kernels in 1 process, 3.10 s of GPU time"

@@ -64,6 +64,9 @@ class Reader {
     for (TimedLaunch& launch : all_.launches) launch.kernel = row[place[launch.kernel]];
     for (Kernel& k : all_.kernels)
       if (k.whole) k.whole = row[place[*k.whole]];
+    if (all_.devices.size() > launching_processes_ && launching_processes_ > 0)
+      all_.time.launching_s *=
+          static_cast<double>(all_.devices.size()) / static_cast<double>(launching_processes_);
     return std::move(all_);
   }
 
@@ -276,6 +279,10 @@ class Reader {
                 : full_ == Full::closed ? ": later launches are missing: the program closed all files"
                                         : ": later launches are missing: the disk is full, or a quota"));
     if (content.size() != sizeof(Counts)) return;
+    std::uint64_t launching_ns = 0;
+    std::memcpy(&launching_ns, content.data() + offsetof(Counts, launching_ns), sizeof launching_ns);
+    all_.time.launching_s += 1e-9 * static_cast<double>(launching_ns);
+    if (!numbers_.empty()) ++launching_processes_;
     for (const auto& [number, place] : numbers_) {
       Count count;
       std::memcpy(&count, content.data() + offsetof(Counts, of) + number * sizeof count, sizeof count);
@@ -342,6 +349,7 @@ class Reader {
 
   Collected all_;
   std::uint32_t process_ = 0;
+  std::size_t launching_processes_ = 0;
   Full full_ = Full::no;
   std::map<Key, std::size_t> places_;
   std::map<std::size_t, std::size_t> numbers_;  // of the process's signatures: places in all_.kernels
@@ -371,6 +379,20 @@ void keep_one_timing(Collected& all) {
     }
     if ((l.launch.flags & (drawn | overlapped)) == drawn) k.arms[l.launch.arm].times_us.push_back(time_us);
   }
+}
+
+/// All kernels' time, with what changed launches took longer or less.
+double busy_s(const Collected& all) {
+  double us = all.total_us();
+  for (const TimedLaunch& l : all.launches) {
+    const Kernel& k = all.kernels[l.kernel];
+    const Kernel& timed = k.whole ? all.kernels[*k.whole] : k;
+    if (l.launch.arm != untouched) us += static_cast<double>(l.launch.time_us) - timed.mean_us();
+  }
+  for (const Kernel& k : all.kernels)
+    for (const auto& [arm, version] : k.versions)
+      for (const double time_us : version.times_us) us += time_us - k.mean_us();
+  return 1e-6 * std::max(0.0, us);
 }
 
 /// A line on the programs that could not be attached to, the first of them by name; empty: none.
@@ -432,6 +454,7 @@ Collected collect(const std::filesystem::path& folder) {
   }
   Collected all = reader.finish();
   keep_one_timing(all);
+  all.time.busy_s = busy_s(all);
   return all;
 }
 

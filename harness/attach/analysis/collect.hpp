@@ -84,12 +84,20 @@ struct TimedLaunch {
   Launch launch;
 };
 
+/// Of the program as a whole; 0: not known.
+struct ProgramTime {
+  double wall_s = 0;
+  double launching_s = 0;  ///< of each process from its first launch to its last, times the GPUs per process
+  double busy_s = 0;       ///< of kernels, changed launches as they ran
+};
+
 struct Collected {
   std::vector<AttachedProcess> processes;
   std::vector<AttachedDevice> devices;
   std::vector<Kernel> kernels;  ///< most GPU time first
   std::vector<TimedLaunch> launches;
   std::vector<std::string> complaints;  ///< each of one line
+  ProgramTime time;
 
   [[nodiscard]] double total_us() const;
   /// Whether any kernel was launched within an NVTX range, under --by-range.

@@ -390,10 +390,8 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   else if (gain != 0)
     std::snprintf(what, sizeof what, "; the next step in each would gain about %.1f %% (%.1f to %.1f)",
                   100 * gain, tenths(100 * (gain - below)), 100 * (gain + above));
-  std::snprintf(
-      text, sizeof text,
-      "Kernels that need occupancy hold %.0f %% of GPU time%s. Judged: kernels with %.0f %% of GPU time.",
-      100 * held, what, 100 * changed);
+  std::snprintf(text, sizeof text, "Kernels that need occupancy hold %.0f %% of GPU time%s.", 100 * held,
+                what);
   return text;
 }
 

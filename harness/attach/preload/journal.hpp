@@ -31,6 +31,9 @@ class Journal {
   /// Counts of signature `n`, below most_signatures; null where nothing is written.
   [[nodiscard]] Count* count(std::size_t n) { return counts_ == nullptr ? nullptr : &counts_->of[n]; }
   void add(const Launch& launch);
+  void add_launching_ns(std::uint64_t ns) {
+    if (counts_ != nullptr) counts_->launching_ns += ns;
+  }
   /// Writes a file beside the others, which the command reads while the process runs. One that exists stays.
   void write_file(const std::string& name, const std::string& text) const;
   /// Whether no launch can be added any more.

@@ -79,6 +79,24 @@ void Launches::count(Signature& s, bool is_captured) {
   }
 }
 
+void Launches::count_time() {
+  constexpr double ns = 1e9;
+  const double now = now_s();
+  if (last_launch_s_ > 0) journal_.add_launching_ns(static_cast<std::uint64_t>(ns * (now - last_launch_s_)));
+  last_launch_s_ = now;
+}
+
+void Launches::set_profiled(bool is_on) noexcept try {
+  is_profiled_ = is_on;
+  if (!options_.profiler_api || !is_active()) return;
+  const std::lock_guard lock(mutex_);
+  if (is_on)
+    last_launch_s_ = now_s();
+  else
+    count_time();
+} catch (...) {
+}
+
 bool Launches::is_asked(const Ticket& t) {
   if (t.sequence < options_.after) return false;
   if (options_.duration_s == 0) return true;
@@ -146,6 +164,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
+  count_time();
   if (!is_captured) records_.look_after();
   Context& context = contexts_.of(current);
   // A graph's kernels run where they were captured, and its levels are found once: all SMs are assumed.

@@ -66,7 +66,7 @@ class Launches {
   /// Reads the times that are there.
   void drain() noexcept;
   /// The program's profiler calls, between which launches count where that is asked for.
-  void set_profiled(bool is_on) noexcept { is_profiled_ = is_on; }
+  void set_profiled(bool is_on) noexcept;
   /// The process ends with its handlers.
   void end() noexcept;
   [[nodiscard]] const OwnProcess& process() const { return process_; }
@@ -80,6 +80,8 @@ class Launches {
   void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void count(Signature& signature, bool is_captured);
+  /// Adds the time since the launch before.
+  void count_time();
   /// Whether the launch lies within --after and --duration.
   [[nodiscard]] bool is_asked(const Ticket& ticket);
   [[nodiscard]] bool wants_time(const Signature& signature) const;
@@ -98,7 +100,8 @@ class Launches {
   bool is_usable_ = false;
   std::atomic<bool> is_profiled_{false};
   bool is_refusal_noted_ = false;
-  double begun_s_ = 0;  ///< the first launch that may be changed
+  double begun_s_ = 0;        ///< the first launch that may be changed
+  double last_launch_s_ = 0;  ///< or when the program began to be profiled; 0: neither yet
   std::atomic<std::uint64_t> sequence_{0};
   std::mutex mutex_;  ///< guards what follows, and what is noted of launches
   SkipRules skip_rules_;

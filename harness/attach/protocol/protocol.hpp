@@ -11,7 +11,7 @@
 
 namespace occbench::attach {
 
-constexpr int protocol_version = 10;
+constexpr int protocol_version = 11;
 
 // The environment of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
@@ -45,6 +45,7 @@ struct Count {
 
 struct Counts {
   Full full = Full::no;
+  std::uint64_t launching_ns = 0;  ///< from the first launch to the last, or while the program is profiled
   Count of[most_signatures];
 };
 
