@@ -82,6 +82,37 @@ class Apply(AttachCase):
         done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {PROC} flat_k 200 unload")
         self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)
 
+    def test_the_programs_own_steps_are_compared(self) -> None:
+        """Between the profiler's calls, and from one push of a range to the next."""
+        for words, end, changed, steps, name in (
+            ("--profiler-api", "profiled", "900 300", "1", "Step between the profiler's calls: "),
+            ("--by-range", "ranges", "1501 1501", "299", "Step 'step': "),
+        ):
+            with self.subTest(end):
+                done = self.apply(f"--apply ^lower=1/2 --pairs 2 {words} -- {PROC} lower_k 300 {end}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                plain = changed.split()[0] + " 0"
+                self.assertEqual(self.noted(), [plain, plain, changed, changed, plain])
+                first, *runs = self.runs()
+                self.assertEqual({r["steps"] for r in runs}, {steps})
+                self.assertEqual((first["steps"], first["gpu_time_s"]), ("", ""))
+                self.assertTrue(all(0 < float(r["step_mean_s"]) < float(r["wall_s"]) for r in runs))
+                self.assertIn(name, done.stderr)
+                self.assertIn("step_time_change", self.env("applied"))
+            for path in (self.folder / "applied").iterdir():
+                path.unlink()
+
+    def test_pairs_end_when_the_gain_is_shown(self) -> None:
+        """The fake's launches take the same time in each run: 20 % less, or no more and no less."""
+        done = self.apply(f"--apply ^lower=1/2 -- {PROC} lower_k 300")
+        self.assertEqual(len(self.noted()), 17, done.stderr)
+        self.assertRegex(done.stderr, r"GPU time: 30.30 ms plain, 24.30 ms .* -19.8 % \(.*95 % of 8 pairs")
+        self.assertNotIn("Not shown", done.stderr)
+        done = self.attach(f"--apply ^flat=1/2 --pairs 9 -- {PROC} flat_k 300", output="same")
+        self.assertIn("GPU time", done.stderr)
+        self.assertIn("95 % of 9 pairs", done.stderr)
+        self.assertIn("Not shown by the GPU time: 0 lies in its interval.", done.stderr)
+
     def test_kernels_in_graphs(self) -> None:
         """The graph's node keeps the level: one launch of it is one."""
         done = self.apply(f"--apply ^lower=1/2 --pairs 1 -- {PROC} lower_k,flat_k 200 replay")

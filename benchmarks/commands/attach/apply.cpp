@@ -2,16 +2,20 @@
 #include "benchmarks/commands/attach/apply.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <occbench/program.hpp>
+#include <optional>
 #include <span>
 
 #include "benchmarks/commands/attach/advice.hpp"
 #include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
 #include "benchmarks/commands/attach/program.hpp"
+#include "benchmarks/commands/attach/run_times.hpp"
+#include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
@@ -31,8 +35,22 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Run : SeenRun {
+  RunTimes times;
   int pair = 0;  ///< 0: the first run, which is shown and compared with no other's time
   bool has_levels = false;
+};
+
+/// What is compared, the one that shows a small gain best first. 0: not known of a run.
+struct Metric {
+  const char* name;
+  const char* what;  ///< in a sentence
+  const char* key;   ///< of env.json
+  double (*of)(const Run&);
+};
+constexpr Metric metrics[] = {
+    {"Step", "the step", "step_time_change", [](const Run& run) { return run.times.step_s; }},
+    {"GPU time", "the GPU time", "gpu_time_change", [](const Run& run) { return run.times.gpu_s; }},
+    {"Wall time", "the wall time", "wall_time_change", [](const Run& run) { return run.ended.wall_s; }},
 };
 
 /// All runs, in their order, and the kernels that the levels changed.
@@ -47,49 +65,55 @@ struct Series {
   [[nodiscard]] std::size_t well() const {
     return static_cast<std::size_t>(std::ranges::count_if(runs, &Run::is_well));
   }
-  /// Wall times in seconds, pair by pair; a pair that is not whole is left out.
-  [[nodiscard]] std::vector<double> times(bool has_levels) const {
+  /// In seconds, pair by pair; a pair that is not whole is left out. Empty where a run does not have it.
+  [[nodiscard]] std::vector<double> times(const Metric& metric, bool has_levels) const {
     std::vector<double> found;
-    for (std::size_t i = 2; i < runs.size() && runs[i].is_well(); i += 2)
-      found.push_back((runs[i].has_levels == has_levels ? runs[i] : runs[i - 1]).ended.wall_s);
+    for (std::size_t i = 2; i < runs.size() && runs[i].is_well(); i += 2) {
+      const Run &later = runs[i], &sooner = runs[i - 1];
+      if (!(metric.of(later) > 0) || !(metric.of(sooner) > 0)) return {};
+      found.push_back(metric.of(later.has_levels == has_levels ? later : sooner));
+    }
     return found;
   }
 };
 
 class Runner {
  public:
-  Runner(std::vector<std::string> program, std::string options, std::string advice, fs::path folder)
+  Runner(std::vector<std::string> program, std::string options, std::string advice, fs::path folder,
+         bool by_range)
       : program_(std::move(program)),
         options_(std::move(options)),
         advice_(std::move(advice)),
         folder_(std::move(folder)),
+        by_range_(by_range),
         outputs_(folder_) {}
 
   /// False where the program failed: then the series ends.
   bool run(int pair, bool has_levels) {
     const fs::path notes = folder_ / "processes";
     ProgramRun what{.program = program_};
-    if (has_levels) {
+    if (pair > 0) {  // the library times launches in both runs of a pair
       fs::create_directory(notes);
-      replace_file(notes / attach::advice_file, advice_);
+      replace_file(notes / attach::advice_file, has_levels ? advice_ : "");
       what.library = library_.path();
       what.variables = {{attach::folder_variable, notes.string()}, {attach::options_variable, options_}};
+      if (by_range_) what.variables.emplace_back(attach::nvtx_variable, library_.path());
     }
-    const Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), pair, has_levels};
+    Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), {}, pair, has_levels};
+    if (pair > 0 && now.is_well()) {
+      attach::Collected all = attach::collect(notes);
+      now.times = times_of(all);
+      if (has_levels && series_.changed.empty()) take_changed(std::move(all));
+    }
+    if (pair > 0) fs::remove_all(notes);
     series_.runs.push_back(now);
-    const bool is_well = now.is_well();
-    if (has_levels) {
-      if (is_well && series_.changed.empty()) take_changed(notes);
-      fs::remove_all(notes);
-    }
-    return is_well;
+    return now.is_well();
   }
 
   [[nodiscard]] Series& series() { return series_; }
 
  private:
-  void take_changed(const fs::path& notes) {
-    attach::Collected all = attach::collect(notes);
+  void take_changed(attach::Collected all) {
     for (const std::string& complaint : all.complaints)
       print_wrapped(std::cerr, "occbench: " + printable(complaint));
     std::erase_if(all.kernels, [](const attach::Kernel& kernel) { return kernel.changed == 0; });
@@ -105,18 +129,35 @@ class Runner {
   std::string options_, advice_;
   AttachLibrary library_;
   fs::path folder_;
+  bool by_range_;
   Outputs outputs_;
   Series series_;
 };
 
-std::string percent(double share) { return text("%+.1f", 100 * share); }
+/// "-10.4", "-0.31"
+std::string percent(double share) {
+  return std::abs(share) < 0.01 ? text("%+.2f", 100 * share) : text("%+.1f", 100 * share);
+}
 
-/// The relative change of the wall time by the levels, with its interval.
-statistics::MedianInterval change_of(const Series& series) {
-  std::vector<double> changes = series.times(true);
-  const std::vector<double> plain = series.times(false);
+/// The relative change by the levels, with its interval; nullopt where it was not measured.
+std::optional<statistics::MedianInterval> change_of(const Series& series, const Metric& metric,
+                                                    double confidence = 0.95) {
+  std::vector<double> changes = series.times(metric, true);
+  const std::vector<double> plain = series.times(metric, false);
+  if (changes.empty()) return std::nullopt;
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i] = changes[i] / plain[i] - 1;
-  return statistics::median_interval(changes);
+  return statistics::median_interval(changes, confidence);
+}
+
+bool is_shown(const statistics::MedianInterval& change) { return change.low > 0 || change.high < 0; }
+
+/// Whether no more pairs are needed. Stricter than the result, because it is asked after each pair.
+bool is_known(const Series& series) {
+  constexpr double confidence = 0.99;
+  for (const Metric& metric : metrics)
+    if (const auto change = change_of(series, metric, confidence))
+      return series.times(metric, true).size() >= statistics::min_samples(confidence) && is_shown(*change);
+  return false;
 }
 
 void print_changed(std::ostream& out, const Series& series) {
@@ -136,18 +177,43 @@ void print_changed(std::ostream& out, const Series& series) {
   out << '\n';
 }
 
-void print_result(std::ostream& out, const Series& series, double expected) {
-  const std::vector<double> plain = series.times(false), lower = series.times(true);
-  if (!plain.empty()) {
-    const auto change = change_of(series);
-    const bool has_interval = plain.size() >= statistics::min_samples(0.95);
-    print_wrapped(out, "Wall time: " + duration(statistics::median(plain)) + " plain, " +
-                           duration(statistics::median(lower)) +
-                           " with fewer warps: " + percent(change.median) + " % (" + percent(change.low) +
-                           " to " + percent(change.high) + ", " + (has_interval ? "95 % of " : "range of ") +
-                           count_of(plain.size(), "pair") + ").");
-    if (change.low <= 0 && change.high >= 0) out << "These runs show no difference.\n";
+void print_pair(std::ostream& out, const Series& series, int pair, int pairs) {
+  for (const Metric& metric : metrics) {
+    const std::vector<double> plain = series.times(metric, false);
+    if (plain.empty()) continue;
+    out << "pair " << pair << " of " << (pair < pairs ? "at most " : "") << pairs << ": "
+        << time_of(1e6 * plain.back()) << " plain, " << time_of(1e6 * series.times(metric, true).back())
+        << " with fewer warps\n";
+    return;
   }
+}
+
+/// A line per metric, and whether the first of them shows a difference.
+void print_times(std::ostream& out, const Series& series) {
+  std::string shown;
+  for (const Metric& metric : metrics) {
+    const auto change = change_of(series, metric);
+    if (!change) continue;
+    const std::vector<double> plain = series.times(metric, false), lower = series.times(metric, true);
+    const RunTimes& times = series.runs.back().times;
+    const bool is_step = &metric == metrics, has_interval = plain.size() >= statistics::min_samples(0.95);
+    const std::string what = !is_step              ? ""
+                             : times.range.empty() ? " between the profiler's calls"
+                                                   : " '" + printable(times.range) + "'";
+    print_wrapped(out, metric.name + what + ": " + time_of(1e6 * statistics::median(plain)) + " plain, " +
+                           time_of(1e6 * statistics::median(lower)) +
+                           " with fewer warps: " + percent(change->median) + " % (" + percent(change->low) +
+                           " to " + percent(change->high) + ", " + (has_interval ? "95 % of " : "range of ") +
+                           count_of(plain.size(), "pair") + ").");
+    if (shown.empty())
+      shown = is_shown(*change) ? "-"
+                                : std::string("Not shown by ") + metric.what + ": 0 lies in its interval.\n";
+  }
+  if (shown != "-") out << shown;
+}
+
+void print_result(std::ostream& out, const Series& series, double expected) {
+  print_times(out, series);
   if (expected != 0) out << "Expected by single launches: " << percent(-expected) << " % of GPU time.\n";
   if (!series.all_same(false))
     out << "stdout differs between plain runs, so that it says nothing of the levels.\n";
@@ -164,11 +230,16 @@ struct RunRow {
   const Run& run;
 };
 
+std::string measured(double seconds) { return seconds > 0 ? shortest(seconds) : ""; }
+
 constexpr CsvColumn<RunRow> run_columns[] = {
     {"run", [](const RunRow& r) { return std::to_string(r.number); }},
     {"pair", [](const RunRow& r) { return std::to_string(r.run.pair); }},
     {"levels", [](const RunRow& r) { return std::string(r.run.has_levels ? "applied" : "plain"); }},
     {"wall_s", [](const RunRow& r) { return shortest(r.run.ended.wall_s); }},
+    {"gpu_time_s", [](const RunRow& r) { return measured(r.run.times.gpu_s); }},
+    {"steps", [](const RunRow& r) { return r.run.times.steps > 0 ? std::to_string(r.run.times.steps) : ""; }},
+    {"step_mean_s", [](const RunRow& r) { return measured(r.run.times.step_s); }},
     {"exit_code", [](const RunRow& r) { return std::to_string(r.run.ended.code); }},
     {"same_stdout",
      [](const RunRow& r) {
@@ -186,10 +257,9 @@ void record(const fs::path& folder, const Series& series, nlohmann::json env) {
   env["kernels"] = nlohmann::json::array();
   for (const attach::Kernel& k : series.changed)
     env["kernels"].push_back({{"symbol", k.name}, {"launches", k.launches}, {"changed", k.changed}});
-  if (!series.times(false).empty()) {
-    const auto change = change_of(series);
-    env["wall_time_change"] = {{"median", change.median}, {"low", change.low}, {"high", change.high}};
-  }
+  for (const Metric& metric : metrics)
+    if (const auto change = change_of(series, metric))
+      env[metric.key] = {{"median", change->median}, {"low", change->low}, {"high", change->high}};
   replace_file(folder / "runs.csv", text);
   constexpr int indent = 2;
   replace_file(folder / "env.json",
@@ -224,17 +294,15 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   std::string advice;
   for (const auto* const each : {&advised.levels, &advised.unchanged})
     for (const attach::Advice& level : *each) advice += level.line();
-  Runner runner(program, options, advice, work.path());
+  Runner runner(program, options, advice, work.path(), o.by_range);
   int code = 0;
   return write_or_lose(folder, code, [&] {
     const Series& series = runner.series();
     bool is_well = runner.run(0, false);
-    for (int pair = 1; is_well && pair <= pairs; ++pair) {
+    for (int pair = 1; is_well && pair <= pairs && !is_known(series); ++pair) {
       const bool is_lower_first = pair % 2 == 0;  // so that neither always comes second
       is_well = runner.run(pair, is_lower_first) && runner.run(pair, !is_lower_first);
-      if (is_well)
-        std::cerr << "pair " << pair << " of " << pairs << ": " << duration(series.times(false).back())
-                  << " plain, " << duration(series.times(true).back()) << " with fewer warps\n";
+      if (is_well) print_pair(std::cerr, series, pair, pairs);
     }
     code = series.runs.back().ended.code;
     if (series.runs.size() < 3) return code;

@@ -269,7 +269,8 @@ void define_attach(CLI::App& command, Invocation& invocation) {
                    "Compare whole runs with a level in every launch with plain runs: best, or KERNEL=LEVEL")
       ->type_name("WHAT");
   add("--from", o->from, "Results whose levels --apply best takes (default: the program's last)", "DIR");
-  add("--pairs", o->pairs, "Pairs of runs that --apply compares (default: 6)", "N");
+  add("--pairs", o->pairs,
+      "Most pairs of runs that --apply compares; a difference that shows ends it (default: 20)", "N");
   add("--timing", o->timing,
       "What times launches: events (default), activity (CUPTI records) or auto (records if the program "
       "does not use CUPTI itself)",

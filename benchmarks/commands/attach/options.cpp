@@ -98,8 +98,6 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
     throw std::invalid_argument("--children takes all or none");
   if (o.timing != "events" && o.timing != "activity" && o.timing != "auto")
     throw std::invalid_argument("--timing takes events, activity or auto");
-  if (o.profiler_api && !o.apply.empty())
-    throw std::invalid_argument("--profiler-api watches a part of a run, and --apply compares whole ones");
   constexpr std::int64_t many = 1'000'000'000;
   constexpr std::int64_t least_limit = 65'536;
   std::string options =

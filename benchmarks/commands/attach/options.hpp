@@ -13,7 +13,7 @@ struct AttachOptions {
   std::string output, kernel, levels = "3/4,1/2,1/4", budget = "20%", precision = "0.5%", duration = "0",
                               children = "all", limit = "32M", timing = "events";
   std::vector<std::string> apply;
-  std::string from, pairs = "6", registers;
+  std::string from, pairs = "20", registers;
   std::string skip = "3", after = "0", seed = "1";
 };
 

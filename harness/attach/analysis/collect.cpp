@@ -153,7 +153,7 @@ class Reader {
     if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
       throw std::invalid_argument("is of another version of occbench");
     take_any<ProcessRecord, TimingRecord, DeviceRecord, FunctionRecord, SignatureRecord, LevelRecord,
-             VersionRecord, NoteRecord>(fields);
+             VersionRecord, NoteRecord, StepRecord>(fields);
   }
   template <class... Record>
   void take_any(const Fields& fields) {
@@ -163,6 +163,12 @@ class Reader {
   void take(const ProcessRecord& r) { all_.processes.back().command = r.command; }
 
   void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
+
+  void take(const StepRecord& r) {
+    constexpr double ns = 1e-9;
+    all_.steps.push_back({process_ - 1, r.range, ns * static_cast<double>(r.begin_ns),
+                          ns * static_cast<double>(r.duration_ns)});
+  }
 
   void take(const TimingRecord& r) {
     all_.processes.back().timing = r.source;

@@ -91,6 +91,13 @@ struct ProgramTime {
   double busy_s = 0;       ///< of kernels, changed launches as they ran
 };
 
+/// Of --apply.
+struct Step {
+  std::uint32_t process = 0;
+  std::string range;  ///< that begins with the step; empty: it lies between the profiler's calls
+  double begin_s = 0, duration_s = 0;
+};
+
 struct Collected {
   std::vector<AttachedProcess> processes;
   std::vector<AttachedDevice> devices;
@@ -98,6 +105,7 @@ struct Collected {
   std::vector<TimedLaunch> launches;
   std::vector<std::string> complaints;  ///< each of one line
   ProgramTime time;
+  std::vector<Step> steps;  ///< in their order in each process
 
   [[nodiscard]] double total_us() const;
   /// Whether any kernel was launched within an NVTX range, under --by-range.

@@ -52,6 +52,13 @@ void in_child() {
 /// Registered before any thread can launch while another forks.
 __attribute__((constructor)) void prepare_for_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
+/// A program may push ranges before its first launch.
+__attribute__((constructor)) void hear_steps() {
+  hear_outermost([](std::uint32_t range) {
+    if (Launches* const launches = find_launches()) launches->begin_step(range);
+  });
+}
+
 }  // namespace
 
 Within::Within() { is_within = true; }

@@ -51,6 +51,7 @@ Driver find_driver() {
   Driver d;
   find(d.ctx_get_current, "cuCtxGetCurrent");
   find(d.ctx_get_device, "cuCtxGetDevice");
+  find(d.ctx_synchronize, "cuCtxSynchronize");
   find(d.device_get_attribute, "cuDeviceGetAttribute");
   find(d.device_get_count, "cuDeviceGetCount");
   find(d.device_get_name, "cuDeviceGetName");

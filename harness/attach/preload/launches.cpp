@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/attach/preload/ranges.hpp"
+
 namespace occbench::attach {
 
 namespace {
@@ -18,6 +20,7 @@ constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as s
 constexpr std::uint64_t always_timed = 24;    // first launches of a signature
 constexpr std::uint64_t always_observed = 8;  // the same under --observe, which needs a mean alone
 constexpr std::uint64_t timed_one_in = 64;    // later, where no arm needs samples
+constexpr std::uint64_t most_steps = 100'000;
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -86,14 +89,33 @@ void Launches::count_time() {
   last_launch_s_ = now;
 }
 
-void Launches::set_profiled(bool is_on) noexcept try {
-  is_profiled_ = is_on;
-  if (!options_.profiler_api || !is_active()) return;
+void Launches::write_step(double begin_s, double duration_s, const std::string& range) {
+  if (++steps_ > most_steps) return;
+  constexpr double ns = 1e9;
+  journal_.write(StepRecord{.begin_ns = static_cast<std::int64_t>(ns * begin_s),
+                            .duration_ns = static_cast<std::int64_t>(ns * duration_s),
+                            .range = range});
+}
+
+void Launches::begin_step(std::uint32_t range) noexcept try {
+  if (!options_.apply || !options_.by_range || !is_active()) return;
   const std::lock_guard lock(mutex_);
-  if (is_on)
-    last_launch_s_ = now_s();
-  else
+  write_step(now_s(), 0, name_of_range(range));
+} catch (...) {
+}
+
+/// With --apply the time between the calls is a step: the device is idle at both.
+void Launches::set_profiled(bool is_on) noexcept try {
+  const bool was_on = is_profiled_.exchange(is_on);
+  if (!options_.profiler_api || !is_active()) return;
+  if (options_.apply && driver_.ctx_synchronize != nullptr) driver_.ctx_synchronize();
+  const std::lock_guard lock(mutex_);
+  if (!is_on && was_on) {
     count_time();
+    if (options_.apply) write_step(profiled_from_s_, last_launch_s_ - profiled_from_s_, "");
+  }
+  last_launch_s_ = is_on ? now_s() : 0;
+  profiled_from_s_ = last_launch_s_;
 } catch (...) {
 }
 
@@ -143,6 +165,7 @@ bool Launches::start(Ticket& t, Signature& s, Context& context) {
     return true;
   }
   if (events_.start(t, context)) return true;
+  if (options_.apply) return false;  // untimed, at its level
   if (s.schedule) s.schedule->refuse(t.draw, budget_, false);
   t.draw = {};
   return false;
@@ -183,9 +206,9 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
   Signature& s = signatures_.of(request, handle, context);
   count(s, is_captured);
   if (is_captured || journal_.is_full()) return;  // counted, not timed
-  if (options_.apply) return apply(t, s, handle);
+  if (options_.apply) apply(t, s, handle);
   const bool has_room = events_.make_room();
-  if (has_room && s.schedule && is_asked(t))
+  if (has_room && s.schedule && !options_.apply && is_asked(t))
     draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
@@ -206,10 +229,9 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
       count(*part, false);
       if (Count* const count = journal_.count(part->number)) ++count->changed;
     }
-    return;
   }
   const bool has_room = events_.make_room();
-  if (has_room && !whole.targets.empty() && is_asked(t))
+  if (has_room && !whole.targets.empty() && !options_.apply && is_asked(t))
     s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
   else
     budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);

@@ -67,6 +67,8 @@ class Launches {
   void drain() noexcept;
   /// The program's profiler calls, between which launches count where that is asked for.
   void set_profiled(bool is_on) noexcept;
+  /// A range outside all others begins: a step of the program's, where that is asked for.
+  void begin_step(std::uint32_t range) noexcept;
   /// The process ends with its handlers.
   void end() noexcept;
   [[nodiscard]] const OwnProcess& process() const { return process_; }
@@ -82,10 +84,12 @@ class Launches {
   void count(Signature& signature, bool is_captured);
   /// Adds the time since the launch before.
   void count_time();
+  /// Of --apply: writes a step down, unless there are too many.
+  void write_step(double begin_s, double duration_s, const std::string& range);
   /// Whether the launch lies within --after and --duration.
   [[nodiscard]] bool is_asked(const Ticket& ticket);
   [[nodiscard]] bool wants_time(const Signature& signature) const;
-  /// Gives each launch of a signature with advice its level; none is timed.
+  /// Gives each launch of a signature with advice its level.
   void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
   /// Starts the timing of the launch; false where it cannot be timed.
@@ -102,6 +106,8 @@ class Launches {
   bool is_refusal_noted_ = false;
   double begun_s_ = 0;        ///< the first launch that may be changed
   double last_launch_s_ = 0;  ///< or when the program began to be profiled; 0: neither yet
+  double profiled_from_s_ = 0;
+  std::uint64_t steps_ = 0;
   std::atomic<std::uint64_t> sequence_{0};
   std::mutex mutex_;  ///< guards what follows, and what is noted of launches
   SkipRules skip_rules_;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -64,6 +65,7 @@ struct Pushed {
 /// Ranges below the deepest that is stored are only counted.
 thread_local Pushed stack[most_nested];
 thread_local int depth = 0, deeper = 0;
+std::atomic<void (*)(std::uint32_t)> outermost_listener{nullptr};
 
 /// Handles of domains and strings are their numbers.
 template <class Handle>
@@ -85,9 +87,15 @@ std::string clipped(const char* text) {
 
 int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
   if (depth == most_nested) return most_nested + deeper++;
-  const Lock lock;
-  const std::string of = domains().text(number_of(domain));
-  stack[depth] = {domain, ranges().number(of.empty() ? name : of + ": " + name)};
+  std::uint32_t number = 0;
+  {
+    const Lock lock;
+    const std::string of = domains().text(number_of(domain));
+    number = ranges().number(of.empty() ? name : of + ": " + name);
+  }
+  stack[depth] = {domain, number};
+  auto* const listener = outermost_listener.load();
+  if (depth == 0 && listener != nullptr && number < most_names) listener(number);
   return depth++;
 } catch (...) {
   return NVTX_NO_PUSH_POP_TRACKING;
@@ -176,6 +184,8 @@ std::string name_of_range(std::uint32_t number) {
   const Lock lock;
   return ranges().text(number);
 }
+
+void hear_outermost(void (*listener)(std::uint32_t range)) noexcept { outermost_listener = listener; }
 
 void forget_range_locks() noexcept { pthread_mutex_init(&mutex, nullptr); }
 

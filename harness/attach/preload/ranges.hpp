@@ -15,6 +15,10 @@ namespace occbench::attach {
 /// "forward", or "DOMAIN: forward" where the range is of a domain.
 [[nodiscard]] std::string name_of_range(std::uint32_t number);
 
+/// `listener` hears of each range that a thread pushes outside any other, by its number; not of those that
+/// are not told apart.
+void hear_outermost(void (*listener)(std::uint32_t range)) noexcept;
+
 /// In the child of a fork, whose other threads are gone.
 void forget_range_locks() noexcept;
 

@@ -125,6 +125,12 @@ OCCBENCH_RECORD(LevelRecord, "level", OCCBENCH_LEVEL)
       field(int, local_bytes) field(int, blocks_per_sm)
 OCCBENCH_RECORD(VersionRecord, "version", OCCBENCH_VERSION)
 
+// Of --apply: a step of the program's. In `range` one begins at each push; without a name it lies between the
+// profiler's calls, and lasts so long.
+#define OCCBENCH_STEP(field) \
+  field(std::int64_t, begin_ns) field(std::int64_t, duration_ns) field(std::string, range)
+OCCBENCH_RECORD(StepRecord, "step", OCCBENCH_STEP)
+
 // Of the advice file (advice.hpp).
 #define OCCBENCH_KERNEL_ADVICE(field)                                                                 \
   field(std::string, symbol) field(unsigned, grid_x) field(unsigned, grid_y) field(unsigned, grid_z)  \
