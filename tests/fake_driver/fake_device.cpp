@@ -10,6 +10,8 @@
 //   caps_      2 / blocks, and 2 % more for each register below 64
 //   some_      0.97 + 0.03 / warps                  waits_     without end, where not all blocks are resident
 //   behind_    1 / warps, and three times as long behind a kernel of another law than flat_
+// On fewer SMs a kernel with _sms in its name takes longer in proportion, with _part half of that; the others
+// take 2 % more on half of them.
 // Each time has a spread of a few parts in ten thousand, always the same.
 #include "tests/fake_driver/fake_device.hpp"
 
@@ -59,6 +61,15 @@ double time_of(const Function& f, std::uint64_t grid, int block, std::size_t dyn
   return time * (1 + 4e-4 * spread());
 }
 
+/// How much longer a kernel takes on fewer SMs.
+double factor_of_sms(const Function& f, int on_sms) {
+  const double in_full = static_cast<double>(sms) / on_sms;
+  const auto is = [&](const char* law) { return f.name.find(law) != std::string::npos; };
+  if (is("_sms")) return in_full;
+  if (is("_part")) return 0.5 + 0.5 * in_full;
+  return 1 + 0.02 * (in_full - 1);
+}
+
 /// For the tests: 'launches changed' of each process behind the end of a file.
 __attribute__((destructor)) void log_launches() {
   const char* const path = std::getenv("FAKE_LOG");
@@ -96,18 +107,18 @@ int blocks_of(const Function& f, int block, std::size_t dynamic) {
   return std::min({by_threads, by_registers, most_blocks, smem_per_sm / smem});
 }
 
-void run(const KernelLaunch& launch, bool is_pinned) {
+void run(const KernelLaunch& launch, bool is_pinned, int on_sms) {
   const CUDA_KERNEL_NODE_PARAMS& p = launch.params;
   const Function& f = *function_of(p.func)->function;
   const std::uint64_t grid = std::uint64_t{p.gridDimX} * p.gridDimY * p.gridDimZ;
   const int block = static_cast<int>(p.blockDimX * p.blockDimY * p.blockDimZ);
   const int resident = blocks_of(f, block, p.sharedMemBytes);
-  const double time_us = time_of(f, grid, block, p.sharedMemBytes, is_pinned);
+  const double time_us = time_of(f, grid, block, p.sharedMemBytes, is_pinned) * factor_of_sms(f, on_sms);
   clock_us += time_us;
   trace(clock_us - time_us, clock_us);
   if (std::getenv("FAKE_WALL"))
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time_us));
-  if (f.name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(sms) * resident) is_stuck = true;
+  if (f.name.rfind("waits_", 0) == 0 && grid > static_cast<std::uint64_t>(on_sms) * resident) is_stuck = true;
   for (const unsigned char byte : launch.values) result = (result ^ byte) * 0x100000001b3u;
 }
 

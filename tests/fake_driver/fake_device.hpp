@@ -19,6 +19,7 @@
 #undef cuEventDestroy
 #undef cuEventElapsedTime
 #undef cuGetProcAddress
+#undef cuStreamDestroy
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION 13000
@@ -67,8 +68,8 @@ void trace(double start_us = 0, double end_us = -1);
 
 /// Resident blocks of an SM; 0 where no such block launches.
 int blocks_of(const Function& f, int block, std::size_t dynamic);
-/// What was asked for runs on the device.
-void run(const KernelLaunch& launch, bool is_pinned);
+/// What was asked for runs on so many SMs of the device.
+void run(const KernelLaunch& launch, bool is_pinned, int on_sms = sms);
 
 /// Where this thread captures, of the graph that is made.
 bool is_capturing();

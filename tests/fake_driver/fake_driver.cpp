@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <thread>
@@ -20,6 +21,7 @@ namespace {
 struct Event {
   double time_us = -1;
   int context = 0, life = 0;
+  CUstream stream = nullptr;  ///< that it was recorded in
 };
 
 constexpr int contexts = 4;
@@ -45,7 +47,39 @@ Event& alive(CUevent event) {
   std::abort();
 }
 
-CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kernel = true) {
+/// Green contexts of a part of the SMs, which the library makes, and their streams.
+struct Share {
+  int sms = 0;
+  bool is_alive = true;
+};
+struct ShareStream {
+  Share* share = nullptr;
+  CUstream program = nullptr;  ///< whose event it waits for
+  bool waits = false;          ///< for an event that no launch followed yet
+  bool is_awaited = true;      ///< by the program's stream
+};
+std::deque<Share> shares;
+std::map<CUstream, ShareStream> share_streams;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+/// Of a launch. One that leaves the program's stream keeps its place there by events.
+int sms_of_launch(CUstream stream) {
+  for (const auto& [own, state] : share_streams)
+    if (state.program == stream && !state.is_awaited) fail("a launch overtakes one in a green context");
+  const auto found = share_streams.find(stream);
+  if (found == share_streams.end()) return sms;
+  if (!found->second.share->is_alive) fail("a launch into a green context that has ended");
+  if (!std::exchange(found->second.waits, false)) fail("a launch in a green context overtakes the program");
+  found->second.is_awaited = false;
+  return found->second.share->sms;
+}
+
+CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, CUstream stream = nullptr,
+                bool may_be_kernel = true) {
   trace();
   const std::lock_guard lock(mutex);
   Function* f = function_of(params.func);
@@ -65,9 +99,10 @@ CUresult launch(CUDA_KERNEL_NODE_PARAMS params, bool is_pinned, bool may_be_kern
     return CUDA_SUCCESS;
   }
   clock_us += 1;
-  run(launch, is_pinned);
+  const int on_sms = sms_of_launch(stream);
+  run(launch, is_pinned, on_sms);
   ++launches;
-  changed += is_pinned || f->is_capped ? 1 : 0;
+  changed += is_pinned || f->is_capped || on_sms < sms ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -141,7 +176,51 @@ FAKE(CUresult, cuCtxDestroy_v2, (CUcontext context)) {
   end_context(static_cast<int>(reinterpret_cast<int*>(context) - context_storage));
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx * green, CUdevResourceDesc, CUdevice device, unsigned)) {
+/// The SMs of a description are its address.
+FAKE(CUresult, cuDeviceGetDevResource, (CUdevice, CUdevResource* all, CUdevResourceType)) {
+  all->sm.smCount = sms;
+  return std::getenv("FAKE_NO_GREEN") ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDevSmResourceSplitByCount,
+     (CUdevResource * part, unsigned* groups, const CUdevResource* all, CUdevResource*, unsigned,
+      unsigned least)) {
+  part->sm.smCount = std::max(8U, (least + 7) / 8 * 8);
+  *groups = part->sm.smCount <= all->sm.smCount ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDevResourceGenerateDesc, (CUdevResourceDesc * made, CUdevResource* part, unsigned)) {
+  *made = reinterpret_cast<CUdevResourceDesc>(std::uintptr_t{part->sm.smCount});
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice)) {
+  *context = handle_of(0);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned)) {
+  const std::lock_guard lock(mutex);
+  const CUstream recorded = alive(event).stream;
+  if (const auto own = share_streams.find(stream); own != share_streams.end()) {
+    own->second.program = recorded;
+    own->second.waits = true;
+  }
+  if (const auto other = share_streams.find(recorded); other != share_streams.end())
+    other->second.is_awaited = true;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuStreamSynchronize, (CUstream)) { return CUDA_SUCCESS; }
+FAKE(CUresult, cuStreamDestroy_v2, (CUstream stream)) {
+  const std::lock_guard lock(mutex);
+  share_streams.erase(stream);
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGreenCtxCreate,
+     (CUgreenCtx * green, CUdevResourceDesc description, CUdevice device, unsigned)) {
+  if (description != nullptr) {
+    const std::lock_guard lock(mutex);
+    const auto count = static_cast<int>(reinterpret_cast<std::uintptr_t>(description));
+    *green = reinterpret_cast<CUgreenCtx>(&shares.emplace_back(Share{.sms = count}));
+    return CUDA_SUCCESS;
+  }
   const int before = current;
   CUcontext context = nullptr;
   const CUresult result = fake_cuCtxCreate_v2(&context, 0, device);
@@ -165,6 +244,13 @@ FAKE(CUresult, cuGreenCtxGetDevResource, (CUgreenCtx green, CUdevResource* part,
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned, int)) {
+  for (Share& share : shares)
+    if (reinterpret_cast<CUgreenCtx>(&share) == green) {
+      const std::lock_guard lock(mutex);
+      *stream = reinterpret_cast<CUstream>(new char);
+      share_streams[*stream] = {.share = &share};
+      return CUDA_SUCCESS;
+    }
   *stream = reinterpret_cast<CUstream>(&green_streams[reinterpret_cast<char*>(green) - green_storage]);
   return CUDA_SUCCESS;
 }
@@ -178,6 +264,11 @@ FAKE(CUresult, cuProfilerStart, ()) { return CUDA_SUCCESS; }
 FAKE(CUresult, cuProfilerStop, ()) { return CUDA_SUCCESS; }
 /// The last one's handle is the next one's.
 FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx green)) {
+  for (Share& share : shares)
+    if (reinterpret_cast<CUgreenCtx>(&share) == green) {
+      share.is_alive = false;
+      return CUDA_SUCCESS;
+    }
   const auto number = static_cast<int>(reinterpret_cast<char*>(green) - green_storage);
   end_context(number);
   if (number == made_contexts) --made_contexts;
@@ -208,8 +299,9 @@ FAKE(CUresult, cuEventDestroy_v2, (CUevent event)) {
   delete reinterpret_cast<Event*>(event);
   return CUDA_SUCCESS;
 }
-FAKE(CUresult, cuEventRecord, (CUevent event, CUstream)) {
+FAKE(CUresult, cuEventRecord, (CUevent event, CUstream stream)) {
   const std::lock_guard lock(mutex);
+  alive(event).stream = stream;
   if (alive(event).context != current) return CUDA_ERROR_INVALID_CONTEXT;
   alive(event).time_us = is_stuck ? -1 : clock_us;
   return CUDA_SUCCESS;
@@ -318,13 +410,13 @@ FAKE(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,
 
 FAKE(CUresult, cuLaunchKernel,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned smem, CUstream, void** p, void**)) {
-  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false);
+      unsigned smem, CUstream stream, void** p, void**)) {
+  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false, stream);
 }
 FAKE(CUresult, cuLaunchKernel_ptsz,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned smem, CUstream, void** p, void**)) {
-  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false);
+      unsigned smem, CUstream stream, void** p, void**)) {
+  return launch({f, gx, gy, gz, bx, by, bz, smem, p, nullptr, nullptr, nullptr}, false, stream);
 }
 FAKE(CUresult, cuLaunchCooperativeKernel,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -338,7 +430,7 @@ FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void** 
     is_pinned = is_pinned || c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   return launch({f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
                  c->sharedMemBytes, p, nullptr, nullptr, nullptr},
-                is_pinned);
+                is_pinned, c->hStream);
 }
 FAKE(CUresult, cuLaunchKernelEx_ptsz, (const CUlaunchConfig* c, CUfunction f, void** p, void** e)) {
   return fake_cuLaunchKernelEx(c, f, p, e);

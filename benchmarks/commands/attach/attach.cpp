@@ -19,6 +19,7 @@
 #include "benchmarks/commands/attach/print.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/attach/record.hpp"
+#include "benchmarks/commands/attach/sm_shares.hpp"
 #include "benchmarks/commands/attach/versions.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
@@ -46,9 +47,10 @@ bool print_stuck(const std::filesystem::path& raw) {
 
 /// Options that have no effect with another.
 const std::pair<const char*, std::vector<const char*>> no_effect_with[] = {
-    {"--observe", {"--levels", "--all", "--kernel", "--skip", "--precision"}},
-    {"--registers", {"--levels"}},
-    {"--apply", {"--levels", "--after", "--duration", "--budget", "--precision", "--skip", "--kernel"}},
+    {"--observe", {"--levels", "--sms", "--all", "--kernel", "--skip", "--precision"}},
+    {"--registers", {"--levels", "--sms"}},
+    {"--apply",
+     {"--levels", "--sms", "--after", "--duration", "--budget", "--precision", "--skip", "--kernel"}},
 };
 
 /// Whether a kernel matches, as the library matches names.
@@ -104,6 +106,7 @@ class Conclusion {
     for (const attach::Kernel& kernel : all_.kernels)
       verdicts_.push_back(
           attach::judge(kernel, kernel.device < all_.devices.size() ? all_.devices[kernel.device].sm : none));
+    for (const attach::Kernel& kernel : all_.kernels) sm_verdicts_.push_back(attach::judge_sms(kernel));
   }
 
   void print_kernels(const std::filesystem::path& folder) const {
@@ -114,6 +117,7 @@ class Conclusion {
       return;
     }
     print_attached(std::cerr, all_, verdicts_, levels_, options_.observe || !options_.registers.empty());
+    if (options_.sms) print_sm_shares(std::cerr, all_, sm_verdicts_);
     if (const std::string faster = attach::sentence_of_lower(all_, verdicts_); !faster.empty()) {
       print_wrapped(std::cerr, faster);
       std::cerr << "  occbench attach --apply best --from " << folder.string() << '\n';
@@ -152,7 +156,7 @@ class Conclusion {
                           {"observe", options_.observe},
                           {"options", for_library}};
     if (is_output_comparable()) env["same_stdout"] = run_.is_same_output;
-    record_attached(folder, all_, verdicts_, env);
+    record_attached(folder, all_, verdicts_, sm_verdicts_, env);
     if (const std::string text = registers_csv(verdicts_); !text.empty())
       replace_file(folder / "registers.csv", text);
     write_attached_findings(folder);
@@ -167,6 +171,7 @@ class Conclusion {
   std::optional<SeenRun> second_plain_;
   attach::Collected all_;
   std::vector<attach::Verdict> verdicts_;
+  std::vector<attach::SmVerdict> sm_verdicts_;
 };
 
 /// Throws UserError or std::invalid_argument.
@@ -260,6 +265,7 @@ void define_attach(CLI::App& command, Invocation& invocation) {
   add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
   add("--registers", o->registers, "Register caps to try (32,40,64) on kernels with PTX, in place of levels",
       "LIST");
+  attach->add_flag("--sms", o->sms, "Also confine launches to 3/4, 1/2 and 1/4 of the SMs (green contexts)");
   attach->add_flag("--check-output", o->check_output,
                    "With --registers: compare stdout with that of two more plain runs");
   add("--seed", o->seed, "Seed of the order of levels (default: 1)", "N");

@@ -73,7 +73,7 @@ std::vector<double> levels_of(const std::string& text) {
     levels.push_back(share);
     at = end + 1;
   }
-  constexpr std::size_t most = attach::most_arms - attach::first_level;
+  constexpr std::size_t most = attach::most_levels;
   if (levels.size() > most) throw std::invalid_argument("--levels: at most " + std::to_string(most));
   return levels;
 }
@@ -110,6 +110,7 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";
   for (const double share : levels) options += (options.back() == '=' ? "" : ",") + shortest(share);
+  if (o.sms) options += ";sms=0.75,0.5,0.25";
   if (!o.registers.empty()) {
     if (o.observe) throw std::invalid_argument("--registers changes launches, and --observe none");
     options += ";registers=" + caps_of(o.registers);

@@ -36,6 +36,7 @@ struct KernelRow {
   std::size_t id;
   const Kernel& k;
   const Verdict& v;
+  const SmVerdict& sm;
   const AttachedDevice* device;  ///< null: not known
   double total_us;               ///< of the whole program
 };
@@ -92,49 +93,59 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
     {"after", [](R r) { return csv::no_formula(binary::demangled(r.k.after)); }},
     {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
+    {"sm_verdict", [](R r) { return std::string(words_of(r.sm.finding)); }},
+    {"spare_sms", [](R r) { return r.sm.spare_sms ? std::to_string(*r.sm.spare_sms) : ""; }},
 };
 
-std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts) {
+std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts,
+                        const std::vector<SmVerdict>& sm_verdicts) {
   constexpr std::span<const CsvColumn<KernelRow>> columns = kernel_columns;
   std::string text = csv_header(columns);
   const double total_us = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
     const Kernel& k = all.kernels[i];
     const AttachedDevice* const device = k.device < all.devices.size() ? &all.devices[k.device] : nullptr;
-    text += csv_line(columns, {i, k, verdicts[i], device, total_us});
+    text += csv_line(columns, {i, k, verdicts[i], sm_verdicts[i], device, total_us});
   }
   return text;
 }
 
+constexpr const char* fewer_sms_arm = "fewer SMs";
 std::string arm_name(int arm) { return arm == untouched ? "untouched" : arm == pinned ? "pinned" : "lower"; }
 
 struct ArmRow {
   std::size_t kernel_id;
-  int number;
+  std::string name;
+  int sms;
   const Arm& arm;
   std::optional<statistics::MedianInterval> time_us;
 };
 
 constexpr CsvColumn<ArmRow> arm_columns[] = {
     {"kernel_id", [](const ArmRow& r) { return std::to_string(r.kernel_id); }},
-    {"arm", [](const ArmRow& r) { return arm_name(r.number); }},
+    {"arm", [](const ArmRow& r) { return r.name; }},
     {"blocks_per_sm", [](const ArmRow& r) { return std::to_string(r.arm.blocks_per_sm); }},
     {"added_smem_bytes", [](const ArmRow& r) { return std::to_string(r.arm.added_smem_bytes); }},
     {"samples", [](const ArmRow& r) { return std::to_string(r.arm.times_us.size()); }},
     {"time_median_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->median) : ""; }},
     {"time_ci95_low_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->low) : ""; }},
     {"time_ci95_high_s", [](const ArmRow& r) { return r.time_us ? seconds(r.time_us->high) : ""; }},
+    {"sm_count", [](const ArmRow& r) { return std::to_string(r.sms); }},
 };
 
 std::string arms_csv(const Collected& all) {
   constexpr std::span<const CsvColumn<ArmRow>> columns = arm_columns;
   std::string text = csv_header(columns);
-  for (std::size_t i = 0; i < all.kernels.size(); ++i)
-    for (const auto& [number, arm] : all.kernels[i].arms) {
-      ArmRow row{i, number, arm, std::nullopt};
-      if (!arm.times_us.empty()) row.time_us = statistics::median_interval(arm.times_us);
-      text += csv_line(columns, row);
-    }
+  const auto add = [&](ArmRow row) {
+    if (!row.arm.times_us.empty()) row.time_us = statistics::median_interval(row.arm.times_us);
+    text += csv_line(columns, row);
+  };
+  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+    const Kernel& k = all.kernels[i];
+    for (const auto& [number, arm] : k.arms) add({i, arm_name(number), k.sms, arm, std::nullopt});
+    for (auto share = k.fewer_sms.rbegin(); share != k.fewer_sms.rend(); ++share)
+      add({i, fewer_sms_arm, share->first, share->second, std::nullopt});
+  }
   return text;
 }
 
@@ -148,7 +159,7 @@ std::string flag(L l, Flag which) { return (l.timed.launch.flags & which) != 0 ?
 
 std::string blocks_cell(L l) {
   const Kernel& k = l.all.kernels[l.timed.kernel];
-  const int arm = l.timed.launch.arm;
+  const int arm = l.timed.fewer_sms > 0 ? untouched : l.timed.launch.arm;
   const auto found = k.arms.find(arm);
   return std::to_string(arm >= first_level && found != k.arms.end() ? found->second.blocks_per_sm
                                                                     : k.blocks_per_sm);
@@ -159,7 +170,7 @@ constexpr CsvColumn<LaunchRow> launch_columns[] = {
     {"kernel_id", [](L l) { return std::to_string(l.timed.kernel); }},
     {"sequence", [](L l) { return std::to_string(l.timed.launch.sequence); }},
     {"thread", [](L l) { return std::to_string(l.timed.launch.thread); }},
-    {"arm", [](L l) { return arm_name(l.timed.launch.arm); }},
+    {"arm", [](L l) { return l.timed.fewer_sms > 0 ? fewer_sms_arm : arm_name(l.timed.launch.arm); }},
     {"blocks_per_sm", blocks_cell},
     {"time_s", [](L l) { return seconds(static_cast<double>(l.timed.launch.time_us)); }},
     {"warm_up", [](L l) { return flag(l, warm_up); }},
@@ -167,6 +178,10 @@ constexpr CsvColumn<LaunchRow> launch_columns[] = {
     {"drawn", [](L l) { return flag(l, drawn); }},
     {"timed_by",
      [](L l) { return std::string((l.timed.launch.flags & by_record) != 0 ? "activity" : "events"); }},
+    {"sm_count",
+     [](L l) {
+       return std::to_string(l.timed.fewer_sms > 0 ? l.timed.fewer_sms : l.all.kernels[l.timed.kernel].sms);
+     }},
 };
 
 void write_launches(const std::filesystem::path& path, const Collected& all) {
@@ -203,7 +218,8 @@ nlohmann::json gpu_json(const AttachedDevice& d) {
 }  // namespace
 
 void record_attached(const std::filesystem::path& folder, const Collected& all,
-                     const std::vector<Verdict>& verdicts, const nlohmann::json& run) {
+                     const std::vector<Verdict>& verdicts, const std::vector<SmVerdict>& sm_verdicts,
+                     const nlohmann::json& run) {
   nlohmann::json env{{"schema_version", schema_version},
                      {"kind", "attach"},
                      {"created_utc", utc_now()},
@@ -226,7 +242,7 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                                 {"timing", process.timing},
                                 {"why_events", process.why_events}});
   env.update(run);
-  replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
+  replace_file(folder / "kernels.csv", kernels_csv(all, verdicts, sm_verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));
   write_launches(folder / "launches.csv", all);
   constexpr int indent = 2;

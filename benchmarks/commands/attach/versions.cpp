@@ -65,7 +65,7 @@ std::string caps_of(const std::string& words) {
     at = end + 1;
     ++count;
   }
-  constexpr int room = most_arms - first_level;
+  constexpr int room = static_cast<int>(most_levels);
   if (count > room) throw std::invalid_argument("--registers: at most " + std::to_string(room));
   return caps;
 }

@@ -38,6 +38,7 @@ class Reader {
   void read(const std::filesystem::path& base) {
     ++process_;
     numbers_.clear();
+    sms_of_arms_.clear();
     functions_.clear();
     devices_.clear();
     all_.processes.push_back({.id = base.filename().string()});
@@ -130,6 +131,10 @@ class Reader {
       all = version;
       all.times_us.insert(all.times_us.begin(), before.begin(), before.end());
     }
+    for (const auto& [sms, arm] : from.fewer_sms) {
+      std::vector<double>& all = to.fewer_sms[sms].times_us;
+      all.insert(all.end(), arm.times_us.begin(), arm.times_us.end());
+    }
     for (const auto& [number, arm] : from.arms) {
       Arm& all = to.arms[number];
       all.blocks_per_sm = arm.blocks_per_sm;
@@ -153,7 +158,7 @@ class Reader {
     if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
       throw std::invalid_argument("is of another version of occbench");
     take_any<ProcessRecord, TimingRecord, DeviceRecord, FunctionRecord, SignatureRecord, LevelRecord,
-             VersionRecord, NoteRecord, StepRecord>(fields);
+             ShareRecord, VersionRecord, NoteRecord, StepRecord>(fields);
   }
   template <class... Record>
   void take_any(const Fields& fields) {
@@ -184,6 +189,13 @@ class Reader {
     Arm& level = kernel(r.signature).arms[known_arm(r.arm)];
     level.added_smem_bytes = r.added_smem_bytes;
     level.blocks_per_sm = r.blocks_per_sm;
+  }
+
+  void take(const ShareRecord& r) {
+    Kernel& k = kernel(r.signature);
+    if (r.sm_count < 1 || r.sm_count >= k.sms) throw std::invalid_argument("a number of SMs is not possible");
+    sms_of_arms_[{static_cast<std::size_t>(r.signature), known_arm(r.arm)}] = r.sm_count;
+    k.fewer_sms[r.sm_count].blocks_per_sm = k.blocks_per_sm;
   }
 
   void take(const VersionRecord& r) {
@@ -320,6 +332,8 @@ class Reader {
     Kernel& k = all_.kernels[place];
     const auto time_us = static_cast<double>(launch.time_us);
     const bool counts = (launch.flags & (drawn | overlapped)) == drawn;
+    const auto confined = sms_of_arms_.find({launch.signature - 1, launch.arm});
+    const int fewer_sms = confined == sms_of_arms_.end() ? 0 : confined->second;
     if (!k.versions.empty() && launch.arm != untouched) {
       if (counts) k.versions[launch.arm].times_us.push_back(time_us);
       return;
@@ -331,15 +345,19 @@ class Reader {
       k.untouched_us += time_us;
       ++k.untouched_timed;
     }
-    if (counts && !k.versions.empty()) {
+    if (counts && fewer_sms > 0) {
+      k.fewer_sms[fewer_sms].times_us.push_back(time_us);
+    } else if (counts && !k.versions.empty()) {
       k.as_it_is_us.push_back(time_us);
     } else if (counts) {
       Arm& arm = k.arms[launch.arm];
       if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
       arm.times_us.push_back(time_us);
     }
-    all_.launches.push_back(
-        {.process = process_ - 1, .kernel = static_cast<std::uint32_t>(place), .launch = launch});
+    all_.launches.push_back({.process = process_ - 1,
+                             .kernel = static_cast<std::uint32_t>(place),
+                             .fewer_sms = fewer_sms,
+                             .launch = launch});
   }
 
   /// A kernel of a few launches has no other times.
@@ -359,6 +377,7 @@ class Reader {
   Full full_ = Full::no;
   std::map<Key, std::size_t> places_;
   std::map<std::size_t, std::size_t> numbers_;  // of the process's signatures: places in all_.kernels
+  std::map<std::pair<std::size_t, int>, int> sms_of_arms_;  // of the process's signatures and arms
   std::map<int, Function> functions_;
   std::map<int, std::size_t> devices_;
 };
@@ -371,7 +390,8 @@ void keep_one_timing(Collected& all) {
     if (!is_mixed.back()) continue;
     k.untouched_us = 0;
     k.untouched_timed = 0;
-    for (auto& [number, arm] : k.arms) arm.times_us.clear();
+    for (auto* arms : {&k.arms, &k.fewer_sms})
+      for (auto& [number, arm] : *arms) arm.times_us.clear();
   }
   for (TimedLaunch& l : all.launches) {
     Kernel& k = all.kernels[l.kernel];
@@ -383,7 +403,8 @@ void keep_one_timing(Collected& all) {
       k.untouched_us += time_us;
       ++k.untouched_timed;
     }
-    if ((l.launch.flags & (drawn | overlapped)) == drawn) k.arms[l.launch.arm].times_us.push_back(time_us);
+    Arm& arm = l.fewer_sms > 0 ? k.fewer_sms[l.fewer_sms] : k.arms[l.launch.arm];
+    if ((l.launch.flags & (drawn | overlapped)) == drawn) arm.times_us.push_back(time_us);
   }
 }
 

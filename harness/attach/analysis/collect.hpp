@@ -60,7 +60,8 @@ struct Kernel {
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;
-  std::map<int, Arm> arms;  ///< none where nothing was changed, or versions were tried
+  std::map<int, Arm> arms;       ///< none where nothing was changed, or versions were tried
+  std::map<int, Arm> fewer_sms;  ///< arms on a part of the SMs, by their number
   std::map<int, CappedVersion> versions;
   std::vector<double> as_it_is_us;  ///< drawn in the same blocks as the versions
   std::uint64_t by_record = 0;      ///< of `timed`
@@ -81,6 +82,7 @@ struct Kernel {
 
 struct TimedLaunch {
   std::uint32_t process = 0, kernel = 0;
+  int fewer_sms = 0;  ///< that it was confined to; 0: it was not
   Launch launch;
 };
 

@@ -28,6 +28,8 @@ struct Context {
   int smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
   std::unordered_map<CUstream, PreviousLaunch> previous;
+  bool has_early_starts = false;                 ///< launches that may start before those ahead of them end
+  std::unordered_map<CUstream, bool> was_timed;  ///< the launch before, where there are such
 };
 
 /// Not thread-safe.

@@ -45,6 +45,13 @@ bool Driver::is_complete() const {
          stream_is_capturing != nullptr;
 }
 
+bool Driver::has_green_contexts() const {
+  return primary_state != nullptr && primary_retain != nullptr && primary_release != nullptr &&
+         device_resource != nullptr && split_sms != nullptr && describe_resource != nullptr &&
+         green_create != nullptr && green_destroy != nullptr && green_stream != nullptr &&
+         stream_wait != nullptr && stream_synchronize != nullptr && stream_destroy != nullptr;
+}
+
 Driver find_driver() {
   // Stays loaded until the process ends: its functions are called to the end, for the last times.
   static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
@@ -86,6 +93,18 @@ Driver find_driver() {
   find(d.green_resource, "cuGreenCtxGetDevResource");
   find(d.stream_green, "cuStreamGetGreenCtx");
   find(d.primary_state, "cuDevicePrimaryCtxGetState");
+  find(d.primary_retain, "cuDevicePrimaryCtxRetain");
+  find(d.primary_release, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
+  find(d.device_resource, "cuDeviceGetDevResource");
+  find(d.split_sms, "cuDevSmResourceSplitByCount");
+  find(d.describe_resource, "cuDevResourceGenerateDesc");
+  find(d.green_create, "cuGreenCtxCreate");
+  find(d.green_destroy, "cuGreenCtxDestroy");
+  find(d.green_stream, "cuGreenCtxStreamCreate");
+  find(d.stream_wait, "cuStreamWaitEvent");
+  find(d.stream_synchronize, "cuStreamSynchronize");
+  find(d.stream_destroy, "cuStreamDestroy_v2", "cuStreamDestroy");
+  find(d.max_clusters, "cuOccupancyMaxActiveClusters");
   return d;
 }
 

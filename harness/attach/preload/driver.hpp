@@ -56,9 +56,24 @@ struct Driver {
   CUresult (*green_resource)(CUgreenCtx, CUdevResource*, CUdevResourceType) = nullptr;
   CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
   CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
+  CUresult (*primary_retain)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*primary_release)(CUdevice) = nullptr;
+  CUresult (*device_resource)(CUdevice, CUdevResource*, CUdevResourceType) = nullptr;
+  CUresult (*split_sms)(CUdevResource*, unsigned*, const CUdevResource*, CUdevResource*, unsigned,
+                        unsigned) = nullptr;
+  CUresult (*describe_resource)(CUdevResourceDesc*, CUdevResource*, unsigned) = nullptr;
+  CUresult (*green_create)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned) = nullptr;
+  CUresult (*green_destroy)(CUgreenCtx) = nullptr;
+  CUresult (*green_stream)(CUstream*, CUgreenCtx, unsigned, int) = nullptr;
+  CUresult (*stream_wait)(CUstream, CUevent, unsigned) = nullptr;
+  CUresult (*stream_synchronize)(CUstream) = nullptr;
+  CUresult (*stream_destroy)(CUstream) = nullptr;
+  CUresult (*max_clusters)(int*, CUfunction, const CUlaunchConfig*) = nullptr;
 
   /// Whether all that must be there is.
   [[nodiscard]] bool is_complete() const;
+  /// Whether launches can be confined to a part of the SMs.
+  [[nodiscard]] bool has_green_contexts() const;
 };
 
 [[nodiscard]] Driver find_driver();

@@ -33,7 +33,8 @@ bool EventTimer::start(Ticket& t, Context& context) {
       *event = nullptr;
     }
   }
-  if (t.start != nullptr && t.stop != nullptr && driver_.event_record(t.start, t.stream) == CUDA_SUCCESS)
+  if (t.start != nullptr && t.stop != nullptr &&
+      driver_.event_record(t.start, t.launch_stream()) == CUDA_SUCCESS)
     return true;
   for (CUevent event : {t.start, t.stop})
     if (event != nullptr) context.free_events.push_back(event);

@@ -25,7 +25,7 @@ CUresult launch(const Request& request, const Call& original) noexcept {
     }
     launches->refuse(ticket, result);
   }
-  if (ticket.draw.arm != untouched) {
+  if (ticket.is_changed()) {
     const CUresult result = launches->launch_changed(request, ticket);
     if (result == CUDA_SUCCESS) {
       launches->after(ticket, result);

@@ -39,10 +39,11 @@ Launches::Launches(Options options)
       budget_(options_.budget, events_us),
       skip_rules_(options_),
       levels_(options_, driver_),
+      shares_(options_, driver_, journal_),
       versions_(options_, driver_),
       contexts_(driver_, journal_),
       functions_(driver_, journal_),
-      signatures_(options_, driver_, journal_, skip_rules_, levels_, versions_),
+      signatures_(options_, driver_, journal_, skip_rules_, levels_, versions_, shares_),
       graphs_(options_, driver_, functions_, signatures_),
       times_(journal_, budget_),
       events_(driver_, times_),
@@ -50,7 +51,7 @@ Launches::Launches(Options options)
       modules_(options_, driver_, journal_, skip_rules_, versions_, mutex_),
       stuck_(driver_, journal_) {
   open_journal();
-  if (is_usable_ && options_.all && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
+  if (is_usable_ && options_.has_risk() && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
 }
 
 void Launches::open_journal() {
@@ -144,8 +145,8 @@ void Launches::apply(Ticket& t, Signature& s, const Handle& handle) {
 
 void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& context) {
   t.draw = s.schedule->next(budget_);
-  t.dynamic_smem_bytes = s.dynamic_smem;
   if (t.draw.arm < first_level) return;
+  if (t.draw.arm >= s.first_share()) return draw_share(t, s, handle, context);
   const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
   if (!s.versions.empty()) {
     t.is_pinned = false;
@@ -159,6 +160,18 @@ void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& cont
   t.draw = {};
 }
 
+void Launches::draw_share(Ticket& t, Signature& s, const Handle& handle, const Context& context) {
+  t.is_pinned = false;
+  t.function = handle.function;
+  const int sms = s.shares[static_cast<std::size_t>(t.draw.arm - s.first_share())];
+  if (const auto share = shares_.enter(context, sms, t.stream, thread_number())) {
+    t.share = *share;
+    return;
+  }
+  s.schedule->refuse(t.draw, budget_, true);
+  t.draw = {};
+}
+
 bool Launches::start(Ticket& t, Signature& s, Context& context) {
   if (records_.is_on() && !t.is_graph) {
     records_.start(t);
@@ -166,7 +179,8 @@ bool Launches::start(Ticket& t, Signature& s, Context& context) {
   }
   if (events_.start(t, context)) return true;
   if (options_.apply) return false;  // untimed, at its level
-  if (s.schedule) s.schedule->refuse(t.draw, budget_, false);
+  if (s.schedule) s.schedule->refuse(t.draw, budget_, t.share.stream != nullptr);
+  shares_.release(context, std::exchange(t.share, {}));
   t.draw = {};
   return false;
 }
@@ -177,6 +191,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   if (options_.profiler_api && !is_profiled_.load(std::memory_order_relaxed)) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   t.is_graph = request.graph != nullptr;
+  t.dynamic_smem_bytes = request.config.sharedMemBytes;
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return t;
   t.stream = request.config.hStream != nullptr ? request.config.hStream
@@ -206,16 +221,31 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
   Signature& s = signatures_.of(request, handle, context);
   count(s, is_captured);
   if (is_captured || journal_.is_full()) return;  // counted, not timed
-  if (options_.apply) apply(t, s, handle);
+  if (options_.apply)
+    apply(t, s, handle);
+  else if (!s.has_planned_shares)
+    signatures_.plan_shares(s, request, handle, context);
   const bool has_room = events_.make_room();
   if (has_room && s.schedule && !options_.apply && is_asked(t))
     draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
-  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(s))) return;
   t.context = &context;
   if (t.function == nullptr) t.function = handle.function;
-  if (start(t, s, context)) t.signature = &s;
+  if (has_room && (t.draw.of_block || t.draw.is_warm_up || wants_time(s)) && start(t, s, context))
+    t.signature = &s;
+  t.is_in_order = keeps_order(t, request, context);
+}
+
+/// A launch that is timed starts when the one ahead of it has ended, and so does the one behind it.
+bool Launches::keeps_order(const Ticket& t, const Request& request, Context& context) const {
+  constexpr std::size_t most_streams = 4096;
+  const bool is_early = may_start_early(request.config), is_timed = t.signature != nullptr;
+  context.has_early_starts = context.has_early_starts || is_early;
+  if (!context.has_early_starts || options_.observe) return false;
+  if (context.was_timed.size() > most_streams) context.was_timed.clear();
+  const bool is_behind = std::exchange(context.was_timed[request.config.hStream], is_timed);
+  return is_early && (is_timed || is_behind);
 }
 
 /// The whole graph is timed, whichever of its kernels is changed.
@@ -247,18 +277,26 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
 
 CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) noexcept {
   constexpr unsigned most_attributes = 16;
+  constexpr auto early_start = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   const auto launch = request.is_per_thread ? driver_.launch_ex_ptsz : driver_.launch_ex;
   if (launch == nullptr || request.config.numAttrs >= most_attributes) return CUDA_ERROR_NOT_SUPPORTED;
   std::array<CUlaunchAttribute, most_attributes> attributes{};
-  std::copy_n(request.config.attrs, request.config.numAttrs, attributes.begin());
-  CUlaunchAttribute& carveout = attributes[request.config.numAttrs];
-  carveout.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-  carveout.value.sharedMemCarveout = whole_carveout;
   CUlaunchConfig config = request.config;
   config.attrs = attributes.data();
-  if (ticket.is_pinned) ++config.numAttrs;
+  config.numAttrs = 0;
+  for (unsigned i = 0; i < request.config.numAttrs; ++i)
+    if (!ticket.is_in_order || request.config.attrs[i].id != early_start)
+      attributes[config.numAttrs++] = request.config.attrs[i];
+  if (ticket.draw.arm != untouched && ticket.is_pinned) {
+    CUlaunchAttribute& carveout = attributes[config.numAttrs++];
+    carveout.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    carveout.value.sharedMemCarveout = whole_carveout;
+  }
   config.sharedMemBytes = ticket.dynamic_smem_bytes;
-  return launch(&config, ticket.function, request.parameters, request.extra);
+  if (ticket.share.stream != nullptr) config.hStream = ticket.share.stream;
+  const CUresult result = launch(&config, ticket.function, request.parameters, request.extra);
+  if (result == CUDA_SUCCESS && ticket.share.stream != nullptr) shares_.leave(ticket.share, ticket.stream);
+  return result;
 }
 
 void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
@@ -268,6 +306,11 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
     ticket.signature->schedule->refuse(ticket.draw, budget_, true);
   ticket.draw = {};
   ticket.flags &= static_cast<std::uint8_t>(~drawn);
+  if (ticket.share.stream != nullptr) {  // what was to be timed goes elsewhere
+    if (ticket.start != nullptr) events_.cancel(ticket);
+    shares_.release(*ticket.context, std::exchange(ticket.share, {}));
+    ticket.signature = nullptr;
+  }
   if (is_refusal_noted_) return;
   is_refusal_noted_ = true;
   journal_.note("the driver refused changed launches (error " + std::to_string(why) +
@@ -279,9 +322,10 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
   if (t.signature == nullptr) return;
   t.change = {};
   const Relaxed relaxed(driver_);
-  const bool is_recorded =
-      t.start != nullptr && result == CUDA_SUCCESS && driver_.event_record(t.stop, t.stream) == CUDA_SUCCESS;
+  const bool is_recorded = t.start != nullptr && result == CUDA_SUCCESS &&
+                           driver_.event_record(t.stop, t.launch_stream()) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
+  if (t.share.stream != nullptr) shares_.release(*t.context, t.share);
   if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
   if ((t.flags & by_record) != 0) return records_.await(t, result);
   if (t.start == nullptr) return;
@@ -361,6 +405,7 @@ void Launches::forget_contexts(const Which& is_meant) noexcept try {
     events_.forget(context);
     graphs_.forget_context(context.handle);
     versions_.forget_context(context.handle);
+    shares_.forget_context(context.handle);
     contexts_.forget(context);
     functions_.forget();
   }
@@ -373,6 +418,14 @@ void Launches::forget_context(CUcontext context) noexcept {
 
 void Launches::forget_device(CUdevice device) noexcept {
   forget_contexts([&](const Context& c) { return c.device == device; });
+}
+
+void Launches::release_device(CUdevice device) noexcept try {
+  if (!is_active()) return;
+  drain();
+  const std::lock_guard lock(mutex_);
+  shares_.forget(device);
+} catch (...) {
 }
 
 void Launches::check_device(CUdevice device) noexcept {

@@ -23,6 +23,7 @@
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/preload/signature_table.hpp"
 #include "harness/attach/preload/skip_rules.hpp"
+#include "harness/attach/preload/sm_shares.hpp"
 #include "harness/attach/preload/stuck_launch.hpp"
 #include "harness/attach/preload/ticket.hpp"
 #include "harness/attach/preload/versions.hpp"
@@ -61,6 +62,8 @@ class Launches {
   void forget_modules() noexcept;
   void forget_context(CUcontext context) noexcept;
   void forget_device(CUdevice device) noexcept;
+  /// Before the driver releases it: green contexts own it as well, and would keep it.
+  void release_device(CUdevice device) noexcept;
   /// After the driver released it: the primary context may have ended with its last owner.
   void check_device(CUdevice device) noexcept;
   /// Reads the times that are there.
@@ -92,6 +95,9 @@ class Launches {
   /// Gives each launch of a signature with advice its level.
   void apply(Ticket& ticket, Signature& signature, const Handle& handle);
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
+  void draw_share(Ticket& ticket, Signature& signature, const Handle& handle, const Context& context);
+  /// Whether a launch is timed, or its early start would run into one that is.
+  [[nodiscard]] bool keeps_order(const Ticket& ticket, const Request& request, Context& context) const;
   /// Starts the timing of the launch; false where it cannot be timed.
   bool start(Ticket& ticket, Signature& signature, Context& context);
   void look_for_stuck() noexcept;
@@ -112,6 +118,7 @@ class Launches {
   std::mutex mutex_;  ///< guards what follows, and what is noted of launches
   SkipRules skip_rules_;
   LevelPlanner levels_;
+  SmShares shares_;
   Versions versions_;
   Contexts contexts_;
   Functions functions_;

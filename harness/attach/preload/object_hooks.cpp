@@ -121,7 +121,7 @@ CUresult on_device_ends(void* which) {
 template <int slot>
 CUresult on_device_release(void* which) {
   Launches* const launches = find_launches();
-  if (launches != nullptr) launches->drain();
+  if (launches != nullptr) launches->release_device(device_of(which));
   const CUresult result = original_of<Ends>(device_release, slot)(which);
   if (launches != nullptr && result == CUDA_SUCCESS) launches->check_device(device_of(which));
   return result;

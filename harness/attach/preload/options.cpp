@@ -19,10 +19,10 @@ unsigned long long whole(const std::string& text) { return std::strtoull(text.c_
 
 /// Numbers between commas, up to the arms that there are.
 template <class Number>
-std::vector<Number> numbers(const std::string& text) {
+std::vector<Number> numbers(const std::string& text, std::size_t most = most_levels) {
   std::vector<Number> all;
   const char* at = text.c_str();
-  for (char* stop = nullptr; *at != '\0' && all.size() + first_level < most_arms; at = stop) {
+  for (char* stop = nullptr; *at != '\0' && all.size() < most; at = stop) {
     if constexpr (std::is_same_v<Number, int>)
       all.push_back(static_cast<int>(std::strtol(at, &stop, 10)));
     else
@@ -59,6 +59,7 @@ constexpr Option all_options[] = {
     {"only_child_of", [](O o, V v) { o.only_child_of = static_cast<pid_t>(whole(v)); }},
     {"kernel", [](O o, V v) { o.kernel = v; }},
     {"registers", [](O o, V v) { o.registers = numbers<int>(v); }},
+    {"sms", [](O o, V v) { o.sms = numbers<double>(v, most_shares); }},
     {"levels", [](O o, V v) { o.levels = numbers<double>(v); }},
 };
 

@@ -29,6 +29,7 @@ struct Options {
   Plan plan;
   double budget = 0.2;
   std::vector<double> levels = {0.75, 0.5, 0.25};
+  std::vector<double> sms;     ///< shares of the SMs to confine launches to, most first
   std::vector<int> registers;  ///< caps to try in place of levels
   std::uint64_t after = 0;     ///< launches of the process that stay untouched first
   double duration_s = 0;       ///< 0: without an end
@@ -36,6 +37,9 @@ struct Options {
   std::size_t limit_bytes = std::size_t{32} << 20;
   pid_t only_child_of = 0;   ///< 0: all descendants
   std::string why_disabled;  ///< why the library does nothing in this process; empty: it does
+
+  /// Whether a watchdog looks for launches that do not end.
+  [[nodiscard]] bool has_risk() const { return all || !sms.empty(); }
 };
 
 /// nullopt where this process is not to be attached.

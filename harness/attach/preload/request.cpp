@@ -43,6 +43,22 @@ std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>
   return hash;
 }
 
+unsigned cluster_size(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      const auto& size = config.attrs[i].value.clusterDim;
+      return size.x * size.y * size.z;
+    }
+  return 1;
+}
+
+bool may_start_early(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      return config.attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  return false;
+}
+
 SkipReason reason_in_attributes(const CUlaunchConfig& config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& a = config.attrs[i];
@@ -57,13 +73,10 @@ SkipReason reason_in_attributes(const CUlaunchConfig& config) {
         if (a.value.cooperative != 0) return SkipReason::cooperative;
         break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z > 1)
-          return SkipReason::cluster;
+        if (cluster_size(config) > 1) return SkipReason::cluster;
         break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        break;
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-        if (a.value.programmaticStreamSerializationAllowed != 0) return SkipReason::dependent;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // changed launches go without
         break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
       case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:

@@ -39,6 +39,13 @@ struct Parameter {
 /// A hash of the arguments that are no addresses.
 [[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);
 
+/// Blocks of a cluster, by the launch's attributes; 1: none.
+[[nodiscard]] unsigned cluster_size(const CUlaunchConfig& config);
+
+/// Whether the launch may start before the one ahead of it in its stream has ended (programmatic dependent
+/// launch).
+[[nodiscard]] bool may_start_early(const CUlaunchConfig& config);
+
 /// Why the attributes of a launch prevent changing it.
 [[nodiscard]] SkipReason reason_in_attributes(const CUlaunchConfig& config);
 

@@ -33,6 +33,16 @@ void Schedule::use_share(double share) {
   share_ = share;
 }
 
+void Schedule::add_sm_shares(const std::vector<double>& shares) {
+  for (const double share : shares) arms_.push_back({.warps = share, .learns_cost = true});
+}
+
+void Schedule::close(int arm) {
+  arms_[static_cast<std::size_t>(arm)].is_open = false;
+  refused_.push_back(arm);
+  std::erase(due_, arm);
+}
+
 std::uint64_t Schedule::random() {  // SplitMix64
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -60,8 +70,8 @@ Schedule::Draw Schedule::next(Budget& budget) {
   if (due_.empty()) refill();
   if (due_.empty()) return {};
   const int arm = due_.back();
-  const auto& [warps, is_open, checked_at, times] = arms_[static_cast<std::size_t>(arm)];
-  const double slower = learns_cost_ && arm != untouched && !times.empty()
+  const auto& [warps, is_open, learns_cost, checked_at, times] = arms_[static_cast<std::size_t>(arm)];
+  const double slower = (learns_cost_ || learns_cost) && arm != untouched && !times.empty()
                             ? std::max(0.0, times.back() - natural_us_)
                         : warps < 1 ? natural_us_ * share_ * (1 / warps - 1)
                                     : 0;
@@ -75,9 +85,7 @@ void Schedule::refuse(const Draw& draw, Budget& budget, bool never) {
   if (!draw.of_block) return;
   budget.spend(draw.reserved_us, 0);
   if (never) {
-    arms_[static_cast<std::size_t>(draw.arm)].is_open = false;
-    refused_.push_back(draw.arm);
-    std::erase(due_, draw.arm);
+    close(draw.arm);
   } else {
     due_.push_back(draw.arm);
   }
@@ -106,7 +114,7 @@ void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
 }
 
 void Schedule::restart() {
-  for (Arm& arm : arms_) arm = {.warps = arm.warps};
+  for (Arm& arm : arms_) arm = {.warps = arm.warps, .learns_cost = arm.learns_cost};
   for (const int arm : refused_) arms_[static_cast<std::size_t>(arm)].is_open = false;
   due_.clear();
   has_kinds_ = false;

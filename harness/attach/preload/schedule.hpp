@@ -70,6 +70,10 @@ class Schedule {
   void use_versions();
   /// The times are of a whole of which `share` has the warps; an arm's cost is learned from its launches.
   void use_share(double share);
+  /// Arms behind the others, each on this share of the SMs; an arm's cost is learned from its launches.
+  void add_sm_shares(const std::vector<double>& shares);
+  /// Draws this arm never.
+  void close(int arm);
 
   struct Draw {
     int arm = untouched;
@@ -95,6 +99,7 @@ class Schedule {
   struct Arm {
     double warps = 1;
     bool is_open = true;
+    bool learns_cost = false;
     std::size_t checked_at = 0;  ///< samples
     std::vector<double> times;
   };

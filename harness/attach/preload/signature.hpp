@@ -27,7 +27,9 @@ struct Signature {
   std::vector<int> blocks;        ///< of arms from first_level on
   std::vector<unsigned> added;    ///< the dynamic shared memory that makes them
   std::vector<Version> versions;  ///< in place of levels; their functions are the handles'
-  bool is_applied = false;        ///< the first level, in every launch
+  std::vector<int> shares;        ///< SMs of the arms after those
+  bool has_planned_shares = false;
+  bool is_applied = false;  ///< the first level, in every launch
   bool is_in_graph = false;
   unsigned smem_padding = 0;  ///< dynamic shared memory that may be added at natural occupancy, in a graph
   /// Of a CUDA graph: itself and those of its kernels, with their numbers, whose levels are tried one after
@@ -38,6 +40,11 @@ struct Signature {
   bool is_part = false;            ///< of another's launches: those after one other kernel
   int parts = 0;                   ///< into which its own launches were split
   std::uint64_t first_before = 0;  ///< hash of what ran before first: one alone splits nothing
+
+  /// The first arm on fewer SMs.
+  [[nodiscard]] int first_share() const {
+    return first_level + static_cast<int>(blocks.size() + versions.size());
+  }
 };
 
 /// Resident blocks nearest to a share of the natural ones, and fewer than these.

@@ -49,7 +49,7 @@ Signature& SignatureTable::add(const First& first) {
   const CUlaunchConfig& c = first.request.config;
   Signature& s = signatures_.emplace_back();
   s.number = signatures_.size() - 1;
-  if (options_.all) s.name = first.handle.name;
+  if (options_.has_risk()) s.name = first.handle.name;
   s.hash = first.hash;
   s.is_in_graph = first.request.part_of != 0;
   s.is_part = first.before.hash != 0;
@@ -137,6 +137,27 @@ void SignatureTable::set_schedule(Signature& s) {
   if (s.is_in_graph) plan.in_graph();
   s.schedule.emplace(plan, s.hash, std::move(warps));
   if (!s.versions.empty()) s.schedule->use_versions();
+}
+
+void SignatureTable::plan_shares(Signature& s, const Request& request, const Handle& handle,
+                                 Context& context) {
+  s.has_planned_shares = true;
+  if (options_.sms.empty() || !s.versions.empty() || !skip_rules_.may_have_fewer_sms(s.skip_reason, handle))
+    return;
+  s.shares = shares_.plan(request, s, handle, context);
+  if (s.shares.empty()) return;
+  std::vector<double> parts;
+  for (std::size_t i = 0; i < s.shares.size(); ++i) {
+    parts.push_back(static_cast<double>(s.shares[i]) / context.sms);
+    journal_.write(ShareRecord{.signature = static_cast<int>(s.number),
+                               .arm = s.first_share() + static_cast<int>(i),
+                               .sm_count = s.shares[i]});
+  }
+  if (!s.schedule) {
+    s.schedule.emplace(options_.plan, s.hash, std::vector<double>{1, 1});
+    s.schedule->close(pinned);
+  }
+  s.schedule->add_sm_shares(parts);
 }
 
 Signature& SignatureTable::part_of(Signature& whole, First first) {

@@ -16,6 +16,7 @@
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/signature.hpp"
 #include "harness/attach/preload/skip_rules.hpp"
+#include "harness/attach/preload/sm_shares.hpp"
 #include "harness/attach/preload/versions.hpp"
 
 namespace occbench::attach {
@@ -24,15 +25,18 @@ namespace occbench::attach {
 class SignatureTable {
  public:
   SignatureTable(const Options& options, const Driver& driver, Journal& journal, const SkipRules& skip_rules,
-                 const LevelPlanner& levels, Versions& versions)
+                 const LevelPlanner& levels, Versions& versions, SmShares& shares)
       : options_(options),
         driver_(driver),
         journal_(journal),
         skip_rules_(skip_rules),
         levels_(levels),
-        versions_(versions) {}
+        versions_(versions),
+        shares_(shares) {}
 
   Signature& of(const Request& request, Handle& handle, Context& context);
+  /// Plans arms on fewer SMs, once, for a signature that is launched outside graphs.
+  void plan_shares(Signature& signature, const Request& request, const Handle& handle, Context& context);
   [[nodiscard]] std::deque<Signature>& all() { return signatures_; }
 
  private:
@@ -64,6 +68,7 @@ class SignatureTable {
   const SkipRules& skip_rules_;
   const LevelPlanner& levels_;
   Versions& versions_;
+  SmShares& shares_;
   std::deque<Signature> signatures_;
   Signature* rest_ = nullptr;
   FlatMap<Signature> by_hash_;

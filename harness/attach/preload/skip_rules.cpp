@@ -19,11 +19,11 @@ SkipRules::~SkipRules() {
 SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, const Context& context,
                                  int blocks_per_sm) const {
   if (request.kind != SkipReason::no) return request.kind;
-  if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
-  if (handle.is_cluster) return SkipReason::cluster;
   if (handle.name.find("ncclKernel") != std::string::npos ||
       handle.name.find("ncclDevKernel") != std::string::npos)
     return SkipReason::nccl;
+  if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
+  if (handle.is_cluster) return SkipReason::cluster;
   if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
   const bool has_fewer = options_.registers.empty();
   const CUlaunchConfig& c = request.config;
@@ -35,10 +35,28 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
     return SkipReason::one_residency;
   if (has_fewer && blocks_per_sm == 1) return SkipReason::one_block;
   if (has_fewer && smem_readers_.contains(handle.name)) return SkipReason::smem_reader;
-  if (has_kernel_ && regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) != 0 &&
-      regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) != 0)
-    return SkipReason::not_asked;
-  return SkipReason::no;
+  return is_asked_for(handle) ? SkipReason::no : SkipReason::not_asked;
+}
+
+bool SkipRules::is_asked_for(const Handle& handle) const {
+  return !has_kernel_ || regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) == 0 ||
+         regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) == 0;
+}
+
+bool SkipRules::may_have_fewer_sms(SkipReason reason, const Handle& handle) const {
+  switch (reason) {
+    case SkipReason::no:
+    case SkipReason::cluster:
+    case SkipReason::one_residency:
+    case SkipReason::one_block:
+    case SkipReason::own_carveout:
+    case SkipReason::no_level:
+    case SkipReason::smem_reader:
+    case SkipReason::small_grid:
+      return is_asked_for(handle);
+    default:
+      return false;
+  }
 }
 
 }  // namespace occbench::attach

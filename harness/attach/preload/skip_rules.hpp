@@ -24,10 +24,14 @@ class SkipRules {
   /// `blocks_per_sm`: by the driver; below 1 it gave no answer.
   [[nodiscard]] SkipReason reason_for(const Request& request, const Handle& handle, const Context& context,
                                       int blocks_per_sm) const;
+  /// Whether launches that have this reason may run on fewer SMs all the same.
+  [[nodiscard]] bool may_have_fewer_sms(SkipReason reason, const Handle& handle) const;
   /// A kernel, by its name, that would notice added shared memory.
   void add_smem_reader(const std::string& kernel) { smem_readers_.insert(kernel); }
 
  private:
+  [[nodiscard]] bool is_asked_for(const Handle& handle) const;
+
   const Options& options_;
   regex_t kernel_{};
   bool has_kernel_ = false;

@@ -9,6 +9,15 @@ namespace {
 
 constexpr double stuck_after_s = 5;
 
+/// "2 of 8 blocks per SM", "64 SMs"
+std::string change_of(const Signature& s, int arm) {
+  if (arm >= s.first_share())
+    return std::to_string(s.shares[static_cast<std::size_t>(arm - s.first_share())]) + " SMs";
+  const auto level = static_cast<std::size_t>(arm - first_level);
+  const int blocks = s.versions.empty() ? s.blocks[level] : s.versions[level].blocks_per_sm;
+  return std::to_string(blocks) + " of " + std::to_string(s.blocks_per_sm) + " blocks per SM";
+}
+
 }  // namespace
 
 void StuckLaunch::look(const EventTimer& events) {
@@ -27,11 +36,8 @@ void StuckLaunch::look(const EventTimer& events) {
   if (now_s() - since_s_ < stuck_after_s) return;
   is_noted_ = true;
   const Signature& s = *first->signature;
-  const auto level = static_cast<std::size_t>(first->draw.arm - first_level);
-  const int blocks = s.versions.empty() ? s.blocks[level] : s.versions[level].blocks_per_sm;
-  const std::string sentence = s.name + " with " + std::to_string(blocks) + " of " +
-                               std::to_string(s.blocks_per_sm) +
-                               " blocks per SM does not end: its blocks may wait for each other";
+  const std::string sentence =
+      s.name + " with " + change_of(s, first->draw.arm) + " does not end: its blocks may wait for each other";
   journal_.note(sentence);
   journal_.write_file(stuck_file, sentence);
 }

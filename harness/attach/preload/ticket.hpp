@@ -8,6 +8,7 @@
 #include "harness/attach/preload/graphs.hpp"
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/preload/signature.hpp"
+#include "harness/attach/preload/sm_shares.hpp"
 
 namespace occbench::attach {
 
@@ -17,13 +18,19 @@ struct Ticket {
   Schedule::Draw draw;
   CUfunction function = nullptr;  ///< for the changed launch
   unsigned dynamic_smem_bytes = 0;
-  bool is_pinned = true;  ///< the changed launch's carve-out
-  CUstream stream = nullptr;
+  bool is_pinned = true;      ///< the changed launch's carve-out
+  bool is_in_order = false;   ///< the changed launch does not start before the one ahead of it ends
+  CUstream stream = nullptr;  ///< the program's
+  ShareStream share;          ///< in whose stream the launch goes and is timed, if it has one
   CUevent start = nullptr, stop = nullptr;
   bool is_graph = false;  ///< of a CUDA graph, which events time as a whole
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
   GraphChange change;  ///< until it is launched
+
+  /// Whether the launch goes out other than the program asked for it.
+  [[nodiscard]] bool is_changed() const { return draw.arm != untouched || is_in_order; }
+  [[nodiscard]] CUstream launch_stream() const { return share.stream != nullptr ? share.stream : stream; }
 };
 
 /// A launch whose time is awaited.

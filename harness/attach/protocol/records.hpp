@@ -120,6 +120,10 @@ OCCBENCH_RECORD(SignatureRecord, "signature", OCCBENCH_SIGNATURE)
   field(int, signature) field(int, arm) field(unsigned, added_smem_bytes) field(int, blocks_per_sm)
 OCCBENCH_RECORD(LevelRecord, "level", OCCBENCH_LEVEL)
 
+// An arm whose launches ran on so many SMs.
+#define OCCBENCH_SHARE(field) field(int, signature) field(int, arm) field(int, sm_count)
+OCCBENCH_RECORD(ShareRecord, "share", OCCBENCH_SHARE)
+
 #define OCCBENCH_VERSION(field)                                                        \
   field(int, signature) field(int, arm) field(int, register_cap) field(int, registers) \
       field(int, local_bytes) field(int, blocks_per_sm)
