@@ -20,7 +20,12 @@ from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_unt
 CHANGES = ("l1_change", "gain")
 WITHOUT = ("unknown", "skipped", "left alone")  # verdicts that say why; the last is retired
 AT_THRESHOLD = ", at the threshold of "  # of any verdict: another run may give the next one
-Arms = dict[tuple[str, str, str], list[float]]  # times that count, by kernel_id, arm and blocks_per_sm
+Arms = dict[tuple[str, ...], list[float]]  # times that count, by what tells arms apart
+
+
+def arm_of(row: Row) -> tuple[str, ...]:
+    """Older versions have no sm_count."""
+    return row["kernel_id"], row["arm"], row["blocks_per_sm"], row.get("sm_count", "")
 
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
@@ -120,7 +125,7 @@ def check_launches(
             report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
         timed[row["kernel_id"]] += 1
         if good and (row["drawn"], row["overlapped"]) == ("1", "0"):
-            times[row["kernel_id"], row["arm"], row["blocks_per_sm"]].append(float(row["time_s"]))
+            times[arm_of(row)].append(float(row["time_s"]))
     for kernel_id, (line, row) in (kernels or {}).items():
         if int(row["timed"]) != timed[kernel_id]:
             what = f"timed: {row['timed']}, but launches.csv has {timed[kernel_id]}"
@@ -146,7 +151,7 @@ def check_arms(
             report.violation(path, line, f"time_median_s: {cells[1]} is outside [{cells[0]}, {cells[2]}]")
         if times is None:
             continue
-        mine = times.get((row["kernel_id"], row["arm"], row["blocks_per_sm"]), [])
+        mine = times.get(arm_of(row), [])
         if int(row["samples"]) != len(mine):
             report.violation(path, line, f"samples: {row['samples']}, but launches.csv has {len(mine)}")
         elif mine and cells[1] and not close(float(cells[1]), median(mine)):

@@ -89,7 +89,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
         twice = caps.duplicated(["kernel_id", "register_cap"])
         refuse("registers.csv", caps, "kernel_id", twice, "has this cap twice")
     refuse("kernels.csv", kernels, "kernel_id", kernels["kernel_id"].duplicated(), "stands there twice")
-    twice = arms.duplicated(["kernel_id", "arm", "blocks_per_sm"])
+    twice = arms.duplicated([c for c in ("kernel_id", "arm", "blocks_per_sm", "sm_count") if c in arms])
     refuse("arms.csv", arms, "kernel_id", twice, "has this arm twice")
     for name, rows in (("arms.csv", arms), ("launches.csv", told), ("registers.csv", caps)):
         if rows is not None:
