@@ -26,7 +26,9 @@ class AttachSms(AttachCase):
         for n, ((name, grid), (verdict, spare, counts)) in enumerate(expected.items()):
             with self.subTest(name, grid=grid):
                 to = f"r{n}"
-                done = self.attach(f"--sms --budget 100% -- {OPENED} proc {name} 1500 return {grid}", output=to)
+                done = self.attach(
+                    f"--sms --budget 100% -- {OPENED} proc {name} 1500 return {grid}", output=to
+                )
                 self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
                 (kernel,) = self.kernels(to)
                 self.assertEqual((kernel["sm_verdict"], kernel["spare_sms"]), (verdict, spare), done.stderr)

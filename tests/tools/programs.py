@@ -68,14 +68,15 @@ def write(
             timed += len(times)
             rows["launches.csv"] += [
                 dict(process="process-1-0", kernel_id=i, sequence=n, thread=0, arm=arm, blocks_per_sm=blocks,
-                     time_s=time, warm_up=0, overlapped=0, drawn=int(known), timed_by="events")
+                     time_s=time, warm_up=0, overlapped=0, drawn=int(known), timed_by="events", sm_count=132)
                 for n, time in enumerate(times)
             ]  # fmt: skip
             if known:
                 middle = (times[3] + times[4]) / 2
                 rows["arms.csv"].append(
                     dict(kernel_id=i, arm=arm, blocks_per_sm=blocks, added_smem_bytes=1024 * (8 - blocks),
-                         samples=8, time_median_s=middle, time_ci95_low_s=times[0], time_ci95_high_s=times[7])
+                         samples=8, time_median_s=middle, time_ci95_low_s=times[0],
+                         time_ci95_high_s=times[7], sm_count=132)
                 )  # fmt: skip
         rows["kernels.csv"].append(
             dict(
