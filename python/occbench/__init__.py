@@ -9,8 +9,9 @@ Every argument may be an array; then so is every part of the answer. Needs no GP
 """
 
 from occbench.binaries import Kernel, inspect
+from occbench.files import calc
 from occbench.library import Occupancy, devices, occupancy
 from occbench.results import read
 
-__all__ = ["Kernel", "Occupancy", "devices", "inspect", "occupancy", "read"]
+__all__ = ["Kernel", "Occupancy", "calc", "devices", "inspect", "occupancy", "read"]
 __version__ = "0.2.0"

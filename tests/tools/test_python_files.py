@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench.calc(): the golden answers of tests/forms, from Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from made_up import REPOSITORY
+from pages import built
+
+sys.path.insert(0, str(REPOSITORY / "python"))
+sys.path.insert(0, str(REPOSITORY / "tests"))
+import occbench
+from forms_test import FORMS, difference
+
+pytestmark = pytest.mark.skipif(not built(), reason="no occbench is built")
+
+
+def calls() -> list[Any]:
+    """The first calls of `calc FILE` in tests/forms: of each form and exit code one."""
+    found = {}
+    for path in sorted(FORMS.glob("*/form.json")):
+        for asked in json.loads(path.read_text(encoding="utf-8"))["asked"]:
+            command, file, *words = asked["words"]
+            if command == "calc" and not file.startswith("-"):
+                name = f"{path.parent.name}-{asked.get('exit', 0)}"
+                found.setdefault(name, (path.parent / file, words, asked))
+    return [pytest.param(*call, id=name) for name, call in found.items()]
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    return {name: "" if value is None else str(value) for name, value in row.items()}
+
+
+@pytest.mark.parametrize(("path", "words", "asked"), calls())
+def test_it_answers_as_the_program(path: Path, words: list[str], asked: dict[str, Any]) -> None:
+    options = {words[n][2:].replace("-", "_"): words[n + 1] for n in range(0, len(words), 2)}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            rows = occbench.calc(path, **options)
+        except ValueError as error:
+            assert asked.get("exit", 0) > 1
+            assert any(text in str(error) for text in asked["says"])
+            return
+    assert asked.get("exit", 0) <= 1
+    if "says" not in asked:
+        assert not warned
+    if "rows" in asked:
+        assert not difference([cells(row) for row in rows], asked["rows"])
+
+
+def test_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        occbench.calc(tmp_path / "none")
+    with pytest.raises(ValueError, match="gives no block size"):
+        occbench.calc(FORMS / "ptxas_v/log.txt")
+    with pytest.warns(UserWarning, match=r"left out: 1 kernel for cc 19\.9"):
+        assert len(occbench.calc(FORMS / "ptxas_archs/log.txt", block_size=128)) == 1
