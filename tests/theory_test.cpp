@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the course text and of the hardware, by name; and every search against brute force.
+#include <cuda_occupancy.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <fstream>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -457,9 +460,9 @@ TEST(Catalogue, KnowsEveryNameAndComputeCapability) {
     const DeviceSpec e = find_device(name);
     EXPECT_EQ(e.name, name);
     EXPECT_GT(e.sm.sm_count, 0);
-    EXPECT_GT(e.l2_bytes, 0u);
-    EXPECT_TRUE(e.sm_clock_max_hz == 0 || e.sm_clock_max_hz > 6e8) << name;  // 0: not published
-    EXPECT_GT(e.dram_bytes_per_s, 3e10) << name;
+    EXPECT_TRUE(e.l2_bytes == 0 || e.l2_bytes >= kib * 512) << name;  // 0: not published
+    EXPECT_TRUE(e.sm_clock_max_hz == 0 || e.sm_clock_max_hz > 6e8) << name;
+    EXPECT_TRUE(e.dram_bytes_per_s == 0 || e.dram_bytes_per_s > 3e10) << name;
     EXPECT_GT(e.fp32_lanes_per_sm, 0);
   }
   for (const std::string& cc : compute_capabilities()) {
@@ -496,6 +499,54 @@ TEST(Catalogue, TakesTheNamesThatNvidiaSmiPrints) {
                                                         {"NVIDIA GB200", "gb200"},
                                                         {"compute_90", "cc9.0"}};
   for (const auto& [written, name] : others) EXPECT_EQ(find_device(written).name, name) << written;
+}
+
+/// Of each compute capability since 7.0, cuda_occupancy.h takes the SM's shared memory, and not a byte more.
+TEST(Catalogue, HasTheSharedMemoryOfTheHeader) {
+  for (const std::string& cc : compute_capabilities()) {
+    const SmLimits sm = sm_of(("cc" + cc).c_str());
+    if (sm.cc_major < 7) continue;
+    cudaOccDeviceProp properties;
+    properties.computeMajor = sm.cc_major;
+    properties.computeMinor = sm.cc_minor;
+    std::size_t all = sm.smem_per_sm_bytes;
+    EXPECT_EQ(cudaOccAlignUpShmemSizeVoltaPlus(&all, &properties), CUDA_OCC_SUCCESS) << cc;
+    EXPECT_EQ(all, sm.smem_per_sm_bytes) << cc;
+    std::size_t more = sm.smem_per_sm_bytes + 1;
+    EXPECT_NE(cudaOccAlignUpShmemSizeVoltaPlus(&more, &properties), CUDA_OCC_SUCCESS) << cc;
+  }
+}
+
+/// Compute capability (times ten) of NVIDIA's chips, by the first half of their PCI device ids.
+int cc_of_chip(const std::string& id) {
+  constexpr std::pair<const char*, int> chips[] = {
+      {"1E", 75},  {"1F", 75},  {"21", 75},  {"20", 80},  {"22", 86},  {"24", 86},
+      {"25", 86},  {"26", 89},  {"27", 89},  {"28", 89},  {"23", 90},  {"29", 100},
+      {"31", 103}, {"2B", 120}, {"2C", 120}, {"2D", 120}, {"2F", 120}, {"2E", 121}};
+  const auto* const chip =
+      std::ranges::find(chips, id.substr(0, 2), [](const auto& c) { return std::string(c.first); });
+  return chip == std::end(chips) ? 0 : chip->second;
+}
+
+/// Every name that the driver has for a GPU since Turing, and the compute capability that its device id tells.
+TEST(Catalogue, KnowsTheDriversNamesByTheirChip) {
+  std::ifstream file("tests/data/nvidia_smi_names.txt");
+  std::size_t known = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::string id, name, why_not;
+    std::istringstream cells(line);
+    std::getline(cells, id, '\t'), std::getline(cells, name, '\t'), std::getline(cells, why_not);
+    if (!why_not.empty()) {
+      EXPECT_THROW(static_cast<void>(find_device(name)), std::invalid_argument) << name;
+      continue;
+    }
+    const DeviceSpec device = find_device(name);
+    EXPECT_EQ(10 * device.sm.cc_major + device.sm.cc_minor, cc_of_chip(id)) << name;
+    EXPECT_GT(device.sm.sm_count, 0) << name;
+    ++known;
+  }
+  EXPECT_GT(known, 200u);
 }
 
 TEST(Catalogue, IsForgivingAboutSpellingOnly) {

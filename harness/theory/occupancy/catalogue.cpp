@@ -91,7 +91,8 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 
 constexpr std::size_t max_name_length = 100;  // bounds the search for close names
 
-/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out.
+/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out. An
+/// embedded GPU is the laptop's on another board.
 std::string key_of(std::string_view name) {
   constexpr std::string_view ignored = " -()";
   std::string key;
@@ -102,6 +103,9 @@ std::string key_of(std::string_view name) {
        {"nvidia", "geforce", "tesla", "blackwell", "generation", "edition", "nvgpu", "gpu"})
     if (const std::size_t at = key.find(word); at != std::string::npos && key.size() > word.size())
       key.erase(at, word.size());
+  constexpr std::string_view embedded = "embedded";
+  if (const std::size_t at = key.find(embedded); at != std::string::npos)
+    key.replace(at, embedded.size(), "laptop");
   return key;
 }
 
