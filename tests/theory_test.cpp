@@ -528,7 +528,7 @@ int cc_of_chip(const std::string& id) {
   return chip == std::end(chips) ? 0 : chip->second;
 }
 
-/// Every name that the driver has for a GPU since Turing, and the compute capability that its device id tells.
+/// Every name that the driver has for a GPU since Turing, and the compute capability of its device id.
 TEST(Catalogue, KnowsTheDriversNamesByTheirChip) {
   std::ifstream file("tests/data/nvidia_smi_names.txt");
   std::size_t known = 0;

@@ -95,6 +95,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    // Proton writes an object per stream, one after the other.
+    if (levels_.empty() && launches_.empty() && without_registers_ > 0) return false;
     const std::string_view what = error.what();
     const std::size_t begin = what.find("] ");
     throw std::invalid_argument(
@@ -103,7 +105,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
   KernelUses kernels() {
     if (is_proton_tree_)
-      throw std::invalid_argument("is a tree of Triton's Proton, which holds no registers; " + make_a_trace);
+      throw std::invalid_argument("is a tree of Triton's Proton, which holds no registers; " + proton_hint +
+                                  make_a_trace);
     KernelUses found{.source = is_xla_ ? "an XLA trace (JAX, TensorFlow)" : "a PyTorch profiler trace",
                      .has_run = true,
                      .kernels = {}};
@@ -116,11 +119,12 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         found.kernels.push_back(std::move(kernel));
       }
     if (found.kernels.empty())
-      throw std::invalid_argument(without_registers_ == 0
-                                      ? "is a trace without a kernel; " + make_a_trace
-                                      : "is a trace of " + std::to_string(without_registers_) +
-                                            " kernels without registers, as Triton's Proton writes it; " +
-                                            make_a_trace);
+      throw std::invalid_argument((without_registers_ == 0
+                                       ? "is a trace without a kernel; "
+                                       : "is a trace of kernels without registers, as Triton's Proton writes "
+                                         "it; " +
+                                             proton_hint) +
+                                  make_a_trace);
     if (without_registers_ > 0)
       found.left_out.push_back(std::to_string(without_registers_) +
                                " kernels without registers or block size");
@@ -129,6 +133,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   static constexpr std::size_t longest_name = 1 << 14, longest_key = 64, deepest = 256;
+  inline static const std::string proton_hint = "`occbench inspect ~/.triton/cache` reads Triton's kernels; ";
   inline static const std::string make_a_trace =
       "torch.profiler with ProfilerActivity.CUDA, jax.profiler and nsys record them";
 

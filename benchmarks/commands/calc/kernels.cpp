@@ -33,6 +33,7 @@ struct KernelRow {
   double few_blocks_us = 0;    ///< time in launches with fewer blocks than SMs
 
   [[nodiscard]] bool has_run() const { return use.launches > 0; }
+  [[nodiscard]] bool is_timed() const { return use.time_us > 0; }
   [[nodiscard]] bool is_ranked() const { return !ranked.empty(); }
 };
 
@@ -128,8 +129,9 @@ constexpr Column<KernelRow> kernel_columns[] = {
      }},
     {"launches", [](const KernelRow& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
      [](const KernelRow& r) { return grouped(r.use.launches); }, have_run},
-    {"time_us", [](const KernelRow& r) { return r.has_run() ? Value(r.use.time_us) : Value(); }, "time us",
-     [](const KernelRow& r) { return significant(r.use.time_us); }, have_run},
+    {"time_us", [](const KernelRow& r) { return r.is_timed() ? Value(r.use.time_us) : Value(); }, "time us",
+     [](const KernelRow& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
+     [](Rows rows) { return std::ranges::any_of(rows, &KernelRow::is_timed); }},
     {"stack_bytes", [](const KernelRow& r) { return or_unknown(r.use.stack_bytes); }},
     {nullptr, nullptr, "threads", [](const KernelRow& r) { return grouped(r.query.footprint.block_size); },
      are_not_ranked},
