@@ -7,6 +7,7 @@
 #include <string>
 
 #include "benchmarks/commands/calc/print.hpp"
+#include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/kernel_use.hpp"

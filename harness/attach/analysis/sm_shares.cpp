@@ -19,7 +19,7 @@ constexpr std::size_t least_samples = 6;  // of an interval of 95 %
 constexpr double mostly = 0.75, hardly = 0.25;
 constexpr double half = 0.5;
 
-std::optional<statistics::MedianInterval> median_of(const std::vector<double>& times) {
+std::optional<statistics::MedianInterval> median_time(const std::vector<double>& times) {
   if (times.size() < least_samples) return std::nullopt;
   const auto median = statistics::median_interval(times);
   return median.median > 0 ? std::optional(median) : std::nullopt;
@@ -36,7 +36,7 @@ double change_in_full(const Kernel& k, int sms) {
 std::vector<ShareFound> shares_of(const Kernel& k, const statistics::MedianInterval& untouched_time) {
   std::vector<ShareFound> shares;
   for (const auto& [sms, arm] : k.fewer_sms) {
-    const auto time = median_of(arm.times_us);
+    const auto time = median_time(arm.times_us);
     if (!time) continue;
     const double ratio = time->median / untouched_time.median,
                  error = std::hypot(time->relative_half_width(), untouched_time.relative_half_width());
@@ -87,7 +87,7 @@ SmVerdict judge_sms(const Kernel& k) {
   v.finding = SmFinding::unknown;
   const auto untouched_arm = k.arms.find(untouched);
   if (untouched_arm == k.arms.end()) return v;
-  const auto untouched_time = median_of(untouched_arm->second.times_us);
+  const auto untouched_time = median_time(untouched_arm->second.times_us);
   if (!untouched_time || are_several_kinds(untouched_arm->second.times_us)) return v;
   v.shares = shares_of(k, *untouched_time);
   v.spare_sms = spare_of(k, v.shares);
