@@ -31,6 +31,29 @@ std::string without_number(const std::string& text, char open, char close) {
   return is_number ? text.substr(0, at) : text;
 }
 
+csv::Row split(const std::string& line, std::string_view separator) {
+  csv::Row cells;
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(separator, at), line.size());
+    cells.push_back(line.substr(at, end - at));
+    at = end + separator.size();
+  }
+  return cells;
+}
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+}
+
+/// What two blanks or more separate.
+csv::Row titles(const std::string& line) {
+  csv::Row cells;
+  for (const std::string& part : split(line, "  "))
+    if (std::string title = trimmed(part); !title.empty()) cells.push_back(std::move(title));
+  return cells;
+}
+
 }  // namespace
 
 bool NsysCsv::read_header(const csv::Row& cells) {
@@ -59,19 +82,57 @@ std::optional<ReportNumber> NsysCsv::number(const csv::Row& cells, Field field) 
   return read_number(cell(cells, field), units_[field], '.', false);
 }
 
+bool NsysCsv::read_any_header(const std::string& line) {
+  spans_.clear();
+  layout_ = Layout::csv;
+  if (read_header(csv::parse(line).fields)) return true;
+  layout_ = Layout::tsv;
+  if (read_header(split(line, "\t"))) return true;
+  layout_ = Layout::columns;
+  return read_header(titles(line));
+}
+
+csv::Row NsysCsv::cells_of(const std::string& line) {
+  if (layout_ == Layout::tsv) return split(line, "\t");
+  if (layout_ == Layout::csv) {
+    csv::Record record = csv::parse(line);
+    if (!record.complete) record.fields.resize(std::min(record.fields.size(), header_.size() - 1));
+    return std::move(record.fields);
+  }
+  if (line.find_first_not_of("- ") == line.npos) {
+    spans_.clear();
+    for (std::size_t at = 0; (at = line.find('-', at)) != line.npos;) {
+      const std::size_t end = std::min(line.find(' ', at), line.size());
+      spans_.push_back({at, end});
+      at = end;
+    }
+    if (spans_.size() != header_.size()) spans_.clear();
+    return {};
+  }
+  csv::Row cells;
+  for (std::size_t end = 0; const Span& span : spans_) {
+    if (span.begin >= line.size()) break;
+    if (line.find_first_not_of(' ', end) < span.begin) return {};  // text between columns: no row
+    const bool is_last = &span == &spans_.back();
+    end = is_last ? line.size() : span.end;
+    cells.push_back(trimmed(std::string_view(line).substr(span.begin, end - span.begin)));
+  }
+  return cells;
+}
+
 void NsysCsv::read(const std::string& line) {
   const bool may_be_header =
       line.find("Reg/Trd") != std::string::npos || line.find("Registers Per Thread") != std::string::npos;
   if (header_.empty() && !may_be_header) return;
-  const csv::Record record = csv::parse(line);
-  const csv::Row& cells = record.fields;
-  if (may_be_header && read_header(cells)) return;
+  if (may_be_header && read_any_header(line)) return;
   if (line.starts_with("Processing [")) header_.clear();  // the table of another report follows
   if (header_.empty() || line.starts_with("==")) return;
-  if (!record.complete || cells.size() < header_.size()) {
-    is_cut_ |= std::isdigit(static_cast<unsigned char>(cells[0].c_str()[0])) != 0;
-    return;
-  }
+  const csv::Row cells = cells_of(line);
+  if (cells.size() >= header_.size()) return read_row(cells);
+  if (!cells.empty()) is_cut_ |= std::isdigit(static_cast<unsigned char>(cells[0].c_str()[0])) != 0;
+}
+
+void NsysCsv::read_row(const csv::Row& cells) {
   if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line
     for (std::size_t field = 0; field < field_count; ++field) {
       units_[field] = cells[at_[field]];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches in `nsys stats --report cuda_gpu_trace --format csv` and `nvprof --print-gpu-trace --csv`.
+// Launches in `nsys stats --report cuda_gpu_trace`, as csv, tsv or in columns, and in `nvprof --print-gpu-trace
+// --csv`.
 #pragma once
 
 #include <array>
@@ -43,11 +44,22 @@ class NsysCsv {
     name,
     field_count
   };
+  enum class Layout { csv, tsv, columns };
+  struct Span {
+    std::size_t begin, end;
+  };
   bool read_header(const csv::Row& cells);
+  /// Tries each layout.
+  bool read_any_header(const std::string& line);
+  /// The row's cells; none of a line that is no row, whatever is missing at its end.
+  csv::Row cells_of(const std::string& line);
+  void read_row(const csv::Row& cells);
   [[nodiscard]] const std::string& cell(const csv::Row& cells, Field field) const;
   [[nodiscard]] std::optional<ReportNumber> number(const csv::Row& cells, Field field) const;
 
   csv::Row header_;
+  Layout layout_ = Layout::csv;
+  std::vector<Span> spans_;  ///< of the columns, by the dashes below the header
   std::array<std::size_t, field_count> at_{};
   std::array<std::string, field_count> units_;
   Launches launches_;

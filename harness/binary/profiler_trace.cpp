@@ -81,6 +81,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool key(std::string& name) override {
     levels_.back() = name.substr(0, longest_key);
     if (levels_.size() == 1 && name == "rocprofiler-sdk-tool") refuse_amd();
+    if (levels_.size() == 2 && name == "Reg/Trd")
+      throw std::invalid_argument("is nsys's table as JSON; calc reads its --format csv");
     is_proton_tree_ |= levels_.size() == 2 && levels_[0].empty() && name == "frame";
     return true;
   }
