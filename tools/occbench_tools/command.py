@@ -107,8 +107,9 @@ def folders_of(options: argparse.Namespace, program: str, of: tuple[str, ...] = 
 
 
 def occbench() -> Path | None:
-    """The measuring program: $OCCBENCH, the one on the PATH, or the newest that was built here; None."""
-    if named := os.environ.get("OCCBENCH") or shutil.which("occbench"):
+    """The measuring program: $OCCBENCH, on the PATH, beside this Python, or the newest built here; None."""
+    beside = shutil.which("occbench", path=os.path.dirname(sys.executable))
+    if named := os.environ.get("OCCBENCH") or shutil.which("occbench") or beside:
         return Path(named)
     built = Path(__file__).resolve().parents[2].glob("build/*/benchmarks/occbench")
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
