@@ -22,8 +22,8 @@ struct Card {
   const char* product;  ///< "NVIDIA GeForce RTX 4090"; of cards that share one, the first stands for it
   int cc;               ///< ten times the compute capability: 89
   int sm_count;
-  double l2_mib;        ///< 0 if not published, as are the next two
-  double sm_clock_mhz;  ///< boost
+  double l2_mib;
+  double sm_clock_mhz;  ///< boost; 0 if not published
   double dram_gb_per_s;
   double memory_gib;
   Numbers numbers = Numbers::database;
@@ -185,7 +185,8 @@ inline constexpr Card cards[] = {
     {"rtx4080", "NVIDIA GeForce RTX 4080", 89, 76, 64, 2505, 717, 16},
     {"rtx4090d", "NVIDIA GeForce RTX 4090 D", 89, 114, 72, 2520, 1008, 24},
     {"rtx4090", "NVIDIA GeForce RTX 4090", 89, 128, 72, 2520, 1008, 24, sheet},
-    {"rtx3050a-laptop", "NVIDIA GeForce RTX 3050 A Laptop GPU", 89, 14, 0, 0, 0, 4, reports},
+    // AD107 with 64 bits of bus: L2 and DRAM as of the RTX 500 Ada.
+    {"rtx3050a-laptop", "NVIDIA GeForce RTX 3050 A Laptop GPU", 89, 14, 12, 0, 128, 4, reports},
     {"rtx4050-laptop", "NVIDIA GeForce RTX 4050 Laptop GPU", 89, 20, 12, 1755, 192, 6},
     {"rtx4060-laptop", "NVIDIA GeForce RTX 4060 Laptop GPU", 89, 24, 32, 1890, 256, 8},
     {"rtx4070-laptop", "NVIDIA GeForce RTX 4070 Laptop GPU", 89, 36, 32, 1695, 256, 8},
