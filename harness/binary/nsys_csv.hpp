@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches in `nsys stats --report cuda_gpu_trace`, as csv, tsv or in columns, and in `nvprof --print-gpu-trace
-// --csv`.
+// Launches in `nsys stats --report cuda_gpu_trace`, as csv, tsv or in columns, and in `nvprof
+// --print-gpu-trace --csv`.
 #pragma once
 
 #include <array>

@@ -91,8 +91,8 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 
 constexpr std::size_t max_name_length = 100;  // bounds the search for close names
 
-/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out. An
-/// embedded GPU is the laptop's on another board.
+/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out.
+/// An embedded GPU is the laptop's on another board.
 std::string key_of(std::string_view name) {
   constexpr std::string_view ignored = " -()";
   std::string key;
