@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "harness/binary/archive.hpp"
 #include "harness/binary/cubin.hpp"
 #include "harness/binary/fatbin.hpp"
-#include "harness/binary/triton.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 
@@ -28,9 +28,9 @@ constexpr std::uint64_t max_file_bytes = std::uint64_t{16} << 30;
 constexpr std::uint64_t max_cubin_bytes = std::uint64_t{512} << 20;
 
 struct OpenFile {
-  explicit OpenFile(const fs::path& path) : file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  OpenFile(Descriptor from, const fs::path& path) : file(std::move(from)) {
     struct stat status {};
-    if (file.get() < 0 || fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
+    if (fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
     if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
     size = static_cast<std::uint64_t>(status.st_size);
     if (size > max_file_bytes)
@@ -47,8 +47,8 @@ struct OpenFile {
 /// Reads one file into a Contents.
 class Reader {
  public:
-  Reader(Contents& contents, const fs::path& path)
-      : contents_(contents), path_(path), file_(path), unpacking_(file_.size), launch_(triton_launch(path)) {}
+  Reader(Contents& contents, const fs::path& path, OpenFile file, const TritonLaunch& launch)
+      : contents_(contents), path_(path), file_(std::move(file)), unpacking_(file_.size), launch_(launch) {}
 
   /// Returns false if this kind of file has no kernels.
   bool read() { return read(file_.source(), path_.string()); }
@@ -159,40 +159,6 @@ class Reader {
   TritonLaunch launch_;
 };
 
-bool is_within(const fs::path& path, const fs::path& folder) {
-  return std::ranges::mismatch(folder, path).in1 == folder.end();
-}
-
-/// Adds the regular files below a folder. Links to files are followed. Links to folders are not, with a
-/// complaint if they lead out of `top`.
-void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs::path>& files,
-                     Contents& contents) {
-  const auto complain = [&](const fs::path& path, const std::string& what) {
-    contents.complaints.push_back("'" + path.string() + "': " + what);
-  };
-  std::error_code error;
-  fs::directory_iterator at(folder, error);
-  std::vector<fs::path> folders;
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-    const fs::path& path = at->path();
-    std::error_code why;
-    const fs::file_status status = at->status(why);
-    if (why == std::errc::too_many_symbolic_link_levels) continue;
-    if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown) {
-      complain(path, why.message());
-    } else if (fs::is_regular_file(status)) {
-      files.push_back(path);
-    } else if (fs::is_directory(status) && !at->is_symlink(why)) {
-      folders.push_back(path);
-    } else if (fs::is_directory(status)) {
-      const fs::path target = fs::canonical(path, why);
-      if (why || !is_within(target, top)) complain(path, "is a link to another folder; name that as well");
-    }
-  }
-  if (error) complain(folder, error.message());
-  for (const fs::path& below : folders) add_files_below(below, top, files, contents);
-}
-
 /// Why a file without kernels is refused, by its extension.
 const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
@@ -201,35 +167,28 @@ const char* refusal_of(const fs::path& path) {
   return "is no cubin, fatbin, object, archive, library or program";
 }
 
-std::size_t kernels_and_ptx(const Contents& contents) {
-  return contents.kernels.size() + contents.ptx.size();
-}
-
 }  // namespace
 
-Contents read_binaries(const fs::path& path) {
+Descriptor open_binary(const fs::path& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail(path, std::strerror(errno));
+  return file;
+}
+
+bool is_binary(Bytes begin) { return is_fatbin(begin) || is_archive(begin) || is_elf(begin); }
+
+bool add_binary(Contents& contents, Descriptor file, const fs::path& path, const TritonLaunch& launch) {
+  const std::size_t before = contents.kernels_and_ptx();
+  const bool is_read = Reader(contents, path, OpenFile(std::move(file), path), launch).read();
+  if (contents.kernels_and_ptx() > before) ++contents.files;
+  return is_read;
+}
+
+Contents read_binary(Descriptor file, const fs::path& path, const TritonLaunch& launch) {
   Contents contents;
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    std::vector<fs::path> files;
-    add_files_below(path, fs::canonical(path, error), files, contents);
-    std::ranges::sort(files);
-    for (const fs::path& file : files) {
-      const std::size_t before = kernels_and_ptx(contents);
-      try {
-        Reader(contents, file).read();
-      } catch (const UserError& refused) {
-        contents.complaints.emplace_back(refused.what());
-      }
-      if (kernels_and_ptx(contents) > before) ++contents.files;
-    }
-    if (kernels_and_ptx(contents) == 0 && contents.complaints.empty())
-      fail(path, "holds no file with GPU code");
-    return contents;
-  }
-  if (!Reader(contents, path).read()) fail(path, refusal_of(path));
+  if (!add_binary(contents, std::move(file), path, launch)) fail(path, refusal_of(path));
   contents.files = 1;
-  if (kernels_and_ptx(contents) == 0 && !contents.has_link_time_code && contents.complaints.empty())
+  if (contents.kernels_and_ptx() == 0 && !contents.has_link_time_code && contents.complaints.empty())
     fail(path, contents.has_machine_code ? "holds GPU code, and no kernel in it"
                                          : "holds no GPU code; it is for the CPU alone");
   return contents;
@@ -237,7 +196,7 @@ Contents read_binaries(const fs::path& path) {
 
 std::vector<std::string> ptx_of(const std::filesystem::path& path) try {
   std::vector<std::string> texts;
-  const OpenFile file(path);
+  const OpenFile file(open_binary(path), path);
   const ByteSource source = file.source();
   const ElfFile elf(source);
   Unpacking unpacking(file.size);

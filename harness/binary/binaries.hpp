@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/binary/byte_source.hpp"
 #include "harness/binary/compiled_kernel.hpp"
+#include "harness/binary/triton.hpp"
+#include "harness/io/files.hpp"
 
 namespace occbench::binary {
 
@@ -22,12 +25,25 @@ struct Contents {
   std::vector<std::string>
       complaints;         ///< parts that were skipped: "'libx.so': its part for sm_90 is damaged"
   std::size_t files = 0;  ///< with kernels or PTX
+
+  [[nodiscard]] std::size_t kernels_and_ptx() const { return kernels.size() + ptx.size(); }
 };
 
 /// Reads `path`. Throws UserError(Exit::file) if it cannot be read, is of another kind, or has neither
 /// kernels nor PTX nor complaints. In a folder, files of other kinds are skipped; unreadable files and links
 /// to other folders become complaints.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
+
+/// Decides by the first bytes.
+[[nodiscard]] bool is_binary(Bytes begin);
+/// Throws UserError(Exit::file).
+[[nodiscard]] Descriptor open_binary(const std::filesystem::path& path);
+/// read_binaries() for one open file, which is `path` in messages.
+[[nodiscard]] Contents read_binary(Descriptor file, const std::filesystem::path& path,
+                                   const TritonLaunch& launch = {});
+/// Adds what a file holds; returns false if it is of another kind. Throws as read_binaries() does.
+bool add_binary(Contents& contents, Descriptor file, const std::filesystem::path& path,
+                const TritonLaunch& launch);
 
 /// The PTX texts in a program or library; empty if it is of another kind or cannot be read.
 [[nodiscard]] std::vector<std::string> ptx_of(const std::filesystem::path& path);

@@ -29,7 +29,7 @@ std::string_view text_at(Bytes table, std::uint64_t at) {
   constexpr std::size_t max_length = 1 << 16;
   if (at >= table.size()) return {};
   const char* const text = reinterpret_cast<const char*>(table.data()) + at;
-  const std::size_t size = strnlen(text, std::min(table.size() - at, max_length));
+  const std::size_t size = strnlen(text, std::min<std::uint64_t>(table.size() - at, max_length));
   if (size == max_length) throw Damaged("has a name of more than 64 KiB");
   return size == table.size() - at ? std::string_view() : std::string_view(text, size);
 }

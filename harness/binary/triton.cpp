@@ -9,11 +9,6 @@
 
 namespace occbench::binary {
 
-void TritonLaunch::add_to(CompiledKernel& kernel) const {
-  if (!kernel.use.block_size) kernel.use.block_size = block_size;
-  if (!kernel.use.dynamic_smem_bytes) kernel.use.dynamic_smem_bytes = dynamic_smem_bytes;
-}
-
 TritonLaunch triton_launch(const std::string& cubin) {
   TritonLaunch launch;
   std::filesystem::path json_path = cubin;

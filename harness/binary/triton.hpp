@@ -14,7 +14,10 @@ struct TritonLaunch {
   std::optional<int> block_size;
   std::optional<std::size_t> dynamic_smem_bytes;
 
-  void add_to(CompiledKernel& kernel) const;
+  void add_to(CompiledKernel& kernel) const {
+    if (!kernel.use.block_size) kernel.use.block_size = block_size;
+    if (!kernel.use.dynamic_smem_bytes) kernel.use.dynamic_smem_bytes = dynamic_smem_bytes;
+  }
 };
 
 /// Reads NAME.json for NAME.cubin; both values are empty without it.
