@@ -16,11 +16,16 @@ file(MAKE_DIRECTORY ${folder}/include)
 get_target_property(json_folders nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
 find_path(json_folder nlohmann/json.hpp PATHS ${json_folders} /usr/include NO_CACHE)
 file(COPY ${json_folder}/nlohmann DESTINATION ${folder}/include)
+file(COPY ${zig_root}/lib/libc/musl/include/elf.h ${zig_root}/lib/libc/musl/include/ar.h
+  DESTINATION ${folder}/include)
 
 set(root ${PROJECT_SOURCE_DIR})
 file(GLOB theory RELATIVE ${root} CONFIGURE_DEPENDS
   ${root}/harness/theory/*.cpp ${root}/harness/theory/*/*.cpp)
 get_target_property(readers occbench_binary SOURCES)  # of text and tables
+get_target_property(code_readers occbench_machine_code SOURCES)
+list(APPEND readers ${code_readers})
+list(FILTER readers EXCLUDE REGEX "binary_folder|triton")  # a page has no folders
 list(TRANSFORM readers PREPEND harness/)
 set(sources ${theory}
   harness/statistics/statistics.cpp
@@ -32,6 +37,8 @@ set(sources ${theory}
   benchmarks/commands/calc/formulas.cpp benchmarks/commands/calc/kernels.cpp
   benchmarks/commands/calc/predict.cpp benchmarks/commands/calc/print.cpp
   benchmarks/commands/calc/query.cpp benchmarks/commands/calc/rank.cpp
+  benchmarks/commands/inspect/columns.cpp benchmarks/commands/inspect/print.cpp
+  benchmarks/commands/inspect/query.cpp
   benchmarks/calculator/calculator.cpp benchmarks/calculator/host.cpp)
 # No path of this machine comes into the module; without the second flag of exceptions clang stops.
 set(zig_flags -target wasm32-wasi -O2 -DNDEBUG -fwasm-exceptions -mexception-handling
@@ -58,6 +65,7 @@ set(abi -std=c++20 -fdeclspec -w -D_LIBCXXABI_BUILDING_LIBRARY -DLIBCXX_BUILDING
   -I${zig_root}/lib/libcxx/include -I${zig_root}/lib/libunwind/include)
 occbench_zig(c++ ${zig_root}/lib/libcxxabi/src/cxa_exception.cpp ${abi})
 occbench_zig(c++ ${zig_root}/lib/libcxxabi/src/cxa_personality.cpp ${abi})
+occbench_zig(c++ ${zig_root}/lib/libcxx/src/filesystem/path.cpp ${abi} -std=c++23)  # left out as well
 occbench_zig(cc ${zig_root}/lib/libunwind/src/Unwind-wasm.c -w -fdeclspec -I${zig_root}/lib/libunwind/include)
 add_custom_command(OUTPUT ${folder}/exceptions.o  # an assembler writes no list of what it includes
   COMMAND ${zig} cc ${zig_flags} -w -c ${root}/benchmarks/calculator/exceptions.s -o ${folder}/exceptions.o
@@ -68,6 +76,13 @@ foreach(source IN LISTS sources)
     -I${PROJECT_BINARY_DIR}/harness/generated -isystem ${folder}/include
     -isystem ${CUDAToolkit_INCLUDE_DIRS})
 endforeach()
+
+# Safe: a damaged file stops the module, which writes nowhere else before.
+add_custom_command(OUTPUT ${folder}/zstd.o
+  COMMAND ${zig} build-obj ${root}/benchmarks/calculator/zstd.zig -target wasm32-wasi -O ReleaseSafe
+    -fstrip -lc -femit-bin=${folder}/zstd.o
+  DEPENDS ${root}/benchmarks/calculator/zstd.zig COMMENT "Building zstd.zig for WebAssembly" VERBATIM)
+list(APPEND objects ${folder}/zstd.o)
 
 set(packed ${root}/benchmarks/calculator/calculator.wasm.gz)
 add_custom_command(OUTPUT ${folder}/calculator.wasm

@@ -152,6 +152,20 @@ class Page(unittest.TestCase):
                 else:
                     self.assertEqual(f"occbench: {got['error']}\n", done.stderr, form)
 
+    def test_reads_machine_code_as_inspect(self) -> None:
+        """Plain cubins, and those that zstd packs in the program itself; names demangle to '>>' or '> >'."""
+        cut = self.page.with_name("cut.cubin")
+        cut.write_bytes((ROOT / "tests/samples/inspect.cubin").read_bytes()[:2000])
+        files = [ROOT / "tests/samples/inspect.cubin", OCCBENCH, cut, Path(shutil.which("node"))]
+        answers = self.ask([[{"ask": "kernels", "source": str(file)}, str(file)] for file in files])
+        for file, got in zip(files, answers, strict=True):
+            done = occbench("inspect", str(file), "--format", "json", gpu=False)
+            if done.stdout:
+                rows = json.loads(json.dumps(got["kernels"]).replace(">>", "> >").replace(">>", "> >"))
+                self.assertEqual(rows, json.loads(done.stdout.replace(">>", "> >")), file)
+            else:
+                self.assertEqual(f"occbench: {got['error']}\n", done.stderr)
+
     def test_says_why_not(self) -> None:
         query = {"block_size": "256", "registers_per_thread": "32"}
         bad = [{"ask": "answer", "device": "nothing", "query": query}, {"ask": "nothing"},

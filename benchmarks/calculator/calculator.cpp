@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calculator as a module of a web page: a question in JSON in, an answer in JSON out. All of the
 // arithmetic is the program's; the page draws.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <iterator>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "benchmarks/commands/calc/batch.hpp"
 #include "benchmarks/commands/calc/columns.hpp"
@@ -16,8 +23,11 @@
 #include "benchmarks/commands/calc/predict.hpp"
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
+#include "benchmarks/commands/inspect/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "harness/binary/binaries.hpp"
 #include "harness/binary/reading.hpp"
+#include "harness/io/check.hpp"
 #include "harness/io/json.hpp"
 #include "harness/io/printable.hpp"
 
@@ -133,16 +143,22 @@ Json text_answer(const Json& question) {
   return {{"text", out.str()}};
 }
 
-/// Warps per SM over one dial, exact where a line of stairs joins the points: [[values], [warps per SM]].
+/// Warps per SM over one dial, where they change and at the last value: [[values], [warps per SM]]. Stairs
+/// through these points are exact at each value.
 Json curve(const CalcDevice& device, const Query& query, const std::vector<std::int64_t>& values,
            void (*set)(theory::Footprint&, std::int64_t)) {
-  Json warps = Json::array();
-  theory::Footprint at = query.footprint;
+  Json at = Json::array(), warps = Json::array();
+  theory::Footprint footprint = query.footprint;
+  int before = -1;
   for (const std::int64_t value : values) {
-    set(at, value);
-    warps.push_back(theory::occupancy(device.facts.sm, at).warps_per_sm);
+    set(footprint, value);
+    const int now = theory::occupancy(device.facts.sm, footprint).warps_per_sm;
+    if (now == before && value != values.back()) continue;
+    at.push_back(value);
+    warps.push_back(now);
+    before = now;
   }
-  return Json::array({values, std::move(warps)});
+  return Json::array({std::move(at), std::move(warps)});
 }
 
 std::vector<std::int64_t> range(std::int64_t first, std::int64_t last) {
@@ -218,8 +234,37 @@ class Redirected {
   std::streambuf* old_;
 };
 
-/// The kernels of standard input, as `calc FILE --format json` prints them.
+bool is_binary_input() {
+  constexpr std::uint64_t header_bytes = 64;
+  std::array<char, header_bytes> begin{};
+  const ssize_t got = pread(0, begin.data(), begin.size(), 0);
+  return got > 0 && binary::is_binary(std::as_bytes(std::span(begin).first(static_cast<std::size_t>(got))));
+}
+
+/// The kernels of a cubin, library or program, as `inspect FILE --format json` prints them.
+Json inspected(const std::string& source) {
+  binary::Contents contents = binary::read_binary(Descriptor(0), source);
+  if (contents.kernels.empty())
+    throw UserError(Exit::file, contents.complaints.empty()
+                                    ? source + ": has PTX or link-time code, and no machine code"
+                                    : contents.complaints.front());
+  Inspector inspector("", resolve_offline, {}, std::nullopt);
+  std::vector<Inspected> rows;
+  for (const binary::CompiledKernel& kernel : contents.kernels)
+    std::ranges::move(inspector.rows_of(kernel), std::back_inserter(rows));
+  std::ostringstream out;
+  print_all_columns(out, "json", rows);
+  std::string notes;
+  for (const std::string& complaint : contents.complaints) notes += printable(complaint) + '\n';
+  return {{"source", "machine code"},
+          {"notes", notes},
+          {"assumed_block_size", false},
+          {"kernels", Json::parse(out.str())}};
+}
+
+/// The kernels of standard input, as `calc FILE --format json` prints them, or `inspect` of a binary.
 Json kernels(const Json& question) {
+  if (is_binary_input()) return inspected(text_of(question.value("source", Json("the file"))));
   CalcOptions options;
   options.device = text_of(question.value("device", Json()));
   options.format = "json";

@@ -24,6 +24,10 @@ std::size_t UnpackedFile::read(char* buffer, std::size_t size) {
 
 Descriptor::~Descriptor() = default;
 
+void fail(const std::filesystem::path& path, const std::string& what) {
+  throw UserError(Exit::file, path.string() + ": " + what);
+}
+
 std::string read_file(const std::filesystem::path& path, std::size_t) {
   throw UserError(Exit::file, path.string() + ": the page reads no files by name");
 }

@@ -264,7 +264,12 @@ function drawPinned() {
     pinned.values.registers_per_thread + " registers: " + (other.error ?? headline(other));
 }
 
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const colors = new Map();  // asking the style anew lays the page out
+function color(name) {
+  if (!colors.has(name))
+    colors.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return colors.get(name);
+}
 function chart(id, width, label, y, series) {
   const axis = {stroke: color("soft"), grid: {stroke: color("line"), width: 1}, ticks: {stroke: color("line")}};
   return new uPlot({width, height: 230, cursor: {drag: {x: false, y: false}}, legend: {show: false},
@@ -291,10 +296,8 @@ function drawCharts(answer) {
   for (const [dial, words] of Object.entries(DIALS)) {
     const id = "chart-" + dial, a = answer.answer;
     if (!own[dial][0].length) continue;
-    let data = [own[dial][0], own[dial][1]];
-    if (other && !other.error)
-      data = uPlot.join([own[dial], other[dial]]);
-    else data.push(null);
+    const has = other && !other.error && other[dial][0].length;
+    const data = has ? uPlot.join([own[dial], other[dial]]) : [...own[dial], own[dial][1].map(() => null)];
     const steps = answer.answer.cliffs[dial];
     const text = [["gains", "gains"], ["loses", "loses"]].map(([side, verb]) => steps[side]
       ? `${verb} at ${grouped(steps[side].value)} (${percent(steps[side].occupancy)})` : `${verb} nowhere`).join("; ");
@@ -311,36 +314,60 @@ function drawCharts(answer) {
     if (!known?.plot) {
       const stepped = uPlot.paths.stepped({align: 1});
       charts[id].plot = chart(id, $(id).clientWidth || 300, words, "warps per SM", [
-        {stroke: color("accent"), width: 2, paths: stepped, points: {show: false}},
+        {stroke: color("accent"), width: 2, paths: stepped, points: {show: false}, spanGaps: true},
         {stroke: color("second"), width: 2, dash: [6, 4], paths: stepped, points: {show: false}, spanGaps: true}]);
     }
-    charts[id].plot.setData(data[2] ? data : [data[0], data[1], new Array(data[0].length).fill(null)]);
+    charts[id].plot.setData(data);
+  }
+}
+
+/** The cells of the map: own levels as shades, the edges of the other's levels as lines over them. */
+function drawLevels(ctx, map, other, shade) {
+  const side = 8, rows = map.rows.length;
+  map.rows.forEach((row, y) => row.forEach((warps, x) => {
+    ctx.fillStyle = shade(warps);
+    ctx.fillRect(side * x, side * (rows - 1 - y), side, side);
+  }));
+  ctx.fillStyle = color("second");
+  other?.rows.forEach((row, y) => row.forEach((warps, x) => {
+    if (x + 1 < row.length && row[x + 1] !== warps) ctx.fillRect(side * (x + 1) - 1, side * (rows - 1 - y), 3, side);
+    if (y > 0 && other.rows[y - 1][x] !== warps) ctx.fillRect(side * x, side * (rows - y) - 1, side, 3);
+  }));
+}
+
+/** A square around a point of the map, visible on every level. */
+function drawPlace(ctx, map, registers, bytes, half, inner) {
+  const x = bytes / map.smem_step * 8, y = (map.rows.length - registers / map.register_step) * 8;
+  for (const [style, line] of [["#000", 12], [inner, 6]]) {
+    ctx.strokeStyle = style;
+    ctx.lineWidth = line;
+    ctx.strokeRect(x - half, y - half, 2 * half, 2 * half);
   }
 }
 
 function drawMap() {
-  const map = ask(question("map"));
+  const map = ask(question("map")), other = pinned && ask(question("map", pinned));
   if (map.error || !map.rows[0].length) return;
   const levels = [...new Set(map.rows.flat())].sort((p, q) => p - q);
   const shade = (warps) => warps === 0 ? color("bad")
     : `hsl(210 70% ${Math.round(90 - 62 * warps / map.max_warps_per_sm)}%)`;
-  const canvas = $("map"), rows = map.rows.length, columns = map.rows[0].length;
+  const canvas = $("map"), compared = other?.error ? null : other;
+  const columns = Math.max(map.rows[0].length, compared?.rows[0].length ?? 0);
   canvas.width = columns * 8;
-  canvas.height = rows * 8;
-  const ctx = canvas.getContext("2d");
-  map.rows.forEach((row, y) => row.forEach((warps, x) => {
-    ctx.fillStyle = shade(warps);
-    ctx.fillRect(8 * x, 8 * (rows - 1 - y), 8, 8);
-  }));
-  const a = last.answer, x = a.dynamic_smem_bytes / map.smem_step * 8;
-  const y = (rows - a.registers_per_thread / map.register_step) * 8;
-  for (const [style, line] of [["#000", 12], ["#fff", 6]]) {  // visible on every level
-    ctx.strokeStyle = style;
-    ctx.lineWidth = line;
-    ctx.strokeRect(x - 10, y - 10, 20, 20);
+  canvas.height = map.rows.length * 8;
+  const ctx = canvas.getContext("2d"), a = last.answer, bytes = a.dynamic_smem_bytes;
+  drawLevels(ctx, map, compared, shade);
+  const {registers_per_thread: registers, dynamic_smem_bytes: smem} = a.cliffs;
+  for (const side of ["gains", "loses"]) {
+    if (registers[side]) drawPlace(ctx, map, registers[side].value, bytes, 4, color("full"));
+    if (smem[side]) drawPlace(ctx, map, a.registers_per_thread, smem[side].value, 4, color("full"));
   }
-  $("map-here").textContent = `From 1 to 255 and from 0 to ` +
-    `${grouped((columns - 1) * map.smem_step)} B. Square: ${a.registers_per_thread}, ${grouped(a.dynamic_smem_bytes)} B.`;
+  if (compared)
+    drawPlace(ctx, map, pinned.values.registers_per_thread, pinned.values.dynamic_smem_bytes, 10, color("second"));
+  drawPlace(ctx, map, a.registers_per_thread, bytes, 10, "#fff");
+  $("map-here").textContent = `From 1 to 255 and from 0 to ${grouped((columns - 1) * map.smem_step)} B. ` +
+    `Square: ${a.registers_per_thread}, ${grouped(bytes)} B; small squares: the next steps.` +
+    (compared ? " Lines: where the compared one's level changes." : "");
   canvas.setAttribute("aria-label", `Levels of warps per SM: ${levels.join(", ")}. ` + $("map-here").textContent);
   $("map-key").replaceChildren(...levels.map((warps) => {
     const mark = make("i");
@@ -354,7 +381,7 @@ function startWorker(module) {
   const source = `"use strict"; ${engineOf}; let ask;
     onmessage = ({data}) => { if (data.module) { ask = engineOf(data.module); return; }
       let answer; try { answer = ask(data.question, data.input); }
-      catch (error) { answer = {error: String(error.message ?? error), broken: true}; }
+      catch { answer = {error: data.question.source + ": is damaged, or needs more memory than a page has", broken: true}; }
       postMessage({id: data.id, answer}); };`;
   worker = new Worker(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
   worker.postMessage({module});
@@ -408,7 +435,7 @@ async function readKernels(blob, name) {
   return answer;
 }
 
-const KERNEL_COLUMNS = [["kernel", "Kernel"], ["launches", "Launches"], ["time_us", "Time, us"],
+const KERNEL_COLUMNS = [["kernel", "Kernel"], ["architecture", "Code for"], ["launches", "Launches"], ["time_us", "Time, us"],
   ["block_size", "Threads"], ["registers_per_thread", "Registers"], ["static_smem_bytes", "Static B"],
   ["dynamic_smem_bytes", "Dynamic B"], ["spill_bytes", "Spilled B"], ["occupancy", "Occupancy"],
   ["limiters", "Limited by"]];
@@ -430,6 +457,8 @@ function showKernels(kernels, by = null, falling = true) {
 }
 function take(kernel) {
   for (const name of Object.keys(DEFAULTS)) state.values[name] = String(kernel[name] ?? DEFAULTS[name]);
+  if (kernel.architecture && kernel.device !== "cc" + last?.device.compute_capability)
+    Object.assign(state, {device: kernel.device, limits: {}});  // machine code runs there alone
   update();
   $("result").scrollIntoView();
 }
@@ -446,7 +475,7 @@ async function predict() {
   const run = JSON.parse($("measured").textContent)[p.gpu], points = run?.[asked.kind + " " + asked.ilp];
   $("cap-speed").textContent = `Line: predicted for ${p.class}, on ${p.gpu}; parameters ${p.parameters}, ${p.origin}. ` +
     `Peak: ${grouped(Math.round(p.peak * scale * 10) / 10)} ${unit}, ${p.basis}. ` +
-    (points?.length ? `Squares: measured, run ${run.run}.` : "No committed run has measured this GPU.");
+    (points?.length ? `Dashed: measured, run ${run.run}.` : "No committed run has measured this GPU.");
   $("chart-speed").setAttribute("aria-label", $("cap-speed").textContent);
   charts["chart-speed"]?.plot?.destroy();
   charts["chart-speed"] = {top: p.peak * scale * 1.05, marks: (u) => {
@@ -454,8 +483,9 @@ async function predict() {
   }};
   const plot = charts["chart-speed"].plot = chart("chart-speed", $("chart-speed").clientWidth,
     "resident warps per SM", unit, [
-      {stroke: color("accent"), width: 2, points: {show: false}},
-      {stroke: color("second"), width: 0, paths: () => null, points: {show: true, size: 7, fill: color("second")}}]);
+      {stroke: color("accent"), width: 2, spanGaps: true, points: {show: false}},
+      {stroke: color("second"), width: 2, dash: [6, 4], spanGaps: true,
+        points: {show: true, size: 7, fill: color("second")}}]);
   const columns = (rows) => [rows.map((row) => row[0]), rows.map((row) => row[1] * scale)];
   plot.setData(uPlot.join([columns(p.curve), columns(points ?? [])]));
 }
@@ -506,6 +536,7 @@ function listen() {
   });
   addEventListener("hashchange", () => { readAddress(); update(); });
   const redraw = () => {
+    colors.clear();
     for (const each of Object.values(charts)) each.plot?.destroy();
     for (const id of Object.keys(charts)) delete charts[id];
     if (last) update();
