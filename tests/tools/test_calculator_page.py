@@ -130,7 +130,7 @@ def test_predicts_beside_what_was_measured(browser: Any, page: Path) -> None:  #
     opened(browser, page, "#device=h200&block_size=256&registers_per_thread=33")
     browser.execute_script("document.getElementById('predict').click()")
     until(browser, "document.getElementById('conclusion').textContent")
-    assert "Squares: measured, run nvidia-h200/" in text(browser, "cap-speed")
+    assert "Dashed: measured, run nvidia-h200/" in text(browser, "cap-speed")
     assert_quiet(browser, page)
 
 

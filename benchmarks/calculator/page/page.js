@@ -171,18 +171,17 @@ function schedule() {
 
 /** The fields, less the one that is being written in; with an answer, the sliders too. */
 function fillInputs(answer) {
-  const fill = (id, value) => { if (document.activeElement !== $(id)) $(id).value = value; };
+  const put = (element, name, value) => { if (element[name] !== String(value)) element[name] = value; };
+  const fill = (id, value) => { if (document.activeElement !== $(id)) put($(id), "value", value); };
   fill("device", state.device);
   for (const name of Object.keys(WORDS)) fill(name, state.values[name]);
   for (const {name} of catalogue.limits) fill("limit-" + name, state.limits[name] ?? answer?.device.limits[name] ?? "");
   if (!answer) return;
-  for (const [name, [, , step, end]] of Object.entries(WORDS)) {
+  for (const [name, [, , , end]] of Object.entries(WORDS)) {
     const slider = $(name + "-slider"), most = end(answer.device);
-    slider.max = most;
-    slider.step = step;
-    $(name + "-range").textContent = grouped(slider.min) + " to " + grouped(most);
-    if (document.activeElement === slider) continue;
-    slider.value = answer.answer[name] ?? 1;
+    put(slider, "max", most);
+    put($(name + "-range"), "textContent", grouped(slider.min) + " to " + grouped(most));
+    fill(slider.id, answer.answer[name] ?? 1);
   }
 }
 
@@ -549,8 +548,9 @@ function listen() {
 async function start() {
   const text = atob($("module").textContent), packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);  // Uint8Array.from takes 40 ms longer
-  const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  const module = await WebAssembly.compile(bytes);
+  const unpacking = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const module = await WebAssembly.compileStreaming(
+    new Response(unpacking, {headers: {"Content-Type": "application/wasm"}}));
   ask = engineOf(module);
   catalogue = ask({ask: "catalogue"});
   const query = JSON.parse($("query").textContent);
