@@ -54,11 +54,12 @@ def tools() -> dict[str, Callable[[list[str]], int]]:
     return {word: importlib.import_module(name).main for word, name in TOOLS.items() if word != "audit"}
 
 
-# What each may end with, of a folder that may be read: 2 is compare's for a model against measurements, or
-# no case in common; 1 is what compare, validate, predictions and import-ncu find.
+# What each may end with, of a folder that may be read: 2 is compare's and report's for a model beside
+# measurements, and compare's for no case in common; 1 is what compare, validate, predictions and import-ncu
+# find, and cliffs' for no sweep.
 MAY = {
-    "cliffs": {0, 4}, "compare": {0, 1, 2, 4}, "explain": {0, 4}, "import-ncu": {0, 1, 4},
-    "plot": {0, 4}, "predictions": {0, 1, 4}, "profile": {1, 2, 4, 5}, "report": {0, 4}, "teach": {0, 4},
+    "cliffs": {0, 1, 4}, "compare": {0, 1, 2, 4}, "explain": {0, 4}, "import-ncu": {0, 1, 4},
+    "plot": {0, 4}, "predictions": {0, 1, 4}, "profile": {1, 2, 4, 5}, "report": {0, 2, 4}, "teach": {0, 4},
     "validate": {0, 1, 4},
 }  # fmt: skip
 OF_SAMPLES = ("compare", "cliffs")  # read them, as validate does
