@@ -106,7 +106,9 @@ def codes_of(word: str, words: list[str]) -> frozenset[int]:
 
     attach and caps end as what they call does, with 125, 126 and 127 of their own. 3: there may be no device.
     """
-    if words[:1] == ["--nope"]:
+    if words[:1] == ["--nope"] and not any(
+        word.startswith(("-h", "--h")) for word in words
+    ):  # help goes first
         return frozenset({2, 125} if word in LAST else {2})
     return CODES | {3} | ({125, 126, 127} if word in LAST else set())
 
