@@ -112,7 +112,8 @@ csv::Row NsysCsv::cells_of(const std::string& line) {
   csv::Row cells;
   for (std::size_t end = 0; const Span& span : spans_) {
     if (span.begin >= line.size()) break;
-    if (line.find_first_not_of(' ', end) < span.begin) return {};  // text between columns: no row
+    const std::string_view between = std::string_view(line).substr(end, span.begin - end);
+    if (between.find_first_not_of(' ') != between.npos) return {};  // no row
     const bool is_last = &span == &spans_.back();
     end = is_last ? line.size() : span.end;
     cells.push_back(trimmed(std::string_view(line).substr(span.begin, end - span.begin)));
