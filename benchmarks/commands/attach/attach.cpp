@@ -106,7 +106,6 @@ class Conclusion {
     for (const attach::Kernel& kernel : all_.kernels)
       verdicts_.push_back(
           attach::judge(kernel, kernel.device < all_.devices.size() ? all_.devices[kernel.device].sm : none));
-    for (const attach::Kernel& kernel : all_.kernels) sm_verdicts_.push_back(attach::judge_sms(kernel));
   }
 
   void print_kernels(const std::filesystem::path& folder) const {
@@ -117,7 +116,7 @@ class Conclusion {
       return;
     }
     print_attached(std::cerr, all_, verdicts_, levels_, options_.observe || !options_.registers.empty());
-    if (options_.sms) print_sm_shares(std::cerr, all_, sm_verdicts_);
+    if (options_.sms) print_sm_shares(std::cerr, all_, verdicts_);
     if (const std::string faster = attach::sentence_of_lower(all_, verdicts_); !faster.empty()) {
       print_wrapped(std::cerr, faster);
       std::cerr << "  occbench attach --apply best --from " << folder.string() << '\n';
@@ -156,7 +155,7 @@ class Conclusion {
                           {"observe", options_.observe},
                           {"options", for_library}};
     if (is_output_comparable()) env["same_stdout"] = run_.is_same_output;
-    record_attached(folder, all_, verdicts_, sm_verdicts_, env);
+    record_attached(folder, all_, verdicts_, env);
     if (const std::string text = registers_csv(verdicts_); !text.empty())
       replace_file(folder / "registers.csv", text);
     write_attached_findings(folder);
@@ -171,7 +170,6 @@ class Conclusion {
   std::optional<SeenRun> second_plain_;
   attach::Collected all_;
   std::vector<attach::Verdict> verdicts_;
-  std::vector<attach::SmVerdict> sm_verdicts_;
 };
 
 /// Throws UserError or std::invalid_argument.

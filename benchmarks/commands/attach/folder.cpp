@@ -86,18 +86,26 @@ Verdict read_verdict(const Cells& row) {
   v.l1 = read_change(row, "l1_change");
   v.next.needs = row.at("next_step");
   v.gain = read_change(row, "gain");
+  if (const auto column = row.find("sm_verdict"); column != row.end()) {  // schema 7
+    const auto by_sms = sm_finding_of(column->second);
+    if (!by_sms) throw std::invalid_argument("sm_verdict");
+    v.by_sms.finding = *by_sms;
+    if (!row.at("spare_sms").empty()) v.by_sms.spare_sms = read_count<int>(row, "spare_sms");
+  }
   return v;
 }
 
 struct ArmFound {
   LevelFound level;  ///< without its changes
   std::optional<Median> time;
+  int sms = 0;
 };
 
 ArmFound read_arm(const Cells& row) {
   ArmFound arm{.level = {.blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
                          .added_smem_bytes = read_count<unsigned>(row, "added_smem_bytes"),
                          .samples = read_count<std::size_t>(row, "samples")}};
+  if (row.contains("sm_count")) arm.sms = read_count<int>(row, "sm_count");  // schema 7
   if (arm.level.samples < least || row.at("time_median_s").empty()) return arm;
   const double median = read_number(row, "time_median_s");
   const double half = (read_number(row, "time_ci95_high_s") - read_number(row, "time_ci95_low_s")) / 2;
@@ -121,6 +129,17 @@ void add_levels(const Kernel& k, Verdict& v, const std::multimap<std::string, Ar
   }
   std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
   add_waves(k, v);
+}
+
+/// What a kernel took on fewer SMs, from its arms by name.
+void add_shares(const Kernel& k, SmVerdict& v, const std::multimap<std::string, ArmFound>& arms) {
+  const auto before = arms.find("untouched");
+  if (before == arms.end() || !before->second.time) return;
+  const auto [begin, end] = arms.equal_range("fewer SMs");
+  for (auto at = begin; at != end; ++at)
+    if (const ArmFound& arm = at->second; arm.time && arm.sms > 0)
+      v.shares.push_back(share_found(k, arm.sms, arm.level.samples, *arm.time, *before->second.time));
+  std::ranges::sort(v.shares, std::greater<>(), &ShareFound::sms);
 }
 
 CapFound read_cap(const Cells& row) {
@@ -171,7 +190,10 @@ Attached read_tables(const std::filesystem::path& folder) {
   std::map<std::size_t, std::multimap<std::string, ArmFound>> arms;
   for (const Cells& row : table_of(folder / "arms.csv"))
     arms[places.at(row.at("kernel_id"))].emplace(row.at("arm"), read_arm(row));
-  for (const auto& [i, mine] : arms) add_levels(found.all.kernels[i], found.verdicts[i], mine);
+  for (const auto& [i, mine] : arms) {
+    add_levels(found.all.kernels[i], found.verdicts[i], mine);
+    add_shares(found.all.kernels[i], found.verdicts[i].by_sms, mine);
+  }
   found.has_caps = std::filesystem::exists(folder / "registers.csv");
   if (found.has_caps)
     for (const Cells& row : table_of(folder / "registers.csv"))

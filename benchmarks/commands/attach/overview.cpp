@@ -87,12 +87,16 @@ std::string sentence_of_judged(const Collected& all, const std::vector<Verdict>&
     const Verdict& v = verdicts[i];
     if (k.is_in_graph() || k.launches == k.captured) continue;
     const double share = k.total_us() / total;
-    if (v.finding == Finding::skipped)
-      left[v.why] += share;
-    else if (v.finding == Finding::observed || v.finding == Finding::unknown)
-      left[v.finding == Finding::unknown ? "unknown" : "not changed"] += share;
-    else
+    const bool is_left =
+        v.finding == Finding::skipped || v.finding == Finding::observed || v.finding == Finding::unknown;
+    if (!is_left)
       judged[k.is_graph() ? "by fewer warps in a whole CUDA graph" : "by fewer warps"] += share;
+    else if (v.by_sms.finding != SmFinding::none && v.by_sms.finding != SmFinding::unknown)
+      judged["by fewer SMs"] += share;
+    else if (v.finding == Finding::skipped)
+      left[v.why] += share;
+    else
+      left[v.finding == Finding::unknown ? "unknown" : "not changed"] += share;
   }
   const std::string means = parts_of(judged), reasons = parts_of(left);
   return "Judged, of GPU time: " + (means.empty() ? "nothing" : means) + "." +

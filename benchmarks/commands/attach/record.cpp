@@ -36,7 +36,6 @@ struct KernelRow {
   std::size_t id;
   const Kernel& k;
   const Verdict& v;
-  const SmVerdict& sm;
   const AttachedDevice* device;  ///< null: not known
   double total_us;               ///< of the whole program
 };
@@ -93,19 +92,18 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
     {"after", [](R r) { return csv::no_formula(binary::demangled(r.k.after)); }},
     {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
-    {"sm_verdict", [](R r) { return std::string(words_of(r.sm.finding)); }},
-    {"spare_sms", [](R r) { return r.sm.spare_sms ? std::to_string(*r.sm.spare_sms) : ""; }},
+    {"sm_verdict", [](R r) { return std::string(words_of(r.v.by_sms.finding)); }},
+    {"spare_sms", [](R r) { return r.v.by_sms.spare_sms ? std::to_string(*r.v.by_sms.spare_sms) : ""; }},
 };
 
-std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts,
-                        const std::vector<SmVerdict>& sm_verdicts) {
+std::string kernels_csv(const Collected& all, const std::vector<Verdict>& verdicts) {
   constexpr std::span<const CsvColumn<KernelRow>> columns = kernel_columns;
   std::string text = csv_header(columns);
   const double total_us = all.total_us();
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
     const Kernel& k = all.kernels[i];
     const AttachedDevice* const device = k.device < all.devices.size() ? &all.devices[k.device] : nullptr;
-    text += csv_line(columns, {i, k, verdicts[i], sm_verdicts[i], device, total_us});
+    text += csv_line(columns, {i, k, verdicts[i], device, total_us});
   }
   return text;
 }
@@ -218,8 +216,7 @@ nlohmann::json gpu_json(const AttachedDevice& d) {
 }  // namespace
 
 void record_attached(const std::filesystem::path& folder, const Collected& all,
-                     const std::vector<Verdict>& verdicts, const std::vector<SmVerdict>& sm_verdicts,
-                     const nlohmann::json& run) {
+                     const std::vector<Verdict>& verdicts, const nlohmann::json& run) {
   nlohmann::json env{{"schema_version", schema_version},
                      {"kind", "attach"},
                      {"created_utc", utc_now()},
@@ -242,7 +239,7 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                                 {"timing", process.timing},
                                 {"why_events", process.why_events}});
   env.update(run);
-  replace_file(folder / "kernels.csv", kernels_csv(all, verdicts, sm_verdicts));
+  replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));
   write_launches(folder / "launches.csv", all);
   constexpr int indent = 2;

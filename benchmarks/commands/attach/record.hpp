@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "harness/attach/analysis/sm_shares.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::commands {
 
 /// `run` is what the command knows of itself. Throws UserError(Exit::file).
 void record_attached(const std::filesystem::path& folder, const attach::Collected& all,
-                     const std::vector<attach::Verdict>& verdicts,
-                     const std::vector<attach::SmVerdict>& sm_verdicts, const nlohmann::json& run);
+                     const std::vector<attach::Verdict>& verdicts, const nlohmann::json& run);
 
 }  // namespace occbench::commands

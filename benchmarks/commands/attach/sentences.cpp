@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "benchmarks/commands/attach/overview.hpp"
+#include "benchmarks/commands/attach/sm_shares.hpp"
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
@@ -218,6 +219,23 @@ std::vector<std::string> sentences_of_l1(const Attached& found) {
   return all;
 }
 
+/// Of the kernels that ran on fewer SMs: what binds each, then those of which nothing is known.
+std::vector<std::string> sentences_of_sms(const Attached& found) {
+  std::vector<std::string> all;
+  Places unknown;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    const SmVerdict& v = found.verdicts[i].by_sms;
+    if (v.finding == SmFinding::unknown)
+      unknown.push_back(i);
+    else if (v.finding != SmFinding::none)
+      all.push_back(named(found, i) + " is " + sm_words_of(found.all.kernels[i], v) + ".");
+  }
+  append(all, group(found, "Too few launches on fewer SMs, or launches of several kinds", unknown));
+  if (const std::string spare = sentence_of_spare_sms(found.all, found.verdicts); !spare.empty())
+    all.insert(all.begin(), spare);
+  return all;
+}
+
 std::vector<std::string> sentences_of_rest(const Attached& found) {
   Places unsure =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
@@ -283,6 +301,7 @@ std::vector<Heading> headings_of(const Attached& found) {
                                    {"in CUDA graphs", sentences_of_each_graph(found)},
                                    {"faster with fewer warps", sentences_of_lower(found)},
                                    {"keep the L1", sentences_of_l1(found)},
+                                   {"on fewer SMs", sentences_of_sms(found)},
                                    {"not worth it", sentences_of_rest(found)},
                                    {"not known", sentences_of_unknown(found)}};
   std::erase_if(headings, [](const Heading& heading) { return heading.sentences.empty(); });

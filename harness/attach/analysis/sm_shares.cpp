@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <map>
 
 #include "harness/attach/protocol/kinds.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -13,17 +11,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t least_samples = 6;  // of an interval of 95 %
 // Of the change that a kernel of the SMs alone would have, at about half of them: from here on it is bound by
 // them; and up to here by something that they share.
 constexpr double mostly = 0.75, hardly = 0.25;
-constexpr double half = 0.5;
-
-std::optional<statistics::MedianInterval> median_time(const std::vector<double>& times) {
-  if (times.size() < least_samples) return std::nullopt;
-  const auto median = statistics::median_interval(times);
-  return median.median > 0 ? std::optional(median) : std::nullopt;
-}
+constexpr double half = 0.5, nearly_all = 0.7;
 
 /// By whole waves where there are few, else by the number of SMs.
 double change_in_full(const Kernel& k, int sms) {
@@ -33,22 +24,33 @@ double change_in_full(const Kernel& k, int sms) {
   return by_waves > 0 ? by_waves : by_sms;
 }
 
-std::vector<ShareFound> shares_of(const Kernel& k, const statistics::MedianInterval& untouched_time) {
+std::vector<ShareFound> shares_of(const Kernel& k, const Median& untouched_time) {
   std::vector<ShareFound> shares;
-  for (const auto& [sms, arm] : k.fewer_sms) {
-    const auto time = median_time(arm.times_us);
-    if (!time) continue;
-    const double ratio = time->median / untouched_time.median,
-                 error = std::hypot(time->relative_half_width(), untouched_time.relative_half_width());
-    shares.push_back(
-        {.sms = sms,
-         .samples = arm.times_us.size(),
-         .change = {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1},
-         .in_full = change_in_full(k, sms),
-         .is_stacked = k.waves(k.blocks_per_sm) * k.sms <= sms});
-  }
+  for (const auto& [sms, arm] : k.fewer_sms)
+    if (const auto time = median_of(arm.times_us))
+      shares.push_back(share_found(k, sms, arm.times_us.size(), *time, untouched_time));
   std::ranges::sort(shares, std::greater<>(), &ShareFound::sms);
   return shares;
+}
+
+/// From a change of the time, with what a kernel of the SMs alone would have; unknown: between two findings.
+SmFinding finding_of(const ShareFound& share, const Change& change) {
+  const double low = change.low / share.in_full, high = change.high / share.in_full;
+  if (low >= mostly) return SmFinding::sm_bound;
+  if (high <= hardly) return share.is_stacked ? SmFinding::small_grid : SmFinding::memory_bound;
+  return low > hardly && high < mostly ? SmFinding::partly_sm_bound : SmFinding::unknown;
+}
+
+/// Launches of several kinds are drawn alike for each arm. If both quartiles give the finding of the median,
+/// it holds for each kind.
+bool do_quartiles_agree(const Kernel& k, const ShareFound& share, SmFinding finding) {
+  for (const double quartile : {0.25, 0.75}) {
+    const double before = statistics::quantile(k.arms.at(untouched).times_us, quartile),
+                 now = statistics::quantile(k.fewer_sms.at(share.sms).times_us, quartile),
+                 change = now / before - 1;
+    if (finding_of(share, {.value = change, .low = change, .high = change}) != finding) return false;
+  }
+  return true;
 }
 
 /// Of levels from the highest on, as long as each costs little.
@@ -81,68 +83,53 @@ const char* words_of(SmFinding finding) {
   return "";
 }
 
+std::optional<SmFinding> sm_finding_of(std::string_view words) {
+  for (const SmFinding one : {SmFinding::none, SmFinding::unknown, SmFinding::sm_bound,
+                              SmFinding::partly_sm_bound, SmFinding::memory_bound, SmFinding::small_grid})
+    if (words == words_of(one)) return one;
+  return std::nullopt;
+}
+
+ShareFound share_found(const Kernel& k, int sms, std::size_t samples, const Median& time,
+                       const Median& untouched_time) {
+  return {.sms = sms,
+          .samples = samples,
+          .change = change_of(time, untouched_time),
+          .in_full = change_in_full(k, sms),
+          .is_stacked = k.waves(k.blocks_per_sm) * k.sms <= sms};
+}
+
+const ShareFound* middle_share(const Kernel& k, const SmVerdict& v) {
+  const auto middle = std::ranges::min_element(v.shares, {}, [&](const ShareFound& share) {
+    return std::abs(static_cast<double>(share.sms) / k.sms - half);
+  });
+  // With nearly all SMs a change is too small to judge by.
+  return middle == v.shares.end() || middle->sms > nearly_all * k.sms ? nullptr : &*middle;
+}
+
 SmVerdict judge_sms(const Kernel& k) {
   SmVerdict v;
   if (k.fewer_sms.empty()) return v;
   v.finding = SmFinding::unknown;
+  v.why = "too few launches";
   const auto untouched_arm = k.arms.find(untouched);
-  if (untouched_arm == k.arms.end()) return v;
-  const auto untouched_time = median_time(untouched_arm->second.times_us);
-  if (!untouched_time || are_several_kinds(untouched_arm->second.times_us)) return v;
+  const auto untouched_time =
+      untouched_arm == k.arms.end() ? std::nullopt : median_of(untouched_arm->second.times_us);
+  if (!untouched_time) return v;
   v.shares = shares_of(k, *untouched_time);
-  v.spare_sms = spare_of(k, v.shares);
-  const auto middle = std::ranges::min_element(v.shares, {}, [&](const ShareFound& share) {
-    return std::abs(static_cast<double>(share.sms) / k.sms - half);
-  });
-  // At three quarters a change is too small to judge by.
-  if (middle == v.shares.end() || middle->sms > 0.7 * k.sms) return v;
-  const auto part = [&](double change) { return change / middle->in_full; };
-  if (part(middle->change.low) >= mostly)
-    v.finding = SmFinding::sm_bound;
-  else if (part(middle->change.high) <= hardly)
-    v.finding = middle->is_stacked ? SmFinding::small_grid : SmFinding::memory_bound;
-  else if (part(middle->change.low) > hardly && part(middle->change.high) < mostly)
-    v.finding = SmFinding::partly_sm_bound;
-  return v;
-}
-
-std::string sentence_of_sms(const Collected& all, const std::vector<SmVerdict>& verdicts) {
-  struct Sum {
-    double us = 0, longer_us = 0;
-  };
-  std::map<std::pair<int, int>, Sum> by_share;  // by all SMs and the share's
-  double total = 0;
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    const Kernel& k = all.kernels[i];
-    total += k.total_us();
-    for (const ShareFound& share : verdicts[i].shares) {
-      Sum& sum = by_share[{k.sms, share.sms}];
-      sum.us += k.total_us();
-      sum.longer_us += k.total_us() * share.change.value;
-    }
+  const ShareFound* const middle = middle_share(k, v);
+  if (middle == nullptr) return v;
+  v.why = "its interval spans two verdicts";
+  const SmFinding finding = finding_of(*middle, middle->change);
+  if (finding == SmFinding::unknown) return v;
+  if (are_several_kinds(untouched_arm->second.times_us) && !do_quartiles_agree(k, *middle, finding)) {
+    v.why = "several kinds of launches";
+    return v;
   }
-  if (by_share.empty() || total <= 0) return "";
-  std::pair<int, int> best{};
-  Sum of_best;
-  for (const auto& [sms, sum] : by_share)
-    if (sum.longer_us <= spare_cost * sum.us &&
-        (best.first == 0 || sms.first - sms.second > best.first - best.second)) {
-      best = sms;
-      of_best = sum;
-    }
-  char text[240];
-  if (best.first == 0)
-    std::snprintf(
-        text, sizeof text,
-        "SMs that can be given away for 5 %%: none of those tried, by the kernels that ran on fewer.");
-  else
-    std::snprintf(
-        text, sizeof text,
-        "SMs that can be given away for 5 %%: %d of %d. Kernels with %.0f %% of GPU time take %+.1f %% "
-        "on the other %d.",
-        best.first - best.second, best.first, 100 * of_best.us / total, 100 * of_best.longer_us / of_best.us,
-        best.second);
-  return text;
+  v.finding = finding;
+  v.why.clear();
+  v.spare_sms = spare_of(k, v.shares);
+  return v;
 }
 
 }  // namespace occbench::attach

@@ -21,14 +21,7 @@ constexpr double law_error = 0.07;
 // Of a ratio within one run: by two seeds of one program on one H100 the worst kernel's differed by 0.23 %.
 constexpr double repeat_error = 0.0025;
 
-std::optional<Median> median_of(const std::vector<double>& times_us) {
-  if (times_us.size() < least) return std::nullopt;
-  const auto m = statistics::median_interval(times_us);
-  if (m.median <= 0) return std::nullopt;
-  return Median{.value = m.median, .error = m.relative_half_width()};
-}
-
-std::optional<Median> median_of(const Kernel& k, int arm) {
+std::optional<Median> arm_median(const Kernel& k, int arm) {
   const auto found = k.arms.find(arm);
   return found == k.arms.end() ? std::nullopt : median_of(found->second.times_us);
 }
@@ -80,11 +73,6 @@ std::string more_launches(double count) {
 }
 
 }  // namespace
-
-Change change_of(const Median& now, const Median& before) {
-  const double ratio = now.value / before.value, error = std::hypot(now.error, before.error);
-  return {.value = ratio - 1, .low = ratio * (1 - error) - 1, .high = ratio * (1 + error) - 1};
-}
 
 // With fewer warps a share of the time grows as 1 / warps. Extrapolated, it bounds the gain of more warps,
 // but it shrinks as they come: the suite's kernels lie between that share and its square. Times that dip
@@ -164,7 +152,7 @@ Verdict settle(Verdict v, Finding finding, std::string why = "") {
 std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time, const Median& pinned_time) {
   std::vector<LevelFound> levels;
   for (const auto& [arm, times] : k.arms) {
-    const auto time = arm < first_level ? std::nullopt : median_of(k, arm);
+    const auto time = arm < first_level ? std::nullopt : arm_median(k, arm);
     if (!time) continue;
     levels.push_back({.blocks_per_sm = times.blocks_per_sm,
                       .added_smem_bytes = times.added_smem_bytes,
@@ -300,11 +288,12 @@ const LevelFound& fastest_level(const Verdict& v) {
 Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = describe(k, sm);
   v.caps = caps_of(k);
+  v.by_sms = judge_sms(k);
   if (k.skip_reason != SkipReason::no)
     return settle(v, Finding::skipped, skip_reason_text[static_cast<int>(k.skip_reason)]);
   if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) return settle(v, Finding::observed);
 
-  const auto untouched_time = median_of(k, untouched), pinned_time = median_of(k, pinned);
+  const auto untouched_time = arm_median(k, untouched), pinned_time = arm_median(k, pinned);
   if (untouched_time && pinned_time) {
     v.l1 = change_of(*pinned_time, *untouched_time);
     v.levels = levels_of(k, *untouched_time, *pinned_time);

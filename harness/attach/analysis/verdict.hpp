@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/attach/analysis/change.hpp"
 #include "harness/attach/analysis/collect.hpp"
+#include "harness/attach/analysis/sm_shares.hpp"
 
 namespace occbench::attach {
 
@@ -17,8 +19,6 @@ namespace occbench::attach {
 constexpr double worth_it = 0.03;       // from here on a next step is worth its work
 constexpr double no_change = 0.01;      // below it a change does not count
 constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
-constexpr double many_waves = 10;       // from here on the last wave does not matter
-constexpr std::size_t least = 6;        // samples of an interval of 95 %
 
 enum class Finding {
   skipped,
@@ -35,11 +35,6 @@ enum class Finding {
 [[nodiscard]] const char* words_of(Finding finding);
 /// The finding of words in kernels.csv, those that schema 6 had included; nullopt: there is none such.
 [[nodiscard]] std::optional<Finding> finding_of(std::string_view words);
-
-/// A change of the time relative to something, with its 95 % interval: 0.05 is 5 % more.
-struct Change {
-  double value = 0, low = 0, high = 0;
-};
 
 struct LevelFound {
   int blocks_per_sm = 0;
@@ -75,6 +70,7 @@ struct Verdict {
   std::optional<Change> gain;  ///< of the time, by the next step: 0.1 is 10 % less time, -0.1 more
   theory::Limiter limiters = theory::Limiter::none;
   double occupancy = 0;
+  SmVerdict by_sms;
 };
 
 /// How much longer it takes with a share of its natural warps, below 1.
@@ -88,12 +84,6 @@ struct Slowdown {
 [[nodiscard]] Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks);
 
 [[nodiscard]] Verdict judge(const Kernel& kernel, const theory::SmLimits& sm);
-
-/// `now` against `before`, medians with relative errors; both are above 0.
-struct Median {
-  double value = 0, error = 0;  ///< the error: half the 95 % interval, relative
-};
-[[nodiscard]] Change change_of(const Median& now, const Median& before);
 
 /// Adds to each level what whole waves explain, and finds the fewest warps without a slowdown beyond that.
 void add_waves(const Kernel& kernel, Verdict& verdict);
