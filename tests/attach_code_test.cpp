@@ -27,28 +27,28 @@ TEST(AttachCode, FindsThemInEveryKindOfImage) {
   for (const char* name : {"attach_smem_size.cubin", "attach_smem_size.fatbin",
                            "attach_smem_size-packed.fatbin", "attach_smem_size.ptx"}) {
     const std::string content = image(name);
-    const SmemReaders found = smem_readers(content.c_str(), {});
-    EXPECT_EQ(found.kernels, askers) << name;
+    const SearchedCode found = search_code(content.c_str(), {});
+    EXPECT_EQ(found.smem_readers, askers) << name;
     EXPECT_TRUE(found.is_whole) << name;
   }
 }
 
 TEST(AttachCode, LooksAtTheCodeOfTheseDevicesAlone) {
   const std::string content = image("attach_smem_size.fatbin");
-  EXPECT_EQ(smem_readers(content.c_str(), {90}).kernels, askers);
-  EXPECT_TRUE(smem_readers(content.c_str(), {75}).kernels.empty());
+  EXPECT_EQ(search_code(content.c_str(), {90}).smem_readers, askers);
+  EXPECT_TRUE(search_code(content.c_str(), {75}).smem_readers.empty());
 }
 
 TEST(AttachCode, LooksAtTextOnlyWhereItIsCompiled) {
   std::string content = image("attach_smem_size-text.fatbin");  // code for 9.0, and text
   const std::size_t text = content.find(".version");
   ASSERT_NE(text, std::string::npos);
-  EXPECT_EQ(smem_readers(content.c_str(), {100}).kernels, askers);
+  EXPECT_EQ(search_code(content.c_str(), {100}).smem_readers, askers);
   content.replace(text, std::strlen(content.c_str() + text), std::strlen(content.c_str() + text), ' ');
-  EXPECT_EQ(smem_readers(content.c_str(), {90}).kernels, askers);
-  EXPECT_TRUE(smem_readers(content.c_str(), {100}).kernels.empty());
+  EXPECT_EQ(search_code(content.c_str(), {90}).smem_readers, askers);
+  EXPECT_TRUE(search_code(content.c_str(), {100}).smem_readers.empty());
   content = image("attach_smem_size-text.fatbin");
-  EXPECT_EQ(smem_readers(content.c_str(), {90, 100}).kernels, askers);
+  EXPECT_EQ(search_code(content.c_str(), {90, 100}).smem_readers, askers);
 }
 
 TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {
@@ -58,14 +58,14 @@ TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {
     const char* data;
     void* unused = nullptr;
   } const wrapper{.data = content.data()};
-  EXPECT_EQ(smem_readers(&wrapper, {}).kernels, askers);
+  EXPECT_EQ(search_code(&wrapper, {}).smem_readers, askers);
 }
 
 TEST(AttachCode, SaysWhatItCannotRead) {
   std::string content = image("attach_smem_size-packed.fatbin");
   std::fill(content.begin() + 200, content.end(), 'x');
-  EXPECT_FALSE(smem_readers(content.c_str(), {}).is_whole);
-  EXPECT_FALSE(smem_readers("neither text nor code", {}).is_whole);
+  EXPECT_FALSE(search_code(content.c_str(), {}).is_whole);
+  EXPECT_FALSE(search_code("neither text nor code", {}).is_whole);
 }
 
 // As nvdisasm shows them.
@@ -92,6 +92,24 @@ TEST(AttachCode, KnowsTheInstructions) {
   };
   for (const auto& i : instructions)
     EXPECT_EQ(reads_smem_size(i.low, i.high, i.capability), i.reads) << i.text;
+}
+
+TEST(AttachCode, TellsKernelsThatWaitForOtherBlocks) {
+  const std::vector<std::string> independent = {"divides", "loads_once", "sums", "sums_in_the_last_block"};
+  for (const char* name :
+       {"attach_block_waits-80.cubin", "attach_block_waits-90.cubin", "attach_block_waits-100.cubin"}) {
+    const SearchedCode found = search_code(image(name).c_str(), {});
+    EXPECT_EQ(found.independent, independent) << name;
+    EXPECT_EQ(found.perhaps_dependent.size(), 7) << name;
+    for (const std::string& kernel : found.perhaps_dependent)
+      EXPECT_EQ(kernel.rfind("waits_", 0), 0) << kernel;
+  }
+}
+
+TEST(AttachCode, TakesTextForKernelsThatMayWait) {
+  const SearchedCode found = search_code(image("attach_block_waits.ptx").c_str(), {});
+  EXPECT_TRUE(found.independent.empty());
+  EXPECT_EQ(found.perhaps_dependent.size(), 11);
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ TEST(AttachSmShares, CountsSmsThatCostLittle) {
   EXPECT_EQ(judge_sms(kernel(132, 100, 101, 103)).spare_sms, 100);
 }
 
-TEST(AttachSmShares, ExpectsWholeWavesOfFewBlocks) {  // one wave on all SMs, and two on 96
-  EXPECT_EQ(judge_sms(kernel(132 * 8, 198, 200, 400)).finding, SmFinding::sm_bound);
+TEST(AttachSmShares, ExpectsWholeWavesOfFewBlocks) {  // 1 wave on all SMs, 3 on 64
+  EXPECT_EQ(judge_sms(kernel(132 * 8, 200, 300, 500)).finding, SmFinding::sm_bound);
 }
 
 TEST(AttachSmShares, SaysWhyItDoesNotKnow) {
@@ -59,7 +59,7 @@ TEST(AttachSmShares, SaysWhyItDoesNotKnow) {
 TEST(AttachSmShares, JudgesLaunchesOfSeveralKindsWhereAllAgree) {
   const auto mixed = [](double small, double large) {
     std::vector<double> times = around(small);
-    for (int i = 0; i < 39; ++i) times.push_back(large);
+    for (int i = 0; i < 15; ++i) times.push_back(large);
     return times;
   };
   Kernel k = kernel(many, 100, 100, 100);

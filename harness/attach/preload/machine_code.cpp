@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "harness/attach/preload/block_waits.hpp"
 #include "harness/attach/preload/ptx.hpp"
 
 namespace occbench::attach {
@@ -89,8 +91,10 @@ class Search {
     ptx({text, strnlen(text, most)});
   }
 
-  SmemReaders take() {
-    found_.kernels.assign(kernels_.begin(), kernels_.end());
+  SearchedCode take() {
+    found_.smem_readers.assign(readers_.begin(), readers_.end());
+    found_.perhaps_dependent.assign(dependent_.begin(), dependent_.end());
+    std::ranges::set_difference(independent_, dependent_, std::back_inserter(found_.independent));
     return std::move(found_);
   }
 
@@ -98,7 +102,8 @@ class Search {
   void is_not_whole() { found_.is_whole = false; }
 
   void ptx(std::string_view text) {
-    for (std::string& kernel : kernels_that_ask_for_smem(text)) kernels_.insert(std::move(kernel));
+    for (std::string& kernel : kernels_that_ask_for_smem(text)) readers_.insert(std::move(kernel));
+    for (std::string& kernel : kernels_of(text)) dependent_.insert(std::move(kernel));
   }
 
   void containers(const unsigned char* bytes) {
@@ -187,12 +192,20 @@ class Search {
       const std::string_view name = name_of(s);
       if (!name.starts_with(text) || s.sh_type == SHT_NOBITS) continue;
       if (!is_inside(s.sh_offset, s.sh_size)) return is_not_whole();
-      if (!reads({bytes + s.sh_offset, s.sh_size}, capability_of(header))) continue;
       const std::string_view own = name.substr(text.size());
-      if (kernels.contains(own))
-        kernels_.emplace(own);
-      else  // a function that any of them may call
-        kernels_.insert(kernels.begin(), kernels.end());
+      const bool is_function = !kernels.contains(own);  // that any of the kernels may call
+      const auto insert = [&](std::set<std::string>& to) {
+        if (is_function)
+          to.insert(kernels.begin(), kernels.end());
+        else
+          to.emplace(own);
+      };
+      const Bytes code(bytes + s.sh_offset, s.sh_size);
+      if (reads(code, capability_of(header))) insert(readers_);
+      if (block_waits(code, capability_of(header), is_function) == BlockWaits::perhaps)
+        insert(dependent_);
+      else if (!is_function)
+        insert(independent_);
     }
   }
 
@@ -214,8 +227,8 @@ class Search {
   static constexpr int of_major = 10;
 
   const std::vector<int>& capabilities_;
-  SmemReaders found_;
-  std::set<std::string> kernels_;
+  SearchedCode found_;
+  std::set<std::string> readers_, independent_, dependent_;
   std::vector<unsigned char> unpacked_;
 };
 
@@ -239,7 +252,7 @@ bool reads_smem_size(std::uint64_t low, std::uint64_t high, int capability) {
          (opcode == ldcu && bits(24, 8) != no_register && bits(37, 17) == place && bits(54, 5) == 0);
 }
 
-SmemReaders smem_readers(const void* image, const std::vector<int>& capabilities) {
+SearchedCode search_code(const void* image, const std::vector<int>& capabilities) {
   Search search(capabilities);
   search.image(static_cast<const unsigned char*>(image));
   return search.take();

@@ -54,12 +54,12 @@ void Modules::read_file(const char* path) {
   if (file) read(content.data());
 }
 
-/// Its kernels that read the size of their shared memory are skipped.
+/// Its kernels that read the size of their shared memory are skipped, and those whose blocks wait for no other
+/// are not, though a grid of them is resident as a whole.
 void Modules::search(const void* image) {
-  const SmemReaders found = smem_readers(image, capabilities(driver_));
-  if (found.kernels.empty() && found.is_whole) return;
+  const SearchedCode found = search_code(image, capabilities(driver_));
   const std::lock_guard lock(mutex_);
-  for (const std::string& kernel : found.kernels) skip_rules_.add_smem_reader(kernel);
+  skip_rules_.add(found);
   if (found.is_whole || std::exchange(is_search_noted_, true)) return;
   journal_.note(
       "not all machine code could be searched for kernels that read %dynamic_smem_size: "

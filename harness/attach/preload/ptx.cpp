@@ -190,6 +190,13 @@ std::string with_register_cap(std::string_view ptx, int cap) {
   return capped;
 }
 
+std::vector<std::string> kernels_of(std::string_view ptx) {
+  std::vector<std::string> kernels;
+  for (std::size_t at = ptx.find(".entry"); at != npos; at = ptx.find(".entry", at + 1))
+    kernels.emplace_back(name_after(ptx.substr(at), ".entry"));
+  return kernels;
+}
+
 std::vector<std::string> kernels_that_ask_for_smem(std::string_view ptx) {
   const auto asks = [](std::string_view body) {
     return body.find("%dynamic_smem_size") != npos || body.find("%total_smem_size") != npos;

@@ -11,6 +11,9 @@ namespace occbench::attach {
 /// Whether it begins like a PTX module: the driver takes binary images by the same call.
 [[nodiscard]] bool is_ptx(std::string_view text);
 
+/// Names behind `.entry`, those in comments included.
+[[nodiscard]] std::vector<std::string> kernels_of(std::string_view ptx);
+
 /// Kernels that may run from another copy of the module: neither they nor what they call use variables of the
 /// module (.global, .const, textures), of which each copy has its own, or functions from elsewhere.
 [[nodiscard]] std::vector<std::string> kernels_without_variables(std::string_view ptx);

@@ -31,11 +31,23 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
   const auto sms = static_cast<std::uint64_t>(context.sms);
   if (has_fewer && blocks <= sms) return SkipReason::small_grid;
   // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
-  if (has_fewer && !options_.all && blocks <= static_cast<std::uint64_t>(blocks_per_sm) * sms)
+  if (has_fewer && !options_.all && !is_independent(handle) &&
+      blocks <= static_cast<std::uint64_t>(blocks_per_sm) * sms)
     return SkipReason::one_residency;
   if (has_fewer && blocks_per_sm == 1) return SkipReason::one_block;
   if (has_fewer && smem_readers_.contains(handle.name)) return SkipReason::smem_reader;
   return is_asked_for(handle) ? SkipReason::no : SkipReason::not_asked;
+}
+
+void SkipRules::add(const SearchedCode& module) {
+  smem_readers_.insert(module.smem_readers.begin(), module.smem_readers.end());
+  independent_.insert(module.independent.begin(), module.independent.end());
+  dependent_.insert(module.perhaps_dependent.begin(), module.perhaps_dependent.end());
+  is_all_searched_ = is_all_searched_ && module.is_whole;
+}
+
+bool SkipRules::is_independent(const Handle& handle) const {
+  return is_all_searched_ && independent_.contains(handle.name) && !dependent_.contains(handle.name);
 }
 
 bool SkipRules::is_asked_for(const Handle& handle) const {

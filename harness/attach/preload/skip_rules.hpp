@@ -9,6 +9,7 @@
 
 #include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/functions.hpp"
+#include "harness/attach/preload/machine_code.hpp"
 #include "harness/attach/preload/options.hpp"
 #include "harness/attach/preload/request.hpp"
 
@@ -26,16 +27,19 @@ class SkipRules {
                                       int blocks_per_sm) const;
   /// Whether launches that have this reason may run on fewer SMs all the same.
   [[nodiscard]] bool may_have_fewer_sms(SkipReason reason, const Handle& handle) const;
-  /// A kernel, by its name, that would notice added shared memory.
-  void add_smem_reader(const std::string& kernel) { smem_readers_.insert(kernel); }
+  /// What the code of a module says of its kernels.
+  void add(const SearchedCode& module);
 
  private:
+  /// Whether all code of this name was searched, and its blocks wait for no other.
+  [[nodiscard]] bool is_independent(const Handle& handle) const;
   [[nodiscard]] bool is_asked_for(const Handle& handle) const;
 
   const Options& options_;
   regex_t kernel_{};
   bool has_kernel_ = false;
-  std::unordered_set<std::string> smem_readers_;
+  std::unordered_set<std::string> smem_readers_, independent_, dependent_;
+  bool is_all_searched_ = true;
 };
 
 }  // namespace occbench::attach
