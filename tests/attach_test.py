@@ -176,6 +176,18 @@ class Attach(AttachCase):
             for command in (("report", folder), ("compare", folder, folder)):
                 self.assertEqual(run_tool(*command).returncode, 0)
 
+    def test_graphs_that_the_program_updates(self) -> None:
+        words = f"{OPENED} proc latency_k 2000"
+        plain = subprocess.run(
+            [*words.split(), "update", "21120"], text=True, capture_output=True, env=os.environ | driver()
+        )
+        done = self.attach(f"--budget 100% -- {words} update 21120")
+        self.assertEqual((plain.returncode, done.stdout), (0, plain.stdout), done.stderr)
+        verdicts = {k["kernel"]: k["verdict"] for k in self.kernels()}
+        self.assertEqual(verdicts["latency_k"], "needs occupancy", done.stderr)
+        self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
+        self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
+
     def test_graphs_that_are_let_go(self) -> None:
         program = f"{OPENED} proc latency_k:40,flat_k 2000"
         done = self.attach(f"-- {program} disable", output="updated")

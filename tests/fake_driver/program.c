@@ -11,7 +11,7 @@
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), green, green_streams (of two contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
  * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
- * others, in turn), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
+ * others, in turn), update, resize (a captured graph whose arguments, and grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
  * comma, another twice, which is destroyed once there is an executable one; from two captures; into a green
  * context's stream; of which a node is set at half its launches; prints what was computed), says (whether a launch
  * was changed), fails (with code 9 if one was), sync (waits for the device).
@@ -50,6 +50,9 @@ typedef CUresult (*WithGraph)(CUgraphExec);
 typedef CUresult (*Destroy)(CUgraph);
 typedef CUresult (*SetEnabled)(CUgraphExec, CUgraphNode, unsigned);
 typedef CUgraph (*Captured)(void);
+typedef CUresult (*GetNodes)(CUgraph, CUgraphNode*, size_t*);
+typedef CUresult (*NodeGet)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+typedef CUresult (*NodeSet)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
 typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
@@ -260,6 +263,33 @@ static CUgraphExec captured(const char* names) {
   return made;
 }
 
+/* One captured kernel, whose arguments the program sets again and again, and in the end its grid. */
+static void updates(int is_resized) {
+  CUgraphExec made;
+  CUgraphNode node;
+  CUDA_KERNEL_NODE_PARAMS params;
+  size_t count = 1;
+  ((WithInt)dlsym(library, "fakeCapture"))(1);
+  one(0, NULL);
+  ((WithInt)dlsym(library, "fakeCapture"))(0);
+  const CUgraph graph = ((Captured)dlsym(library, "fakeCaptured"))();
+  ((Instantiate)get("cuGraphInstantiate"))(&made, graph, 0);
+  if (((GetNodes)get("cuGraphGetNodes"))(graph, &node, &count) != CUDA_SUCCESS || count != 1) ++failed;
+  if (((NodeGet)get("cuGraphKernelNodeGetParams"))(node, &params) != CUDA_SUCCESS) ++failed;
+  for (int n = 0; n < launches; ++n) {
+    unsigned long long address = 0x1000ull + (unsigned long long)(n / 10);
+    int number = n / 10;
+    void* arguments[] = {&address, &number};
+    params.kernelParams = arguments;
+    if (is_resized && n == launches / 2) params.gridDimX *= 2;
+    if (n % 10 == 0 && ((NodeSet)get("cuGraphExecKernelNodeSetParams"))(made, node, &params) != CUDA_SUCCESS)
+      ++failed;
+    if (((Graph)get("cuGraphLaunch"))(made, NULL) != CUDA_SUCCESS) ++failed;
+  }
+  ((WithGraph)get("cuGraphExecDestroy"))(made);
+  printf("result %llx\n", ((Number)dlsym(library, "fakeResult"))());
+}
+
 static void replays(const char* names, int times, int is_set, int is_green) {
   CUgraphExec made[2];
   CUgreenCtx green;
@@ -358,6 +388,8 @@ int main(int argc, char** argv) {
     green_streams();
   else if (strcmp(end, "ranges") == 0)
     ranges();
+  else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0)
+    updates(strcmp(end, "resize") == 0);
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0,
             strcmp(end, "replay_green") == 0);

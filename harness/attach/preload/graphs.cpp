@@ -22,6 +22,14 @@ CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS& params) {
   return params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
 }
 
+std::uint64_t key_of(const Handle& handle, const CUDA_KERNEL_NODE_PARAMS& p) {
+  std::uint64_t key = handle.content;
+  for (const unsigned value :
+       {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes})
+    key = mix(key, value);
+  return key;
+}
+
 void select_next_target(Signature& whole) {
   whole.target = (whole.target + 1) % whole.targets.size();
   const Signature& next = *whole.targets[whole.target].first;
@@ -78,13 +86,11 @@ void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& 
                     .config = {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
                                p.sharedMemBytes, nullptr, nullptr, 0}};
     const Handle& handle = functions_.of(request.function, context);
-    std::uint64_t key = handle.content;
-    for (const unsigned value :
-         {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes})
-      key = mix(key, value);
+    const std::uint64_t key = graph.keys[node] = key_of(handle, p);
     const auto [place, is_new] = parts.try_emplace(key);
     GraphPart& part = place->second;
     if (is_new) part.request = request;
+    part.key = key;
     ++part.request.nodes;
     if (graph.skip_reason != SkipReason::no) continue;
     if (is_new) add_attributes(part, node, handle);
@@ -155,6 +161,29 @@ void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& han
   static_cast<void>(driver_.func_get_attribute(
       &of_function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, handle.function));
   if (prefers_less || (of_function >= 0 && of_function < whole)) part.attributes.push_back(a);
+}
+
+void Graphs::update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
+                         Context& context) {
+  const auto found = graphs_.find(executable);
+  if (found == graphs_.end() || found->second->skip_reason != SkipReason::no) return;
+  Graph& graph = *found->second;
+  CUDA_KERNEL_NODE_PARAMS now{};  // `func` is enough: what CUDA 12 added serves where it is null
+  std::memcpy(static_cast<void*>(&now), &params, sizeof params);
+  const auto key = graph.keys.find(node);
+  if (now.func == nullptr || key == graph.keys.end()) return mark_updated(executable);
+  const Handle& handle = functions_.of(now.func, context);
+  if (key_of(handle, now) != key->second) return mark_updated(executable);
+  graph.is_applied = false;
+  for (GraphPart& part : graph.parts) {
+    if (part.key != key->second) continue;
+    const auto mine = std::ranges::find(part.nodes, node, &GraphNode::node);
+    if (mine == part.nodes.end()) return;  // one that is never changed
+    auto copy = copy_of(node, now, handle);
+    if (!copy) return mark_updated(executable);
+    *mine = std::move(*copy);
+    return;
+  }
 }
 
 void Graphs::mark_updated(CUgraphExec executable) {

@@ -32,6 +32,7 @@ struct GraphNode {
 
 /// Nodes of one kernel with the same grid, block and shared memory.
 struct GraphPart {
+  std::uint64_t key = 0;
   Request request;
   std::vector<CUlaunchAttribute> attributes;  ///< that the request's configuration points to
   std::vector<GraphNode> nodes;               ///< none where they cannot be set
@@ -45,6 +46,7 @@ struct Graph {
   CUcontext context = nullptr;
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
+  std::unordered_map<CUgraphNode, std::uint64_t> keys;  ///< of the part of each kernel node
   SkipReason skip_reason = SkipReason::no;
   bool has_levels = false;  ///< the levels of its parts were searched
   bool is_applied = false;
@@ -64,6 +66,10 @@ class Graphs {
 
   /// The program made `executable` of `graph`, in the current context.
   void add(CUgraphExec executable, CUgraph graph, Context& context);
+  /// The program set a kernel node. Other arguments of the same kernel and shape are taken over, for a later
+  /// `set`; else the nodes are not known any more. `params`: at least what CUDA 11 had of them.
+  void update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
+                   Context& context);
   /// The program changed it: its nodes are not known any more.
   void mark_updated(CUgraphExec executable);
   void remove(CUgraphExec executable);

@@ -17,6 +17,7 @@ enum Name : int {
   graph_instantiate_with,
   graph_ends,
   graph_destroy,
+  graph_set_kernel,
   graph_set,
   graph_update,
   module_load,

@@ -374,6 +374,18 @@ void Launches::add_graph(CUgraphExec executable, CUgraph graph) noexcept try {
 } catch (...) {
 }
 
+void Launches::update_graph_node(CUgraphExec executable, CUgraphNode node,
+                                 const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept try {
+  if (!is_active()) return;
+  const Relaxed relaxed(driver_);
+  CUcontext current = nullptr;
+  if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr)
+    return mark_graph_updated(executable);
+  const std::lock_guard lock(mutex_);
+  graphs_.update_node(executable, node, params, contexts_.of(current));
+} catch (...) {
+}
+
 void Launches::remove_graph(CUgraphExec executable) noexcept try {
   const std::lock_guard lock(mutex_);
   graphs_.remove(executable);

@@ -53,6 +53,9 @@ class Launches {
   void add_module_file(const char* path) noexcept;
   void add_graph(CUgraphExec executable, CUgraph graph) noexcept;
   void remove_graph(CUgraphExec executable) noexcept;
+  /// The program set the parameters of a kernel in it.
+  void update_graph_node(CUgraphExec executable, CUgraphNode node,
+                         const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept;
   /// The program itself changed the executable graph.
   void mark_graph_updated(CUgraphExec executable) noexcept;
   /// The program destroys the graph; whether that is put off until the executable one ends.

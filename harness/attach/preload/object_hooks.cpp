@@ -82,6 +82,20 @@ CUresult update(void* graph, void* a, void* b, void* c) {
     launches->mark_graph_updated(static_cast<CUgraphExec>(graph));
   return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
 }
+/// The parameters of CUDA 11 begin those of CUDA 12.
+template <int slot>
+CUresult on_graph_set_kernel(void* graph, void* node, void* params, void* unused) {
+  const CUresult result = original_of<GraphUpdate>(graph_set_kernel, slot)(graph, node, params, unused);
+  Launches* const launches = find_launches();
+  if (launches == nullptr) return result;
+  const auto executable = static_cast<CUgraphExec>(graph);
+  if (result == CUDA_SUCCESS)
+    launches->update_graph_node(executable, static_cast<CUgraphNode>(node),
+                                *static_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(params));
+  else
+    launches->mark_graph_updated(executable);
+  return result;
+}
 template <int slot>
 CUresult on_graph_set(void* graph, void* a, void* b, void* c) {
   return update<graph_set, slot>(graph, a, b, c);
@@ -157,13 +171,12 @@ const Hook hooks[] = {
      OCCBENCH_SLOTS(on_graph_instantiate_with)},
     {"cuGraphExecDestroy", graph_ends, false, OCCBENCH_SLOTS(on_graph_ends)},
     {"cuGraphDestroy", graph_destroy, false, OCCBENCH_SLOTS(on_graph_destroy)},
-    {"cuGraphExecKernelNodeSetParams", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
-    {"cuGraphExecKernelNodeSetParams_v2", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphExecKernelNodeSetParams", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
+    {"cuGraphExecKernelNodeSetParams_v2", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
     {"cuGraphExecNodeSetParams", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
     {"cuGraphNodeSetEnabled", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
     {"cuGraphExecUpdate", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
     {"cuGraphExecUpdate_v2", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
-    {"cuGraphExecChildGraphNodeSetParams", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
     {"cuModuleLoadData", module_load, false, OCCBENCH_SLOTS(on_module_load)},
     {"cuModuleLoadDataEx", module_load, false, OCCBENCH_SLOTS(on_module_load)},
     {"cuModuleLoadFatBinary", module_load, false, OCCBENCH_SLOTS(on_module_load)},
