@@ -563,7 +563,7 @@ async function start() {
   listen();
   update();
   globalThis.calculator = {ask, askLater, update, set, timings, copies, readKernels, start: performance.now(),
-    state: () => state};
+    query: () => question("answer")};
   startWorker(module);
 }
 start().catch((error) => {
