@@ -193,7 +193,7 @@ def test_a_long_trace_leaves_the_page_alive(browser: Any, page: Path, tmp_path: 
     one = json.dumps(kernels)[1:-1]
     trace = tmp_path / "trace.json"
     with trace.open("w") as file:
-        file.write('{"deviceProperties": ' + json.dumps(event["deviceProperties"]) + ', "traceEvents": [' + one)
+        file.write(f'{{"deviceProperties": {json.dumps(event["deviceProperties"])}, "traceEvents": [{one}')
         for _ in range(TRACE_BYTES // len(one)):
             file.write("," + one)
         file.write("]}")
@@ -311,8 +311,8 @@ def test_accessible(browser: Any, page: Path) -> None:  # noqa: ANN401
     package = pytest.importorskip("axe_core_python", reason="axe_core_python is not installed")
     opened(browser, page, "#device=h200&grid_size=500&vs=device%3Drtx4090")
     fill(browser, "text", (SAMPLES / "ptxas.txt").read_text())
-    browser.execute_script("for (const e of document.querySelectorAll('details')) e.open = true;"
-                           "for (const id of ['read', 'predict']) document.getElementById(id).click()")  # fmt: skip
+    browser.execute_script("for (const e of document.querySelectorAll('details')) e.open = true")
+    browser.execute_script("for (const id of ['read', 'predict']) document.getElementById(id).click()")
     until(browser, "document.getElementById('conclusion').textContent")
     browser.execute_script((Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
     try:
