@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -17,8 +19,13 @@ using namespace occbench;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = memfd_create("kernels", 0);
-  static const std::string words =
-      "--device h200 --block-size 256 --format csv /proc/self/fd/" + std::to_string(file);
+  static const std::string source = " /proc/self/fd/" + std::to_string(file);
+  static constexpr const char* calls[] = {"--device h200 --block-size 256 --format csv",
+                                          "--device h200 --block-size 128 --grid 1000 --format csv",
+                                          "--device a100 --block-size all --format csv",
+                                          "--device cc8.6 --block-size 96 --kernel e --format json",
+                                          "--device rtx4090 --block-size 256 --format table"};
+  const std::size_t call = size % std::size(calls);
   fuzz::expect(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
                "a file in memory can be written");
   std::stringstream out;
@@ -27,8 +34,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     CLI::App app;
     int exit_code = 0;
     commands::add_calc_options(app, exit_code);
-    app.parse(words);
+    app.parse(calls[call] + source);
     std::cout.rdbuf(terminal);
+    if (call == 3) static_cast<void>(nlohmann::json::parse(out.str()));
+    if (call >= 3) return 0;
     std::size_t columns = 0;
     for (std::size_t records = 0; const auto record = csv::read(out); ++records) {
       fuzz::expect(record->complete, "a row is whole");
@@ -37,7 +46,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
   } catch (const UserError& refused) {
     std::cout.rdbuf(terminal);
-    fuzz::expect(refused.code() == Exit::file || refused.code() == Exit::tool_missing, "a file is refused");
+    // Exit::usage: no kernel of this name.
+    fuzz::expect(
+        refused.code() == Exit::file || refused.code() == Exit::tool_missing || refused.code() == Exit::usage,
+        "a file is refused");
   }
   return 0;
 }
