@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`occbench attach --sms` beside a fake driver: launches on a part of the SMs, and dependent launches."""
 
+import json
 import unittest
 
 from attached import OPENED, AttachCase
@@ -36,6 +37,40 @@ class AttachSms(AttachCase):
                 self.assertEqual(set(arms), counts)
                 self.assertGreaterEqual(min(arms.values()), 6)
                 self.assertEqual(validated(self.folder / to).returncode, 0)
+
+    def test_a_driver_that_refuses(self) -> None:
+        done = self.attach(f"--sms -- {OPENED} proc latency_k 500", FAKE_NO_GREEN="1")
+        self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+        self.assertEqual(done.stderr.count("no launch was confined to fewer SMs: the driver refused"), 1)
+        (kernel,) = self.kernels()
+        self.assertEqual((kernel["verdict"], kernel["sm_verdict"]), ("needs occupancy", ""))
+
+    def test_a_green_context_of_the_program(self) -> None:
+        done = self.attach(f"--sms -- {OPENED} proc latency_k 500 green")
+        self.assertTrue(done.stdout.endswith("failed 0\n"), done.stderr)
+        own = [k for k in self.kernels() if k["sm_count"] != "132"]
+        self.assertTrue(own)
+        self.assertEqual({k["sm_verdict"] for k in own}, {""})
+
+    def test_findings(self) -> None:
+        done = self.attach(f"--sms --budget 100% -- {OPENED} proc flat_k 1500 return {ONE_BLOCK_PER_SM}")
+        self.assertIn("100.0 % by fewer SMs", done.stderr)
+        document = json.loads((self.folder / "r/findings.json").read_text())
+        (found,) = (h["sentences"] for h in document["headings"] if h["title"] == "on fewer SMs")
+        self.assertEqual(found[0].split(".")[0], "SMs that can be given away for 5 %: 68 of 132")
+        self.assertRegex(found[1], r"^`flat_k` .* is grid too small: 64 of 132 SMs cost 2\.\d % \(")
+
+    def test_dependent_launches(self) -> None:
+        """The timed ones, and those behind them, lose their early start; those with events keep them."""
+        words = f"{OPENED} ex latency_k 2000"
+        for end, fewest, most in (("early", 1, 1999), ("event", 2000, 2000)):
+            with self.subTest(end):
+                done = self.attach(f"-- {words} {end}", output=end)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                count = int(done.stdout.split()[1])
+                self.assertTrue(fewest <= count <= most, done.stdout)
+                (kernel,) = self.kernels(end)
+                self.assertEqual(kernel["verdict"], "needs occupancy" if end == "early" else "skipped")
 
 
 if __name__ == "__main__":

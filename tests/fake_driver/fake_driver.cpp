@@ -61,6 +61,8 @@ struct ShareStream {
 std::deque<Share> shares;
 std::map<CUstream, ShareStream> share_streams;
 
+std::uint64_t dependent = 0;
+
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "%s\n", what);
   std::abort();
@@ -322,6 +324,8 @@ FAKE(CUresult, cuCtxSynchronize, ()) {
 }
 FAKE(std::uint64_t, fakeChanged, ()) { return changed; }
 FAKE(std::uint64_t, fakeResult, ()) { return result; }
+/// Launches that reached the driver as dependent ones.
+FAKE(std::uint64_t, fakeDependent, ()) { return dependent; }
 /// For the fake CUPTI.
 FAKE(void, fakeTrace, (Tracer tell)) { tracer = tell; }
 
@@ -426,6 +430,9 @@ FAKE(CUresult, cuLaunchCooperativeKernel,
 #if FAKE_VERSION >= 11080
 FAKE(CUresult, cuLaunchKernelEx, (const CUlaunchConfig* c, CUfunction f, void** p, void**)) {
   bool is_pinned = false;
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    dependent += c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+                 c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
   for (unsigned i = 0; i < c->numAttrs; ++i)
     is_pinned = is_pinned || c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   return launch({f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,

@@ -11,7 +11,7 @@
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
  * at the same address), green, green_streams (of two contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
  * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
- * others, in turn), update, resize (a captured graph whose arguments, and grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
+ * others, in turn), early, event (by ex: dependent launches), update, resize (a captured graph whose arguments, and grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
  * comma, another twice, which is destroyed once there is an executable one; from two captures; into a green
  * context's stream; of which a node is set at half its launches; prints what was computed), says (whether a launch
  * was changed), fails (with code 9 if one was), sync (waits for the device).
@@ -80,6 +80,7 @@ static Launch launch;
 static LaunchEx launch_ex;
 static CUfunction function;
 static unsigned grid = 132 * 8 * 20, failed;
+static CUlaunchAttribute attribute; /* of each launch by cuLaunchKernelEx, where it has an id */
 
 static CUresult launch_on(CUstream stream, void** parameters) {
   return launch(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, NULL);
@@ -96,6 +97,8 @@ static void one(int n, CUstream stream) {
     config.gridDimX = grid;
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.blockDimX = 256;
+    config.attrs = &attribute;
+    config.numAttrs = attribute.id != CU_LAUNCH_ATTRIBUTE_IGNORE;
     result = launch_ex(&config, function, parameters, NULL);
   } else {
     result = launch_on(stream, parameters);
@@ -388,7 +391,13 @@ int main(int argc, char** argv) {
     green_streams();
   else if (strcmp(end, "ranges") == 0)
     ranges();
-  else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0)
+  else if (strcmp(end, "early") == 0 || strcmp(end, "event") == 0) {
+    attribute.id = strcmp(end, "early") == 0 ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+                                             : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    many();
+    printf("dependent %llu\n", ((Number)dlsym(library, "fakeDependent"))());
+  } else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0)
     updates(strcmp(end, "resize") == 0);
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0,
