@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from attached import OPENED, AttachCase
+from attached import FAKE, OPENED, AttachCase
 from command import rows, validated
 
 MANY_WAVES, ONE_BLOCK_PER_SM = 132 * 8 * 20, 132
@@ -51,6 +51,17 @@ class AttachSms(AttachCase):
         own = [k for k in self.kernels() if k["sm_count"] != "132"]
         self.assertTrue(own)
         self.assertEqual({k["sm_verdict"] for k in own}, {""})
+
+    def test_grids_of_one_residency(self) -> None:
+        """Changed where the machine code shows that no block waits for another."""
+        image = str(FAKE.parent / "attach_block_waits-90.cubin")
+        for name, why in (("sums", ""), ("waits_spin_barrier", "grid within one residency")):
+            words = f"--sms --budget 100% -- {OPENED} opened {name} 1500 return 1056"
+            done = self.attach(words, output=name, IMAGE=image)
+            self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+            (kernel,) = self.kernels(name)
+            self.assertEqual(kernel["why"], why)
+            self.assertEqual(kernel["verdict"] == "skipped", bool(why))
 
     def test_findings(self) -> None:
         done = self.attach(f"--sms --budget 100% -- {OPENED} proc flat_k 1500 return {ONE_BLOCK_PER_SM}")

@@ -6,6 +6,7 @@
  * WAY: linked (this file is built twice, once linked to the driver), opened (dlsym of each name), proc
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
  * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
+ * IMAGE in the environment: a file that is loaded as a module first.
  * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,
  * in PTX), exit42, _exit, crash, term, kill,
  * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
@@ -366,6 +367,12 @@ int main(int argc, char** argv) {
                ".visible .entry %s(\n.param .u64 p)\n.maxntid 256, 1, 1\n{ %s ret; }\n",
                argv[2], variable);
       ((Load)get("cuModuleLoadData"))(&module, text);
+    }
+    if (getenv("IMAGE") != NULL) {
+      static char image[1 << 20];
+      FILE* const file = fopen(getenv("IMAGE"), "rb");
+      if (file == NULL || fread(image, 1, sizeof image - 1, file) == 0) return 3;
+      ((Load)get("cuModuleLoadData"))(&module, image);
     }
     ((GetFunction)get("cuModuleGetFunction"))(&function, module, argv[2]);
   }
