@@ -7,15 +7,16 @@
  * (cuGetProcAddress at both levels, as the static runtime does), kernel (the same, and a CUkernel), own_stream
  * (per-thread default stream), ex (cuLaunchKernelEx), ptx (a module of PTX with that kernel, of 128 registers).
  * IMAGE in the environment: a file that is loaded as a module first.
- * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's size,
- * in PTX), exit42, _exit, crash, term, kill,
- * wait (for a signal), fork, exec, reset, release (of the primary context), contexts, unload (and another kernel
- * at the same address), green, green_streams (of two contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges
- * (NVTX's), profiled (the launches three times, the second time between the profiler's calls), between (two
- * others, in turn), early, event (by ex: dependent launches), update, resize (a captured graph whose arguments, and grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a
- * comma, another twice, which is destroyed once there is an executable one; from two captures; into a green
- * context's stream; of which a node is set at half its launches; prints what was computed), says (whether a launch
- * was changed), fails (with code 9 if one was), sync (waits for the device).
+ * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's
+ * size, in PTX), exit42, _exit, crash, term, kill, wait (for a signal), fork, exec, reset, release (of the
+ * primary context), contexts, unload (and another kernel at the same address), green, green_streams (of two
+ * contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges (NVTX's),
+ * profiled (the launches three times, the second time between the profiler's calls), between (two others, in
+ * turn), early, event (by ex: dependent launches), update, resize (a captured graph whose arguments, and
+ * grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times
+ * and, behind a comma, another twice, which is destroyed once there is an executable one; from two captures;
+ * into a green context's stream; of which a node is set at half its launches; prints what was computed),
+ * says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -32,7 +32,8 @@ class SmShares {
   SmShares(const Options& options, const Driver& driver, Journal& journal)
       : options_(options), driver_(driver), journal_(journal) {}
 
-  /// SM counts that the launches of the signature may be confined to, most first. Makes the green contexts of the current context when they are first needed.
+  /// SM counts that the launches of the signature may be confined to, most first. Makes the green contexts of
+  /// the current context when they are first needed.
   std::vector<int> plan(const Request& request, Signature& signature, const Handle& handle, Context& context);
   /// A stream of so many SMs that waits for the program's, of this thread; nullopt: the driver refuses it.
   std::optional<ShareStream> enter(const Context& context, int sms, CUstream program_stream, unsigned thread);

@@ -26,7 +26,7 @@ constexpr const char* stuck_file = "stuck";
 constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
 
 /// The arms, treatments that are drawn for launches: untouched; the carve-out pinned to all shared memory;
-/// then pinned at a level, which is a number of resident blocks, or with a register cap; and then on fewer SMs.
+/// then pinned at a level, which is a number of resident blocks, or with a register cap; then on fewer SMs.
 constexpr int untouched = 0, pinned = 1, first_level = 2;
 constexpr std::size_t most_levels = 6, most_shares = 4;
 constexpr int most_arms = first_level + static_cast<int>(most_levels + most_shares);
