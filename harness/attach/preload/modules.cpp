@@ -54,8 +54,8 @@ void Modules::read_file(const char* path) {
   if (file) read(content.data());
 }
 
-/// Kernels that read the size of their shared memory are skipped. Those whose blocks wait for no other are not,
-/// though a grid of them is resident as a whole.
+/// Kernels that read the size of their shared memory are skipped. Those whose blocks wait for no other are
+/// not, though a grid of them is resident as a whole.
 void Modules::search(const void* image) {
   const SearchedCode found = search_code(image, capabilities(driver_));
   const std::lock_guard lock(mutex_);
