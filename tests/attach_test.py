@@ -185,6 +185,9 @@ class Attach(AttachCase):
         self.assertEqual((plain.returncode, done.stdout), (0, plain.stdout), done.stderr)
         verdicts = {k["kernel"]: k["verdict"] for k in self.kernels()}
         self.assertEqual(verdicts["latency_k"], "needs occupancy", done.stderr)
+        applied = self.attach(f"--apply latency=1/2 -- {words} update 21120", output="applied")
+        self.assertRegex(applied.stderr, r"latency_k +4 of 8 +2,000 +2,000\n")
+        self.assertIn("stdout was the same in all", applied.stderr)
         self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
         self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
 
