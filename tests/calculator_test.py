@@ -135,8 +135,8 @@ class Page(unittest.TestCase):
 
     def test_reads_what_calc_reads(self) -> None:
         forms = [
-            form for form in FORMS if form.suffix not in (".ncu-rep", ".nsys-rep")
-        ]  # which ncu and nsys read
+            form for form in FORMS if form.suffix not in (".ncu-rep", ".nsys-rep", ".cubin")
+        ]  # which ncu, nsys and inspect read
         self.assertGreater(len(forms), 12)
         for device in ("", "h200"):
             question = {"ask": "kernels", "block_size": "256", "device": device}
@@ -165,6 +165,21 @@ class Page(unittest.TestCase):
                 self.assertEqual(rows, json.loads(done.stdout.replace(">>", "> >")), file)
             else:
                 self.assertEqual(f"occbench: {got['error']}\n", done.stderr)
+
+    def test_published_cases_are_on_the_page_as_calc_answers(self) -> None:
+        """docs/data/calculators.csv: what other calculators say is recorded, what occbench says is run."""
+        with (ROOT / "docs/data/calculators.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        names = ("block_size", "registers_per_thread", "dynamic_smem_bytes")
+        asked = [",".join(["cc" + row["compute_capability"], *(row[n] for n in names), "0"]) for row in rows]
+        header = ",".join(["device", *names, "static_smem_bytes"])
+        done = occbench("calc", "--batch", "-", stdin="\n".join([header, *asked]) + "\n", gpu=False)
+        answers = [row["blocks_per_sm"] for row in csv.DictReader(io.StringIO(done.stdout))]
+        self.assertEqual(answers, [row["occbench"] for row in rows])
+        page = (ROOT / "docs/calculator.md").read_text(encoding="utf-8")
+        for row in rows:
+            cells = [value or "-" for name, value in row.items() if name != "case"]
+            self.assertIn(f"| {' | '.join(cells)} |\n", page)
 
     def test_says_why_not(self) -> None:
         query = {"block_size": "256", "registers_per_thread": "32"}
