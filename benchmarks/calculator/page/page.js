@@ -320,52 +320,55 @@ function drawCharts(answer) {
   }
 }
 
-/** The cells of the map: own levels as shades, the edges of the other's levels as lines over them. */
-function drawLevels(ctx, map, other, shade) {
-  const side = 8, rows = map.rows.length;
+/** The cells of the map, each `wide` x `high`: own levels as shades, the edges of the other's as lines. */
+function drawLevels(ctx, map, other, shade, wide, high) {
+  const top = (y) => high * (map.rows.length - 1 - y), line = 2 * uPlot.pxRatio;
   map.rows.forEach((row, y) => row.forEach((warps, x) => {
     ctx.fillStyle = shade(warps);
-    ctx.fillRect(side * x, side * (rows - 1 - y), side, side);
+    ctx.fillRect(Math.floor(wide * x), Math.floor(top(y)), Math.ceil(wide) + 1, Math.ceil(high) + 1);
   }));
   ctx.fillStyle = color("second");
   other?.rows.forEach((row, y) => row.forEach((warps, x) => {
-    if (x + 1 < row.length && row[x + 1] !== warps) ctx.fillRect(side * (x + 1) - 1, side * (rows - 1 - y), 3, side);
-    if (y > 0 && other.rows[y - 1][x] !== warps) ctx.fillRect(side * x, side * (rows - y) - 1, side, 3);
+    if (x + 1 < row.length && row[x + 1] !== warps) ctx.fillRect(wide * (x + 1), top(y), line, high + line);
+    if (y > 0 && other.rows[y - 1][x] !== warps) ctx.fillRect(wide * x, top(y) + high, wide + line, line);
   }));
 }
 
-/** A square around a point of the map, visible on every level. */
-function drawPlace(ctx, map, registers, bytes, half, inner) {
-  const x = bytes / map.smem_step * 8, y = (map.rows.length - registers / map.register_step) * 8;
-  for (const [style, line] of [["#000", 12], [inner, 6]]) {
-    ctx.strokeStyle = style;
-    ctx.lineWidth = line;
-    ctx.strokeRect(x - half, y - half, 2 * half, 2 * half);
-  }
-}
-
+/** Shades of the map; white around a point shows it on every level. */
 function drawMap() {
   const map = ask(question("map")), other = pinned && ask(question("map", pinned));
   if (map.error || !map.rows[0].length) return;
   const levels = [...new Set(map.rows.flat())].sort((p, q) => p - q);
   const shade = (warps) => warps === 0 ? color("bad")
     : `hsl(210 70% ${Math.round(90 - 62 * warps / map.max_warps_per_sm)}%)`;
-  const canvas = $("map"), compared = other?.error ? null : other;
+  const canvas = $("map"), ratio = uPlot.pxRatio, compared = other?.error ? null : other;
   const columns = Math.max(map.rows[0].length, compared?.rows[0].length ?? 0);
-  canvas.width = columns * 8;
-  canvas.height = map.rows.length * 8;
+  canvas.width = canvas.clientWidth * ratio;
+  canvas.height = canvas.clientHeight * ratio;
+  const wide = canvas.width / columns, high = canvas.height / map.rows.length;
   const ctx = canvas.getContext("2d"), a = last.answer, bytes = a.dynamic_smem_bytes;
-  drawLevels(ctx, map, compared, shade);
+  drawLevels(ctx, map, compared, shade, wide, high);
+  const point = (registers, at, radius, fill) => {
+    ctx.beginPath();
+    ctx.arc(wide * at / map.smem_step, high * (map.rows.length - registers / map.register_step), radius * ratio, 0, 7);
+    ctx.lineWidth = 2 * ratio;
+    ctx.strokeStyle = "#fff";
+    ctx.fillStyle = fill;
+    ctx.fill();
+    ctx.stroke();
+  };
   const {registers_per_thread: registers, dynamic_smem_bytes: smem} = a.cliffs;
   for (const side of ["gains", "loses"]) {
-    if (registers[side]) drawPlace(ctx, map, registers[side].value, bytes, 4, color("full"));
-    if (smem[side]) drawPlace(ctx, map, a.registers_per_thread, smem[side].value, 4, color("full"));
+    if (registers[side]) point(registers[side].value, bytes, 3.5, "#2f7d32");
+    if (smem[side]) point(a.registers_per_thread, smem[side].value, 3.5, "#2f7d32");
   }
-  if (compared)
-    drawPlace(ctx, map, pinned.values.registers_per_thread, pinned.values.dynamic_smem_bytes, 10, color("second"));
-  drawPlace(ctx, map, a.registers_per_thread, bytes, 10, "#fff");
+  if (compared) {
+    const {answer: theirs} = ask(question("answer", pinned));
+    point(theirs.registers_per_thread, theirs.dynamic_smem_bytes, 5, color("second"));
+  }
+  point(a.registers_per_thread, bytes, 5, "#000");
   $("map-here").textContent = `From 1 to 255 and from 0 to ${grouped((columns - 1) * map.smem_step)} B. ` +
-    `Square: ${a.registers_per_thread}, ${grouped(bytes)} B; small squares: the next steps.` +
+    `Black: ${a.registers_per_thread}, ${grouped(bytes)} B; green: the next steps.` +
     (compared ? " Lines: where the compared one's level changes." : "");
   canvas.setAttribute("aria-label", `Levels of warps per SM: ${levels.join(", ")}. ` + $("map-here").textContent);
   $("map-key").replaceChildren(...levels.map((warps) => {
