@@ -2,6 +2,7 @@
 """`occbench inspect`: kernels of whatever holds machine code, what is said of them, what cannot be read."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -9,8 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,6 +77,15 @@ def resources(file: Path) -> Counter[tuple[str, ...]]:
 def nested(depth: int) -> bytes:
     """How an archive begins that holds an archive that holds ..., `depth` deep: the first member's header."""
     return b"%-48s%-10d`\n!<arch>\n" % (b"a.a/", 68 * depth - 60)
+
+
+def zipped(*contents: bytes, first: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip of part0, part1, ...; `first`: how part0 is packed."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
+        for i, content in enumerate(contents):
+            file.writestr(f"part{i}", content, first if i == 0 else None)
+    return whole.getvalue()
 
 
 def ours(rows: list[dict[str, str]]) -> Counter[tuple[str, ...]]:
@@ -359,6 +371,81 @@ class Inspect(unittest.TestCase):
 
     def test_bit_3_of_the_flags_means_one_architecture_only(self) -> None:
         """As nvlink 12.9 writes sm_100a, without an entry in .nv.compat."""
+    def packages(self) -> Iterator[tuple[str, int]]:
+        """Files that hold `all.o` or `new.cubin` packed, and how many kernels are in them."""
+        own, every = len(KERNELS), len(KERNELS) * len(ARCHITECTURES)
+        cubin, code = self.folder / "new.cubin", self.folder / "all.o"
+        with zipfile.ZipFile(self.folder / "model.pt2", "w") as pt2:  # stored, as torch.export writes it
+            pt2.write(cubin, "model/data/kernel.cubin")
+            pt2.writestr("model/version", "3")
+        yield "model.pt2", own
+        with zipfile.ZipFile(self.folder / "a-1-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+            wheel.write(code, "a/lib.so")
+            wheel.write(self.folder / "model.pt2", "a/model.pt2")
+            wheel.writestr("a/__init__.py", "import torch\n" * 1000)
+        yield "a-1-py3-none-any.whl", every + own
+        for name, form in (("a.tar.gz", tarfile.PAX_FORMAT), ("gnu.tar", tarfile.GNU_FORMAT)):
+            with tarfile.open(self.folder / name, "w:gz" if name.endswith("gz") else "w", format=form) as tar:
+                tar.add(code, "deep/" * 40 + "all.o")
+                tar.add(self.folder / "a-1-py3-none-any.whl", "a.whl")
+                tar.add(SOURCE, "a.cu")
+            yield name, 2 * every + own
+        (self.folder / "new.cubin.gz").write_bytes(gzip.compress(cubin.read_bytes()))
+        yield "new.cubin.gz", own
+
+    def test_wheels_and_other_packages(self) -> None:
+        for name, kernels in self.packages():
+            with self.subTest(name):
+                rows = said(self.folder / name)
+                self.assertEqual(len(rows), kernels)
+                self.assertTrue(all(row["file"].startswith(str(self.folder / name)) for row in rows))
+        wheel = said(self.folder / "a-1-py3-none-any.whl")
+        self.assertEqual(
+            {row["file"].partition("(")[2] for row in wheel},
+            {"a/lib.so)", "a/model.pt2(model/data/kernel.cubin))"},
+        )
+        self.assertEqual(ours(said(self.folder / "all.o")), ours(wheel[: len(KERNELS) * len(ARCHITECTURES)]))
+
+    def damaged_packages(self) -> Iterator[tuple[str, bytes]]:
+        """What is said of a zip's first member; the second is new.cubin."""
+        cubin = (self.folder / "new.cubin").read_bytes()
+        nested = zipped(zipped(zipped(zipped(cubin))))
+        whole = zipped(cubin, cubin)
+        entry = whole.index(b"PK\1\2")  # the first of the directory: flags at 8, CRC-32 at 16
+        yield "is encrypted", whole[: entry + 8] + b"\1" + whole[entry + 9 :]
+        yield "is damaged: it cannot be unpacked", whole[: entry + 16] + b"\0" + whole[entry + 17 :]
+        yield "is packed by zip's method 14; unpack it first", zipped(cubin, cubin, first=zipfile.ZIP_LZMA)
+        yield "is nested too deep: 4 levels of zip, tar and gzip are read", zipped(nested, cubin)
+        zeros = gzip.compress(cubin[:64] + bytes(100_000_000))
+        yield "would unpack to far more than its file has bytes", zipped(zeros, cubin)
+
+    def test_damaged_packages(self) -> None:
+        for sentence, content in self.damaged_packages():
+            with self.subTest(sentence):
+                (self.folder / "damaged.zip").write_bytes(content)
+                done = occbench("inspect", str(self.folder / "damaged.zip"), "--format", "csv", gpu=False)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn("damaged.zip(part0", done.stderr)
+                self.assertIn(sentence, done.stderr)
+                self.assertEqual(len(done.stdout.splitlines()), 1 + len(KERNELS))
+
+    def test_packages_that_are_cut_off(self) -> None:
+        whole = zipped((self.folder / "new.cubin").read_bytes())
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w") as file:
+            file.add(self.folder / "all.o", "all.o")
+        packed = gzip.compress(tar.getvalue())
+        for content, sentence in (
+            (whole[:-30], "is a zip file that is cut off"),
+            (tar.getvalue()[:9000], "is a tar file that is cut off"),
+            (packed[:-100], "is cut off"),
+        ):
+            (self.folder / "cut.zip").write_bytes(content)
+            done = occbench("inspect", str(self.folder / "cut.zip"), gpu=False)
+            self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
+            self.assertIn(f"'{self.folder}/cut.zip': {sentence}", done.stderr)
+
         exact = self.with_flags("exact.cubin", lambda flags: flags & 0xFF000000 | 0x640A)
         self.assertEqual({row["architecture"] for row in said(exact)}, {"sm_100a"})
         refused = occbench("inspect", str(exact), "--device", "b300", gpu=False)

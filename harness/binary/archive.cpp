@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::string_view thin_magic = "!<thin>\n";
 
-std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
 /// A field of a member's header without the trailing blanks.
 template <std::size_t size>
 std::string_view field(const char (&text)[size]) {

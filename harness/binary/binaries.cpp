@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "harness/binary/archive.hpp"
 #include "harness/binary/cubin.hpp"
 #include "harness/binary/fatbin.hpp"
+#include "harness/binary/package.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 
@@ -55,27 +57,67 @@ class Reader {
 
  private:
   bool read(const ByteSource& source, const std::string& name) {
-    constexpr std::uint64_t header_bytes = 64;
     Buffer buffer;
     try {
-      const Bytes begin = source.read(0, std::min(header_bytes, source.size()), buffer);
-      if (is_fatbin(begin)) {
+      const Bytes begin =
+          source.read(0, std::min<std::uint64_t>(package_header_bytes, source.size()), buffer);
+      const Package package = package_of(begin);
+      if (package == Package::gzip)
+        return read_packed({.name = name, .content = source, .packing = Packing::gzip}, name);
+      if (package != Package::none)
+        read_package(source, package, name);
+      else if (is_fatbin(begin))
         read_fatbin(source, name, false);
-      } else if (is_archive(begin)) {
+      else if (is_archive(begin))
         read_archive(source, name);
-      } else if (is_elf(begin)) {
-        const ElfFile elf(source);
-        if (is_cubin(elf))
-          read_cubin(source, name);
-        else
-          read_host(elf, source, name);
-      } else {
+      else if (is_elf(begin))
+        read_elf(source, name);
+      else
         return false;
-      }
     } catch (const Damaged& damage) {
       complain(name, damage.what());
     }
     return true;
+  }
+
+  void read_package(const ByteSource& source, Package kind, const std::string& name) {
+    const std::string rest = for_each_packed(source, kind, [&](const PackedMember& member) {
+      const std::string whole = name + "(" + member.name + ")";
+      try {
+        if (!member.refusal.empty()) throw Damaged(member.refusal);
+        read_packed(member, whole);
+      } catch (const Damaged& damage) {
+        complain(whole, damage.what());
+      }
+    });
+    if (!rest.empty()) complain(name, rest);
+  }
+
+  /// Returns false if this kind of file has no kernels, without unpacking it.
+  bool read_packed(const PackedMember& member, const std::string& name) {
+    constexpr int most_levels = 4;
+    Buffer buffer;
+    const Bytes begin = begin_of(member, buffer);
+    if (package_of(begin) == Package::none && !is_fatbin(begin) && !is_archive(begin) && !is_elf(begin))
+      return false;
+    if (levels_ == most_levels) throw Damaged("is nested too deep: 4 levels of zip, tar and gzip are read");
+    std::optional<UnpackedMember> unpacked;
+    if (member.packing == Packing::none)
+      unpacking_.take(member.content.size());  // members of a zip may overlap
+    else
+      unpacked = unpack(member, unpacking_);
+    ++levels_;
+    const bool is_read = read(unpacked ? unpacked->source() : member.content, name);
+    --levels_;
+    return is_read;
+  }
+
+  void read_elf(const ByteSource& source, const std::string& name) {
+    const ElfFile elf(source);
+    if (is_cubin(elf))
+      read_cubin(source, name);
+    else
+      read_host(elf, source, name);
   }
 
   void read_cubin(const ByteSource& source, const std::string& name) {
@@ -157,6 +199,7 @@ class Reader {
   /// Even compressed, a kernel takes more than 16 bytes.
   std::uint64_t kernels_left_ = 1000 + file_.size / 16;
   TritonLaunch launch_;
+  int levels_ = 0;  ///< of packages that are being read
 };
 
 /// Why a file without kernels is refused, by its extension.
@@ -164,7 +207,7 @@ const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
     return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";
   if (path.extension() == ".cu") return "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it";
-  return "is no cubin, fatbin, object, archive, library or program";
+  return "is no cubin, fatbin, object, archive, library or program, nor a wheel, zip or tar file of them";
 }
 
 }  // namespace

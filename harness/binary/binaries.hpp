@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the kernels of a cubin, fatbin, object, archive, library, program or Python extension, or of a
-// folder of them such as the caches of Triton and PyTorch's Inductor.
+// Reads the kernels of a cubin, fatbin, object, archive, library, program or Python extension, of a wheel,
+// zip or tar file of them, or of a folder of them such as the caches of Triton and PyTorch's Inductor.
 #pragma once
 
 #include <filesystem>

@@ -7,11 +7,16 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace occbench::binary {
 
 using Bytes = std::span<const std::byte>;
+
+inline std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// A file that cannot be read; what() is "is cut off", "has no section table" ...
 class Damaged : public std::runtime_error {
@@ -29,6 +34,18 @@ class Buffer {
 
  private:
   std::vector<std::byte> bytes_;
+};
+
+/// Limit on what is unpacked from a file, and read again from its members. Libraries unpack to 3 to 10 times
+/// their size.
+struct Unpacking {
+  explicit Unpacking(std::uint64_t file_bytes) : bytes_left((std::uint64_t{64} << 20) + 100 * file_bytes) {}
+  /// Throws Damaged if less is left.
+  void take(std::uint64_t bytes) {
+    if (bytes > bytes_left) throw Damaged("would unpack to far more than its file has bytes");
+    bytes_left -= bytes;
+  }
+  std::uint64_t bytes_left;
 };
 
 class ByteSource {

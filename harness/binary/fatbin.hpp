@@ -22,12 +22,6 @@ struct FatbinPart {
 /// Decides by the first bytes.
 [[nodiscard]] bool is_fatbin(Bytes begin);
 
-/// Limit on the decompressed size of all parts of a file. Libraries decompress to 3 to 10 times their size.
-struct Unpacking {
-  explicit Unpacking(std::uint64_t file_bytes) : bytes_left((std::uint64_t{64} << 20) + 100 * file_bytes) {}
-  std::uint64_t bytes_left;
-};
-
 /// Visits each part of the successive containers in `source`, which may have zeros between them. Returns an
 /// error if the rest cannot be read, or an empty string. Throws Damaged if reading the file fails.
 [[nodiscard]] std::string for_each_part(const ByteSource& source, Unpacking& unpacking,

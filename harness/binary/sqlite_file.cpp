@@ -42,8 +42,6 @@ class Cursor {
   std::size_t at_;
 };
 
-std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
 SqlValue value_of(std::uint64_t type, Cursor& body) {
   constexpr std::size_t sizes[] = {0, 1, 2, 3, 4, 6, 8, 8};
   if (type == 0) return {};

@@ -55,7 +55,9 @@ std::string step_text(const std::optional<UsefulStep>& step) {
 
 std::string short_file_name(Row row) {
   constexpr std::size_t file_room = 28;
-  const std::string name = std::filesystem::path(row.kernel->file).filename().string();
+  std::string name = std::filesystem::path(row.kernel->file).filename().string();
+  if (name.find('(') == std::string::npos)  // "lib.so)" of "a.whl(a/lib.so)"
+    name.erase(std::min(name.find(')'), name.size()));
   return printable(name.size() <= file_room ? name : "..." + name.substr(name.size() - file_room + 3));
 }
 
