@@ -24,8 +24,11 @@ enum class Attribute : unsigned char {
   reqntid = 0x10,
   min_stack_size = 0x12,
   regcount = 0x2f,
+  cuda_api_version = 0x37,
   cta_per_cluster = 0x3d,
+  vrc_cta_init_count = 0x4a,
   num_barriers = 0x4c,
+  annotations = 0x55,
 };
 constexpr unsigned char accelerator_target = 0x09;  // EICOMPAT_ATTR_..., in .nv.compat: the "a" of sm_90a
 
@@ -85,7 +88,24 @@ int volume(Bytes value) {
   return static_cast<int>(product);
 }
 
-void read_kernel_attributes(Bytes info, CompiledKernel& kernel) {
+/// What ptxas noted of the loads and stores of spilled registers.
+struct SpillNotes {
+  unsigned ptxas_version = 0;  ///< 126: 12.6; 0: unknown
+  std::vector<std::uint32_t> offsets;
+  bool has_others = false;  ///< notes of a kind that is not known
+  /// The first ptxas that notes each; without notes there are then none.
+  [[nodiscard]] bool are_complete() const { return ptxas_version >= 126 && !has_others; }
+};
+
+void read_annotations(Bytes value, SpillNotes& notes) {
+  constexpr std::uint32_t spill_refill = 1;
+  for (std::size_t at = 0; at < value.size() && !notes.has_others; at += 8) {
+    notes.has_others = word(value, at) != spill_refill;
+    notes.offsets.push_back(word(value, at + 4));
+  }
+}
+
+void read_kernel_attributes(Bytes info, CompiledKernel& kernel, SpillNotes& notes) {
   for_each_attribute(info, [&](unsigned char attribute, Bytes value) {
     switch (static_cast<Attribute>(attribute)) {
       case Attribute::max_threads:
@@ -99,6 +119,15 @@ void read_kernel_attributes(Bytes info, CompiledKernel& kernel) {
         break;
       case Attribute::num_barriers:
         kernel.use.barriers = std::to_integer<int>(value[0]);
+        break;
+      case Attribute::vrc_cta_init_count:
+        kernel.virtual_resources = std::to_integer<int>(value[0]);
+        break;
+      case Attribute::cuda_api_version:
+        notes.ptxas_version = word(value, 0);
+        break;
+      case Attribute::annotations:
+        read_annotations(value, notes);
         break;
       default:
         break;
@@ -167,11 +196,8 @@ class CubinReader {
       kernel.code_bytes = code.size;
       kernel.is_linked = cubin_.type() != ET_REL;
       read_function_attributes(static_cast<std::uint32_t>(i), code, kernel);
-      read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
-      if (is_cc_or_later("7.0"))  // 16-byte instructions
-        read_code(code, kernel);
-      else if (kernel.use.stack_bytes == std::size_t{0})
-        kernel.use.spill_bytes = 0;  // nowhere to spill to
+      const SpillNotes notes = read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
+      read_code(code, notes, kernel);
       kernels.push_back(std::move(kernel));
     }
     return kernels;
@@ -219,9 +245,10 @@ class CubinReader {
       kernel.use.stack_bytes = stack->second;
   }
 
-  void read_kernel_sections(std::uint32_t code_section, CompiledKernel& kernel) {
+  SpillNotes read_kernel_sections(std::uint32_t code_section, CompiledKernel& kernel) {
+    SpillNotes notes;
     for (const Section* section : sections_of_[code_section]) {
-      if (section->name.starts_with(".nv.info.")) read_kernel_attributes(whole(*section), kernel);
+      if (section->name.starts_with(".nv.info.")) read_kernel_attributes(whole(*section), kernel, notes);
       if (section->name.starts_with(".nv.shared.")) kernel.use.static_smem_bytes += section->size;
       if (const auto bank = constant_bank(section->name, true)) kernel.constant_bytes[*bank] = section->size;
     }
@@ -229,16 +256,26 @@ class CubinReader {
     constexpr std::size_t reserved = 1024;
     if (is_cc_or_later("9.0") && kernel.use.static_smem_bytes >= reserved)
       kernel.use.static_smem_bytes -= reserved;
+    return notes;
   }
 
-  static void read_code(const Section& code, CompiledKernel& kernel) {
-    const LocalMemory local = read_local_memory(whole(code));
-    kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
-    kernel.least_requested_registers = local.least_requested_registers;
-    kernel.most_requested_registers = local.most_requested_registers;
-    const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0;
-    if (!has_stack || local.spill_bytes) kernel.use.spill_bytes = has_stack ? *local.spill_bytes : 0;
-    kernel.has_local_array = has_stack && !local.spill_bytes;
+  void read_code(const Section& section, const SpillNotes& notes, CompiledKernel& kernel) const {
+    const Bytes code = whole(section);
+    const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0, is_long = is_cc_or_later("7.0");
+    std::optional<std::uint64_t>& spill_bytes = kernel.use.spill_bytes;
+    if (is_long) {
+      const LocalMemory local = read_local_memory(code);
+      kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
+      kernel.least_requested_registers = local.least_requested_registers;
+      kernel.most_requested_registers = local.most_requested_registers;
+      kernel.tensor_columns = local.tensor_columns;
+      kernel.has_local_array = has_stack && !local.spill_bytes;
+      spill_bytes = local.spill_bytes;
+    }
+    if (!has_stack)
+      spill_bytes = 0;  // nowhere to spill to
+    else if (notes.are_complete())
+      if (const auto noted = noted_spill_bytes(code, notes.offsets, !is_long)) spill_bytes = noted;
   }
 
   const ElfFile& cubin_;

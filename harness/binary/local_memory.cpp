@@ -21,10 +21,12 @@ struct Instruction {
   [[nodiscard]] unsigned a() const { return (low >> 24) & 0xff; }
   [[nodiscard]] unsigned b() const { return (low >> 32) & 0xff; }
   [[nodiscard]] unsigned c() const { return high & 0xff; }
+  [[nodiscard]] unsigned width_bytes() const { return width_of(high >> 9); }
+
   /// Access size by its three bits: U8, S8, U16, S16, 32, 64, 128.
-  [[nodiscard]] unsigned width_bytes() const {
+  static unsigned width_of(std::uint64_t bits) {
     constexpr std::array<unsigned, 8> widths = {1, 1, 2, 2, 4, 8, 16, 16};
-    return widths[(high >> 9) & 7];
+    return widths[bits & 7];
   }
 };
 
@@ -33,6 +35,25 @@ constexpr unsigned barrier_of_register = 0x51d,
                    barrier_of_registers = 0x31d;  // the id in a register; id and thread count
 
 constexpr unsigned set_max_registers = 0x9c8;  // USETMAXREG, which setmaxnreg becomes
+
+constexpr unsigned allocate_tensor_columns = 0x5e3,  // UTCATOMSWS.FIND_AND_SET, of tcgen05.alloc
+    uniform_move = 0x882;                            // UMOV of an immediate
+
+/// The columns that the instruction at `at` allocates: a number of 32s, in a uniform register that was just
+/// set.
+std::optional<int> allocated_columns(Bytes code, std::size_t at, unsigned number_register) {
+  constexpr std::size_t most_distance = 8;
+  constexpr int unit = 32, most = 512;
+  for (std::size_t i = 1; i <= most_distance && i * instruction_bytes <= at; ++i) {
+    Instruction before{};
+    std::memcpy(&before, code.data() + at - i * instruction_bytes, instruction_bytes);
+    if (before.destination() != number_register) continue;
+    const std::uint64_t number = before.low >> 32;
+    if (before.opcode() != uniform_move || number > most / unit) return std::nullopt;
+    return static_cast<int>(number) * unit;
+  }
+  return std::nullopt;
+}
 
 /// Whether it computes with the stack's address: it reads R1 as one of its three operands. The second
 /// operand is a register in one form of an instruction and an immediate, constant or uniform register in the
@@ -62,6 +83,12 @@ LocalMemory read_local_memory(Bytes code) {
         computes = true;
     } else if (i.opcode() == barrier_of_register || i.opcode() == barrier_of_registers) {
       found.barrier_id_at_run_time = true;
+    } else if (i.opcode() == allocate_tensor_columns) {
+      const auto columns = allocated_columns(code, at, i.b());
+      if (!columns || !found.tensor_columns)
+        found.tensor_columns.reset();
+      else
+        found.tensor_columns = std::max(*found.tensor_columns, *columns);
     } else if (i.opcode() == set_max_registers) {
       const auto count = static_cast<int>((i.low >> 32) & 0xff);
       int& least = found.least_requested_registers;
@@ -74,6 +101,24 @@ LocalMemory read_local_memory(Bytes code) {
   // Without a stack it cannot be an address.
   if (computes) found.spill_bytes.reset();
   return found;
+}
+
+std::optional<std::uint64_t> noted_spill_bytes(Bytes code, std::span<const std::uint32_t> offsets,
+                                               bool has_short_instructions) {
+  constexpr std::uint64_t short_load = 0xef4, short_store = 0xef5;
+  const std::size_t size = has_short_instructions ? sizeof(std::uint64_t) : instruction_bytes;
+  std::uint64_t bytes = 0;
+  for (const std::size_t at : offsets) {
+    Instruction i{};
+    if (code.size() < size || at > code.size() - size) return std::nullopt;
+    std::memcpy(&i, code.data() + at, size);
+    const std::uint64_t short_opcode = i.low >> 52;
+    const bool is_spill = has_short_instructions ? short_opcode == short_load || short_opcode == short_store
+                                                 : i.opcode() == load_local || i.opcode() == store_local;
+    if (!is_spill) return std::nullopt;
+    bytes += has_short_instructions ? Instruction::width_of(i.low >> 48) : i.width_bytes();
+  }
+  return bytes;
 }
 
 }  // namespace occbench::binary

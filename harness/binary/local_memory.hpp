@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "harness/binary/elf_file.hpp"
 
@@ -16,10 +17,18 @@ struct LocalMemory {
   /// array as well.
   std::optional<std::uint64_t> spill_bytes;
   bool barrier_id_at_run_time = false;
+  /// Of tensor memory, in the largest allocation (tcgen05.alloc); nullopt if a number is not constant.
+  std::optional<int> tensor_columns = 0;
   int least_requested_registers = 0, most_requested_registers = 0;  ///< of setmaxnreg; 0 if it is not used
 };
 
 /// `code`: the 16-byte instructions of one kernel.
 [[nodiscard]] LocalMemory read_local_memory(Bytes code);
+
+/// Bytes that the loads and stores of spilled registers move, at these offsets in `code`, which ptxas noted;
+/// nullopt if there are other instructions. `has_short_instructions`: before cc 7.0, of 8 bytes.
+[[nodiscard]] std::optional<std::uint64_t> noted_spill_bytes(Bytes code,
+                                                             std::span<const std::uint32_t> offsets,
+                                                             bool has_short_instructions);
 
 }  // namespace occbench::binary
