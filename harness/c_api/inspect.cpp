@@ -35,6 +35,8 @@ Json json_of(const CompiledKernel& kernel) {
           {"spill_bytes", known(use.spill_bytes)},
           {"has_local_array", known(kernel.has_local_array)},
           {"barriers", known(use.barriers)},
+          {"virtual_resources", kernel.virtual_resources},
+          {"tensor_columns", known(kernel.tensor_columns)},
           {"is_linked", kernel.is_linked},
           {"least_requested_registers", kernel.least_requested_registers},
           {"most_requested_registers", kernel.most_requested_registers},

@@ -37,7 +37,8 @@ Query query_of(const occbench_launch& l) {
                         .dynamic_smem_bytes = not_negative("dynamic_smem", l.dynamic_smem_bytes),
                         .barriers = checked("barriers", l.barriers, 0, INT_MAX),
                         .carveout_percent = checked("carveout", l.carveout_percent, -1, 100),
-                        .max_block_size = checked("max_block_size", l.max_block_size, 1, INT_MAX)},
+                        .max_block_size = checked("max_block_size", l.max_block_size, 1, INT_MAX),
+                        .virtual_resources = checked("virtual_resources", l.virtual_resources, 0, INT_MAX)},
           .cluster_size = checked("cluster_size", l.cluster_size, 1, 16),
           .grid_blocks = static_cast<std::int64_t>(not_negative("grid_size", l.grid_size))};
 }

@@ -13,17 +13,19 @@ extern "C" {
 #define OCCBENCH_API __attribute__((visibility("default")))
 
 /** Grows when a signature or the meaning of a number changes. */
-#define OCCBENCH_ABI 3
+#define OCCBENCH_ABI 4
 OCCBENCH_API int occbench_abi(void);
 
 /** The numbers of one launch; bytes, threads, counts. */
 typedef struct {
   int64_t block_size, registers_per_thread, static_smem_bytes, dynamic_smem_bytes;
   int64_t barriers, cluster_size, carveout_percent, max_block_size;
-  int64_t grid_size; /**< blocks; 0: unknown */
+  int64_t grid_size;         /**< blocks; 0: unknown */
+  int64_t virtual_resources; /**< 0: none; as occbench_inspect() says of kernels with tensor memory */
 } occbench_launch;
 
-/** What an SM holds of it. `limiters` is a sum of 1 warps, 2 blocks, 4 registers, 8 shared memory, 16 barriers. */
+/** What an SM holds of it. `limiters` is a sum of 1 warps, 2 blocks, 4 registers, 8 shared memory, 16 barriers,
+ * 32 virtual resources. */
 typedef struct {
   int32_t blocks_per_sm, warps_per_sm;
   double occupancy;

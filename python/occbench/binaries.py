@@ -27,6 +27,8 @@ class Kernel:
     spill_bytes: int | None  # None beside arrays in local memory
     has_local_array: bool | None
     barriers: int | None
+    virtual_resources: int  # of an SM's 128 on cc 10.0 and later, as ptxas notes it with tensor memory
+    tensor_columns: int | None  # in the largest allocation; None where a number is not constant
     is_linked: bool  # False before the device linker ran: `-rdc=true`
     least_requested_registers: (
         int  # of setmaxnreg, which moves registers between warps; 0 where it is not used

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-ABI = 3
+ABI = 4
 NAME = "liboccbench.so"
-LIMITERS = ("warps", "blocks", "registers", "shared_memory", "barriers")  # bits 0 to 4
+# Bits 0 to 5.
+LIMITERS = ("warps", "blocks", "registers", "shared_memory", "barriers", "virtual_resources")
 FIELDS = (
     "block_size",
     "registers",
@@ -25,6 +26,7 @@ FIELDS = (
     "carveout",
     "max_block_size",
     "grid_size",
+    "virtual_resources",
 )
 GRID = ("waves", "idle_sms", "tail_share", "occupancy_device")
 ANSWER = np.dtype(
@@ -156,12 +158,14 @@ def occupancy(
     carveout: Any = -1,  # noqa: ANN401
     max_block_size: Any = 1024,  # noqa: ANN401
     grid_size: Any = 0,  # noqa: ANN401
+    virtual_resources: Any = 0,  # noqa: ANN401
 ) -> Occupancy:
     """How many blocks an SM holds, and what limits them: equal to the CUDA occupancy API on that device.
 
     `device`: 'h200', 'a100', 'cc9.0'. Threads per block, registers per thread, bytes of shared memory, named
     barriers, blocks per cluster, percent of carve-out (-1: the driver's choice), the kernel's own largest
-    block, and blocks of the launch (0: unknown). Any of them may be an array (NumPy's rules of broadcasting).
+    block, blocks of the launch (0: unknown), and the virtual resources of a kernel with tensor memory
+    (`Kernel.virtual_resources`). Any of them may be an array (NumPy's rules of broadcasting).
     What cannot launch has 0 blocks and says so in `status`. ValueError on an unknown device and on a number
     out of range.
     """
@@ -178,6 +182,7 @@ def occupancy(
         carveout,
         max_block_size,
         grid_size,
+        virtual_resources,
     )
     columns = np.broadcast_arrays(named, *(whole(*pair) for pair in zip(FIELDS, given, strict=True)))
     launches = np.stack([column.ravel() for column in columns[1:]], axis=-1)

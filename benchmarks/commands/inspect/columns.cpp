@@ -96,7 +96,10 @@ constexpr InspectColumn columns[] = {
     {{"device", [](Row r) { return of_answer(r, r.device == nullptr ? "" : r.device->facts.name); }},
      Type::text},
     {{"registers_per_thread", [](Row r) { return or_unknown(r.kernel->use.registers_per_thread); },
-      "registers", [](Row r) { return grouped(r.kernel->use.registers_per_thread.value_or(0)); }},
+      "registers",
+      [](Row r) {
+        return (r.kernel->is_linked ? "" : ">= ") + grouped(r.kernel->use.registers_per_thread.value_or(0));
+      }},
      Type::number},
     {{"static_smem_bytes",
       [](Row r) {  // an unlinked kernel may get more
@@ -127,6 +130,10 @@ constexpr InspectColumn columns[] = {
       [](Row r) { return grouped(r.kernel->use.barriers.value_or(0)); },
       [](Rows rows) { return any(rows, [](Row r) { return r.kernel->use.barriers.value_or(0) > 1; }); }},
      Type::number},
+    {{"virtual_resources", [](Row r) { return Value(std::int64_t{r.kernel->virtual_resources}); }},
+     Type::number},
+    {{"tensor_columns", [](Row r) { return or_unknown(r.kernel->tensor_columns); }}, Type::number},
+    {{"is_linked", [](Row r) { return Value(std::int64_t{r.kernel->is_linked}); }}, Type::number},
     {{"launch_bound", [](Row r) { return or_unknown(r.kernel->launch_bound); }}, Type::number},
     {{"largest_block", [](Row r) { return or_unknown(r.largest_block); }, "largest block",
       [](Row r) { return grouped_or_unknown(r.largest_block); },

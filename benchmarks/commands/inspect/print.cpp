@@ -48,7 +48,7 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
     if (row.answer.status != "ok") statuses.insert(row.answer.status);
   for (const std::string& status : statuses)
     add(status, [&](const Inspected& r) { return r.answer.status == status; });
-  add("not linked yet: shared memory and stack are not known",
+  add("not linked yet: these registers are the least, and shared memory and stack are not known",
       [](const Inspected& r) { return !r.kernel->is_linked; });
   if (!remarks.empty()) out << '\n';
   for (const auto& [what, names] : remarks)

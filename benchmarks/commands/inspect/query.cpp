@@ -8,6 +8,7 @@
 
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/format.hpp"
 #include "harness/theory/hardware.hpp"
 
 namespace occbench::commands {
@@ -60,6 +61,20 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
          " of " + std::to_string(groups) + " warpgroups with " + std::to_string(most) +
          "; launched with fewer than " + std::to_string((needed + unit - 1) / unit * unit) +
          " they would wait forever";
+}
+
+/// What limits a kernel with tensor memory, which no GPU measured: cuda_occupancy.h counts virtual resources,
+/// and the hardware has 512 columns on an SM.
+std::string tensor_remark(const binary::CompiledKernel& kernel, const theory::Occupancy& o) {
+  constexpr int columns_per_sm = 512;
+  std::string text = "by cuda_occupancy.h, " + grouped(kernel.virtual_resources) +
+                     " virtual resources per block leave room for " +
+                     count_of(o.virtual_resource_limit.value_or(0), "block");
+  const int columns = kernel.tensor_columns.value_or(0);
+  if (columns > 0 && columns_per_sm / columns != o.virtual_resource_limit)
+    text += ", and an allocation of " + grouped(columns) + " of " + grouped(columns_per_sm) +
+            " columns of tensor memory for at most " + grouped(columns_per_sm / columns);
+  return text + "; not measured on a GPU";
 }
 
 /// The cliff with the smallest relative change of its dial. Static and dynamic shared memory count as one
@@ -211,6 +226,7 @@ theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
   f.dynamic_smem_bytes = dynamic_smem_bytes_.value_or(kernel.use.dynamic_smem_bytes.value_or(0));
   f.barriers = kernel.use.barriers.value_or(0);
   f.max_block_size = kernel.launch_bound.value_or(largest_possible_block);
+  f.virtual_resources = kernel.virtual_resources;
   return query;
 }
 
@@ -223,6 +239,8 @@ Inspected Inspector::with_answer(Inspected row, const theory::Query& query, cons
     row.loses = nearest_cliff(row, &theory::Cliffs::loses, false);
     if (moves_registers(*row.kernel))
       row.answer.status += "; " + pool_remark(*row.kernel, query.footprint.block_size);
+    if (a.occupancy.virtual_resource_limit)
+      row.answer.status += "; " + tensor_remark(*row.kernel, a.occupancy);
     if (!row.kernel->is_linked)
       row.answer.status += "; not linked yet: at least " +
                            std::to_string(query.footprint.registers_per_thread) +

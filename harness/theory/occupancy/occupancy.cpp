@@ -53,6 +53,7 @@ cudaOccFuncAttributes attributes_of(const SmLimits& sm, const Footprint& footpri
   const std::size_t limit = smem_limit_per_block_bytes(sm);
   a.maxDynamicSharedSizeBytes = limit - std::min(limit, a.sharedSizeBytes);
   a.numBlockBarriers = footprint.barriers;
+  a.virtualResourceCount = footprint.virtual_resources;
   return a;
 }
 
@@ -154,11 +155,10 @@ std::optional<int> finite(int limit) { return limit == INT_MAX ? std::nullopt : 
 }  // namespace
 
 std::string to_string(Limiter set) {
-  constexpr std::pair<Limiter, const char*> names[] = {{Limiter::warps, "warps"},
-                                                       {Limiter::blocks, "blocks"},
-                                                       {Limiter::registers, "registers"},
-                                                       {Limiter::shared_memory, "shared_memory"},
-                                                       {Limiter::barriers, "barriers"}};
+  constexpr std::pair<Limiter, const char*> names[] = {
+      {Limiter::warps, "warps"},         {Limiter::blocks, "blocks"},
+      {Limiter::registers, "registers"}, {Limiter::shared_memory, "shared_memory"},
+      {Limiter::barriers, "barriers"},   {Limiter::virtual_resources, "virtual_resources"}};
   std::string text;
   for (const auto& [limiter, name] : names)
     if (has(set, limiter)) text += (text.empty() ? "" : "+") + std::string(name);
@@ -190,14 +190,14 @@ Occupancy occupancy(const SmLimits& sm, const Footprint& footprint) {
   o.register_limit = finite(result.blockLimitRegs);
   o.smem_limit = finite(result.blockLimitSharedMem);
   o.barrier_limit = finite(result.blockLimitBarriers);
+  o.virtual_resource_limit = finite(result.blockLimitVirtual);
   o.allocated_registers_per_block = result.allocatedRegistersPerBlock;
   o.allocated_smem_per_block_bytes = result.allocatedSharedMemPerBlock;
 
-  const std::pair<Limiter, std::optional<int>*> limits[] = {{Limiter::warps, &o.warp_limit},
-                                                            {Limiter::blocks, &o.block_limit},
-                                                            {Limiter::registers, &o.register_limit},
-                                                            {Limiter::shared_memory, &o.smem_limit},
-                                                            {Limiter::barriers, &o.barrier_limit}};
+  const std::pair<Limiter, std::optional<int>*> limits[] = {
+      {Limiter::warps, &o.warp_limit},         {Limiter::blocks, &o.block_limit},
+      {Limiter::registers, &o.register_limit}, {Limiter::shared_memory, &o.smem_limit},
+      {Limiter::barriers, &o.barrier_limit},   {Limiter::virtual_resources, &o.virtual_resource_limit}};
   const Refusal refused = refusal(sm, footprint, result);
   o.unlaunchable = refused.why;
   for (const auto& [limiter, limit] : limits)

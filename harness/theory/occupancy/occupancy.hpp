@@ -39,6 +39,7 @@ struct Footprint {
   int barriers = 1;           ///< named barriers the machine code reserves (1 to 16)
   int carveout_percent = -1;  ///< cudaFuncAttributePreferredSharedMemoryCarveout; -1 is the driver's choice
   int max_block_size = 1024;  ///< cudaFuncAttributes::maxThreadsPerBlock
+  int virtual_resources = 0;  ///< as ptxas notes it of a kernel with tensor memory (cc 10.0 on)
 };
 
 /// The resources that can limit residency. Values are bits: several may limit at once.
@@ -49,6 +50,7 @@ enum class Limiter : unsigned {
   registers = 4,
   shared_memory = 8,
   barriers = 16,
+  virtual_resources = 32,
 };
 constexpr Limiter operator|(Limiter a, Limiter b) {
   return static_cast<Limiter>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -66,7 +68,8 @@ struct Occupancy {
   int warps_per_sm = 0;  ///< resident warps, blocks_per_sm x warps per block
   double fraction = 0;   ///< warps_per_sm / max_warps_per_sm
   Limiter limiters = Limiter::none;
-  std::optional<int> warp_limit, block_limit, register_limit, smem_limit, barrier_limit;
+  std::optional<int> warp_limit, block_limit, register_limit, smem_limit, barrier_limit,
+      virtual_resource_limit;
   int allocated_registers_per_block = 0;
   std::size_t allocated_smem_per_block_bytes = 0;
   std::string unlaunchable;  ///< one line on why no block can launch; empty if it can
