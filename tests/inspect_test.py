@@ -312,6 +312,21 @@ class Inspect(unittest.TestCase):
         yield f"--diff {new}", 2, "--diff takes two files: OLD NEW"
         yield f"--diff {new} {new} --block-size all", 2, "--diff takes one block size"
 
+    def test_the_list_of_devices_is_that_of_calc(self) -> None:
+        listed = occbench("calc", "--device", "list", gpu=False).stdout
+        self.assertIn("h200", listed)
+        for command in ("inspect", "devices", "caps"):
+            with self.subTest(command):
+                done = occbench(command, "--device", "list", gpu=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, listed, ""))
+
+    def test_a_count_before_linking_is_marked_for_programs_too(self) -> None:
+        nvcc("-arch=sm_90", "-dc", SOURCE, "-o", self.folder / "unlinked.o")
+        for name, is_linked in (("unlinked.o", "0"), ("new.cubin", "1")):
+            self.assertEqual({row["is_linked"] for row in said(self.folder / name)}, {is_linked})
+        table = occbench("inspect", str(self.folder / "unlinked.o"), gpu=False).stdout
+        self.assertRegex(table, r"hungry +>= \d+")
+
     def test_refusals(self) -> None:
         for words, code, sentence in self.refusals():
             with self.subTest(words):
@@ -356,21 +371,6 @@ class Inspect(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(sentence, done.stderr)
 
-    def with_flags(self, name: str, change: Callable[[int], int]) -> Path:
-        """new.cubin with other e_flags."""
-        content = bytearray((self.folder / "new.cubin").read_bytes())
-        flags = change(int.from_bytes(content[48:52], "little"))
-        content[48:52] = flags.to_bytes(4, "little")
-        (self.folder / name).write_bytes(content)
-        return self.folder / name
-
-    def test_an_architecture_that_nobody_knows(self) -> None:
-        rows = said(self.with_flags("unknown.cubin", lambda flags: flags & 0xFF0000FF | 250 << 8))
-        self.assertEqual({row["status"] for row in rows}, {"no occupancy: unknown architecture sm_250"})
-        self.assertEqual({row["occupancy"] for row in rows}, {""})
-
-    def test_bit_3_of_the_flags_means_one_architecture_only(self) -> None:
-        """As nvlink 12.9 writes sm_100a, without an entry in .nv.compat."""
     def packages(self) -> Iterator[tuple[str, int]]:
         """Files that hold `all.o` or `new.cubin` packed, and how many kernels are in them."""
         own, every = len(KERNELS), len(KERNELS) * len(ARCHITECTURES)
@@ -446,6 +446,21 @@ class Inspect(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
             self.assertIn(f"'{self.folder}/cut.zip': {sentence}", done.stderr)
 
+    def with_flags(self, name: str, change: Callable[[int], int]) -> Path:
+        """new.cubin with other e_flags."""
+        content = bytearray((self.folder / "new.cubin").read_bytes())
+        flags = change(int.from_bytes(content[48:52], "little"))
+        content[48:52] = flags.to_bytes(4, "little")
+        (self.folder / name).write_bytes(content)
+        return self.folder / name
+
+    def test_an_architecture_that_nobody_knows(self) -> None:
+        rows = said(self.with_flags("unknown.cubin", lambda flags: flags & 0xFF0000FF | 250 << 8))
+        self.assertEqual({row["status"] for row in rows}, {"no occupancy: unknown architecture sm_250"})
+        self.assertEqual({row["occupancy"] for row in rows}, {""})
+
+    def test_bit_3_of_the_flags_means_one_architecture_only(self) -> None:
+        """As nvlink 12.9 writes sm_100a, without an entry in .nv.compat."""
         exact = self.with_flags("exact.cubin", lambda flags: flags & 0xFF000000 | 0x640A)
         self.assertEqual({row["architecture"] for row in said(exact)}, {"sm_100a"})
         refused = occbench("inspect", str(exact), "--device", "b300", gpu=False)

@@ -20,13 +20,13 @@
 #include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/commands/calc/tour.hpp"
+#include "benchmarks/commands/cards.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/reading.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/printable.hpp"
-#include "harness/theory/occupancy/cards.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -53,23 +53,6 @@ bool run_ranked(const CalcOptions& options, const DeviceResolver& resolve, std::
   set_numbers(query, options.texts);
   print_ranked(out, options.format, device, query);
   return rank_block_sizes(device, query).front().answer.launches();
-}
-
-void print_cards(std::ostream& out) {
-  static constexpr TextColumn<theory::Card> card_columns[] = {
-      {"--device", [](const theory::Card& c) { return std::string(c.name); }},
-      {"as nvidia-smi prints it", [](const theory::Card& c) { return std::string(c.product); }},
-      {"cc", [](const theory::Card& c) { return text("%d.%d", c.cc / 10, c.cc % 10); }},
-      {"SMs", [](const theory::Card& c) { return std::to_string(c.sm_count); }},
-      {"GiB", [](const theory::Card& c) { return text("%g", c.memory_gib); }},
-      {"numbers from",
-       [](const theory::Card& c) {
-         constexpr const char* names[] = {"TechPowerUp, not published by NVIDIA",
-                                          "the card's reports and TechPowerUp", "NVIDIA"};
-         return std::string(names[static_cast<std::size_t>(c.numbers)]);
-       }},
-  };
-  print_aligned(out, table_of(card_columns, std::vector(std::begin(theory::cards), std::end(theory::cards))));
 }
 
 /// "-" is standard input. Throws UserError.

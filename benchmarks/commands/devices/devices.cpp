@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <occbench/program.hpp>
 
+#include "benchmarks/commands/cards.hpp"
 #include "benchmarks/report/columns.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
@@ -108,7 +109,12 @@ void define_devices(CLI::App& command, Invocation&) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
-  command.callback([format] {
+  auto listed = std::make_shared<std::string>();
+  command.add_option("--device", *listed, "`list`: the names of cards that calc, inspect and caps take")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"list"}));
+  command.callback([format, listed] {
+    if (!listed->empty()) return print_cards(std::cout);
     std::string why_none;
     const auto devices = enumerate_devices(&why_none);
     if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());

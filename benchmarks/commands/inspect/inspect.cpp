@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "benchmarks/commands/cards.hpp"
 #include "benchmarks/commands/external.hpp"
 #include "benchmarks/commands/inspect/columns.hpp"
 #include "benchmarks/commands/inspect/condition.hpp"
@@ -202,6 +203,11 @@ std::set<std::string> print_kernels(const InspectOptions& o, Side& side,
 }
 
 Exit run(const InspectOptions& o, std::ostream& out) {
+  if (o.device == "list") {
+    print_cards(out);
+    return Exit::ok;
+  }
+  if (o.files.empty()) throw UserError(Exit::usage, "inspect needs FILE");
   const std::optional<Condition> condition = condition_of(o);
   if (!o.sort.empty()) static_cast<void>(inspect_column(o.sort));
   if (o.diff && o.files.size() != 2) throw UserError(Exit::usage, "--diff takes two files: OLD NEW");
@@ -236,10 +242,11 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
     command.add_option(name, value, help)->type_name(type);
   };
   command
-      .add_option("FILE", o->files,
-                  "Programs, libraries, objects, archives, cubins, fatbins, or folders of them")
-      ->type_name("FILE")
-      ->required();
+      .add_option(
+          "FILE", o->files,
+          "Programs, libraries, objects, archives, cubins, fatbins, wheels, zip or tar files, or folders "
+          "of them")
+      ->type_name("FILE");
   command.add_flag("--diff", o->diff, "What changed from the first FILE to the second, kernel by kernel");
   add("--kernel", o->kernel, "Only kernels with this in their demangled name", "TEXT");
   command
@@ -251,8 +258,8 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
       ->type_name("KERNEL");
   add("--arch", o->architecture, "Only code for this architecture: sm_90, sm_90a", "NAME");
   add("--device", o->device,
-      "Occupancy on this GPU (h200, a100, ccX.Y), of the code that runs there (default: on a GPU of each "
-      "code's own architecture)",
+      "Occupancy on this GPU (h200, a100, ccX.Y), of the code that runs there; `list` lists the names "
+      "(default: on a GPU of each code's own architecture)",
       "NAME");
   add("--block-size", o->block_size,
       "Threads per block: N, or a range A..B or all, ranked (default: the one nearest to 256 with the "

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 from occbench_tools.caps import show
 from occbench_tools.caps.builds import Build, build_all
 from occbench_tools.caps.ptx import Limit, kernels
-from occbench_tools.caps.steps import Footprint, bounds, caps, device_of
+from occbench_tools.caps.steps import Footprint, bounds, caps, device_list, device_of
 from occbench_tools.caps.timing import Times, program_words, time_all
 from occbench_tools.caps.toolchain import (
     OWN_FAILURE,
@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     own = f"default: what the source is compiled for, else {BLOCK}"
     add("--block-size", "N", f"threads per block ({own})", type=from_one)
     add("--dynamic-smem", "BYTES", "of each block, at the launch", type=size, default=0)
-    add("--device", "NAME", "as calc takes it (default: the architecture's)")
+    add("--device", "NAME", "as calc takes it; `list` lists the names (default: the architecture's)")
     add("--kernel", "TEXT", "cap only kernels with this in their name", default="")
     add("--caps", "N,...", "these caps instead of those that change occupancy")
     add("--bounds", "N,...", "also __launch_bounds__ of these blocks, for each number of them per SM")
@@ -227,6 +227,9 @@ def main(arguments: list[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     cut = words.index("--") if "--" in words else len(words)
     options = parser().parse_args(words[:cut])
+    if options.device == "list":
+        print(device_list(occbench()))
+        return 0
     if cut + 1 >= len(words):
         raise Refused(2, "the compiler's call is missing: occbench caps -- nvcc -O3 -arch=sm_90 kernel.cu -c")
     before = {number: signal.signal(number, ended) for number in ENDED}

@@ -84,6 +84,17 @@ def by_program(program: Path, device: str, footprints: list[Footprint]) -> list[
     return [Residency(int(row["blocks_per_sm"]), float(row["occupancy"]), row["status"]) for row in answers]
 
 
+def device_list(program: Path | None) -> str:
+    """The names that --device takes, as calc lists them, else those of the package. Raises Refused."""
+    if program:
+        return run_program([program, "calc", "--device", "list"]).stdout.rstrip("\n")
+    try:
+        from occbench.library import devices
+    except ImportError:
+        raise Refused(5, NO_OCCBENCH) from None
+    return "\n".join(devices())
+
+
 def caps(program: Path | None, device: str, footprint: Footprint) -> list[int]:
     """The most registers at each number of resident blocks, most first, from 255 on."""
     counts = range(MOST, LEAST - 1, -1)
