@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/theory/occupancy/answer.hpp"
 #include "harness/theory/occupancy/cards.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/occupancy/cliffs.hpp"
@@ -115,6 +116,27 @@ TEST(Occupancy, SixteenBarriersLeaveFourBlocksOnHopper) {
   EXPECT_FALSE(on("a100", f).barrier_limit);
 }
 
+TEST(Occupancy, VirtualResourcesLimitFromComputeCapability10On) {
+  const Footprint f{.block_size = 128, .registers_per_thread = 12, .virtual_resources = 64};
+  for (const char* device : {"b200", "cc11.0", "rtx5090"}) {
+    EXPECT_EQ(on(device, f).blocks_per_sm, 2) << device;
+    EXPECT_EQ(to_string(on(device, f).limiters), "virtual_resources");
+  }
+  EXPECT_EQ(on("h200", f).blocks_per_sm, 16);
+  EXPECT_FALSE(on("h200", f).virtual_resource_limit);
+}
+
+TEST(Occupancy, ClustersOfMoreThanEightNeedAnOptIn) {
+  Query query{.footprint = {.block_size = 128, .registers_per_thread = 32}, .cluster_size = 8};
+  const SmLimits sm = find_device("h200").sm;
+  EXPECT_EQ(answer(sm, query).status.find("NonPortable"), std::string::npos);
+  query.cluster_size = 16;
+  EXPECT_NE(answer(sm, query).status.find("the 16 blocks of a cluster are resident at once"),
+            std::string::npos);
+  EXPECT_NE(answer(sm, query).status.find("cudaFuncAttributeNonPortableClusterSizeAllowed"),
+            std::string::npos);
+}
+
 TEST(Occupancy, SharedMemoryStairsOnHopper) {
   for (std::size_t size_kib = 1; size_kib <= 227; ++size_kib)
     EXPECT_EQ(on("h200", {.block_size = 32, .registers_per_thread = 32, .dynamic_smem_bytes = size_kib * kib})
@@ -198,7 +220,8 @@ class RandomFootprints : public testing::TestWithParam<const char*> {
             .dynamic_smem_bytes = static_cast<std::size_t>(pick(0, 1) * pick(0, limit / share)),
             .barriers = pick(0, 2) ? 1 : pick(0, 16),
             .carveout_percent = pick(0, 2) ? -1 : pick(0, 100),
-            .max_block_size = pick(0, 9) ? 1024 : 256};
+            .max_block_size = pick(0, 9) ? 1024 : 256,
+            .virtual_resources = pick(0, 3) ? 0 : pick(1, 128)};
   }
 
   SmLimits sm_ = sm_of(GetParam());
@@ -209,11 +232,10 @@ TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseTha
   for (int trial = 0; trial < 20000; ++trial) {
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
-    const std::pair<Limiter, std::optional<int>> limits[] = {{Limiter::warps, o.warp_limit},
-                                                             {Limiter::blocks, o.block_limit},
-                                                             {Limiter::registers, o.register_limit},
-                                                             {Limiter::shared_memory, o.smem_limit},
-                                                             {Limiter::barriers, o.barrier_limit}};
+    const std::pair<Limiter, std::optional<int>> limits[] = {
+        {Limiter::warps, o.warp_limit},         {Limiter::blocks, o.block_limit},
+        {Limiter::registers, o.register_limit}, {Limiter::shared_memory, o.smem_limit},
+        {Limiter::barriers, o.barrier_limit},   {Limiter::virtual_resources, o.virtual_resource_limit}};
     int least = INT_MAX;
     for (const auto& [limiter, blocks] : limits) least = std::min(least, blocks.value_or(INT_MAX));
     ASSERT_EQ(o.blocks_per_sm, least) << trial << ' ' << o.unlaunchable;

@@ -10,6 +10,7 @@
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/device/device.hpp"
+#include "harness/device/launch.hpp"
 #include "harness/device/parameters.hpp"
 #include "harness/io/check.hpp"
 
@@ -25,6 +26,20 @@ struct DeviceRow {
 Value rounded(double value) { return text("%.0f", value); }
 Value dimensions(const std::array<int, 3>& most) { return text("%d x %d x %d", most[0], most[1], most[2]); }
 Value known(const std::string& value) { return value.empty() ? Value() : Value(value); }
+
+/// Clusters of 1 to 16 blocks that are resident at once, with one block on an SM: "1:132 2:66 4:32". SMs of a
+/// GPC that fill no cluster stay idle.
+Value active_clusters_by_size(const DeviceRow& row) {
+  constexpr int most_blocks = 16;
+  if (row.device.max_blocks_per_cluster == 0) return {};
+  const theory::Footprint alone{.block_size = row.device.sm.max_threads_per_block,
+                                .registers_per_thread = 64};
+  std::string all;
+  for (int size = 1; size <= most_blocks; ++size)
+    if (const auto clusters = active_clusters(row.device, alone, size))
+      all += (all.empty() ? "" : " ") + std::to_string(size) + ":" + std::to_string(*clusters);
+  return known(all);
+}
 
 constexpr Column<DeviceRow> device_columns[] = {
     {"default", [](const DeviceRow& r) { return Value(r.is_default); }},
@@ -52,6 +67,7 @@ constexpr Column<DeviceRow> device_columns[] = {
      [](const DeviceRow& r) {
        return r.device.max_blocks_per_cluster > 0 ? digits(r.device.max_blocks_per_cluster) : Value();
      }},
+    {"active_clusters_by_size", active_clusters_by_size},
     {"fp32_lanes_per_sm", [](const DeviceRow& r) { return digits(r.device.fp32_lanes_per_sm); }},
     {"fp64_lanes_per_sm", [](const DeviceRow& r) { return digits(r.device.fp64_lanes_per_sm); }},
     {"l2_bytes", [](const DeviceRow& r) { return digits(r.device.l2_bytes); }},

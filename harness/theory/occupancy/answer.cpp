@@ -7,16 +7,24 @@ namespace {
 /// How many clusters fit, as a status.
 std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
                            Answer& a) {
-  const std::string clusters = "clusters of " + std::to_string(query.cluster_size);
+  constexpr int most_portable = 8;
+  const std::string size = std::to_string(query.cluster_size), clusters = "clusters of " + size;
+  const std::string opt_in = query.cluster_size <= most_portable || query.has_run
+                                 ? ""
+                                 : "; a cluster of more than 8 blocks needs "
+                                   "cudaFuncAttributeNonPortableClusterSizeAllowed, or the launch fails";
   if (active_clusters) a.active_clusters = active_clusters(query.footprint, query.cluster_size);
   if (!a.active_clusters)
-    return "ok per SM; " + clusters +
-           (active_clusters ? ": this GPU does not report how many fit"
-                            : " need a real GPU, given by its index: the maximum is only known at run time");
+    return "ok per SM; the " + size + " blocks of a cluster are resident at once, on SMs of one GPC: " +
+           (active_clusters ? "this GPU does not report how many " + clusters + " fit"
+                            : "how many " + clusters +
+                                  " fit is only known at run time, on a GPU given by "
+                                  "its index, or from `occbench devices`") +
+           opt_in;
   if (*a.active_clusters == 0) return "cannot launch: no " + clusters + " fit on the device";
   return "ok; the device holds " + std::to_string(*a.active_clusters) + " " + clusters +
          " at once: " + std::to_string(*a.active_clusters * query.cluster_size) + " blocks, of " +
-         std::to_string(a.occupancy.blocks_per_sm * sm.sm_count) + " without clusters";
+         std::to_string(a.occupancy.blocks_per_sm * sm.sm_count) + " without clusters" + opt_in;
 }
 
 }  // namespace
