@@ -64,7 +64,8 @@ TEST(Programs, SayWhichLineIsWrong) {
 TEST(Programs, CountOpcodesThatTheModelDoesNotKnow) {
   const Programs programs = parse_programs(
       "f v 16 0 0 0 1\nf w 16 0 0 0 1\n6*FFMA 4 - - 00 11 11\nLOP3 4 - - 00 11 11\nS2R 4 0 - 00 00 00\n"
-      "LDSM.16 4 0 - 00 00 00\nREDG.E 4 - - 01 00 00\nf x 16 0 0 0 1\nFADD 4 - - 00 11 11\n");
+      "LDSM.16 4 0 - 00 00 00\nREDG.E 4 - - 01 00 00\nf x 16 0 0 0 1\nFADD 4 - - 00 11 11\nDSETP 4 - - 00 11 "
+      "11\n");
   for (const char* name : {"v", "w"}) {
     EXPECT_EQ(programs.at({"f", name}).guessed, (std::vector<std::string>{"LDSM", "REDG"}));
     EXPECT_DOUBLE_EQ(programs.at({"f", name}).guessed_share(), 0.2);
