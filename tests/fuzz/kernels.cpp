@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     commands::add_calc_options(app, exit_code);
     app.parse(calls[call] + source);
     std::cout.rdbuf(terminal);
-    if (call == 3) static_cast<void>(nlohmann::json::parse(out.str()));
+    if (call == 3) fuzz::expect(nlohmann::json::accept(out.str()), "JSON is valid");
     if (call >= 3) return 0;
     std::size_t columns = 0;
     for (std::size_t records = 0; const auto record = csv::read(out); ++records) {
