@@ -446,6 +446,16 @@ class Inspect(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
             self.assertIn(f"'{self.folder}/cut.zip': {sentence}", done.stderr)
 
+    def test_a_tar_that_is_cut_off_behind_a_member(self) -> None:
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as tar:
+            tar.add(self.folder / "new.cubin", "new.cubin")
+            end = tar.offset
+        (self.folder / "cut.tar").write_bytes(made.getvalue()[:end])
+        done = occbench("inspect", str(self.folder / "cut.tar"), "--format", "csv", gpu=False)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (4, 1 + len(KERNELS)))
+        self.assertIn("cut.tar': is a tar file that is cut off", done.stderr)
+
     def with_flags(self, name: str, change: Callable[[int], int]) -> Path:
         """new.cubin with other e_flags."""
         content = bytearray((self.folder / "new.cubin").read_bytes())

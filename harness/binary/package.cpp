@@ -212,7 +212,7 @@ std::string for_each_in_tar(const ByteSource& tar, const std::function<void(cons
              .content = content,
              .refusal = is_sparse ? "is a sparse file; unpack it first" : ""});
   }
-  return "";
+  return "is a tar file that is cut off";  // behind a whole member
 }
 
 }  // namespace
