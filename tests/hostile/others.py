@@ -13,7 +13,9 @@ import random
 import re
 import shutil
 import subprocess
+import tarfile
 import time
+import zipfile
 from pathlib import Path
 
 import folders
@@ -54,6 +56,13 @@ def prepare(place: Path, occbench: Path) -> None:
     for name in ("inspect.cubin", "inspect_capped.cubin", "pytorch_trace.json", "ptxas.txt"):
         shutil.copy(SAMPLES / name, place / "binaries")
     (place / "binaries/some.a").write_bytes(archive(3))
+    code = place / "binaries/inspect.cubin"
+    with zipfile.ZipFile(place / "binaries/some.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.write(code, "some/code.cubin")
+        wheel.write(place / "binaries/some.a", "some/lib.a")
+    with tarfile.open(place / "binaries/some.tar", "w") as tar:
+        tar.add(code, "code.cubin")
+        tar.add(place / "binaries/some.whl", "some.whl")
     trace = (SAMPLES / "pytorch_trace.json").read_bytes()
     (place / "binaries/trace.json.gz").write_bytes(gzip.compress(trace))
 
@@ -196,7 +205,9 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         found += faults(done, f"calc {file.name}", codes)
     else:
         done = call([occbench, "inspect", file, "--format", how], cwd=cwd)
-        codes = REFUSED if is_cut(file, whole) and file.suffix == ".a" else frozenset({0, 4})
+        is_refused = file.suffix in (".a", ".tar", ".whl") and is_cut(file, whole)
+        is_refused &= whole[file.stat().st_size :].strip(b"\0") != b""  # a tar may end with many zeros
+        codes = REFUSED if is_refused else frozenset({0, 4})
         found += faults(done, f"inspect {file.name}", codes)
         words = ["--diff", place / "binaries/inspect.cubin", file, "--fail-on", "spill_bytes>0"]
         found += faults(call([occbench, "inspect", *words], cwd=cwd), f"inspect --diff {file.name}",
