@@ -9,7 +9,7 @@ On a GPU, with RUN a folder of `occbench run --precision 0.1%` from the same car
     python tests/attach_truth.py RUN ATTACHED
 
 The first prints the case of most blocks per SM of each curve. The last prints each kernel's times against
-what the curve says, in percent, and verdicts that differ from the curve's.
+what the curve says, in percent, and verdicts that differ from the curve's. A verdict at a threshold is open.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def compare(run: Path, attached: Path) -> None:
         if arm["time_median_s"]:
             arms[arm["kernel_id"]].append(arm)
     tops = curves(run)
-    levels = close = verdicts = same = 0
+    levels = close = verdicts = same = left_open = 0
     for kernel in rows_of(attached / "kernels.csv"):
         case = next((case for case in tops if kernel["range"].endswith(case)), None)
         if case is None or not kernel["verdict"] or int(kernel["blocks_per_sm"]) != max(tops[case]):
@@ -88,9 +88,13 @@ def compare(run: Path, attached: Path) -> None:
             curve_says = verdict_of(tops[case], lower)
             verdicts += 1
             same += verdict == curve_says
+            left_open += verdict != curve_says and "at the threshold of" in kernel["why"]
             verdict += "" if verdict == curve_says else f", the curve {curve_says}"
         print(case, {blocks: f"{100 * each:+.2f} %" for blocks, each in off.items()}, verdict)
-    print(f"{close} of {levels} levels within {100 * CLOSE:g} %, {same} of {verdicts} verdicts the same")
+    print(
+        f"{close} of {levels} levels within {100 * CLOSE:g} %, "
+        f"{same} of {verdicts} verdicts the same, {left_open} of the others open"
+    )
 
 
 if __name__ == "__main__":
