@@ -124,9 +124,8 @@ class Inspect(unittest.TestCase):
             for row in said(file):
                 with self.subTest(file=file.name, kernel=short(row), architecture=row["architecture"]):
                     name = short(row)
-                    local = {"local_array": ""}.get(name, "0")
                     if not (caps and name == "hungry"):
-                        self.assertEqual(row["spill_bytes"], local)
+                        self.assertEqual(row["spill_bytes"], "0")  # as ptxas says, beside an array too
                     self.assertEqual(row["has_local_array"], str(int(name == "local_array")))
                     self.assertEqual(row["static_smem_bytes"], "12000" if name == "shared" else "0")
                     self.assertEqual(row["launch_bound"], {"bounded": "128", "single": "1"}.get(name, ""))
@@ -242,7 +241,7 @@ class Inspect(unittest.TestCase):
     def test_conditions(self) -> None:
         capped = self.folder / "capped.cubin"
         for condition, holds in (
-            ("spill_bytes>0", True), ("spill_bytes>=100000", False), ("spill_bytes == unknown", True),
+            ("spill_bytes>0", True), ("spill_bytes>=100000", False), ("spill_bytes == unknown", False),
             ("occupancy<0.5 or registers_per_thread>24", False), ("not (registers_per_thread<=24)", False),
             ("barriers==16 and code_bytes<100", False), ("barriers!=16", True), ("registers>24", False),
         ):  # fmt: skip
