@@ -47,7 +47,8 @@ std::optional<int> allocated_columns(Bytes code, std::size_t at, unsigned number
   for (std::size_t i = 1; i <= most_distance && i * instruction_bytes <= at; ++i) {
     Instruction before{};
     std::memcpy(&before, code.data() + at - i * instruction_bytes, instruction_bytes);
-    if (before.destination() != number_register) continue;
+    const bool is_vector_arithmetic = (before.opcode() & 0x1ff) < 0x80;  // R4 is not UR4
+    if (before.destination() != number_register || is_vector_arithmetic) continue;
     const std::uint64_t number = before.low >> 32;
     if (before.opcode() != uniform_move || number > most / unit) return std::nullopt;
     return static_cast<int>(number) * unit;
