@@ -401,7 +401,7 @@ class Inspect(unittest.TestCase):
         wheel = said(self.folder / "a-1-py3-none-any.whl")
         self.assertEqual(
             {row["file"].partition("(")[2] for row in wheel},
-            {"a/lib.so)", "a/model.pt2(model/data/kernel.cubin))"},
+            {"a/lib.so)", "a/model.pt2)(model/data/kernel.cubin)"},
         )
         self.assertEqual(ours(said(self.folder / "all.o")), ours(wheel[: len(KERNELS) * len(ARCHITECTURES)]))
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <occbench/program.hpp>
@@ -27,7 +26,7 @@ Value rounded(double value) { return text("%.0f", value); }
 Value dimensions(const std::array<int, 3>& most) { return text("%d x %d x %d", most[0], most[1], most[2]); }
 Value known(const std::string& value) { return value.empty() ? Value() : Value(value); }
 
-/// Clusters of 1 to 16 blocks that are resident at once, with one block on an SM: "1:132 2:66 4:32". SMs of a
+/// Clusters of 2 to 16 blocks that are resident at once, with one block on an SM: "2:66 3:39 4:30". SMs of a
 /// GPC that fill no cluster stay idle.
 Value active_clusters_by_size(const DeviceRow& row) {
   constexpr int most_blocks = 16;
@@ -35,7 +34,7 @@ Value active_clusters_by_size(const DeviceRow& row) {
   const theory::Footprint alone{.block_size = row.device.sm.max_threads_per_block,
                                 .registers_per_thread = 64};
   std::string all;
-  for (int size = 1; size <= most_blocks; ++size)
+  for (int size = 2; size <= most_blocks; ++size)
     if (const auto clusters = active_clusters(row.device, alone, size))
       all += (all.empty() ? "" : " ") + std::to_string(size) + ":" + std::to_string(*clusters);
   return known(all);
@@ -109,8 +108,7 @@ void print_devices(const std::vector<Device>& devices, const std::string& format
   for (const DeviceRow& row : rows) {
     for (const Column<DeviceRow>& column : std::span(device_columns).subspan(1)) {
       const std::string value = cell(column.value(row));
-      std::cout << "  " << std::left << std::setw(32) << column.name << (value.empty() ? "not known" : value)
-                << '\n';
+      print_wrapped(std::cout, value.empty() ? "not known" : value, text("  %-32s", column.name));
     }
     std::cout << '\n';
   }
