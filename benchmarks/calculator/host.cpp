@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "benchmarks/report/terminal.hpp"
+#include "harness/binary/package.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/child.hpp"
 #include "harness/io/unpacked.hpp"
@@ -31,6 +32,11 @@ void fail(const std::filesystem::path& path, const std::string& what) {
 std::string read_file(const std::filesystem::path& path, std::size_t) {
   throw UserError(Exit::file, path.string() + ": the page reads no files by name");
 }
+
+namespace binary {
+Bytes begin_of(const PackedMember&, Buffer&) { throw Damaged("is in a package: `occbench inspect` reads it"); }
+UnpackedMember unpack(const PackedMember&, Unpacking&) { throw Damaged("is packed"); }
+}  // namespace binary
 
 std::optional<std::size_t> terminal_columns(int) { return std::nullopt; }
 std::optional<std::string> find_program(const std::string&) { return std::nullopt; }
