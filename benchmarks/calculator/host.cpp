@@ -34,7 +34,9 @@ std::string read_file(const std::filesystem::path& path, std::size_t) {
 }
 
 namespace binary {
-Bytes begin_of(const PackedMember&, Buffer&) { throw Damaged("is in a package: `occbench inspect` reads it"); }
+Bytes begin_of(const PackedMember&, Buffer&) {
+  throw Damaged("is in a package: `occbench inspect` reads it");
+}
 UnpackedMember unpack(const PackedMember&, Unpacking&) { throw Damaged("is packed"); }
 }  // namespace binary
 

@@ -262,7 +262,7 @@ class CubinReader {
   void read_code(const Section& section, const SpillNotes& notes, CompiledKernel& kernel) const {
     const Bytes code = whole(section);
     const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0, is_long = is_cc_or_later("7.0");
-    std::optional<std::uint64_t>& spill_bytes = kernel.use.spill_bytes;
+    auto& spill_bytes = kernel.use.spill_bytes;
     if (is_long) {
       const LocalMemory local = read_local_memory(code);
       kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
