@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -21,12 +22,13 @@ from pages import built
 from planted import ENTRIES, marker
 
 # Every word of the tools on the folder that one stands in, so that each imports all that it needs.
+ROW = {"kernel": "add(float*)", "architecture": "sm_90", "registers_per_thread": 9}
 CALLS = {
     "audit": ["--binary", "program"], "caps": ["--", "nvcc", "-arch=sm_90", "no.cu"], "cliffs": ["."],
     "compare": [".", "."], "explain": ["."],
     "fleet": ["check", "."],
     "import-ncu": [".", "counted.ncu-rep"],
-    "inspect-lines": ["program", "_Z3addPf", '[{"architecture": "sm_90"}]'],
+    "inspect-lines": ["program", "_Z3addPf", json.dumps([ROW])],
     "machine-code": ["--kernel", "add", "--warps", "1", "--instructions", "9", "program"],
     "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],

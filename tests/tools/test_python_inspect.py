@@ -81,7 +81,7 @@ def test_fields() -> None:
     bounded, any_barrier, array = kernels["bounded"], kernels["any_barrier"], kernels["local_array"]
     assert (bounded.launch_bound, bounded.mangled, bounded.device) == (128, "_Z7boundedPf", "cc9.0")
     assert any_barrier.barrier_id_at_run_time and any_barrier.barriers == 16
-    assert array.has_local_array and array.spill_bytes is None and array.stack > 0
+    assert array.has_local_array and array.spill_bytes == 0 and array.stack > 0
     assert kernels["shared"].static_smem == 12000 and bounded.constant_bytes["0"] > 0
 
 
