@@ -136,7 +136,8 @@ KernelUses of_report(const std::string& text, const std::string& source) {
   return of_ncu(ncu, "ncu report", source);
 }
 
-KernelUses of_nsys(NsysCsv& nsys, const std::string& source) {
+/// `is_terminated`: the text ends with a line.
+KernelUses of_nsys(NsysCsv& nsys, const std::string& source, bool is_terminated) {
   if (nsys.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
   KernelUses found{.source = nsys.is_nvprof() ? "nvprof --print-gpu-trace" : "nsys cuda_gpu_trace",
                    .has_run = true,
@@ -145,6 +146,8 @@ KernelUses of_nsys(NsysCsv& nsys, const std::string& source) {
     throw UserError(Exit::file, source + ": is " + found.source + " without a kernel");
   if (nsys.unknown() > 0)
     found.left_out.push_back(std::to_string(nsys.unknown()) + " launches without registers or shape");
+  if (!is_terminated)
+    found.left_out.emplace_back("perhaps the end of the last kernel's name: the text ends within a line");
   return found;
 }
 
@@ -231,10 +234,10 @@ KernelUses of_text(const std::string& text, const std::string& source) {
     ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line);
     ncu.read(line), ncu_text.read(line), nsys.read(line);
   });
-  if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
-  if (nsys.is_nsys()) return of_nsys(nsys, source);
-  if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);
   const bool is_terminated = text.ends_with('\n');
+  if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
+  if (nsys.is_nsys()) return of_nsys(nsys, source, is_terminated);
+  if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);
   refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);
   refuse_incomplete(nvlink.reports().first(), source);
   KernelUses found{.source = nvlink.kernels().empty() ? "ptxas -v" : "nvlink -v",

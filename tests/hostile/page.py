@@ -83,6 +83,6 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     if not found and len(answers) != QUESTIONS:
         found.append(Fault("lost rows", f"the page answers {len(answers)} of {QUESTIONS} questions"))
     for (asked, _), answer in zip(questions, answers, strict=False):
-        if not isinstance(answer, dict) or not answer or "unexpected" in str(answer.get("error", "")):
+        if not isinstance(answer, dict) or not answer or "unexpected: " in str(answer.get("error", "")):
             found.append(Fault("traceback", f"the page, asked {asked!r:.500}: {answer!r:.300}"))
     return found
