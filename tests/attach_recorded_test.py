@@ -44,6 +44,51 @@ class Recorded(AttachCase):
             times.setdefault(launch["timed_by"], []).append(1e6 * float(launch["time_s"]))
         return times
 
+    def test_counters_judge_what_cannot_be_changed(self) -> None:
+        """Grids of no more blocks than SMs; one metric of the fake's samples at 88 %, all others at 10 %."""
+        cases = {
+            "tensor": (
+                "throughput limit",
+                "tensor cores at 88 %, occupancy is not the lever (no more",
+            ),
+            "dramc": ("throughput limit", "DRAM at 88 %"),
+            "none": ("latency", "nothing over 40 %"),
+        }
+        for high, (verdict, why) in cases.items():
+            with self.subTest(high):
+                words = f"--counters -- {OPENED} proc flat_k 5000 return 100"
+                done = self.with_cupti(words, high, FAKE_COUNTERS=high, FAKE_WALL="1")
+                self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+                (kernel,) = self.kernels(high)
+                self.assertEqual(kernel["verdict"], verdict, done.stderr)
+                self.assertIn(why, kernel["why"])
+                (row,) = rows(self.folder / high / "counters.csv")
+                self.assertAlmostEqual(float(row["tensor_cores"]), 0.88 if high == "tensor" else 0.1)
+                self.assertIn("by counters", done.stderr)
+                self.assertEqual(validated(self.folder / high).returncode, 0)
+
+    def test_counters_that_cannot_be_had(self) -> None:
+        """One line; the rest goes on."""
+        cases = {
+            "forbids": "no counters: the driver forbids counters: run as root",
+            "busy": "no counters: another tool or process has the counters",
+            "taken": "no counters: CUPTI is taken by another tool",
+            "overflows": "counters: a window had more samples than room",
+        }
+        for behaviour, message in cases.items():
+            with self.subTest(behaviour):
+                words = f"--counters -- {OPENED} proc latency_k:40 5000"
+                done = self.with_cupti(words, behaviour, FAKE_CUPTI=behaviour, FAKE_WALL="1")
+                self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
+                self.assertEqual(done.stderr.count(message), 1, done.stderr)
+                self.assertEqual(self.kernels(behaviour)[0]["verdict"], "needs occupancy", done.stderr)
+        done = self.with_cupti(f"--counters -- {OPENED} proc flat_k 20", "short")
+        self.assertIn("no counters: the program launched kernels for too short a time", done.stderr)
+        for words in ("--all", "--registers 32", "--apply k=1/2"):
+            done = self.attach(f"--counters {words} -- true", output="none")
+            self.assertEqual(done.returncode, 125)
+            self.assertIn("--counters has no effect with", done.stderr)
+
     def test_records_are_matched_to_launches(self) -> None:
         """By events each reads a microsecond more here."""
         for n, words in enumerate((f"{OPENED} proc", f"{OPENED} ex", f"{LINKED} linked")):

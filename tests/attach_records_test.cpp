@@ -3,16 +3,26 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
+#include "harness/attach/preload/counter_sums.hpp"
 #include "harness/attach/preload/cupti.hpp"
+#include "harness/attach/preload/cupti_sampling.hpp"
 #include "harness/attach/preload/overlap.hpp"
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/schedule.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>
+#endif
+#if __has_include(<cupti_pmsampling.h>)
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
 #endif
 
 namespace occbench::attach {
@@ -51,6 +61,58 @@ TEST(AttachRecords, NumbersOfTheLaunchingCalls) {
             expected);
 }
 #endif
+
+#if __has_include(<cupti_pmsampling.h>)
+#define OCCBENCH_SIZE(Ours, Theirs) \
+  static_assert(sizeof(cupti::Ours) - cupti::Ours::padding == Theirs##_STRUCT_SIZE)
+OCCBENCH_SIZE(Initialize, CUpti_Profiler_Initialize_Params);
+OCCBENCH_SIZE(GetChipName, CUpti_Device_GetChipName_Params);
+OCCBENCH_SIZE(HostInitialize, CUpti_Profiler_Host_Initialize_Params);
+OCCBENCH_SIZE(HostDeinitialize, CUpti_Profiler_Host_Deinitialize_Params);
+OCCBENCH_SIZE(HostAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params);
+OCCBENCH_SIZE(HostGetConfigSize, CUpti_Profiler_Host_GetConfigImageSize_Params);
+OCCBENCH_SIZE(HostGetConfig, CUpti_Profiler_Host_GetConfigImage_Params);
+OCCBENCH_SIZE(HostGetPasses, CUpti_Profiler_Host_GetNumOfPasses_Params);
+OCCBENCH_SIZE(HostEvaluate, CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+OCCBENCH_SIZE(SamplingEnable, CUpti_PmSampling_Enable_Params);
+OCCBENCH_SIZE(SamplingDisable, CUpti_PmSampling_Disable_Params);
+OCCBENCH_SIZE(SamplingStart, CUpti_PmSampling_Start_Params);
+OCCBENCH_SIZE(SamplingStop, CUpti_PmSampling_Stop_Params);
+OCCBENCH_SIZE(SamplingConfigure, CUpti_PmSampling_SetConfig_Params);
+OCCBENCH_SIZE(SamplingGetDataSize, CUpti_PmSampling_GetCounterDataSize_Params);
+OCCBENCH_SIZE(SamplingClearData, CUpti_PmSampling_CounterDataImage_Initialize_Params);
+OCCBENCH_SIZE(SamplingDecode, CUpti_PmSampling_DecodeData_Params);
+OCCBENCH_SIZE(SamplingGetDataInfo, CUpti_PmSampling_GetCounterDataInfo_Params);
+OCCBENCH_SIZE(SamplingGetSample, CUpti_PmSampling_CounterData_GetSampleInfo_Params);
+static_assert(cupti::hardware_busy == static_cast<int>(CUPTI_ERROR_HARDWARE_BUSY) &&
+              cupti::not_supported == static_cast<int>(CUPTI_ERROR_NOT_SUPPORTED) &&
+              cupti::insufficient_privileges == static_cast<int>(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) &&
+              cupti::mig_device == static_cast<int>(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED) &&
+              cupti::unknown_chip == static_cast<int>(CUPTI_ERROR_INVALID_CHIP_NAME) &&
+              cupti::of_pm_sampling == static_cast<int>(CUPTI_PROFILER_TYPE_PM_SAMPLING) &&
+              cupti::every_time == static_cast<int>(CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL) &&
+              cupti::counter_data_full ==
+                  static_cast<int>(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL));
+#endif
+
+TEST(AttachCounters, ASampleIsOfTheRunThatItLiesIn) {
+  std::vector<PmSample> samples;
+  for (std::uint64_t at = 0; at < 100; at += 10) {
+    PmSample& s = samples.emplace_back(PmSample{.start_ns = at, .end_ns = at + 10, .shares = {}});
+    s.shares.fill(0.5);
+    s.shares[tensor] = std::numeric_limits<double>::quiet_NaN();  // of another set
+  }
+  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  add_samples(samples, {{5, 35, 7}, {35, 38, 8}, {40, 70, 9}, {72, 79, 7}, {80, 95, 7}}, sums);
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(sums[0].first, 7U);
+  EXPECT_EQ(sums[0].second.samples, 3U);  // from 10, 20 and 80
+  EXPECT_EQ(sums[1].first, 9U);
+  EXPECT_EQ(sums[1].second.samples, 3U);
+  EXPECT_EQ(sums[1].second.ns[dram], 30);
+  EXPECT_EQ(sums[1].second.share_ns[dram], 15);
+  EXPECT_EQ(sums[1].second.ns[tensor], 0);
+}
 
 Ran ran(std::uint32_t number, std::uint64_t start, std::uint64_t end, std::uint32_t device = 0) {
   return {.correlation = number, .device = device, .start_ns = start, .end_ns = end};

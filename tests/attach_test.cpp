@@ -102,6 +102,45 @@ TEST(AttachVerdict, SaysWhereAFigureIsAtAThreshold) {
   for (const auto& law : {flat, latency, thrashing, in_l1, far_from_any}) EXPECT_EQ(why(law), "");
 }
 
+/// 100 samples, each quantity at 10 % of its peak and one higher.
+Counted counted(Quantity high, double share) {
+  Counted c{.samples = 100};
+  c.us.fill(1000);
+  c.share_us.fill(100);
+  c.share_us[high] = 1000 * share;
+  return c;
+}
+
+TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
+  Kernel k = made_up(32, many_blocks, flat);
+  k.skip_reason = SkipReason::one_block;
+  const auto judged = [&](Quantity high, double share) {
+    k.counted = counted(high, share);
+    const Verdict v = judge(k, h100());
+    return std::string(words_of(v.finding)) + ": " + v.why;
+  };
+  EXPECT_EQ(judged(tensor, 0.88),
+            "throughput limit: tensor cores at 88 %, occupancy is not the lever (one block per SM)");
+  EXPECT_EQ(judged(issue, 0.3),
+            "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
+  EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
+  EXPECT_EQ(judged(warps, 0.99).find("latency: nothing over 40 %, DRAM"), 0U);  // warps are no unit
+  k.counted.samples = 5;
+  EXPECT_EQ(judge(k, h100()).finding, Finding::skipped);
+}
+
+TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
+  Kernel needs = made_up(40, many_blocks, latency), saturated = made_up(32, many_blocks, flat);
+  needs.counted = counted(dram, 0.92);
+  EXPECT_EQ(judge(needs, h100()).finding, Finding::needs_occupancy);
+  EXPECT_EQ(judge(needs, h100()).why, "but counters have DRAM at 92 %");
+  saturated.counted = counted(dram, 0.2);
+  EXPECT_EQ(judge(saturated, h100()).why, "but counters have nothing over 40 %, DRAM at 20 %");
+  needs.counted = counted(dram, 0.2);
+  saturated.counted = counted(dram, 0.92);
+  EXPECT_EQ(judge(needs, h100()).why + judge(saturated, h100()).why, "");
+}
+
 TEST(AttachVerdict, ReadsTheWordsOfSchema6) {
   EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);  // retired
   EXPECT_EQ(finding_of("helps little"), Finding::small_gain);                 // retired
@@ -358,6 +397,9 @@ TEST(AttachCollect, ReadsARecordedLog) {
          "version\t0\t3\t32\t31\t4\t8\n"
          "later\tof another kind\n"
          "timing\tactivity\t\n"
+         "counters\t0\t3\t30,30,30,30,30,30,0\t3,6,0,0,0,0,0\n"
+         "counters\t0\t1\t10,10,10,10,10,10,0\t1,2,0,0,0,0,0\n"
+         "step\t5000000000\t2000000\ttrain\n"
          "note\ta sentence\n"
          "cut of";
   {
@@ -382,6 +424,10 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_EQ(std::tuple(k.launches, k.captured, k.changed), std::tuple(30U, 2U, 1U));
   EXPECT_EQ(k.arms.at(2).added_smem_bytes, 38'016U);
   EXPECT_EQ(k.versions.at(3).cap, 32);
+  EXPECT_EQ(k.counted.samples, 4U);
+  EXPECT_NEAR(*k.counted.share(l2), 0.2, 1e-9);
+  EXPECT_FALSE(k.counted.share(warps));
+  EXPECT_EQ(std::tuple(all.steps.at(0).range, all.steps[0].begin_s), std::tuple(std::string("train"), 5.0));
 }
 
 }  // namespace

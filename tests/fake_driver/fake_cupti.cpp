@@ -15,6 +15,7 @@
 #include <string>
 
 #include "harness/attach/preload/cupti.hpp"
+#include "tests/fake_driver/fake_sampling.hpp"
 
 #define FAKE(name, parameters) extern "C" __attribute__((visibility("default"))) int name parameters
 
@@ -73,6 +74,7 @@ void trace(std::uint32_t call, double start_us, double end_us) {
   r.start = static_cast<std::uint64_t>(1e3 * (start_us - early_us));
   r.end = static_cast<std::uint64_t>(1e3 * end_us);
   r.correlation = correlation;
+  fake_sample(r.start, r.end);
   std::memset(buffer + used, 0, record_bytes);
   std::memcpy(buffer + used, &r, sizeof r);
   used += record_bytes;
@@ -126,6 +128,7 @@ FAKE(cuptiActivityEnable, (int kind)) {
   is_recording = true;
   return success;
 }
+FAKE(cuptiActivityEnableRawTimestamps, (std::uint8_t)) { return success; }
 FAKE(cuptiActivityDisable, (int)) {
   const std::lock_guard lock(mutex);
   is_recording = false;

@@ -48,9 +48,11 @@ bool print_stuck(const std::filesystem::path& raw) {
 /// Options that have no effect with another.
 const std::pair<const char*, std::vector<const char*>> no_effect_with[] = {
     {"--observe", {"--levels", "--sms", "--all", "--kernel", "--skip", "--precision"}},
-    {"--registers", {"--levels", "--sms"}},
+    {"--registers", {"--levels", "--sms", "--counters"}},
+    {"--all", {"--counters"}},
     {"--apply",
-     {"--levels", "--sms", "--after", "--duration", "--budget", "--precision", "--skip", "--kernel"}},
+     {"--levels", "--sms", "--counters", "--after", "--duration", "--budget", "--precision", "--skip",
+      "--kernel"}},
 };
 
 /// Whether a kernel matches, as the library matches names.
@@ -250,6 +252,9 @@ void define_attach(CLI::App& command, Invocation& invocation) {
   attach->add_flag("--observe", o->observe, "Change no launch: kernels, times and occupancy only");
   attach->add_flag("--all", o->all,
                    "Also change grids within one residency: a watchdog names a kernel that hangs");
+  attach->add_flag(
+      "--counters", o->counters,
+      "Sample the GPU's counters beside the run (CUPTI): what binds kernels that cannot be changed");
   attach->add_flag("--by-range", o->by_range, "Separate kernels by the NVTX range they are launched in");
   attach->add_flag("--profiler-api", o->profiler_api,
                    "Only launches between the program's cudaProfilerStart and cudaProfilerStop");

@@ -22,7 +22,7 @@ namespace {
 
 using namespace attach;
 
-constexpr const char* table_names[] = {"kernels.csv", "arms.csv", "registers.csv"};
+constexpr const char* table_names[] = {"kernels.csv", "arms.csv", "registers.csv", "counters.csv"};
 
 nlohmann::json environment_of(const std::filesystem::path& folder) try {
   return nlohmann::json::parse(read_file(folder / "env.json", environment_limit));

@@ -103,9 +103,10 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
   std::string options =
       "apply=" + std::string(o.apply.empty() ? "0" : "1") + ";observe=" + std::string(o.observe ? "1" : "0") +
       ";all=" + (o.all ? "1" : "0") + ";by_range=" + (o.by_range ? "1" : "0") +
-      ";profiler_api=" + (o.profiler_api ? "1" : "0") + ";timing=" + o.timing +
-      ";seed=" + std::to_string(parse_size(o.seed, "--seed")) + ";precision=" + shortest(precision) +
-      ";budget=" + shortest(budget) + ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
+      ";profiler_api=" + (o.profiler_api ? "1" : "0") + ";counters=" + (o.counters ? "1" : "0") +
+      ";timing=" + o.timing + ";seed=" + std::to_string(parse_size(o.seed, "--seed")) +
+      ";precision=" + shortest(precision) + ";budget=" + shortest(budget) +
+      ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
       ";after=" + std::to_string(parse_size(o.after, "--after")) +
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";

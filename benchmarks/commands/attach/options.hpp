@@ -10,7 +10,7 @@ namespace occbench::commands {
 
 struct AttachOptions {
   bool observe = false, all = false, sms = false, by_range = false, profiler_api = false,
-       check_output = false;
+       check_output = false, counters = false;
   std::string output, kernel, levels = "3/4,1/2,1/4", budget = "20%", precision = "0.5%", duration = "0",
                               children = "all", limit = "32M", timing = "events";
   std::vector<std::string> apply;

@@ -87,12 +87,14 @@ std::string sentence_of_judged(const Collected& all, const std::vector<Verdict>&
     const Verdict& v = verdicts[i];
     if (k.is_in_graph() || k.launches == k.captured) continue;
     const double share = k.total_us() / total;
-    const bool is_left =
-        v.finding == Finding::skipped || v.finding == Finding::observed || v.finding == Finding::unknown;
-    if (!is_left)
+    const bool is_known_by_sms =
+        v.by_sms.finding != SmFinding::none && v.by_sms.finding != SmFinding::unknown;
+    if (is_judged(v.finding) && !is_by_counters(v.finding))
       judged[k.is_graph() ? "by fewer warps in a whole CUDA graph" : "by fewer warps"] += share;
-    else if (v.by_sms.finding != SmFinding::none && v.by_sms.finding != SmFinding::unknown)
+    else if (is_known_by_sms)
       judged["by fewer SMs"] += share;
+    else if (is_judged(v.finding))
+      judged[v.finding == Finding::latency ? "by counters (nothing over 40 %)" : "by counters"] += share;
     else if (v.finding == Finding::skipped)
       left[v.why] += share;
     else

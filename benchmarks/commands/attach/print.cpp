@@ -246,7 +246,8 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
                            " kernels: timed as wholes.");
   if (all.has_ranges()) print_ranges(out, all);
   print_timing(out, all);
-  if (is_observed) return;
+  if (is_observed && std::ranges::none_of(verdicts, [](const Verdict& v) { return is_judged(v.finding); }))
+    return;
   for (const std::string& line :
        {sentence_of_graphs(all, verdicts), sentence(all, verdicts), sentence_of_judged(all, verdicts)})
     if (!line.empty()) print_wrapped(out, line);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/attach/record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
@@ -147,6 +148,38 @@ std::string arms_csv(const Collected& all) {
   return text;
 }
 
+struct CounterRow {
+  std::size_t kernel_id;
+  const Counted& counted;
+};
+
+template <Quantity q>
+std::string share_cell(const CounterRow& r) {
+  const auto share = r.counted.share(q);
+  return share ? shortest(*share) : "";
+}
+
+constexpr CsvColumn<CounterRow> counter_columns[] = {
+    {"kernel_id", [](const CounterRow& r) { return std::to_string(r.kernel_id); }},
+    {"samples", [](const CounterRow& r) { return std::to_string(r.counted.samples); }},
+    {quantity_column[dram], share_cell<dram>},
+    {quantity_column[l2], share_cell<l2>},
+    {quantity_column[l1], share_cell<l1>},
+    {quantity_column[tensor], share_cell<tensor>},
+    {quantity_column[fp32], share_cell<fp32>},
+    {quantity_column[issue], share_cell<issue>},
+    {quantity_column[warps], share_cell<warps>},
+};
+
+/// Of the kernels that were sampled.
+std::string counters_csv(const Collected& all) {
+  constexpr std::span<const CsvColumn<CounterRow>> columns = counter_columns;
+  std::string text = csv_header(columns);
+  for (std::size_t i = 0; i < all.kernels.size(); ++i)
+    if (all.kernels[i].counted.samples > 0) text += csv_line(columns, {i, all.kernels[i].counted});
+  return text;
+}
+
 struct LaunchRow {
   const Collected& all;
   const TimedLaunch& timed;
@@ -241,6 +274,8 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
   env.update(run);
   replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));
+  if (std::ranges::any_of(all.kernels, [](const Kernel& k) { return k.counted.samples > 0; }))
+    replace_file(folder / "counters.csv", counters_csv(all));
   write_launches(folder / "launches.csv", all);
   constexpr int indent = 2;
   replace_file(folder / "env.json",

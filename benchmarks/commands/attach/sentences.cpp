@@ -69,6 +69,10 @@ std::string sentence_of_caps(const Attached& found);
 std::vector<std::string> overview_of(const Attached& found) {
   const Collected& all = found.all;
   if (found.has_caps) return {sentence_of_time(all), sentence_of_caps(found)};
+  const bool has_counters =
+      std::ranges::any_of(found.verdicts, [](const Verdict& v) { return is_by_counters(v.finding); });
+  if (found.is_observed && has_counters)
+    return {sentence_of_time(all), sentence_of_judged(all, found.verdicts)};
   if (found.is_observed)
     return {sentence_of_time(all), "Only observed (--observe): nothing was changed, so no kernel is judged."};
   return {sentence_of_time(all), sentence(all, found.verdicts), sentence_of_judged(all, found.verdicts)};
@@ -236,6 +240,14 @@ std::vector<std::string> sentences_of_sms(const Attached& found) {
   return all;
 }
 
+std::vector<std::string> sentences_of_counters(const Attached& found) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i)
+    if (const Verdict& v = found.verdicts[i]; is_by_counters(v.finding))
+      all.push_back(named(found, i) + ": " + printable(v.why) + ".");
+  return all;
+}
+
 std::vector<std::string> sentences_of_rest(const Attached& found) {
   Places unsure =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
@@ -302,6 +314,7 @@ std::vector<Heading> headings_of(const Attached& found) {
                                    {"faster with fewer warps", sentences_of_lower(found)},
                                    {"keep the L1", sentences_of_l1(found)},
                                    {"on fewer SMs", sentences_of_sms(found)},
+                                   {"by counters", sentences_of_counters(found)},
                                    {"not worth it", sentences_of_rest(found)},
                                    {"not known", sentences_of_unknown(found)}};
   std::erase_if(headings, [](const Heading& heading) { return heading.sentences.empty(); });

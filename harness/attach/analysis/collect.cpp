@@ -122,6 +122,7 @@ class Reader {
     to.timed += from.timed;
     to.by_record += from.by_record;
     to.overlapping += from.overlapping;
+    to.counted.add(from.counted);
     to.untouched_us += from.untouched_us;
     to.untouched_timed += from.untouched_timed;
     to.as_it_is_us.insert(to.as_it_is_us.end(), from.as_it_is_us.begin(), from.as_it_is_us.end());
@@ -158,7 +159,7 @@ class Reader {
     if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
       throw std::invalid_argument("is of another version of occbench");
     take_any<ProcessRecord, TimingRecord, DeviceRecord, FunctionRecord, SignatureRecord, LevelRecord,
-             ShareRecord, VersionRecord, NoteRecord, StepRecord>(fields);
+             ShareRecord, VersionRecord, NoteRecord, StepRecord, CountersRecord>(fields);
   }
   template <class... Record>
   void take_any(const Fields& fields) {
@@ -168,6 +169,23 @@ class Reader {
   void take(const ProcessRecord& r) { all_.processes.back().command = r.command; }
 
   void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
+
+  void take(const CountersRecord& r) {
+    const Counted counted{.samples = static_cast<std::uint64_t>(std::max<std::int64_t>(0, r.samples)),
+                          .us = quantities_of(r.us),
+                          .share_us = quantities_of(r.share_us)};
+    kernel(r.signature).counted.add(counted);
+  }
+
+  static std::array<double, quantity_count> quantities_of(const std::string& text) {
+    std::array<double, quantity_count> values{};
+    std::istringstream fields(text);
+    std::string field;
+    for (double& value : values)
+      if (!std::getline(fields, field, ',') || !((value = real_of(field)) >= 0 && std::isfinite(value)))
+        throw std::invalid_argument("a counter is not known");
+    return values;
+  }
 
   void take(const StepRecord& r) {
     constexpr double ns = 1e-9;

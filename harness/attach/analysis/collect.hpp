@@ -2,6 +2,7 @@
 // Reads the files of a program's processes into kernels with their times.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "harness/attach/protocol/protocol.hpp"
+#include "harness/attach/protocol/quantities.hpp"
 #include "harness/theory/occupancy/occupancy.hpp"
 
 namespace occbench::attach {
@@ -39,6 +41,25 @@ struct CappedVersion {
   std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
 };
 
+/// What PM sampling says of a kernel's untouched launches.
+struct Counted {
+  std::uint64_t samples = 0;
+  std::array<double, quantity_count> us{};        ///< sampled, per quantity
+  std::array<double, quantity_count> share_us{};  ///< weighted by the share of the peak
+
+  /// Of the peak, 0 to 1; nullopt where it was not sampled.
+  [[nodiscard]] std::optional<double> share(Quantity q) const {
+    return us[q] > 0 ? std::optional(share_us[q] / us[q]) : std::nullopt;
+  }
+  void add(const Counted& more) {
+    samples += more.samples;
+    for (std::size_t q = 0; q < quantity_count; ++q) {
+      us[q] += more.us[q];
+      share_us[q] += more.share_us[q];
+    }
+  }
+};
+
 /// Launches of one kernel with the same grid, block, shared memory and arguments, of all processes.
 struct Kernel {
   std::string name;
@@ -65,6 +86,7 @@ struct Kernel {
   std::map<int, CappedVersion> versions;
   std::vector<double> as_it_is_us;  ///< drawn in the same blocks as the versions
   std::uint64_t by_record = 0;      ///< of `timed`
+  Counted counted;
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }

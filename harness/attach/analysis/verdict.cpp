@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "harness/attach/protocol/kinds.hpp"
@@ -113,6 +114,9 @@ constexpr FindingWords all_words[] = {
     {Finding::waves, "waves"},
     {Finding::saturated, "saturated"},
     {Finding::small_gain, "small gain", "helps little"},  // retired
+    {Finding::throughput_limit, "throughput limit"},
+    {Finding::latency, "latency"},
+    {Finding::no_single_limit, "no single limit"},
 };
 
 }  // namespace
@@ -285,7 +289,9 @@ const LevelFound& fastest_level(const Verdict& v) {
                                    [](const LevelFound& level) { return level.from_untouched.value; });
 }
 
-Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+namespace {
+
+Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = describe(k, sm);
   v.caps = caps_of(k);
   v.by_sms = judge_sms(k);
@@ -336,6 +342,55 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   return settle(v, slope.value < none ? Finding::saturated : Finding::small_gain, why_open(k, v, slowdowns));
 }
 
+/// The unit with the largest share of its peak; nullopt: too few samples. Warps are no unit.
+std::optional<std::pair<Quantity, double>> busiest(const Counted& counted) {
+  std::optional<std::pair<Quantity, double>> most;
+  if (counted.samples < least_counter_samples) return most;
+  for (const Quantity q : {dram, l2, l1, tensor, fp32, issue})
+    if (const auto share = counted.share(q); share && (!most || *share > most->second)) most = {q, *share};
+  return most;
+}
+
+/// "tensor cores at 88 %"
+std::string unit_text(const std::pair<Quantity, double>& unit) {
+  char text[80];
+  std::snprintf(text, sizeof text, "%s at %.0f %%", quantity_text[unit.first], 100 * unit.second);
+  return text;
+}
+
+Verdict judge_by_counters(Verdict v, const std::pair<Quantity, double>& most) {
+  const std::string but = v.why.empty() ? "" : " (" + v.why + ")";
+  const std::string unit = unit_text(most);
+  if (most.second >= at_limit)
+    return settle(std::move(v), Finding::throughput_limit, unit + ", occupancy is not the lever" + but);
+  if (most.second < near_idle)
+    return settle(std::move(v), Finding::latency,
+                  "nothing over 40 %, " + unit + ": more warps or blocks" + but);
+  return settle(std::move(v), Finding::no_single_limit, unit + but);
+}
+
+/// Where arms and counters cannot both be right.
+std::string contradiction(const Verdict& v, const std::pair<Quantity, double>& most) {
+  constexpr double half = 0.5;
+  if (v.finding == Finding::needs_occupancy && most.second >= surely_at)
+    return "but counters have " + unit_text(most);
+  if (v.finding == Finding::saturated && v.saturated_to.value_or(1) <= half && most.second < near_idle)
+    return "but counters have nothing over 40 %, " + unit_text(most);
+  return "";
+}
+
+}  // namespace
+
+Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
+  Verdict v = judge_by_arms(k, sm);
+  const auto most = busiest(k.counted);
+  if (!most) return v;
+  if (!is_judged(v.finding)) return judge_by_counters(std::move(v), *most);
+  if (const std::string but = contradiction(v, *most); !but.empty())
+    v.why += (v.why.empty() ? "" : "; ") + but;
+  return v;
+}
+
 namespace {
 
 double tenths(double value) { return std::round(10 * value) / 10 + 0.0; }  // never "-0.0"
@@ -350,8 +405,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
     outside += share;
     const Finding finding = verdicts[i].finding;
-    if (finding != Finding::skipped && finding != Finding::observed && finding != Finding::unknown)
-      changed += share;
+    if (is_judged(finding) && !is_by_counters(finding)) changed += share;
     if (finding != Finding::needs_occupancy) continue;
     held += share;
     if (!verdicts[i].gain) continue;
@@ -362,6 +416,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   }
   const bool has_graphs = std::ranges::any_of(all.kernels, &Kernel::is_graph);
   if (changed == 0 && has_graphs && outside < worth_saying) return "";
+  if (changed == 0 && std::ranges::any_of(verdicts, is_by_counters, &Verdict::finding)) return "";
   if (changed == 0)
     return std::string("No kernel") + (has_graphs ? " outside CUDA graphs" : "") +
            " is known well enough to judge.";
@@ -411,7 +466,7 @@ std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>&
     if (!k.is_graph() || total <= 0) continue;
     const double share = k.total_us() / total;
     held += share;
-    if (verdicts[i].finding == Finding::unknown || verdicts[i].levels.empty()) continue;
+    if (!is_judged(verdicts[i].finding) || verdicts[i].levels.empty()) continue;
     const LevelFound& first = verdicts[i].levels.front();
     known += share;
     warps = first.warps;

@@ -20,6 +20,12 @@ constexpr double worth_it = 0.03;       // from here on a next step is worth its
 constexpr double no_change = 0.01;      // below it a change does not count
 constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
 
+// Of a peak, by counters.
+constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
+constexpr double near_idle = 0.4;  // all units below: it waits for latency
+constexpr double surely_at = 0.8;  // more warps cannot help
+constexpr std::uint64_t least_counter_samples = 20;
+
 enum class Finding {
   skipped,
   observed,
@@ -30,7 +36,16 @@ enum class Finding {
   waves,
   saturated,
   small_gain,
+  // By counters, where no arm tells.
+  throughput_limit,
+  latency,
+  no_single_limit,
 };
+[[nodiscard]] constexpr bool is_by_counters(Finding f) { return f >= Finding::throughput_limit; }
+/// Whether arms or counters tell anything.
+[[nodiscard]] constexpr bool is_judged(Finding f) {
+  return f != Finding::skipped && f != Finding::observed && f != Finding::unknown;
+}
 /// "needs occupancy", as kernels.csv has it.
 [[nodiscard]] const char* words_of(Finding finding);
 /// The finding of words in kernels.csv, those that schema 6 had included; nullopt: there is none such.

@@ -47,6 +47,7 @@ struct Session {
   cupti::Completed programs_completed = nullptr;
   int (*register_original)(cupti::Requested, cupti::Completed) = nullptr;
   std::atomic<std::uint64_t> dropped{0};
+  std::atomic<void (*)()> release{nullptr};
 };
 
 Session& session() {
@@ -57,17 +58,6 @@ Session& session() {
 /// The launching call of this thread.
 thread_local std::uint32_t launched = 0;
 thread_local bool is_calling = false;
-class Calling {
- public:
-  Calling() : before_(std::exchange(is_calling, true)) {}
-  Calling(const Calling&) = delete;
-  Calling& operator=(const Calling&) = delete;
-  ~Calling() { is_calling = before_; }
-
- private:
-  bool before_;
-};
-
 void on_call(void*, int, std::uint32_t, const cupti::CallbackData* data) {
   if (data->site == cupti::on_enter) launched = data->correlation;
 }
@@ -170,10 +160,12 @@ void stop(Session& s, std::string why, int wait_ms) {
     const std::lock_guard lock(s.records);
     s.why = std::move(why);
   }
+  if (auto* const release = s.release.exchange(nullptr)) release();
   const cupti::Functions& f = s.library.functions;
   for (const std::uint32_t call : cupti::launch_calls)
     f.enable_callback(0, s.subscriber, cupti::driver_domain, call);
   f.disable(cupti::kernels);
+  if (f.enable_raw_timestamps != nullptr) f.enable_raw_timestamps(0);
   // No buffer of ours, nor a place in one, may be left for the program's records.
   const auto has_buffers = [&] {
     const std::lock_guard lock(s.records);
@@ -191,7 +183,7 @@ void at_exit() {
   Session& s = session();
   if (s.state != State::on || s.process != getpid() || is_calling || may_be_in_handler(Ending::exit)) return;
   activity::flush();
-  const Calling calling;
+  const activity::Calling calling;
   const std::lock_guard lock(s.calls);
   stop(s, "", 0);
 }
@@ -200,7 +192,12 @@ void at_exit() {
 
 namespace activity {
 
-std::string begin(Timing timing, int driver_version) {
+Calling::Calling() : before_(std::exchange(is_calling, true)) {}
+Calling::~Calling() { is_calling = before_; }
+
+void release_at_end(void (*release)()) noexcept { session().release = release; }
+
+std::string begin(Timing timing, int driver_version, bool has_device_clock) {
   Session& s = session();
   if (s.state != State::never)
     return s.process != getpid() ? "it was forked from a process that uses CUPTI" : "CUPTI was used before";
@@ -219,6 +216,9 @@ std::string begin(Timing timing, int driver_version) {
   s.library = cupti::find(driver_version);
   if (!s.library.why.empty()) return s.library.why;
   const cupti::Functions& f = s.library.functions;
+  if (has_device_clock &&
+      (f.enable_raw_timestamps == nullptr || f.enable_raw_timestamps(1) != cupti::success))
+    return "libcupti is too old for the device's clock";
   if (const int error = f.subscribe(&s.subscriber, on_call, nullptr); error != cupti::success)
     return (error == cupti::multiple_subscribers ? "CUPTI is taken by another tool (error "
                                                  : "CUPTI cannot be used (error ") +

@@ -13,7 +13,8 @@
 namespace occbench::attach::activity {
 
 /// Begins the session, with a context current. Returns why it could not; empty: it did. Once in a process.
-[[nodiscard]] std::string begin(Timing timing, int driver_version);
+/// `has_device_clock`: records have the device's clock, as samples of its counters do.
+[[nodiscard]] std::string begin(Timing timing, int driver_version, bool has_device_clock);
 /// Whether this thread is in a call of ours to CUPTI, whose own lookups are none of the program's.
 [[nodiscard]] bool is_within() noexcept;
 /// Whether kernels are recorded.
@@ -24,6 +25,21 @@ namespace occbench::attach::activity {
 /// Before a launch of this thread, and after it: its call's number, by which its records are known; 0: none.
 void forget_correlation() noexcept;
 [[nodiscard]] std::uint32_t correlation() noexcept;
+
+/// While it lives, this thread's calls to CUPTI are ours.
+class Calling {
+ public:
+  Calling();
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+  ~Calling();
+
+ private:
+  bool before_;
+};
+
+/// `release` gives back what else is taken of CUPTI: called when the session ends, in any thread.
+void release_at_end(void (*release)()) noexcept;
 
 /// Asks CUPTI for the kernels that have ended since, those of graphs included.
 void flush() noexcept;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/attach/preload/activity.hpp"
 #include "harness/attach/preload/ranges.hpp"
 
 namespace occbench::attach {
@@ -47,7 +48,8 @@ Launches::Launches(Options options)
       graphs_(options_, driver_, functions_, signatures_),
       times_(journal_, budget_),
       events_(driver_, times_),
-      records_(options_, driver_, journal_, budget_, times_, signatures_),
+      counters_(journal_),
+      records_(options_, driver_, journal_, budget_, times_, signatures_, counters_),
       modules_(options_, driver_, journal_, skip_rules_, versions_, mutex_),
       stuck_(driver_, journal_) {
   open_journal();
@@ -206,6 +208,8 @@ Ticket Launches::before(const Request& request) noexcept try {
   if (!is_captured) records_.look_after();
   Context& context = contexts_.of(current);
   // A graph's kernels run where they were captured, and its levels are found once: all SMs are assumed.
+  if (options_.counters && records_.is_on() && !counters_.has_begun())
+    counters_.begin(activity::library(), context.device);
   context.sms = t.is_graph ? context.device_sms : contexts_.sms_of(context, request.config.hStream);
   if (request.kind == SkipReason::graph)
     before_graph(t, request, context, is_captured);
@@ -230,17 +234,19 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
     draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
+  const bool is_wanted = t.draw.of_block || t.draw.is_warm_up || wants_time(s);
+  t.is_only_counted = !is_wanted && counters_.is_on() && records_.is_on();
   t.context = &context;
   if (t.function == nullptr) t.function = handle.function;
-  if (has_room && (t.draw.of_block || t.draw.is_warm_up || wants_time(s)) && start(t, s, context))
-    t.signature = &s;
+  if (has_room && (is_wanted || t.is_only_counted) && start(t, s, context)) t.signature = &s;
   t.is_in_order = keeps_order(t, request, context);
 }
 
 /// A launch that is timed starts when the one ahead of it has ended, and so does the one behind it.
 bool Launches::keeps_order(const Ticket& t, const Request& request, Context& context) const {
   constexpr std::size_t most_streams = 4096;
-  const bool is_early = may_start_early(request.config), is_timed = t.signature != nullptr;
+  const bool is_early = may_start_early(request.config),
+             is_timed = t.signature != nullptr && !t.is_only_counted;
   context.has_early_starts = context.has_early_starts || is_early;
   if (!context.has_early_starts || options_.observe) return false;
   if (context.was_timed.size() > most_streams) context.was_timed.clear();
@@ -254,6 +260,11 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
   Signature* s = &whole;
   count(whole, is_captured);
   if (is_captured || journal_.is_full()) return;
+  if (counters_.is_on() && records_.is_on()) {
+    t.counted_graph = &whole;
+    t.context = &context;
+    activity::forget_correlation();
+  }
   if (options_.apply) {
     for (Signature* part : graphs_.apply(request)) {
       count(*part, false);
@@ -319,6 +330,10 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
 }
 
 void Launches::after(Ticket& t, CUresult result) noexcept try {
+  if (t.counted_graph != nullptr && result == CUDA_SUCCESS && t.draw.arm == untouched) {
+    const std::lock_guard lock(mutex_);
+    records_.count_graph(t);
+  }
   if (t.signature == nullptr) return;
   t.change = {};
   const Relaxed relaxed(driver_);
@@ -464,7 +479,9 @@ void Launches::look_for_stuck() noexcept try {
 
 void Launches::end() noexcept {
   if (!process_.is_this()) return;
+  counters_.release();
   drain();
+  counters_.note_if_none();
   records_.note_lost();
   if (watchdog_) watchdog_->end();
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "harness/attach/preload/contexts.hpp"
+#include "harness/attach/preload/counters.hpp"
 #include "harness/attach/preload/driver.hpp"
 #include "harness/attach/preload/event_timer.hpp"
 #include "harness/attach/preload/functions.hpp"
@@ -129,6 +130,7 @@ class Launches {
   Graphs graphs_;
   LaunchTimes times_;
   EventTimer events_;
+  Counters counters_;
   RecordTimer records_;
   Modules modules_;
   StuckLaunch stuck_;

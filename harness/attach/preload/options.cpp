@@ -45,6 +45,7 @@ constexpr Option all_options[] = {
     {"all", [](O o, V v) { o.all = v == "1"; }},
     {"by_range", [](O o, V v) { o.by_range = v == "1"; }},
     {"profiler_api", [](O o, V v) { o.profiler_api = v == "1"; }},
+    {"counters", [](O o, V v) { o.counters = v == "1"; }},
     {"timing",
      [](O o, V v) {
        o.timing = v == "activity" ? Timing::activity : v == "auto" ? Timing::automatic : Timing::events;

@@ -25,6 +25,7 @@ struct Options {
   bool all = false;           ///< also grids whose blocks may wait for each other, under a watchdog
   bool profiler_api = false;  ///< launches between cudaProfilerStart and cudaProfilerStop
   bool by_range = false;      ///< a kernel of two NVTX ranges is two
+  bool counters = false;      ///< PM sampling beside CUPTI's records
   Timing timing = Timing::events;
   Plan plan;
   double budget = 0.2;

@@ -13,20 +13,23 @@ namespace {
 
 constexpr double flush_period_s = 0.01;         // between flushes; less at first,
 constexpr double flush_share = 0.005;           // and flushes take no more of the launching thread's time
+constexpr std::size_t most_awaited = 1 << 16;   // launches
 constexpr std::uint64_t enough_records = 1000;  // some of them are of launches that were to be timed
 
 }  // namespace
 
 void RecordTimer::choose() {
   is_chosen_ = true;
-  if (options_.timing == Timing::events || options_.apply) return;
+  if ((options_.timing == Timing::events && !options_.counters) || options_.apply) return;
   int version = 0;
   if (driver_.driver_get_version != nullptr) driver_.driver_get_version(&version);
-  const std::string why = options_.all                  ? "--all watches launches by events"
-                          : !options_.registers.empty() ? "--registers times by events"
-                                                        : activity::begin(options_.timing, version);
+  const std::string why = options_.all ? "--all watches launches by events"
+                          : !options_.registers.empty()
+                              ? "--registers times by events"
+                              : activity::begin(options_.timing, version, options_.counters);
   is_on_ = why.empty();
   if (is_on_) budget_.set_timing_us(0);
+  if (options_.counters && !is_on_) journal_.note("no counters: " + why);
   journal_.write(TimingRecord{.source = is_on_ ? "activity" : "events", .why_events = why});
 }
 
@@ -54,23 +57,34 @@ void RecordTimer::start(Ticket& t) {
 void RecordTimer::forget(const Context& context) {
   std::erase_if(awaited_, [&](const auto& entry) {
     const Ticket& t = entry.second.ticket;
-    if (t.context == &context) times_.add_none(t);
+    if (t.context == &context) add_none(t);
     return t.context == &context;
   });
 }
 
 void RecordTimer::await(Ticket& t, CUresult result) {
   const std::uint32_t call = activity::correlation();
-  if (result != CUDA_SUCCESS || call == 0) return times_.add_none(t);
-  if (awaited_.size() >= most_pending) {  // the GPU's queues hold fewer: that record is lost
-    times_.add_none(awaited_.begin()->second.ticket);
+  if (result != CUDA_SUCCESS || call == 0) return add_none(t);
+  if (awaited_.size() >= most_awaited) {  // the GPU's queues hold fewer: that record is lost
+    add_none(awaited_.begin()->second.ticket);
     awaited_.erase(awaited_.begin());
   }
   awaited_.insert_or_assign(call, Pending{.ticket = t, .thread = thread_number()});
 }
 
+void RecordTimer::count_graph(const Ticket& t) {
+  const std::uint32_t call = activity::correlation();
+  if (call == 0 || t.context == nullptr || t.context->device != counters_.device()) return;
+  if (counted_graphs_.size() >= most_awaited) counted_graphs_.erase(counted_graphs_.begin());
+  counted_graphs_[call] = t.counted_graph->number;
+}
+
 void RecordTimer::take(const std::vector<Ran>& records) {
   for (const Ran& r : records) {
+    if (const auto graph = counted_graphs_.find(r.correlation); graph != counted_graphs_.end()) {
+      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second});
+      continue;
+    }
     if (r.graph_node != 0) continue;
     ++recorded_;
     const auto found = awaited_.find(r.correlation);
@@ -78,6 +92,11 @@ void RecordTimer::take(const std::vector<Ran>& records) {
     ++matched_;
     Pending done = found->second;
     awaited_.erase(found);
+    const Ticket& t = done.ticket;
+    if (counters_.has_begun() && t.draw.arm == untouched && !r.is_overlapped &&
+        t.context->device == counters_.device())
+      counters_.add({r.start_ns, r.end_ns, t.signature->number});
+    if (t.is_only_counted) continue;
     if (r.is_overlapped) done.ticket.flags |= overlapped;
     times_.add(done, r.time_us());
   }
@@ -98,11 +117,12 @@ void RecordTimer::poll(bool is_last) {
   take(overlaps_.add(activity::take()));
   if (matched_ == 0 && recorded_ > enough_records) activity::end("CUPTI's records are of no launch seen");
   if (has_ended || is_last) take(overlaps_.add({}));
+  if (counters_.has_begun()) counters_.join(has_ended || is_last);
   if (has_ended) change_to_events();
 }
 
 void RecordTimer::change_to_events() {
-  for (const auto& [call, pending] : awaited_) times_.add_none(pending.ticket);
+  for (const auto& [call, pending] : awaited_) add_none(pending.ticket);
   awaited_.clear();
   if (!is_on_) return;
   is_on_ = false;

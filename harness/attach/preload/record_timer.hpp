@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "harness/attach/preload/counters.hpp"
 #include "harness/attach/preload/journal.hpp"
 #include "harness/attach/preload/launch_times.hpp"
 #include "harness/attach/preload/options.hpp"
@@ -20,13 +21,14 @@ namespace occbench::attach {
 class RecordTimer {
  public:
   RecordTimer(const Options& options, const Driver& driver, Journal& journal, Budget& budget,
-              LaunchTimes& times, SignatureTable& signatures)
+              LaunchTimes& times, SignatureTable& signatures, Counters& counters)
       : options_(options),
         driver_(driver),
         journal_(journal),
         budget_(budget),
         times_(times),
-        signatures_(signatures) {}
+        signatures_(signatures),
+        counters_(counters) {}
 
   /// Before each launch: chooses between records and events at the first, and takes the records that have
   /// come.
@@ -36,6 +38,8 @@ class RecordTimer {
   /// Sets the ticket's flags. Its time will be that of its kernel's record.
   void start(Ticket& ticket);
   void await(Ticket& ticket, CUresult result);
+  /// A graph was launched: its kernels' records are for counters.
+  void count_graph(const Ticket& ticket);
   /// Takes the last records.
   void drain();
   /// Before the context ends.
@@ -48,6 +52,10 @@ class RecordTimer {
   void take(const std::vector<Ran>& records);
   /// CUPTI is lost: events time launches from here on.
   void change_to_events();
+  /// There will be no record of the launch.
+  void add_none(const Ticket& ticket) {
+    if (!ticket.is_only_counted) times_.add_none(ticket);
+  }
 
   const Options& options_;
   const Driver& driver_;
@@ -55,8 +63,10 @@ class RecordTimer {
   Budget& budget_;
   LaunchTimes& times_;
   SignatureTable& signatures_;
+  Counters& counters_;
   bool is_chosen_ = false, is_on_ = false;
-  std::map<std::uint32_t, Pending> awaited_;  ///< by the number of the launching call
+  std::map<std::uint32_t, Pending> awaited_;             ///< by the number of the launching call
+  std::map<std::uint32_t, std::size_t> counted_graphs_;  ///< signatures, by the launching call
   Overlaps overlaps_;
   double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
   std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited

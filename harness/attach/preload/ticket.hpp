@@ -23,7 +23,9 @@ struct Ticket {
   CUstream stream = nullptr;  ///< the program's
   ShareStream share;          ///< in whose stream the launch goes and is timed, if it has one
   CUevent start = nullptr, stop = nullptr;
-  bool is_graph = false;  ///< of a CUDA graph, which events time as a whole
+  bool is_graph = false;               ///< of a CUDA graph, which events time as a whole
+  Signature* counted_graph = nullptr;  ///< whose kernels' records are for counters
+  bool is_only_counted = false;        ///< its record is for counters, and not for a time
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
   GraphChange change;  ///< until it is launched

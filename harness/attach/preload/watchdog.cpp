@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/watchdog.hpp"
 
-#include <chrono>
 #include <csignal>
 #include <utility>
 
 namespace occbench::attach {
 
-Watchdog::Watchdog(std::function<void()> look) : look_(std::move(look)) {
+Watchdog::Watchdog(std::function<void()> look, std::chrono::milliseconds pause)
+    : look_(std::move(look)), pause_(pause) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -21,9 +21,8 @@ Watchdog::Watchdog(std::function<void()> look) : look_(std::move(look)) {
 }
 
 void Watchdog::run() {
-  constexpr std::chrono::milliseconds pause(500);
   std::unique_lock lock(mutex_);
-  while (!ends_.wait_for(lock, pause, [this] { return has_ended_; })) {
+  while (!ends_.wait_for(lock, pause_, [this] { return has_ended_; })) {
     lock.unlock();
     look_();
     lock.lock();

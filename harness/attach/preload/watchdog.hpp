@@ -2,6 +2,7 @@
 // A thread that checks the program's launches now and then.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -11,9 +12,10 @@ namespace occbench::attach {
 
 class Watchdog {
  public:
-  /// Calls `look` twice a second until the end. It takes no signal that is meant for the program. Throws
+  /// Calls `look` after each pause until the end. It takes no signal that is meant for the program. Throws
   /// std::system_error where no thread can be made.
-  explicit Watchdog(std::function<void()> look);
+  explicit Watchdog(std::function<void()> look,
+                    std::chrono::milliseconds pause = std::chrono::milliseconds(500));
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() { end(); }
@@ -23,6 +25,7 @@ class Watchdog {
   void run();
 
   std::function<void()> look_;
+  std::chrono::milliseconds pause_;
   std::mutex mutex_;
   std::condition_variable ends_;
   bool has_ended_ = false;

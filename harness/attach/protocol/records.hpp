@@ -129,6 +129,12 @@ OCCBENCH_RECORD(ShareRecord, "share", OCCBENCH_SHARE)
       field(int, local_bytes) field(int, blocks_per_sm)
 OCCBENCH_RECORD(VersionRecord, "version", OCCBENCH_VERSION)
 
+// Of --counters: samples of one window within the signature's runs. Per quantity (quantities.hpp), between
+// commas: the time that was sampled, and the same weighted by the share of the peak.
+#define OCCBENCH_COUNTERS(field) \
+  field(int, signature) field(std::int64_t, samples) field(std::string, us) field(std::string, share_us)
+OCCBENCH_RECORD(CountersRecord, "counters", OCCBENCH_COUNTERS)
+
 // Of --apply: a step of the program's. In `range` one begins at each push; without a name it lies between the
 // profiler's calls, and lasts so long.
 #define OCCBENCH_STEP(field) \

@@ -19,6 +19,7 @@ from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_unt
 
 CHANGES = ("l1_change", "gain")
 WITHOUT = ("unknown", "skipped", "left alone")  # verdicts that say why; the last is retired
+BY_COUNTERS = ("throughput limit", "latency", "no single limit")  # verdicts that say which
 AT_THRESHOLD = ", at the threshold of "  # of any verdict: another run may give the next one
 Arms = dict[tuple[str, ...], list[float]]  # times that count, by what tells arms apart
 
@@ -29,7 +30,7 @@ def arm_of(row: Row) -> tuple[str, ...]:
 
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
-    """Checks the files, as far as they can be read; registers.csv is there after --registers alone."""
+    """Checks the files, as far as they can be read; two tables are there after their options alone."""
     kernels: dict[str, tuple[int, Row]] | None = None
     with readable(path := folder / "env.json", report):
         rules = of_version(rules, check_env(path, rules, report).version)
@@ -43,6 +44,9 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
     if (path := folder / "registers.csv").exists():
         with readable(path, report):
             check_registers(path, rules, kernels, report)
+    if (path := folder / "counters.csv").exists():
+        with readable(path, report):
+            check_counters(path, rules, kernels, report)
     if (path := folder / "findings.json").exists():
         with readable(path, report):
             check_findings(path, rules, report)
@@ -106,8 +110,8 @@ def kernel_violations(row: Row) -> Iterator[str]:
             yield f"{name}: {row[name]} is outside its interval [{cells[0]}, {cells[2]}]"
         elif any(cells) and not all(cells):
             yield f"{name}: only a part of it and its interval is empty"
-    is_open = bool(row["verdict"]) and AT_THRESHOLD in row["why"]
-    if (row["verdict"] in WITHOUT) != bool(row["why"]) and not is_open:
+    is_said = bool(row["verdict"]) and any(each in row["why"] for each in (AT_THRESHOLD, "but counters have"))
+    if (row["verdict"] in (*WITHOUT, *BY_COUNTERS)) != bool(row["why"]) and not is_said:
         yield f"why: {row['why'] or 'empty'}, and the verdict is {row['verdict'] or 'empty'}"
     if bool(row["next_step"]) != bool(row["next_blocks_per_sm"]):
         yield "next_step: only one of it and next_blocks_per_sm is empty"
@@ -157,6 +161,18 @@ def check_arms(
         elif mine and cells[1] and not close(float(cells[1]), median(mine)):
             what = f"time_median_s: {cells[1]}, but its launches' is {median(mine):.9g}"
             report.violation(path, line, what)
+
+
+def check_counters(
+    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
+) -> None:
+    seen: dict[str, int] = {}
+    for line, row, _ in of_file(path, rules, report):
+        if stranger(row, kernels, seen):
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
+        if row["kernel_id"] in seen:
+            report.violation(path, line, f"kernel_id: {row['kernel_id']} is there already")
+        seen[row["kernel_id"]] = line
 
 
 def check_registers(

@@ -15,7 +15,7 @@ from occbench_tools.findings import ask
 from occbench_tools.schema import field_violations
 from occbench_tools.untrusted_files import parse_json, read_untrusted
 
-TABLES = ("kernels.csv", "arms.csv", "registers.csv")
+TABLES = ("kernels.csv", "arms.csv", "registers.csv", "counters.csv")
 
 
 def read_findings(folder: Path, rules: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/attach/preload/counters.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "harness/attach/preload/activity.hpp"
+
+namespace occbench::attach {
+
+namespace {
+
+constexpr std::uint32_t interval_ns = 10'000;
+constexpr std::chrono::milliseconds window(5), pause(60);  // a window holds less than most_samples
+constexpr std::size_t most_windows = 16;                   // that wait for records
+constexpr std::size_t most_runs = 1 << 17;
+
+std::atomic<Counters*> releasing{nullptr};  ///< those of the process
+
+}  // namespace
+
+void Counters::begin(void* library, int device) {
+  has_begun_ = true;
+  library_ = library;
+  device_ = device;
+  releasing = this;
+  activity::release_at_end([] { releasing.load()->release(); });
+  const std::lock_guard lock(ending_);
+  is_on_ = true;
+  thread_.emplace([this] { sample(); }, pause);
+}
+
+/// In the thread: one window.
+void Counters::sample() {
+  if (!is_on()) return;
+  const activity::Calling calling;
+  std::string error;
+  if (sampler_ == nullptr) {
+    OpenedSampler opened = open_pm_sampler(library_, device_, interval_ns);
+    sampler_ = std::move(opened.sampler);
+    error = opened.why;
+    // Opening loads libnvperf, whose destructors must not run before this.
+    std::atexit([] { releasing.load()->release(); });
+  }
+  PmWindow found;
+  if (error.empty()) error = sampler_->start(windows_sampled_ % sampler_->sets());
+  if (error.empty()) {
+    std::this_thread::sleep_for(window);
+    found = sampler_->stop();
+    ++windows_sampled_;
+    error = found.error;
+  }
+  const std::lock_guard lock(mutex_);
+  if (error.empty() && windows_.size() < most_windows) windows_.push_back(std::move(found));
+  if (error.empty()) return;
+  notes_.push_back((windows_sampled_ > 0 ? "no more counters: " : "no counters: ") + error);
+  is_on_ = false;
+  has_failed_ = true;
+}
+
+void Counters::join(bool is_last) {
+  std::vector<PmWindow> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t latest = runs_.empty() ? 0 : runs_.back().start_ns;
+    while (!windows_.empty() &&
+           (is_last || windows_.front().samples.empty() || windows_.front().samples.back().end_ns < latest)) {
+      ready.push_back(std::move(windows_.front()));
+      windows_.pop_front();
+    }
+    for (const std::string& note : std::exchange(notes_, {})) journal_.note(note);
+  }
+  if (!ready.empty()) std::ranges::sort(runs_, {}, &CountedRun::start_ns);
+  for (const PmWindow& window : ready) write(window);
+  if (!ready.empty() || runs_.size() > most_runs) {
+    const std::uint64_t done =
+        ready.empty() || ready.back().samples.empty() ? 0 : ready.back().samples.back().end_ns;
+    std::erase_if(runs_, [&](const CountedRun& run) { return run.end_ns < done; });
+    if (runs_.size() > most_runs)
+      runs_.erase(runs_.begin(), runs_.end() - static_cast<std::ptrdiff_t>(most_runs / 2));
+  }
+}
+
+void Counters::write(const PmWindow& window) {
+  if (window.has_overflowed && ++overflows_ == 1)
+    journal_.note("counters: a window had more samples than room; its later ones are missing");
+  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  add_samples(window.samples, runs_, sums);
+  for (const auto& [signature, of] : sums) {
+    CountersRecord record{.signature = static_cast<int>(signature),
+                          .samples = static_cast<std::int64_t>(of.samples)};
+    for (std::size_t q = 0; q < quantity_count; ++q) {
+      record.us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.ns[q]));
+      record.share_us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.share_ns[q]));
+    }
+    if (journal_.has_room()) journal_.write(record);
+  }
+}
+
+void Counters::note_if_none() noexcept try {
+  if (has_begun_ && windows_sampled_ == 0 && !has_failed_)
+    journal_.note("no counters: the program launched kernels for too short a time");
+} catch (...) {
+}
+
+void Counters::release() noexcept try {
+  const std::lock_guard lock(ending_);
+  is_on_ = false;
+  if (!thread_) return;
+  thread_->end();
+  thread_.reset();
+  const activity::Calling calling;
+  sampler_.reset();
+} catch (...) {
+}
+
+}  // namespace occbench::attach

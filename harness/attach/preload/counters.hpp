@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of kernels by PM sampling, beside CUPTI's records: a thread samples the device in short windows,
+// and a sample is a kernel's if it lies within the kernel's record.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/attach/preload/counter_sums.hpp"
+#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/pm_sampler.hpp"
+#include "harness/attach/preload/watchdog.hpp"
+
+namespace occbench::attach {
+
+/// Not thread-safe, but for release() and is_on().
+class Counters {
+ public:
+  explicit Counters(Journal& journal) : journal_(journal) {}
+  Counters(const Counters&) = delete;
+  Counters& operator=(const Counters&) = delete;
+  ~Counters() { release(); }
+
+  /// Begins to sample the device, with libcupti's handle. Once.
+  void begin(void* library, int device);
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
+  [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int device() const { return device_; }
+  void add(const CountedRun& run) { runs_.push_back(run); }
+  /// Joins windows with runs, once later runs have come; `is_last`: none will. Writes what it found.
+  void join(bool is_last);
+  /// After release(): a note where nothing was sampled.
+  void note_if_none() noexcept;
+  /// Ends the thread and gives the counters back. In any thread.
+  void release() noexcept;
+
+ private:
+  void sample();
+  void write(const PmWindow& window);
+
+  Journal& journal_;
+  bool has_begun_ = false;
+  std::atomic<bool> is_on_{false};
+  void* library_ = nullptr;
+  int device_ = -1;
+  std::vector<CountedRun> runs_;
+  std::uint64_t overflows_ = 0;
+
+  std::mutex ending_;  ///< guards the thread
+  std::optional<Watchdog> thread_;
+  std::unique_ptr<PmSampler> sampler_;  ///< the thread's
+  std::size_t windows_sampled_ = 0;
+  bool has_failed_ = false;
+
+  std::mutex mutex_;  ///< guards what follows, which the thread fills
+  std::deque<PmWindow> windows_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace occbench::attach
