@@ -139,6 +139,11 @@ TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   needs.counted = counted(dram, 0.2);
   saturated.counted = counted(dram, 0.92);
   EXPECT_EQ(judge(needs, h100()).why + judge(saturated, h100()).why, "");
+  EXPECT_EQ(judge(needs, h100()).has_agreement, true);
+  needs.counted = counted(dram, 0.92);
+  EXPECT_EQ(judge(needs, h100()).has_agreement, false);
+  needs.counted = {};
+  EXPECT_EQ(judge(needs, h100()).has_agreement, std::nullopt);
 }
 
 TEST(AttachVerdict, ReadsTheWordsOfSchema6) {

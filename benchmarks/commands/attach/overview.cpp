@@ -76,6 +76,16 @@ std::string parts_of(const std::map<std::string, double>& shares) {
   return line;
 }
 
+/// "Fewer warps and counters both tell of 9 kernels: they agree in 8."; empty: of none.
+std::string sentence_of_agreement(const std::vector<Verdict>& verdicts) {
+  const auto both =
+      std::ranges::count_if(verdicts, [](const Verdict& v) { return v.has_agreement.has_value(); });
+  const auto agreed = std::ranges::count(verdicts, std::optional(true), &Verdict::has_agreement);
+  if (both == 0) return "";
+  return " Fewer warps and counters both tell of " + count_of(static_cast<std::size_t>(both), "kernel") +
+         ": they agree in " + std::to_string(agreed) + ".";
+}
+
 }  // namespace
 
 std::string sentence_of_judged(const Collected& all, const std::vector<Verdict>& verdicts) {
@@ -102,7 +112,7 @@ std::string sentence_of_judged(const Collected& all, const std::vector<Verdict>&
   }
   const std::string means = parts_of(judged), reasons = parts_of(left);
   return "Judged, of GPU time: " + (means.empty() ? "nothing" : means) + "." +
-         (reasons.empty() ? "" : " Left: " + reasons + ".");
+         (reasons.empty() ? "" : " Left: " + reasons + ".") + sentence_of_agreement(verdicts);
 }
 
 }  // namespace occbench::commands

@@ -386,8 +386,9 @@ Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   const auto most = busiest(k.counted);
   if (!most) return v;
   if (!is_judged(v.finding)) return judge_by_counters(std::move(v), *most);
-  if (const std::string but = contradiction(v, *most); !but.empty())
-    v.why += (v.why.empty() ? "" : "; ") + but;
+  const std::string but = contradiction(v, *most);
+  v.has_agreement = but.empty();
+  if (!but.empty()) v.why += (v.why.empty() ? "" : "; ") + but;
   return v;
 }
 

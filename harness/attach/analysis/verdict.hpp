@@ -86,6 +86,7 @@ struct Verdict {
   theory::Limiter limiters = theory::Limiter::none;
   double occupancy = 0;
   SmVerdict by_sms;
+  std::optional<bool> has_agreement;  ///< of fewer warps and counters, where both tell
 };
 
 /// How much longer it takes with a share of its natural warps, below 1.

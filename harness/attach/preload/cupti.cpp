@@ -111,8 +111,6 @@ Library find(int driver_version) {
   get(f.disable, "cuptiActivityDisable");
   get(f.flush_all, "cuptiActivityFlushAll");
   get(f.next_record, "cuptiActivityGetNextRecord");
-  void* const raw = symbol(l.handle, "cuptiActivityEnableRawTimestamps");
-  std::memcpy(&f.enable_raw_timestamps, &raw, sizeof raw);
   std::uint32_t version = 0;
   if (l.why.empty() && (f.get_version(&version) != success || version < least_version))
     l.why = "libcupti is too old";

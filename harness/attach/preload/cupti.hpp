@@ -76,7 +76,6 @@ struct Functions {
   int (*register_callbacks)(Requested, Completed) = nullptr;
   int (*enable)(int kind) = nullptr;
   int (*disable)(int kind) = nullptr;
-  int (*enable_raw_timestamps)(std::uint8_t on) = nullptr;  ///< null: older than CUDA 12.6
   int (*flush_all)(std::uint32_t flag) = nullptr;
   int (*next_record)(std::uint8_t* buffer, std::size_t valid_bytes, void** record) = nullptr;
 };
