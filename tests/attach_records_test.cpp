@@ -95,22 +95,30 @@ static_assert(cupti::hardware_busy == static_cast<int>(CUPTI_ERROR_HARDWARE_BUSY
                   static_cast<int>(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL));
 #endif
 
-TEST(AttachCounters, ASampleIsOfTheRunThatItLiesIn) {
+TEST(AttachCounters, ASampleIsOfTheRunThatItLiesInWhateverTheClocksError) {
+  constexpr std::uint64_t us = 1000;
   std::vector<PmSample> samples;
-  for (std::uint64_t at = 0; at < 100; at += 10) {
-    PmSample& s = samples.emplace_back(PmSample{.start_ns = at, .end_ns = at + 10, .shares = {}});
+  for (std::uint64_t at = 0; at < 1000 * us; at += 10 * us) {
+    PmSample& s = samples.emplace_back(PmSample{.start_ns = at, .end_ns = at + 10 * us, .shares = {}});
     s.shares.fill(0.5);
     s.shares[tensor] = std::numeric_limits<double>::quiet_NaN();  // of another set
   }
   std::vector<std::pair<std::size_t, CounterSums>> sums;
-  add_samples(samples, {{5, 35, 7}, {35, 38, 8}, {40, 70, 9}, {72, 79, 7}, {80, 95, 7}}, sums);
+  add_samples(samples,
+              {{5 * us, 75 * us, 7},     // from 30 and 40
+               {75 * us, 124 * us, 8},   // short of 10 us and the error at both ends
+               {130 * us, 200 * us, 9},  // from 150, 160 and 170
+               {205 * us, 255 * us, 7},  // none: one would have to begin at 225
+               {300 * us, 350 * us, 7},  // from 320
+               {990 * us, 2000 * us, 8}},
+              sums);
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].first, 7U);
-  EXPECT_EQ(sums[0].second.samples, 3U);  // from 10, 20 and 80
+  EXPECT_EQ(sums[0].second.samples, 3U);
   EXPECT_EQ(sums[1].first, 9U);
   EXPECT_EQ(sums[1].second.samples, 3U);
-  EXPECT_EQ(sums[1].second.ns[dram], 30);
-  EXPECT_EQ(sums[1].second.share_ns[dram], 15);
+  EXPECT_EQ(sums[1].second.ns[dram], 30 * us);
+  EXPECT_EQ(sums[1].second.share_ns[dram], 15 * us);
   EXPECT_EQ(sums[1].second.ns[tensor], 0);
 }
 

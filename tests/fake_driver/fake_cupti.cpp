@@ -128,7 +128,6 @@ FAKE(cuptiActivityEnable, (int kind)) {
   is_recording = true;
   return success;
 }
-FAKE(cuptiActivityEnableRawTimestamps, (std::uint8_t)) { return success; }
 FAKE(cuptiActivityDisable, (int)) {
   const std::lock_guard lock(mutex);
   is_recording = false;

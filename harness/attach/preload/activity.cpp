@@ -165,7 +165,6 @@ void stop(Session& s, std::string why, int wait_ms) {
   for (const std::uint32_t call : cupti::launch_calls)
     f.enable_callback(0, s.subscriber, cupti::driver_domain, call);
   f.disable(cupti::kernels);
-  if (f.enable_raw_timestamps != nullptr) f.enable_raw_timestamps(0);
   // No buffer of ours, nor a place in one, may be left for the program's records.
   const auto has_buffers = [&] {
     const std::lock_guard lock(s.records);
@@ -197,7 +196,7 @@ Calling::~Calling() { is_calling = before_; }
 
 void release_at_end(void (*release)()) noexcept { session().release = release; }
 
-std::string begin(Timing timing, int driver_version, bool has_device_clock) {
+std::string begin(Timing timing, int driver_version) {
   Session& s = session();
   if (s.state != State::never)
     return s.process != getpid() ? "it was forked from a process that uses CUPTI" : "CUPTI was used before";
@@ -216,9 +215,6 @@ std::string begin(Timing timing, int driver_version, bool has_device_clock) {
   s.library = cupti::find(driver_version);
   if (!s.library.why.empty()) return s.library.why;
   const cupti::Functions& f = s.library.functions;
-  if (has_device_clock &&
-      (f.enable_raw_timestamps == nullptr || f.enable_raw_timestamps(1) != cupti::success))
-    return "libcupti is too old for the device's clock";
   if (const int error = f.subscribe(&s.subscriber, on_call, nullptr); error != cupti::success)
     return (error == cupti::multiple_subscribers ? "CUPTI is taken by another tool (error "
                                                  : "CUPTI cannot be used (error ") +

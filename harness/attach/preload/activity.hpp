@@ -13,8 +13,7 @@
 namespace occbench::attach::activity {
 
 /// Begins the session, with a context current. Returns why it could not; empty: it did. Once in a process.
-/// `has_device_clock`: records have the device's clock, as samples of its counters do.
-[[nodiscard]] std::string begin(Timing timing, int driver_version, bool has_device_clock);
+[[nodiscard]] std::string begin(Timing timing, int driver_version);
 /// Whether this thread is in a call of ours to CUPTI, whose own lookups are none of the program's.
 [[nodiscard]] bool is_within() noexcept;
 /// Whether kernels are recorded.

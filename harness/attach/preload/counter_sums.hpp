@@ -32,14 +32,17 @@ inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& su
   return found != sums.end() ? found->second : sums.emplace_back(signature, CounterSums{}).second;
 }
 
-/// Adds each sample that lies within a run; both in the order of their times.
+/// CUPTI converts the times of samples and of records to the host's clock; what it may be wrong by.
+constexpr std::uint64_t clock_error_ns = 20'000;
+
+/// Adds each sample that lies within a run whatever the clocks' error; both in the order of their times.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,
                         std::vector<std::pair<std::size_t, CounterSums>>& sums) {
   auto run = runs.begin();
   for (const PmSample& sample : samples) {
-    while (run != runs.end() && run->end_ns < sample.end_ns) ++run;
+    while (run != runs.end() && run->end_ns < sample.end_ns + clock_error_ns) ++run;
     if (run == runs.end()) return;
-    if (sample.start_ns < run->start_ns) continue;
+    if (sample.start_ns < run->start_ns + clock_error_ns) continue;
     CounterSums& of = sums_of(sums, run->signature);
     ++of.samples;
     const auto ns = static_cast<double>(sample.end_ns - sample.start_ns);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/attach/preload/activity.hpp"
+#include "harness/attach/preload/signal_handler.hpp"
 
 namespace occbench::attach {
 
@@ -21,6 +22,12 @@ constexpr std::size_t most_runs = 1 << 17;
 std::atomic<Counters*> releasing{nullptr};  ///< those of the process
 
 }  // namespace
+
+/// Not in a child by fork, whose thread it is not.
+void Counters::release_at_exit() {
+  Counters& counters = *releasing.load();
+  if (counters.process_.is_caller() && !may_be_in_handler(Ending::exit)) counters.release();
+}
 
 void Counters::begin(void* library, int device) {
   has_begun_ = true;
@@ -42,8 +49,7 @@ void Counters::sample() {
     OpenedSampler opened = open_pm_sampler(library_, device_, interval_ns);
     sampler_ = std::move(opened.sampler);
     error = opened.why;
-    // Opening loads libnvperf, whose destructors must not run before this.
-    std::atexit([] { releasing.load()->release(); });
+    std::atexit(release_at_exit);  // opening loads libnvperf, whose destructors must not run before this
   }
   PmWindow found;
   if (error.empty()) error = sampler_->start(windows_sampled_ % sampler_->sets());

@@ -14,6 +14,7 @@
 
 #include "harness/attach/preload/counter_sums.hpp"
 #include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/own_process.hpp"
 #include "harness/attach/preload/pm_sampler.hpp"
 #include "harness/attach/preload/watchdog.hpp"
 
@@ -41,10 +42,12 @@ class Counters {
   void release() noexcept;
 
  private:
+  static void release_at_exit();
   void sample();
   void write(const PmWindow& window);
 
   Journal& journal_;
+  const OwnProcess process_;
   bool has_begun_ = false;
   std::atomic<bool> is_on_{false};
   void* library_ = nullptr;

@@ -23,10 +23,9 @@ void RecordTimer::choose() {
   if ((options_.timing == Timing::events && !options_.counters) || options_.apply) return;
   int version = 0;
   if (driver_.driver_get_version != nullptr) driver_.driver_get_version(&version);
-  const std::string why = options_.all ? "--all watches launches by events"
-                          : !options_.registers.empty()
-                              ? "--registers times by events"
-                              : activity::begin(options_.timing, version, options_.counters);
+  const std::string why = options_.all                  ? "--all watches launches by events"
+                          : !options_.registers.empty() ? "--registers times by events"
+                                                        : activity::begin(options_.timing, version);
   is_on_ = why.empty();
   if (is_on_) budget_.set_timing_us(0);
   if (options_.counters && !is_on_) journal_.note("no counters: " + why);
