@@ -14,8 +14,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::uint32_t interval_ns = 10'000;
-constexpr std::chrono::milliseconds window(5), pause(60);  // a window holds less than most_samples
+constexpr std::uint32_t sample_ns = 10'000;
+constexpr std::chrono::milliseconds window_time(5), pause(60);  // a window holds less than most_samples
 constexpr std::size_t most_windows = 16;                   // that wait for records
 constexpr std::size_t most_runs = 1 << 17;
 
@@ -46,7 +46,7 @@ void Counters::sample() {
   const activity::Calling calling;
   std::string error;
   if (sampler_ == nullptr) {
-    OpenedSampler opened = open_pm_sampler(library_, device_, interval_ns);
+    OpenedSampler opened = open_pm_sampler(library_, device_, sample_ns);
     sampler_ = std::move(opened.sampler);
     error = opened.why;
     std::atexit(release_at_exit);  // opening loads libnvperf, whose destructors must not run before this
@@ -54,7 +54,7 @@ void Counters::sample() {
   PmWindow found;
   if (error.empty()) error = sampler_->start(windows_sampled_ % sampler_->sets());
   if (error.empty()) {
-    std::this_thread::sleep_for(window);
+    std::this_thread::sleep_for(window_time);
     found = sampler_->stop();
     ++windows_sampled_;
     error = found.error;
