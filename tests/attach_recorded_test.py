@@ -67,6 +67,14 @@ class Recorded(AttachCase):
                 self.assertIn("by counters", done.stderr)
                 self.assertEqual(validated(self.folder / high).returncode, 0)
 
+    def test_counters_are_given_back_at_every_end(self) -> None:
+        """The fake aborts if it is called after its destructors, as libnvperf crashes."""
+        for end, code in {"return": 0, "exit42": 42, "_exit": 7, "fork": 0}.items():
+            with self.subTest(end):
+                done = self.with_cupti(f"--counters -- {OPENED} proc flat_k 5000 {end} 100", end, FAKE_WALL="1")
+                self.assertEqual((done.returncode, done.stdout), (code, "failed 0\n"), done.stderr)
+                self.assertTrue((self.folder / end / "counters.csv").exists(), done.stderr)
+
     def test_counters_that_cannot_be_had(self) -> None:
         """One line; the rest goes on."""
         cases = {

@@ -55,11 +55,18 @@ FAKE(GetChipName, cuptiDeviceGetChipName) {
   p.chip = "GH100";
   return success;
 }
+/// As libnvperf, which is loaded by then: what its destructors have taken down must not be called.
+struct Loaded {
+  ~Loaded() { has_ended = true; }
+  static inline bool has_ended = false;
+};
 FAKE(HostInitialize, cuptiProfilerHostInitialize) {
+  static Loaded loaded;
   p.host = new int;
   return std::strcmp(p.chip, "GH100") == 0 ? success : static_cast<int>(unknown_chip);
 }
 FAKE(HostDeinitialize, cuptiProfilerHostDeinitialize) {
+  if (Loaded::has_ended) std::abort();
   delete static_cast<int*>(p.host);
   return success;
 }

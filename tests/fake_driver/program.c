@@ -450,9 +450,10 @@ int main(int argc, char** argv) {
   if (strcmp(end, "wait") == 0)
     for (;;) pause();
   if (strcmp(end, "fork") == 0) {
+    fflush(NULL);
     if (fork() == 0) {
       many();
-      _exit(0);
+      exit(0);
     }
     wait(NULL);
   }
