@@ -71,7 +71,9 @@ class Recorded(AttachCase):
         """The fake aborts if it is called after its destructors, as libnvperf crashes."""
         for end, code in {"return": 0, "exit42": 42, "_exit": 7, "fork": 0}.items():
             with self.subTest(end):
-                done = self.with_cupti(f"--counters -- {OPENED} proc flat_k 5000 {end} 100", end, FAKE_WALL="1")
+                done = self.with_cupti(
+                    f"--counters -- {OPENED} proc flat_k 5000 {end} 100", end, FAKE_WALL="1"
+                )
                 self.assertEqual((done.returncode, done.stdout), (code, "failed 0\n"), done.stderr)
                 self.assertTrue((self.folder / end / "counters.csv").exists(), done.stderr)
 
