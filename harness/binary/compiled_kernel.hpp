@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/binary/kernel_use.hpp"
+#include "harness/binary/source_lines.hpp"
 
 namespace occbench::binary {
 
@@ -14,9 +15,10 @@ struct CompiledKernel {
   /// Mangled name, cc and footprint. Block size if it is fixed (`__block_size__`, Triton); dynamic shared
   /// memory if a file next to the cubin has it (Triton).
   KernelUse use;
-  std::string file;                 ///< with the member of an archive: "libx.a(y.o)"
-  std::string architecture;         ///< "sm_90a"
-  std::optional<int> launch_bound;  ///< largest block size (`__launch_bounds__`)
+  std::string file;                     ///< with the member of an archive: "libx.a(y.o)"
+  std::string architecture;             ///< "sm_90a"
+  std::optional<int> launch_bound;      ///< largest block size (`__launch_bounds__`)
+  std::optional<int> requested_blocks;  ///< resident at least, by the same; known with -lineinfo
   std::optional<bool> has_local_array;
   std::map<int, std::uint64_t>
       constant_bytes;  ///< by bank: 0 parameters, 2 compiler constants, 3 __constant__ of the module
@@ -27,6 +29,8 @@ struct CompiledKernel {
   int virtual_resources = 0;  ///< of an SM's, taken by a block; ptxas notes them with tcgen05.alloc
   std::optional<int>
       tensor_columns;  ///< of tensor memory, in the largest allocation; nullopt if not constant
+  /// With -lineinfo: where the kernel begins, and its line that spills most bytes.
+  std::optional<SourceLine> first_line, spill_line;
   /// False before device linking: shared memory and stack are not known yet.
   bool is_linked = true;
 };

@@ -175,8 +175,10 @@ class CubinReader {
         sections_(cubin.sections()),
         architecture_(architecture_of(cubin)),
         cc_(cc_of(architecture_)),
-        has_kernel_(sections_.size()) {
+        has_kernel_(sections_.size()),
+        lines_(cubin) {
     check_overlap();
+    requested_blocks_ = requested_blocks(cubin);
     read_sections();
   }
 
@@ -198,6 +200,7 @@ class CubinReader {
       read_function_attributes(static_cast<std::uint32_t>(i), code, kernel);
       const SpillNotes notes = read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
       read_code(code, notes, kernel);
+      read_lines(static_cast<std::uint32_t>(i), code, notes, kernel);
       kernels.push_back(std::move(kernel));
     }
     return kernels;
@@ -278,6 +281,22 @@ class CubinReader {
       if (const auto noted = noted_spill_bytes(code, notes.offsets, !is_long)) spill_bytes = noted;
   }
 
+  void read_lines(std::uint32_t symbol, const Section& code, const SpillNotes& notes,
+                  CompiledKernel& kernel) const {
+    if (const auto found = requested_blocks_.find(kernel.use.name); found != requested_blocks_.end())
+      kernel.requested_blocks = found->second;
+    kernel.first_line = lines_.line_at(symbol, 0);
+    std::map<std::pair<std::string, int>, std::uint64_t> spilled;
+    for (const std::uint32_t& offset : notes.offsets)
+      if (const auto at = lines_.line_at(symbol, offset))
+        spilled[{at->file, at->line}] +=
+            noted_spill_bytes(code.bytes, {&offset, 1}, !is_cc_or_later("7.0")).value_or(0);
+    if (spilled.empty()) return;
+    const auto& [line, bytes] =
+        *std::ranges::max_element(spilled, {}, [](const auto& s) { return s.second; });
+    kernel.spill_line = SourceLine{line.first, line.second};
+  }
+
   const ElfFile& cubin_;
   const std::vector<Section>& sections_;
   std::string architecture_, cc_;
@@ -286,6 +305,8 @@ class CubinReader {
   /// Sections about a kernel, by the index of its code section.
   std::unordered_map<std::uint32_t, std::vector<const Section*>> sections_of_;
   std::vector<bool> has_kernel_;
+  LineTable lines_;
+  std::unordered_map<std::string_view, int> requested_blocks_;
   std::uint64_t name_bytes_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "benchmarks/commands/inspect/diff.hpp"
 #include "benchmarks/commands/inspect/print.hpp"
 #include "benchmarks/commands/inspect/query.hpp"
+#include "benchmarks/commands/inspect/sarif.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
@@ -27,6 +28,7 @@ namespace occbench::commands {
 namespace {
 
 constexpr std::size_t names_in_error = 5;
+using Kernels = std::set<const binary::CompiledKernel*>;
 
 struct InspectOptions {
   std::vector<std::string> files;
@@ -132,8 +134,10 @@ std::optional<Condition> condition_of(const InspectOptions& o) {
 }
 
 /// Prints the kernels that meet the condition; returns whether there are any.
-bool print_failing(const std::string& condition, const std::set<std::string>& names) {
-  if (names.empty()) return false;
+bool print_failing(const std::string& condition, const Kernels& failing) {
+  if (failing.empty()) return false;
+  std::set<std::string> names;
+  for (const binary::CompiledKernel* kernel : failing) names.insert(table_name(*kernel));
   std::cerr << "occbench: --fail-on '" << condition << "' is true for " << count_of(names.size(), "kernel")
             << ": " << printable(join_first({names.begin(), names.end()}, names_in_error)) << '\n';
   return true;
@@ -153,34 +157,49 @@ bool print_errors(const std::vector<Side>& sides) {
   return count > 0;
 }
 
-/// Prints what changed; returns the kernels that meet the condition.
-std::set<std::string> print_diff(const InspectOptions& o, const std::vector<Side>& sides,
-                                 const std::optional<Condition>& condition, std::ostream& out) {
-  const Difference d = difference(sides[0].rows, sides[1].rows);
-  print_difference(out, o.format, printable(sides[0].name + " -> " + sides[1].name), d);
-  std::set<std::string> failing;
+/// The kernels that meet the condition.
+Kernels failing_of(std::span<const Changed> kernels, const std::optional<Condition>& condition) {
+  Kernels failing;
   if (!condition) return failing;
-  for (const auto* changes : {&d.changed, &d.only_after})
-    for (const Changed& c : *changes)
-      if (condition->is_true(lookup_in(c))) failing.insert(table_name(c.kernel()));
+  for (const Changed& c : kernels)
+    if (condition->is_true(lookup_in(c))) failing.insert(&c.kernel());
   return failing;
 }
 
-/// Prints the kernels; returns those that meet the condition.
-std::set<std::string> print_kernels(const InspectOptions& o, Side& side,
-                                    const std::optional<Condition>& condition, std::ostream& out) {
-  if (!o.sort.empty()) sort_rows(side.rows, o.sort);
-  if (o.format == "table" || o.format == "markdown")
-    print_inspected(out, o.format, printable(side.title()), side.rows);
-  else
-    print_all_columns(out, o.format, side.rows);
-  std::set<std::string> failing;
-  if (!condition) return failing;
-  for (const Inspected& row : side.rows)
-    if (condition->is_true(
-            [&](const std::string& name) { return number_of(inspect_column(name).value(row)); }))
-      failing.insert(table_name(*row.kernel));
-  return failing;
+/// What `sides` have: the difference of two, or the kernels of one.
+struct Answer {
+  Difference difference;
+  std::vector<Changed> kernels;  ///< that are new or have changed
+  Kernels failing;
+};
+
+Answer answer_of(const InspectOptions& o, const std::vector<Side>& sides,
+                 const std::optional<Condition>& condition) {
+  Answer answer;
+  if (o.diff) {
+    answer.difference = difference(sides[0].rows, sides[1].rows);
+    answer.kernels = answer.difference.changed;
+    std::ranges::copy(answer.difference.only_after, std::back_inserter(answer.kernels));
+  } else {
+    for (const Inspected& row : sides[0].rows) answer.kernels.push_back({.after = &row});
+  }
+  answer.failing = failing_of(answer.kernels, condition);
+  return answer;
+}
+
+void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<Side>& sides,
+                  const Answer& answer) {
+  if (o.format == "sarif") {
+    std::vector<std::string> errors;
+    for (const Side& side : sides) std::ranges::copy(side.errors, std::back_inserter(errors));
+    print_sarif(out, answer.kernels, o.fail_on, answer.failing, errors);
+  } else if (o.diff) {
+    print_difference(out, o.format, printable(sides[0].name + " -> " + sides[1].name), answer.difference);
+  } else if (o.format == "table" || o.format == "markdown") {
+    print_inspected(out, o.format, printable(sides[0].title()), sides[0].rows);
+  } else {
+    print_all_columns(out, o.format, sides[0].rows);
+  }
 }
 
 /// Gives the one kernel that --lines means to the tool that reads its listing.
@@ -216,6 +235,8 @@ Exit run(const InspectOptions& o, std::ostream& out) {
     dynamic_smem = static_cast<std::size_t>(parse_size(o.dynamic_smem, "--dynamic-smem", 0, 1 << 30));
   const BlockSizes sizes = parse_block_sizes(o.block_size);
   if (o.diff && sizes.is_range) throw UserError(Exit::usage, "--diff takes one block size");
+  if (o.format == "sarif" && (o.lines || sizes.is_range))
+    throw UserError(Exit::usage, "--format sarif goes without --lines, and takes one block size");
   if (o.lines && (o.diff || sizes.is_range || !o.fail_on.empty()))
     throw UserError(Exit::usage, "--lines goes with neither --diff nor --fail-on, and takes one block size");
   Inspector inspector(o.device, resolve_offline, sizes, dynamic_smem);
@@ -228,10 +249,11 @@ Exit run(const InspectOptions& o, std::ostream& out) {
   }
   for (Side& side : sides) add_rows(side, o, inspector);
   if (o.lines) execute_lines(o, sides[0]);
-  const std::set<std::string> failing =
-      o.diff ? print_diff(o, sides, condition, out) : print_kernels(o, sides[0], condition, out);
+  if (!o.diff && !o.sort.empty()) sort_rows(sides[0].rows, o.sort);
+  const Answer answer = answer_of(o, sides, condition);
+  print_answer(out, o, sides, answer);
   if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
-  const bool is_failing = print_failing(o.fail_on, failing);
+  const bool is_failing = print_failing(o.fail_on, answer.failing);
   if (print_errors(sides) && !o.ignore_unreadable) return Exit::file;
   return is_failing ? Exit::some_case_failed : Exit::ok;
 }
@@ -274,9 +296,9 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
       "CONDITION");
   command.add_flag("--ignore-unreadable", o->ignore_unreadable,
                    "Skip files and folders that cannot be read, with a warning (default: exit with 4)");
-  command.add_option("--format", o->format, "table, markdown, csv or json")
+  command.add_option("--format", o->format, "table, markdown, csv, json or sarif, which code review reads")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "markdown", "csv", "json"}));
+      ->check(CLI::IsMember({"table", "markdown", "csv", "json", "sarif"}));
   command.callback([o, &invocation] {
     try {
       if (o->lines) o->kernel = *o->lines;
@@ -298,7 +320,8 @@ extern const Command inspect_command{
         "  occbench inspect build/app --block-size 256\n"
         "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
         "  occbench inspect build/app --lines attention\n"
-        "  occbench inspect --diff old.so new.so --fail-on 'occupancy<old_occupancy'",
+        "  occbench inspect --diff old.so new.so --fail-on 'occupancy<old_occupancy'\n"
+        "  occbench inspect --diff old.so new.so --format sarif > review.sarif",
     .define = define_inspect,
 };
 

@@ -42,7 +42,8 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
     if (!names.empty()) remarks.emplace_back(what, std::move(names));
   };
   for (const FindingText& each : finding_texts)
-    add(each.meaning, [&](const Inspected& r) { return each.is_in(r.findings); });
+    if (each.meaning != nullptr)
+      add(each.meaning, [&](const Inspected& r) { return each.is_in(r.findings); });
   std::set<std::string> statuses;
   for (const Inspected& row : rows)
     if (row.answer.status != "ok") statuses.insert(row.answer.status);

@@ -40,27 +40,53 @@ std::string change_text(std::int64_t delta, const std::string& what) {
 
 bool moves_registers(const binary::CompiledKernel& kernel) { return kernel.most_requested_registers > 0; }
 
-/// What a launch must allocate for a kernel that moves registers between its warps: a block's pool is the
-/// registers of its launch, and a warpgroup (4 warps) that asks for more waits until others have given them.
+/// What a block's warpgroups (4 warps) share by setmaxnreg: the registers of its launch. One that asks for more
+/// than it has waits until others have given theirs.
+struct RegisterPool {
+  static constexpr int warpgroup_threads = 128, unit = 8;
+  int groups = 0, least = 0, most = 0;  ///< registers per thread that setmaxnreg asks for
+  int own = 0;                          ///< registers per thread of the launch
+
+  RegisterPool(const binary::CompiledKernel& kernel, int block_size)
+      : groups(block_size / warpgroup_threads),
+        least(kernel.least_requested_registers),
+        most(kernel.most_requested_registers),
+        own((kernel.use.registers_per_thread.value_or(0) + unit - 1) / unit * unit) {}
+
+  /// Warpgroups that get the most.
+  [[nodiscard]] int served() const {
+    return most > least ? std::clamp(groups * (own - least) / (most - least), 0, groups) : groups;
+  }
+  [[nodiscard]] bool is_never_met() const { return groups > 0 && (own < least || served() == 0); }
+};
+
 std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
-  constexpr int warpgroup_threads = 128, unit = 8;
-  const int groups = block_size / warpgroup_threads;
-  const int least = kernel.least_requested_registers, most = kernel.most_requested_registers;
-  const int own = (kernel.use.registers_per_thread.value_or(0) + unit - 1) / unit * unit;
-  std::string text = "moves registers between its warps (setmaxnreg " + std::to_string(least) + " to " +
-                     std::to_string(most) + ")";
-  if (block_size % warpgroup_threads != 0)
+  const RegisterPool pool(kernel, block_size);
+  const std::string most = std::to_string(pool.most), own = std::to_string(pool.own);
+  std::string text =
+      "moves registers between its warps (setmaxnreg " + std::to_string(pool.least) + " to " + most + ")";
+  if (block_size % RegisterPool::warpgroup_threads != 0)
     return text + ": it needs blocks of whole warpgroups (128 threads)";
-  const int spare = groups * (own - least);
-  const int served = most > least ? std::clamp(spare / (most - least), 0, groups) : groups;
-  if (own < least || served == 0)
-    return text + ": at " + std::to_string(own) + " registers per thread, " + std::to_string(groups) +
-           " warpgroups never have " + std::to_string(most) + " for one; it deadlocks";
-  const int needed = ((groups - served) * least + served * most + groups - 1) / groups;
-  return text + ": " + std::to_string(own) + " registers per thread serve " + std::to_string(served) +
-         " of " + std::to_string(groups) + " warpgroups with " + std::to_string(most) +
-         "; launched with fewer than " + std::to_string((needed + unit - 1) / unit * unit) +
+  if (pool.is_never_met())
+    return text + ": at " + own + " registers per thread, " + std::to_string(pool.groups) +
+           " warpgroups never have " + most + " for one; it deadlocks";
+  const int groups = pool.groups, served = pool.served();
+  const int needed = ((groups - served) * pool.least + served * pool.most + groups - 1) / groups;
+  return text + ": " + own + " registers per thread serve " + std::to_string(served) + " of " +
+         std::to_string(groups) + " warpgroups with " + most + "; launched with fewer than " +
+         std::to_string((needed + RegisterPool::unit - 1) / RegisterPool::unit * RegisterPool::unit) +
          " they would wait forever";
+}
+
+/// Resident blocks of the size in `__launch_bounds__`, in a kernel that asks there for more.
+std::optional<int> blocks_within_bound(const Inspected& row) {
+  const binary::CompiledKernel& kernel = *row.kernel;
+  if (!kernel.requested_blocks || !kernel.launch_bound || !kernel.is_linked) return std::nullopt;
+  theory::Query query = row.query;
+  query.footprint.block_size = *kernel.launch_bound;
+  const theory::Answer answer = theory::answer(row.device->facts.sm, query);
+  const int blocks = answer.launches() ? answer.occupancy.blocks_per_sm : 0;
+  return blocks < *kernel.requested_blocks ? std::optional(blocks) : std::nullopt;
 }
 
 /// What limits a kernel with tensor memory, which no GPU measured: cuda_occupancy.h counts virtual resources,
@@ -125,6 +151,9 @@ unsigned findings_of(const Inspected& row) {
   if (row.device != nullptr && row.answer.launches()) {
     const auto gains = theory::cliffs(row.device->facts.sm, row.query.footprint).registers.gains;
     add(gains && gains->delta == -1 && !moves_registers(kernel), Finding::register_cliff);
+    add(blocks_within_bound(row).has_value(), Finding::bound_not_met);
+    add(moves_registers(kernel) && RegisterPool(kernel, row.query.footprint.block_size).is_never_met(),
+        Finding::requests_not_met);
   }
   add(kernel.barrier_id_at_run_time, Finding::runtime_barrier);
   add(kernel.use.spill_bytes.value_or(0) > 0, Finding::spills);
@@ -194,7 +223,8 @@ std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) 
   row.largest_block = largest_block(sm, kernel);
   row.query = query_of(kernel);
   theory::Footprint& f = row.query.footprint;
-  const std::optional<int> fixed = kernel.use.block_size;
+  std::optional<int> fixed = kernel.use.block_size;
+  if (moves_registers(kernel) && !sizes_.is_given()) fixed = kernel.launch_bound;  // it is written for that
   if (fixed || (sizes_.is_given() && !sizes_.is_range)) {
     f.block_size = fixed.value_or(sizes_.least);
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
@@ -234,13 +264,19 @@ Inspected Inspector::with_answer(Inspected row, const theory::Query& query, cons
   row.query = query;
   row.answer = a;
   if (a.launches()) {
-    const bool may_change_block = !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range;
+    const bool may_change_block =
+        !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range && !moves_registers(*row.kernel);
     row.gains = nearest_cliff(row, &theory::Cliffs::gains, may_change_block);
     row.loses = nearest_cliff(row, &theory::Cliffs::loses, false);
     if (moves_registers(*row.kernel))
       row.answer.status += "; " + pool_remark(*row.kernel, query.footprint.block_size);
     if (a.occupancy.virtual_resource_limit)
       row.answer.status += "; " + tensor_remark(*row.kernel, a.occupancy);
+    if (const auto blocks = blocks_within_bound(row))
+      row.answer.status += "; __launch_bounds__(" + std::to_string(*row.kernel->launch_bound) + ", " +
+                           std::to_string(*row.kernel->requested_blocks) + ") asks for " +
+                           count_of(*row.kernel->requested_blocks, "block") + " per SM, and " +
+                           std::to_string(*blocks) + " fit";
     if (!row.kernel->is_linked)
       row.answer.status += "; not linked yet: at least " +
                            std::to_string(query.footprint.registers_per_thread) +

@@ -28,11 +28,13 @@ enum class Finding : unsigned {
   spills = 4,
   static_smem_over_48k = 8,
   code_over_icache = 16,
+  bound_not_met = 32,     ///< __launch_bounds__ asks for more resident blocks than any launch has
+  requests_not_met = 64,  ///< setmaxnreg waits for registers that a block never has
 };
 struct FindingText {
   Finding finding;
   const char* name;
-  const char* meaning;
+  const char* meaning;  ///< nullptr: the kernel's status says it
 
   [[nodiscard]] bool is_in(unsigned findings) const {
     return (findings & static_cast<unsigned>(finding)) != 0;
@@ -44,7 +46,9 @@ inline constexpr FindingText finding_texts[] = {
      "a barrier's id is in a register, so all 16 barriers are taken"},
     {Finding::spills, "spills", "spills registers"},
     {Finding::static_smem_over_48k, "static_smem_over_48k", "more than 48 KiB of static shared memory"},
-    {Finding::code_over_icache, "code_over_icache", "code longer than the SM's instruction cache"}};
+    {Finding::code_over_icache, "code_over_icache", "code longer than the SM's instruction cache"},
+    {Finding::bound_not_met, "bound_not_met", nullptr},
+    {Finding::requests_not_met, "requests_not_met", nullptr}};
 /// "spills+code_over_icache"; empty for none.
 [[nodiscard]] std::string findings_text(unsigned findings);
 
