@@ -45,7 +45,7 @@ write_basic_package_version_file(occbenchConfigVersion.cmake COMPATIBILITY SameM
 install(FILES
   ${PROJECT_BINARY_DIR}/occbenchConfig.cmake ${PROJECT_BINARY_DIR}/occbenchConfigVersion.cmake
   cmake/AddBenchmark.cmake cmake/Architectures.cmake cmake/BuildInfo.cmake cmake/benchmark_main.cpp
-  cmake/build_info.cpp.in cmake/machine_code.cpp.in
+  cmake/Check.cmake cmake/build_info.cpp.in cmake/machine_code.cpp.in
   DESTINATION ${package})
 install(DIRECTORY include/occbench include/facade/occbench ${PROJECT_BINARY_DIR}/include/occbench
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -39,7 +39,7 @@ PACKAGE = {
     *(f"lib/cmake/occbench/occbench{part}.cmake" for part in ("Config", "ConfigVersion", "-targets")),
     *(
         f"lib/cmake/occbench/{name}"
-        for name in ("AddBenchmark.cmake", "Architectures.cmake", "BuildInfo.cmake")
+        for name in ("AddBenchmark.cmake", "Architectures.cmake", "BuildInfo.cmake", "Check.cmake")
     ),
     *(f"lib/cmake/occbench/{name}.cpp" for name in ("benchmark_main",)),
     *(f"lib/cmake/occbench/{name}.cpp.in" for name in ("build_info", "machine_code")),
