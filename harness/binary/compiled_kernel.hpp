@@ -15,10 +15,10 @@ struct CompiledKernel {
   /// Mangled name, cc and footprint. Block size if it is fixed (`__block_size__`, Triton); dynamic shared
   /// memory if a file next to the cubin has it (Triton).
   KernelUse use;
-  std::string file;                     ///< with the member of an archive: "libx.a(y.o)"
-  std::string architecture;             ///< "sm_90a"
-  std::optional<int> launch_bound;      ///< largest block size (`__launch_bounds__`)
-  std::optional<int> requested_blocks;  ///< resident at least, by the same; known with -lineinfo
+  std::string file;                 ///< with the member of an archive: "libx.a(y.o)"
+  std::string architecture;         ///< "sm_90a"
+  std::optional<int> launch_bound;  ///< largest block size (`__launch_bounds__`)
+  PtxRequests ptx_requests;         ///< known with -lineinfo
   std::optional<bool> has_local_array;
   std::map<int, std::uint64_t>
       constant_bytes;  ///< by bank: 0 parameters, 2 compiler constants, 3 __constant__ of the module

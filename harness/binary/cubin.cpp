@@ -178,7 +178,7 @@ class CubinReader {
         has_kernel_(sections_.size()),
         lines_(cubin) {
     check_overlap();
-    requested_blocks_ = requested_blocks(cubin);
+    ptx_requests_ = ptx_requests(cubin);
     read_sections();
   }
 
@@ -283,8 +283,8 @@ class CubinReader {
 
   void read_lines(std::uint32_t symbol, const Section& code, const SpillNotes& notes,
                   CompiledKernel& kernel) const {
-    if (const auto found = requested_blocks_.find(kernel.use.name); found != requested_blocks_.end())
-      kernel.requested_blocks = found->second;
+    if (const auto found = ptx_requests_.find(kernel.use.name); found != ptx_requests_.end())
+      kernel.ptx_requests = found->second;
     kernel.first_line = lines_.line_at(symbol, 0);
     std::map<std::pair<std::string, int>, std::uint64_t> spilled;
     for (const std::uint32_t& offset : notes.offsets)
@@ -306,7 +306,7 @@ class CubinReader {
   std::unordered_map<std::uint32_t, std::vector<const Section*>> sections_of_;
   std::vector<bool> has_kernel_;
   LineTable lines_;
-  std::unordered_map<std::string_view, int> requested_blocks_;
+  std::unordered_map<std::string_view, PtxRequests> ptx_requests_;
   std::uint64_t name_bytes_ = 0;
 };
 

@@ -247,26 +247,27 @@ std::optional<SourceLine> LineTable::line_at(std::uint32_t symbol, std::uint64_t
   return SourceLine{files_[file], static_cast<int>(rows[at].line)};
 }
 
-std::unordered_map<std::string_view, int> requested_blocks(const ElfFile& cubin) {
+std::unordered_map<std::string_view, PtxRequests> ptx_requests(const ElfFile& cubin) {
   constexpr std::string_view entry = ".entry ", request = ".minnctapersm ";
-  std::unordered_map<std::string_view, int> blocks;
+  std::unordered_map<std::string_view, PtxRequests> requests;
   for (const Section& section : cubin.sections()) {
     if (!section.name.starts_with(".nv_debug_ptx_txt") || section.is_cut) continue;
     const std::string_view text = text_of(section.bytes);
-    for (std::size_t at = 0; (at = text.find(entry, at)) != std::string_view::npos;) {
-      at += entry.size();
-      const std::size_t body = std::min(text.find('{', at), text.size());
-      const std::string_view head = text.substr(at, body - at);
-      at = body;
-      const std::size_t found = head.find(request);
-      if (found == std::string_view::npos) continue;
-      const std::string_view number = head.substr(found + request.size());
-      int count = 0;
-      std::from_chars(number.data(), number.data() + number.size(), count);
-      if (count > 0) blocks[head.substr(0, head.find('('))] = count;
+    for (std::size_t at = text.find(entry); at != std::string_view::npos;) {
+      const std::size_t next = text.find(entry, at + entry.size());
+      const std::string_view kernel = text.substr(0, next).substr(at + entry.size());
+      at = next;
+      const std::string_view head = kernel.substr(0, kernel.find('{'));
+      PtxRequests& found = requests[head.substr(0, head.find('('))];
+      if (const std::size_t place = head.find(request); place != std::string_view::npos) {
+        const std::string_view number = head.substr(place + request.size());
+        std::from_chars(number.data(), number.data() + number.size(), found.blocks);
+      }
+      found.has_setmaxnreg =
+          kernel.substr(0, kernel.find(".func ")).find("setmaxnreg.") != std::string_view::npos;
     }
   }
-  return blocks;
+  return requests;
 }
 
 }  // namespace occbench::binary

@@ -48,8 +48,13 @@ class LineTable {
   std::unordered_map<std::uint32_t, Function> functions_;  ///< by symbol
 };
 
-/// The least number of resident blocks that each kernel's __launch_bounds__ asks for, by mangled name, where the
-/// cubin has its PTX.
-[[nodiscard]] std::unordered_map<std::string_view, int> requested_blocks(const ElfFile& cubin);
+/// What a kernel's PTX asks for.
+struct PtxRequests {
+  int blocks = 0;               ///< resident at least, of `__launch_bounds__`; 0 for no such request
+  bool has_setmaxnreg = false;  ///< which ptxas may ignore
+};
+
+/// By mangled name, of the kernels whose PTX is in the cubin.
+[[nodiscard]] std::unordered_map<std::string_view, PtxRequests> ptx_requests(const ElfFile& cubin);
 
 }  // namespace occbench::binary

@@ -81,12 +81,12 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
 /// Resident blocks of the size in `__launch_bounds__`, in a kernel that asks there for more.
 std::optional<int> blocks_within_bound(const Inspected& row) {
   const binary::CompiledKernel& kernel = *row.kernel;
-  if (!kernel.requested_blocks || !kernel.launch_bound || !kernel.is_linked) return std::nullopt;
+  if (!kernel.launch_bound || !kernel.is_linked) return std::nullopt;
   theory::Query query = row.query;
   query.footprint.block_size = *kernel.launch_bound;
   const theory::Answer answer = theory::answer(row.device->facts.sm, query);
   const int blocks = answer.launches() ? answer.occupancy.blocks_per_sm : 0;
-  return blocks < *kernel.requested_blocks ? std::optional(blocks) : std::nullopt;
+  return blocks < kernel.ptx_requests.blocks ? std::optional(blocks) : std::nullopt;
 }
 
 /// What limits a kernel with tensor memory, which no GPU measured: cuda_occupancy.h counts virtual resources,
@@ -155,6 +155,7 @@ unsigned findings_of(const Inspected& row) {
     add(moves_registers(kernel) && RegisterPool(kernel, row.query.footprint.block_size).is_never_met(),
         Finding::requests_not_met);
   }
+  add(kernel.ptx_requests.has_setmaxnreg && !moves_registers(kernel), Finding::requests_ignored);
   add(kernel.barrier_id_at_run_time, Finding::runtime_barrier);
   add(kernel.use.spill_bytes.value_or(0) > 0, Finding::spills);
   add(kernel.use.static_smem_bytes > static_smem_limit, Finding::static_smem_over_48k);
@@ -274,9 +275,9 @@ Inspected Inspector::with_answer(Inspected row, const theory::Query& query, cons
       row.answer.status += "; " + tensor_remark(*row.kernel, a.occupancy);
     if (const auto blocks = blocks_within_bound(row))
       row.answer.status += "; __launch_bounds__(" + std::to_string(*row.kernel->launch_bound) + ", " +
-                           std::to_string(*row.kernel->requested_blocks) + ") asks for " +
-                           count_of(*row.kernel->requested_blocks, "block") + " per SM, and " +
-                           std::to_string(*blocks) + " fit";
+                           std::to_string(row.kernel->ptx_requests.blocks) + ") asks for " +
+                           count_of(static_cast<std::size_t>(row.kernel->ptx_requests.blocks), "block") +
+                           " per SM, and " + std::to_string(*blocks) + " fit";
     if (!row.kernel->is_linked)
       row.answer.status += "; not linked yet: at least " +
                            std::to_string(query.footprint.registers_per_thread) +

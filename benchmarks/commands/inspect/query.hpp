@@ -28,8 +28,9 @@ enum class Finding : unsigned {
   spills = 4,
   static_smem_over_48k = 8,
   code_over_icache = 16,
-  bound_not_met = 32,     ///< __launch_bounds__ asks for more resident blocks than any launch has
-  requests_not_met = 64,  ///< setmaxnreg waits for registers that a block never has
+  bound_not_met = 32,      ///< __launch_bounds__ asks for more resident blocks than any launch has
+  requests_not_met = 64,   ///< setmaxnreg waits for registers that a block never has
+  requests_ignored = 128,  ///< ptxas left setmaxnreg out
 };
 struct FindingText {
   Finding finding;
@@ -48,7 +49,9 @@ inline constexpr FindingText finding_texts[] = {
     {Finding::static_smem_over_48k, "static_smem_over_48k", "more than 48 KiB of static shared memory"},
     {Finding::code_over_icache, "code_over_icache", "code longer than the SM's instruction cache"},
     {Finding::bound_not_met, "bound_not_met", nullptr},
-    {Finding::requests_not_met, "requests_not_met", nullptr}};
+    {Finding::requests_not_met, "requests_not_met", nullptr},
+    {Finding::requests_ignored, "requests_ignored",
+     "ptxas ignored its setmaxnreg: it needs __launch_bounds__"}};
 /// "spills+code_over_icache"; empty for none.
 [[nodiscard]] std::string findings_text(unsigned findings);
 

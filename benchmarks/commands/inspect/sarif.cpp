@@ -69,6 +69,11 @@ std::optional<std::string> status(const Changed& c) {
   return text.starts_with("ok; ") ? text.substr(4) : text;
 }
 
+std::optional<std::string> requests_ignored(const Changed& c) {
+  if (!is_new<Finding::requests_ignored>(c)) return std::nullopt;
+  return "ptxas ignored its setmaxnreg, as it does without __launch_bounds__";
+}
+
 constexpr Rule rules[] = {
     {"occupancy_lost", "lost occupancy against the earlier build", "warning", lost_occupancy},
     {"spills", "spills registers", "warning", spills, true},
@@ -77,6 +82,7 @@ constexpr Rule rules[] = {
      status<Finding::bound_not_met>},
     {"requests_not_met", "setmaxnreg asks for registers that its block never has", "error",
      status<Finding::requests_not_met>},
+    {"requests_ignored", "ptxas ignored its setmaxnreg", "warning", requests_ignored},
 };
 constexpr Rule failed_rule = {"fail_on", "meets the condition of --fail-on", "error", nullptr};
 
