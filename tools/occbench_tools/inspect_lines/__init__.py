@@ -27,7 +27,7 @@ NUMBER = (int, float)
 FIELDS: dict[str, tuple[type, ...]] = {
     "kernel": (str,), "architecture": (str,), "registers_per_thread": (int,),
     "occupancy": (*NUMBER, type(None)), "gains_with": (str, type(None)),
-    "gains_occupancy": (*NUMBER, type(None)),
+    "gains_occupancy": (*NUMBER, type(None)), "block_size": (int, type(None)), "findings": (str, type(None)),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from occbench_tools.inspect_lines.pressure import (
     values_at_peak,
     values_waiting,
 )
+from occbench_tools.inspect_lines.roles import Pool, Role, pool_of
 
 COLUMNS = 80
 MOST_ROWS = 20  # of a table
@@ -94,11 +95,53 @@ def step_lines(pressure: Pressure) -> Iterator[str]:
             yield "a cap may reach it without spills; `occbench caps` tries"
 
 
+def ranges(numbers: tuple[int, ...]) -> str:
+    """'0', '1-2', '1+3'; '?' for none."""
+    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]}-{numbers[-1]}"
+    return "+".join(map(str, numbers)) or "?"
+
+
+def sum_text(roles: Mapping[Role, int]) -> str:
+    """'40 + 2 x 232'"""
+    return " + ".join(
+        f"{len(r.warpgroups)} x {n}" if len(r.warpgroups) > 1 else str(n) for r, n in roles.items()
+    )
+
+
+def role_lines(pool: Pool) -> Iterator[str]:
+    """The warp roles, and whether their requests fit into what the launch allocates."""
+    yield ""
+    yield f"{pool.groups} warpgroups share {pool.groups} x {pool.own} registers per thread (setmaxnreg):"
+    yield "  warpgroups  ask for   live  spilled  from"
+    for role in pool.roles:
+        live = "" if role.live is None else role.live
+        yield (
+            f"  {ranges(role.warpgroups):>10}  {role.request:7}  {live:>5}  {role.spilled_bytes or '':>7}  "
+            f"{place_of(role.chain)}"
+        )
+    if not pool.is_read:
+        yield "which warpgroup takes which branch cannot be read: the roles are in the order of the code"
+        return
+    asked = sum_text({role: role.request for role in pool.roles})
+    if pool.asked > pool.allocated:
+        yield f"{asked} = {pool.asked}, and the launch has {pool.allocated}: a warpgroup waits forever"
+        return
+    rest = pool.allocated - pool.asked
+    yield f"{asked} = {pool.asked} of {pool.allocated}" + (f": {rest} are never used" if rest else "")
+    if split := pool.better_split():
+        yield f"{sum_text(split)} holds all that is live, with more for the largest role"
+
+
 def as_text(pressure: Pressure) -> Iterator[str]:
     row, steps = pressure.row, pressure.listing.steps
     yield f"{row['kernel']}, {row['architecture']}: {row['registers_per_thread']} registers"
     if row.get("occupancy") is not None and pressure.listing.has_liveness:
         yield from step_lines(pressure)
+    if pool := pool_of(pressure.listing, row):
+        yield from role_lines(pool)
+    elif "requests_ignored" in (row.get("findings") or ""):
+        yield "ptxas ignored its setmaxnreg: it needs __launch_bounds__"
     if pressure.listing.has_liveness:
         peak = steps[pressure.peak]
         yield ""
@@ -169,12 +212,32 @@ def values_json(values: Values) -> dict[str, Any]:
     }
 
 
+def pool_json(pool: Pool) -> dict[str, Any]:
+    return {
+        "warpgroups": pool.groups,
+        "registers_allocated": pool.allocated,
+        "registers_asked": pool.asked if pool.is_read else None,
+        "roles": [
+            {
+                "warpgroups": role.warpgroups or None,
+                "request": role.request,
+                "live_registers": role.live,
+                "spill_bytes": role.spilled_bytes,
+                "lines": chain_json(role.chain),
+            }
+            for role in pool.roles
+        ],
+        "better_requests": list((pool.better_split() or {}).values()) if pool.is_read else [],
+    }
+
+
 def as_json(pressure: Pressure) -> Iterator[str]:
     has_liveness = pressure.listing.has_liveness
     steps = pressure.listing.steps
     peak = steps[pressure.peak]
     values = values_at_peak(pressure) if has_liveness else []
     waiting = values_waiting(pressure)[1] if has_liveness else []
+    pool = pool_of(pressure.listing, pressure.row)
     yield json.dumps(
         {
             "kernel": pressure.row["kernel"],
@@ -186,6 +249,7 @@ def as_json(pressure: Pressure) -> Iterator[str]:
             "peak": {"offset": peak.instruction.address, "lines": chain_json(peak.chain)}
             if has_liveness
             else None,
+            "warp_roles": pool_json(pool) if pool else None,
             "values_at_peak": [values_json(group) for group in values],
             "values_waiting_in_loop": [values_json(group) for group in waiting],
             "lines": [

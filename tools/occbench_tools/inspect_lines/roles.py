@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warp roles of a kernel that moves registers between its warps (setmaxnreg, in machine code USETMAXREG).
+
+Which warpgroup asks for how many is read from the branches before: the code is followed once for the first
+thread of each warpgroup, with the registers whose values are known from its thread index alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from occbench_tools import sass
+from occbench_tools.inspect_lines.listing import Line, Listing, Step
+from occbench_tools.inspect_lines.pressure import RESERVED, Flow
+from occbench_tools.sass import Instruction
+
+WARPGROUP = 128  # threads
+UNIT, LEAST, MOST = 8, 24, 256  # of what setmaxnreg takes
+WORD = (1 << 32) - 1
+SETS = "USETMAXREG"
+REGISTER = re.compile(r"U?R\d+$")
+PREDICATE = re.compile(r"!?(?:U?P\d|U?PT)$")
+WIDEST = 4  # registers that one instruction writes, but for those of tensor cores
+
+Known = dict[str, int]  # registers and predicates, by name
+
+
+def signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
+
+
+COMPARISONS = {
+    "EQ": lambda a, b: a == b, "NE": lambda a, b: a != b, "LT": lambda a, b: a < b,
+    "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b, "GE": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def operand(known: Known, text: str) -> int | None:
+    """The value of a source; None if it is not known."""
+    text = text.removesuffix(".reuse")
+    if text in ("RZ", "URZ"):
+        return 0
+    if PREDICATE.match(text):
+        name = text.removeprefix("!")
+        value = 1 if name in ("PT", "UPT") else known.get(name)
+        return value if value is None or name == text else 1 - value
+    try:
+        return int(text, 0) & WORD
+    except ValueError:
+        pass
+    sign, name = (-1, text[1:]) if text.startswith("-") else (1, text)
+    value = known.get(name)
+    return None if value is None else sign * value & WORD
+
+
+def lookup(table: int, a: int, b: int, c: int) -> int:
+    """LOP3's function of three words."""
+    terms = (
+        (a if n & 4 else ~a) & (b if n & 2 else ~b) & (c if n & 1 else ~c) for n in range(8) if table >> n & 1
+    )
+    result = 0
+    for term in terms:
+        result |= term
+    return result & WORD
+
+
+def compare(opcode: str, a: int, b: int, other: int) -> int | None:
+    _, comparison, *rest = opcode.split(".")
+    if comparison not in COMPARISONS or "EX" in rest:
+        return None
+    if "U32" not in rest:
+        a, b = signed(a), signed(b)
+    result = int(COMPARISONS[comparison](a, b))
+    return result & other if "AND" in rest else result | other if "OR" in rest else None
+
+
+def destination(i: Instruction) -> str:
+    return i.operands[1 if i.base == "SHFL" else 0]  # its first is a predicate
+
+
+def result_of(known: Known, i: Instruction, thread: int) -> int | None:
+    """What an instruction writes to its destination; None if it is not known."""
+    base = i.base.removeprefix("U")
+    if i.base in ("S2R", "S2UR"):
+        return {"SR_TID.X": thread, "SR_TID.Y": 0, "SR_TID.Z": 0}.get(i.operands[1])
+    if base == "SHFL":
+        return operand(known, i.operands[2]) if i.opcode == "SHFL.IDX" and i.operands[3] == "RZ" else None
+    if base == "ISETP":
+        values = [operand(known, text) for text in i.operands[2:5]]
+        return None if None in values or i.operands[1] not in ("PT", "UPT") else compare(i.opcode, *values)
+    if PREDICATE.match(i.operands[0]):  # whether the result of a bitwise operation is not zero
+        values = [operand(known, text) for text in i.operands[2:6]]
+        is_plain = base == "LOP3" and len(values) == 4 and i.operands[-1] == "!PT" and None not in values
+        return int(lookup(values[3], *values[:3]) != 0) if is_plain else None
+    values = [operand(known, text) for text in i.operands[1:] if text not in ("PT", "UPT")]  # no carry
+    if None in values[:3]:
+        return None
+    match base, values:
+        case ("MOV" | "R2UR", [a, *_]):
+            return a
+        case ("IMAD", [a, b, c]) if ".WIDE" not in i.opcode and ".HI" not in i.opcode:
+            return a * b + c & WORD
+        case ("VIADD", [a, b]) | ("IADD3", [a, b]):
+            return a + b & WORD
+        case "IADD3", [a, b, c]:
+            return a + b + c & WORD
+        case "LOP3", [a, b, c, table, *_] if table is not None:
+            return lookup(table, a, b, c)
+        case "SHF", [low, count, high] if count < 32 and ".R." in i.opcode:
+            word = high if ".HI" in i.opcode else low
+            return (signed(word) if ".S32" in i.opcode else word) >> count & WORD
+        case "SHF", [low, count, _] if count < 32 and ".L." in i.opcode and ".HI" not in i.opcode:
+            return low << count & WORD
+        case "LEA", [low, b, high, count] if count is not None and 0 < count < 32 and ".HI" in i.opcode:
+            return b + ((high << 32 | low) >> (32 - count)) & WORD
+    return None
+
+
+def after(known: Known, i: Instruction, thread: int) -> Known:
+    """What is known behind an instruction."""
+    runs = operand(known, i.guard) if i.guard else 1
+    if runs == 0:
+        return known
+    if i.base in sass.TENSOR or i.base == "CALL":
+        return {}
+    known = dict(known)
+    result = result_of(known, i, thread) if runs else None
+    for text in i.operands[:2]:  # what it may write
+        if PREDICATE.match(text):
+            known.pop(text, None)
+        elif REGISTER.match(text) and (text == destination(i) or PREDICATE.match(i.operands[0])):
+            prefix, number = text.rstrip("0123456789"), int(text.lstrip("UR"))
+            width = 1 if result is not None else WIDEST
+            for n in range(number, number + width):
+                known.pop(f"{prefix}{n}", None)
+    if result is not None:
+        known[destination(i)] = result
+    return known
+
+
+def requests_of(steps: list[Step], flow: Flow, thread: int) -> set[int]:
+    """The first USETMAXREGs that a thread may reach, by their places; -1 for the kernel's end without one."""
+    before: dict[int, Known] = {0: {}}
+    todo, found = [0], set()
+    while todo:
+        n = todo.pop()
+        i = steps[n].instruction
+        if i.base == SETS:
+            found.add(n)
+            continue
+        known = after(before[n], i, thread)
+        following = list(flow.after[n])
+        if i.base == "BRA" and len(following) == 2:
+            sources = [i.guard or "PT", *(t for t in i.operands if PREDICATE.match(t))]
+            values = [operand(known, text) for text in sources]
+            if 0 in values:
+                following = following[1:]
+            elif None not in values and ".DIV" not in i.opcode:
+                following = following[:1]
+        if not following:
+            found.add(-1)
+        for each in following:
+            old = before.get(each)
+            new = known if old is None else dict(old.items() & known.items())
+            if old is None or new != old:
+                before[each] = new
+                todo.append(each)
+    return found
+
+
+@dataclass(frozen=True)
+class Role:
+    """Warpgroups that ask for `request` registers at one place, or keep those of the launch. `warpgroups`:
+    empty where the branches before cannot be read; `live`: most registers live from there on, None where
+    nvdisasm cannot tell."""
+
+    warpgroups: tuple[int, ...]
+    request: int
+    chain: tuple[Line, ...]
+    live: int | None
+    spilled_bytes: int
+
+    @property
+    def enough(self) -> int:
+        """The smallest request that holds what is live."""
+        return max(LEAST, -(-((self.live or 0) + RESERVED) // UNIT) * UNIT)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a block's launch allocates, in registers of a warpgroup's thread, and who asks for it."""
+
+    groups: int
+    own: int  # registers per thread of the launch
+    roles: tuple[Role, ...]  # by warpgroup, or in the order of the code
+
+    @property
+    def allocated(self) -> int:
+        return self.groups * self.own
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the warpgroups of each role are known."""
+        return all(role.warpgroups for role in self.roles)
+
+    @property
+    def asked(self) -> int:
+        return sum(role.request * len(role.warpgroups) for role in self.roles)
+
+    def better_split(self) -> dict[Role, int] | None:
+        """Requests of each role, with more for the largest, where others ask for more than they need."""
+        largest = max(self.roles, key=lambda role: role.request)
+        split = {r: min(r.request, r.enough) for r in self.roles if r.live is not None and r is not largest}
+        if len(split) + 1 != len(self.roles):
+            return None
+        rest = self.allocated - sum(n * len(role.warpgroups) for role, n in split.items())
+        split[largest] = min(rest // len(largest.warpgroups) // UNIT * UNIT, MOST)
+        return split if split[largest] > largest.request else None
+
+
+def role_at(steps: list[Step], flow: Flow, place: int, warpgroups: tuple[int, ...], own: int) -> Role:
+    region = [n for n, _ in flow.walk([place], flow.after)]
+    step = steps[place]
+    return Role(
+        warpgroups,
+        int(step.instruction.operands[-1], 0) if step.instruction.base == SETS else own,
+        step.chain,
+        max(steps[n].live_count for n in region) if any(steps[n].live for n in region) else None,
+        sum(steps[n].spilled_bytes for n in region),
+    )
+
+
+def pool_of(listing: Listing, row: Mapping[str, Any]) -> Pool | None:
+    """None for a kernel without setmaxnreg, or for blocks that are not of whole warpgroups."""
+    steps = listing.steps
+    threads = row.get("block_size") or 0
+    asking: dict[int, list[int]] = {n: [] for n, s in enumerate(steps) if s.instruction.base == SETS}
+    if not asking or threads < WARPGROUP or threads % WARPGROUP:
+        return None
+    flow = Flow(steps)
+    groups = range(threads // WARPGROUP)
+    own = -(-row["registers_per_thread"] // UNIT) * UNIT
+    reached = [requests_of(steps, flow, WARPGROUP * group) for group in groups]
+    if all(len(found) == 1 for found in reached):
+        for group, (n,) in zip(groups, reached, strict=True):
+            asking.setdefault(n, []).append(group)
+        asking = {n: warpgroups for n, warpgroups in asking.items() if warpgroups}
+    in_order = sorted(asking.items(), key=lambda item: (item[1], item[0]))
+    roles = (role_at(steps, flow, max(n, 0), tuple(warpgroups), own) for n, warpgroups in in_order)
+    return Pool(len(groups), own, tuple(roles))
