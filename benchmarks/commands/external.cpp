@@ -34,6 +34,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"caps", "Your kernel", "What a register cap gains, at every step of occupancy"},
     {"import-ncu", "Nsight Compute", "Joins ncu reports to a run's rows"},
     {"inspect-lines", "", "Source lines that hold a kernel's registers, for inspect --lines"},
+    {"inspect-price", "", "What the registers of a program's lines cost, for inspect --price"},
     {"machine-code", "", "Describes a kernel's machine code for whatif"},
     {"audit", "", "Compares the machine code with what each variant declares"},
 });

@@ -29,6 +29,7 @@ CALLS = {
     "fleet": ["check", "."],
     "import-ncu": [".", "counted.ncu-rep"],
     "inspect-lines": ["program", "_Z3addPf", json.dumps([ROW])],
+    "inspect-price": [".", "program"],
     "machine-code": ["--kernel", "add", "--warps", "1", "--instructions", "9", "program"],
     "plot": ["--experiment", "waves", "."],
     "predictions": ["."], "profile": ["--count", "1", "--occbench", "/bin/false", "."], "report": ["."],

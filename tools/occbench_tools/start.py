@@ -14,8 +14,8 @@ from collections.abc import Callable
 from occbench_tools.lines import complain
 
 NAMED_ALIKE = (
-    "audit", "caps", "compare", "explain", "import-ncu", "inspect-lines", "machine-code", "plot",
-    "predictions", "profile", "report", "validate",
+    "audit", "caps", "compare", "explain", "import-ncu", "inspect-lines", "inspect-price",
+    "machine-code", "plot", "predictions", "profile", "report", "validate",
 )  # fmt: skip
 TOOLS = {word: f"occbench_tools.{word.replace('-', '_')}" for word in NAMED_ALIKE} | {  # modules
     "cliffs": "occbench_tools.cliffs.command",

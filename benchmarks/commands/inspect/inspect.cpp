@@ -34,7 +34,7 @@ struct InspectOptions {
   std::vector<std::string> files;
   bool diff = false, ignore_unreadable = false;
   std::string kernel, architecture, device, block_size, dynamic_smem, sort, fail_on;
-  std::optional<std::string> lines;
+  std::optional<std::string> lines, price;
   std::string format = "table";
 };
 
@@ -221,6 +221,16 @@ void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<
   execute_external("inspect-lines", {kernel.file, kernel.use.name, row.str(), "--format", format}, {});
 }
 
+/// Gives the files to the tool that reads their listings beside the folder of `occbench attach`.
+[[noreturn]] void execute_price(const InspectOptions& o) {
+  if (o.lines || o.diff || !o.fail_on.empty() || (o.format != "table" && o.format != "json"))
+    throw UserError(Exit::usage, "--price goes with FILE and --format json alone");
+  std::vector<std::string> arguments = {*o.price};
+  std::ranges::copy(o.files, std::back_inserter(arguments));
+  arguments.insert(arguments.end(), {"--format", o.format});
+  execute_external("inspect-price", arguments, {});
+}
+
 Exit run(const InspectOptions& o, std::ostream& out) {
   if (o.device == "list") {
     print_cards(out);
@@ -229,6 +239,7 @@ Exit run(const InspectOptions& o, std::ostream& out) {
   if (o.files.empty()) throw UserError(Exit::usage, "inspect needs FILE");
   const std::optional<Condition> condition = condition_of(o);
   if (!o.sort.empty()) static_cast<void>(inspect_column(o.sort));
+  if (o.price) execute_price(o);
   if (o.diff && o.files.size() != 2) throw UserError(Exit::usage, "--diff takes two files: OLD NEW");
   std::optional<std::size_t> dynamic_smem;
   if (!o.dynamic_smem.empty())
@@ -278,6 +289,11 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
                   "that "
                   "spill; wants a build with -lineinfo")
       ->type_name("KERNEL");
+  command
+      .add_option("--price", o->price,
+                  "What the registers of each line cost the program that `occbench attach` measured in this "
+                  "folder; FILE is its binary")
+      ->type_name("DIR");
   add("--arch", o->architecture, "Only code for this architecture: sm_90, sm_90a", "NAME");
   add("--device", o->device,
       "Occupancy on this GPU (h200, a100, ccX.Y), of the code that runs there; `list` lists the names "
@@ -320,6 +336,7 @@ extern const Command inspect_command{
         "  occbench inspect build/app --block-size 256\n"
         "  occbench inspect libkernels.so --arch sm_90 --sort spill_bytes\n"
         "  occbench inspect build/app --lines attention\n"
+        "  occbench inspect build/app --price results/attach/app\n"
         "  occbench inspect --diff old.so new.so --fail-on 'occupancy<old_occupancy'\n"
         "  occbench inspect --diff old.so new.so --format sarif > review.sarif",
     .define = define_inspect,

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench inspect --price: a made-up folder of `occbench attach` beside planted kernels."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from occbench_tools import inspect_price, sass
+from programs import FASTER, FLAT, kernel, write
+from test_inspect_lines import MARKS, SOURCE
+
+needs_tools = pytest.mark.skipif(
+    not (shutil.which("nvcc") and any((f / "nvdisasm").exists() for f in sass.tool_folders())),
+    reason="no nvcc or nvdisasm",
+)
+Said = pytest.CaptureFixture[str]
+STEP = dict(
+    symbol="_Z7waitingPKfPfi", registers_per_thread=40, blocks_per_sm=6, occupancy=0.75,
+    next_step="8 registers fewer", next_blocks_per_sm=8, gain=0.04, gain_low=0.03, gain_high=0.05,
+)  # fmt: skip
+WAITING = kernel("waiting(float const*, float*, int)", 2e-3, slope=0.3, verdict="needs occupancy", **STEP)
+GONE = kernel("gone(int)", verdict="small gain", **(STEP | dict(symbol="_Z4gonei")))
+SHARED = kernel(
+    "shared()", verdict="needs occupancy", **(STEP | dict(next_step="2048 B shared memory fewer"))
+)
+
+
+@pytest.fixture(scope="module")
+def cubin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("price") / "planted.cubin"
+    subprocess.run(["nvcc", "-arch=sm_90", "-lineinfo", "-cubin", "-o", file, SOURCE], check=True)
+    return file
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return write(tmp_path / "program", (WAITING, GONE, SHARED, FLAT, FASTER))
+
+
+@needs_tools
+def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, capsys: Said) -> None:
+    assert inspect_price.main([str(program), str(cubin), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (one,) = found["kernels"]
+    assert one["registers_fewer"] == 8 and one["gain_of_program"] == pytest.approx(0.04 * 2 / 5.5)
+    (waiting,) = one["unused_in_loop"]
+    assert waiting["lines"][0]["line"] == MARKS["KEPT"] and len(waiting["registers"]) == 8
+    assert MARKS["KEPT"] + 1 in [group["lines"][0]["line"] for group in one["live_at_peak"]]
+    assert {each["why"]: each["kernel"] for each in found["not_priced"]} == {
+        "not in FILE": "gone(int)",
+        "the next step is not of registers alone": "shared()",
+        "saturated": "flat",
+        "faster at lower occupancy": "faster",
+    }
+
+
+@needs_tools
+def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, capsys: Said) -> None:
+    assert inspect_price.main([str(program), str(cubin)]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "8 of 40 registers fewer is 2 blocks more:" in text
+    assert "4.0 % (3.0 to 5.0) of this kernel, 1.5 % of the program" in text
+    assert f"8  planted_registers.cu:{MARKS['KEPT']}, unused in the loop" in text
+    assert "not worth it: saturated: 1 kernel" in text
+
+
+@pytest.mark.parametrize("at_fault", ["file", "folder"])
+def test_what_cannot_be_read_has_one_line(program: Path, tmp_path: Path, at_fault: str, capsys: Said) -> None:
+    (tmp_path / "code").write_bytes(b"")
+    words = (
+        [str(program), str(tmp_path / "gone")]
+        if at_fault == "file"
+        else [str(tmp_path), str(tmp_path / "code")]
+    )
+    assert inspect_price.main(words) == 4
+    assert capsys.readouterr().err.count("\n") == 1
