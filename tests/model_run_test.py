@@ -187,6 +187,8 @@ class ModelRun(unittest.TestCase):
         said = {
             "a100": ("sm_80", ["sm_80"], ""),
             "l40s": ("sm_89", ["sm_89"], ""),
+            "rtx4060": ("sm_89", ["sm_89"], ""),
+            "rtx4090": ("sm_89", ["sm_89"], ""),
             "h100": ("sm_90", ["sm_90"], ""),
             # its compiler sets two loops of pointer_chase in another order
             "b200": (
@@ -195,6 +197,7 @@ class ModelRun(unittest.TestCase):
                 "; machine code of sm_90 stands in for sm_100's in some kernels",
             ),
             "v100": ("sm_70", ["sm_80"], "; machine code of sm_80 stands in for sm_70's"),
+            "t4": ("sm_75", ["sm_80"], "; machine code of sm_80 stands in for sm_75's"),
         }
         with working_folder():
             for name, (own, described, borrowed) in said.items():
