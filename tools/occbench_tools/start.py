@@ -15,12 +15,11 @@ from occbench_tools.lines import complain
 
 NAMED_ALIKE = (
     "audit", "caps", "compare", "explain", "import-ncu", "inspect-lines", "inspect-price",
-    "machine-code", "plot", "predictions", "profile", "report", "validate",
+    "machine-code", "plot", "predictions", "profile", "report", "teach", "validate",
 )  # fmt: skip
 TOOLS = {word: f"occbench_tools.{word.replace('-', '_')}" for word in NAMED_ALIKE} | {  # modules
     "cliffs": "occbench_tools.cliffs.command",
     "fleet": "occbench_fleet",
-    "teach": "occbench_tools.report.teach",
 }
 # By the name that is imported: the package, and the extra that brings it; numpy comes without one.
 PACKAGES = {

@@ -296,6 +296,7 @@ function block(part) {
   if (part.kind === "table") return table(part.head, part.body, "figures");
   if (part.kind === "code") return el("pre", {}, el("code", {}, part.text));
   if (part.kind === "heading") return el("h3", {}, part.text);
+  if (part.kind === "fold") return el("details", {}, el("summary", {}, part.title), ...part.parts.map(block));
   return el("p", { className: part.className || "words" }, ...prose(part.text));
 }
 
@@ -365,6 +366,7 @@ function buildTheme() {
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
     for (const section of sections) section.draw(680, 360);
+    for (const fold of document.querySelectorAll("main details")) fold.open = true;
   });
   addEventListener("afterprint", () => apply(before));
 }

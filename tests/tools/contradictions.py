@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds each figure of the lab's sentences against the cells that it names, read anew.
+
+python tests/tools/contradictions.py DIR...: one line for each sentence that its rows contradict; exit code 1
+if there is one. Cells are read from cases.csv here, and `occbench calc` is asked anew: nothing of what the
+lab computed is taken over but the names of rows and columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from occbench_tools.report.payload import Run
+from occbench_tools.teach.calculator import Calculator
+from occbench_tools.teach.figures import Desk, Figure, Skipped, holds, scale_of
+from occbench_tools.teach.lab import figures_at
+from occbench_tools.teach.lessons import LESSONS
+
+Rows = dict[str, dict[str, str]]  # of cases.csv, by case_id
+MAX_CLOCK_DIFFERENCE = 0.1
+
+
+class Sentence(NamedTuple):
+    """What a lesson says, its template and condition, and the figures in it."""
+
+    lesson: str
+    text: str
+    template: str
+    condition: str
+    figures: dict[str, Figure]
+
+
+def rows_of(folder: Path) -> Rows:
+    with (folder / "cases.csv").open(encoding="utf-8", newline="") as file:
+        return {row["case_id"]: row for row in csv.DictReader(file)}
+
+
+def sentences(desk: Desk) -> list[Sentence]:
+    """Of every lesson that can be had here."""
+    said = []
+    for lesson in LESSONS:
+        try:
+            figures = figures_at(desk, lesson)
+        except Skipped:
+            continue
+        condition, template = next(each for each in lesson.explain if holds(each[0], figures))
+        said.append(Sentence(lesson.id, template.format(**figures), template, condition, figures))
+    return said
+
+
+def computed(figure: Figure, rows: Rows, calculator: Calculator) -> float:
+    """The figure from its cells alone."""
+    assert figure.source is not None
+    operation, of, key = figure.source
+    if operation == "calc":
+        value = calculator.run(list(of))
+        for part in key.split("."):
+            value = value[part]
+        return float(value) * scale_of(figure.spec)
+    cells = [float(rows[case][key]) for case in of]
+    if operation == "value":
+        return cells[0] * scale_of(figure.spec)
+    share = cells[0] / cells[1]
+    return 100 * (1 - share) if operation == "loss" else share * scale_of(figure.spec)
+
+
+def wrong_figures(said: Sentence, rows: Rows, calculator: Calculator) -> Iterator[str]:
+    """Each figure of the sentence that its cells do not give, and a condition that they do not meet."""
+    again = {}
+    for name, figure in said.figures.items():
+        value = figure.value if figure.source is None else computed(figure, rows, calculator)
+        again[name] = Figure(value, value, value, figure.spec)
+        if f"{{{name}}}" in said.template and str(again[name]) != str(figure):
+            yield f"{said.lesson}: {name} is {again[name]} by its rows, and {figure} is said"
+        if figure.source and figure.source.operation in ("ratio", "loss"):
+            clocks = [float(rows[case]["sm_clock_hz"]) for case in figure.source.of]
+            if max(clocks) > (1 + MAX_CLOCK_DIFFERENCE) * min(clocks):
+                yield f"{said.lesson}: {name} compares rows at clocks of {clocks[0]:g} and {clocks[1]:g} Hz"
+    if not holds(said.condition, again):
+        yield f"{said.lesson}: '{said.condition}' does not hold by the rows: {said.text}"
+    if said.template.format(**again) != said.text:
+        yield f"{said.lesson}: by the rows it is '{said.template.format(**again)}', not '{said.text}'"
+
+
+def wrong(said: list[Sentence], rows: Rows, calculator: Calculator) -> list[str]:
+    """One line for each contradiction."""
+    lines = []
+    for each in said:
+        lines += wrong_figures(each, rows, calculator)
+        for start, end in re.findall(r"[Ff]rom ([\d.,]+ ?%?) to ([\d.,]+ ?%?)", each.text):
+            if start.strip(" .,") == end.strip(" .,"):
+                lines.append(f"{each.lesson}: says from {start} to {end}: no change")
+    return lines
+
+
+def found(folder: Path, desk: Desk) -> list[str]:
+    """The contradictions of one run."""
+    return wrong(sentences(desk), rows_of(folder), desk.calculator)
+
+
+def main(folders: list[str]) -> int:
+    calculator, count, said = Calculator(None), 0, 0
+    for folder in map(Path, folders):
+        run = Run(folder)
+        desk = Desk(calculator, f"cc{run.env['gpu']['compute_capability']}", run.gpu, run)
+        said += len(sentences(desk))
+        for line in found(folder, desk):
+            print(f"{run.gpu}: {line}")
+            count += 1
+    print(f"{len(folders)} runs, {said} sentences, {count} contradictions")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench teach: the course text's chapter on occupancy as a lab.
+
+Each lesson asks for a prediction, then reads the student's own run and explains the difference. With DIR
+alone the lessons are a page; --check asks and checks at the prompt or from a file; --sheet writes the
+questions as a page or a notebook. Every number is asked of `occbench calc` or computed from the rows.
+Exit codes are occbench report's; 4 also where there is no occbench to ask, 3 where there is no GPU to run on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from occbench_tools.command import Refused, entry, folders_of
+from occbench_tools.escape import printable
+from occbench_tools.lines import complain, say
+from occbench_tools.report import page_parser, read_runs, warn, write
+from occbench_tools.report.payload import Run, labels
+from occbench_tools.teach.calculator import Calculator, Footprint
+from occbench_tools.teach.figures import Desk
+from occbench_tools.teach.lab import COLUMNS, Answers, rows_of, summary, work_through, write_csv
+from occbench_tools.teach.lessons import LESSONS
+from occbench_tools.teach.page import page
+from occbench_tools.teach.sheet import write_sheet
+
+LABS = Path("results/lab")  # runs of the lab's cases, by device
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = page_parser("teach", "The course text's chapter on occupancy as a lab: predict, run, check.")
+    made.epilog = (
+        "Examples\n  occbench teach --device model:t4 --check answers.csv\n"
+        "  occbench teach results/nvidia-h200/* --output lessons.html\n"
+        "  occbench teach --check a.csv --check b.csv --export class.csv results/lab/t4\n"
+        "  occbench teach --device t4 --sheet lab.ipynb"
+    )
+    made.add_argument(
+        "--device",
+        metavar="DEVICE",
+        help="runs the lab's cases on it first, as `occbench run` does (0, model:t4), into "
+        f"{LABS}/DEVICE; a run that is there is read",
+    )
+    made.add_argument(
+        "--check",
+        metavar="FILE.csv",
+        type=Path,
+        action="append",
+        default=[],
+        help="checks the answers in FILE (columns lesson, answer), asks for those that are missing and adds "
+        "them; several times for a class",
+    )
+    made.add_argument(
+        "--lesson",
+        metavar="ID",
+        action="append",
+        choices=[lesson.id for lesson in LESSONS],
+        help="with --check: this lesson alone; may be repeated",
+    )
+    made.add_argument(
+        "--export", metavar="FILE.csv", type=Path, help="with --check: verdicts of all answers as one table"
+    )
+    made.add_argument(
+        "--sheet",
+        metavar="FILE",
+        type=Path,
+        help="the questions alone: FILE.html to print, FILE.ipynb as a notebook",
+    )
+    made.add_argument(
+        "--occbench",
+        metavar="PATH",
+        type=Path,
+        help="the program (default: $OCCBENCH, on the PATH, or built here)",
+    )
+    return made
+
+
+def device_of(run: Run) -> str:
+    """What calc calls a run's GPU."""
+    cc = str(run.env["gpu"].get("compute_capability", ""))
+    if not re.fullmatch(r"\d{1,2}\.\d", cc):
+        raise Refused(4, f"{run.folder}: env.json has no compute capability")
+    return f"cc{cc}"
+
+
+def measure(device: str, calculator: Calculator) -> Path:
+    """Runs the lab's cases on a device; the folder. One that is there is read. Raises Refused."""
+    folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
+    if (folder / "cases.csv").exists():
+        complain("occbench teach", f"{folder}: read; delete it to measure anew")
+        return folder
+    experiments = ",".join(dict.fromkeys(lesson.chart.experiment for lesson in LESSONS))
+    cases = "|".join(dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases))
+    words = [
+        calculator.program,
+        "run",
+        "--device",
+        device,
+        "--experiment",
+        experiments,
+        "--output",
+        str(folder),
+    ]
+    complain("occbench teach", f"runs the lab's cases on {device} into {folder}")
+    try:
+        done = subprocess.run(
+            [*words, f"--benchmark_filter={cases}"], stdout=subprocess.PIPE, text=True, check=False
+        )
+    except OSError as error:
+        raise Refused(4, f"{calculator.program}: {error.strerror}") from error
+    if done.returncode not in (0, 1):  # it has said why
+        raise Refused(done.returncode, f"no run on {device}, so the lessons that need one cannot be had")
+    return folder
+
+
+def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
+    """One for each run whose architecture calc knows. Raises Refused where it knows none."""
+    desks, why = [], ""
+    for run, label in zip(runs, labels(runs), strict=True):
+        desk = Desk(calculator, device_of(run), label, run)
+        try:
+            desk.ask(Footprint(256))
+            desks.append(desk)
+        except Refused as error:
+            why = why or str(error)
+            if error.code != 4 or len(runs) == 1:
+                raise
+    if not desks:
+        raise Refused(4, why)
+    return desks
+
+
+def check_all(options: argparse.Namespace, desk: Desk) -> None:
+    """Works through every file of answers, and exports the verdicts. Raises Refused."""
+    rows = []
+    for path in options.check:
+        answers = Answers.read(path)
+        for note in answers.notes:
+            complain("occbench teach", note)
+        results = work_through(desk, answers, options.lesson)
+        say("", f"{answers.student}, {desk.label}: {summary(results)}")
+        rows += rows_of(answers, desk.label, results)
+    if options.export:
+        write_csv(options.export, COLUMNS, rows)
+        print(printable(options.export))
+
+
+@entry("occbench teach")
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    made = parser()
+    options = made.parse_args(arguments)
+    if options.export and not options.check:
+        made.error("--export needs --check")
+    if options.sheet and (options.check or options.output):
+        made.error("--sheet writes one file of its own: without --check and --output")
+    calculator = Calculator(options.occbench)
+    if options.sheet and not options.folders:
+        device = (options.device or "a100").removeprefix("model:")
+        desk = Desk(calculator, device, device.upper())
+        write_sheet(options.sheet, desk)
+        return 0
+    if options.device and options.folders:
+        made.error("--device measures a run of its own: without DIR")
+    folders = (
+        [measure(options.device, calculator)] if options.device else folders_of(options, "occbench teach")
+    )
+    runs = read_runs(folders, options.allow_model)
+    desks = desks_of(runs, calculator)
+    if options.sheet:
+        write_sheet(options.sheet, desks[0])
+        return 0
+    if options.check:
+        if len(desks) > 1:
+            made.error("--check reads one run")
+        check_all(options, desks[0])
+    else:
+        write(options, folders, "teach.html", page(desks))
+    return warn("occbench teach", runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of each lesson, from `occbench calc` and rows of the run; 'answer' is what it asks for."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from occbench_tools.teach.calculator import Footprint
+from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, chosen, loss, ratio
+
+Figures = dict[str, Figure]
+KIB = 1024
+PERCENT, GBPS = "{:.3g} %", "{:,.0f} GB/s"
+
+
+def one_more_block(desk: Desk) -> Figures:
+    rows = desk.rows("waves", curve="partial waves", blocks_per_sm=1)
+    full, more = rows[rows["waves"] == 1], rows[rows["waves"] > 1]
+    if full.empty or more.empty:
+        raise Skipped("the run has no full wave with one block more")
+    whole, extra = full.iloc[0], more.loc[more["waves"].idxmin()]
+    grid = cell(whole, "grid_size")
+    return dict(
+        answer=ratio(extra, whole, "time_median_s"),
+        grid=grid,
+        more=cell(extra, "grid_size"),
+        shared=chosen(float(extra["grid_size"]) / float(whole["grid_size"])),
+    )
+
+
+def barriers(desk: Desk) -> Figures:
+    rows = desk.rows("barriers", variant="sync-fma1")
+    pairs = rows[rows["block_size"].isin((64, 512))].groupby("warps_per_sm")["block_size"].nunique()
+    both = pairs[pairs == 2]
+    if both.empty:
+        raise Skipped("the run has no barriers in blocks of 64 and of 512 at the same number of warps")
+    rows = rows[rows["warps_per_sm"] == both.index.max()]
+    small, large = (rows[rows["block_size"] == size].iloc[0] for size in (64, 512))
+    times = ratio(large, small, "throughput")  # of work done, so of the time that small blocks take
+    return dict(
+        answer=chosen(1 if times.low > 1.05 else 2 if times.high < 1 / 1.05 else 3),
+        times=times,
+        inverse=ratio(small, large, "throughput"),
+        warps=cell(small, "warps_per_sm"),
+    )
+
+
+def half_a_warp(desk: Desk) -> Figures:
+    foot = Footprint(48)
+    blocks, occupancy = desk.calc(foot, "blocks_per_sm"), desk.calc(foot, "occupancy", PERCENT)
+    threads = (
+        desk.calc(Footprint(32), "warps_per_sm").value + desk.calc(Footprint(32), "unused_per_sm.warps").value
+    )
+    return dict(
+        answer=occupancy,
+        blocks=blocks,
+        warps=desk.calc(foot, "warps_per_sm"),
+        in_threads=chosen(100 * blocks.value * 48 / (32 * threads)),
+    )
+
+
+def one_lane(desk: Desk) -> Figures:
+    rows = desk.rows("divergence", curve="split-lane")
+    rows = rows[rows["warps_per_sm"] == rows["warps_per_sm"].max()]
+    by_lanes = {int(row["lanes_apart"]): row for _, row in rows.iterrows()}
+    if not {0, 1, 16} <= set(by_lanes):
+        raise Skipped("the run lacks divergence with 0, 1 and 16 lanes apart")
+    return dict(
+        answer=ratio(by_lanes[0], by_lanes[1], "throughput"),
+        sixteen=ratio(by_lanes[0], by_lanes[16], "throughput"),
+        warps=cell(by_lanes[0], "warps_per_sm"),
+        share=chosen(33 / 32),
+    )
+
+
+def least_warps(rows: pd.DataFrame, best: pd.Series) -> Figures:
+    """The fewest warps that reach 90 % of the throughput of `best`, and the step of the sweep below them."""
+    rows = rows.sort_values("warps_per_sm")
+    enough = rows[rows["throughput"] >= 0.9 * best["throughput"]]
+    if enough.empty:
+        raise Skipped("no number of warps of the run reaches 90 % of the best")
+    least = enough.iloc[0]
+    below = rows[rows["warps_per_sm"] < least["warps_per_sm"]]
+    before = below.iloc[-1] if len(below) else least
+    # Steps of the sweep on either side of the threshold, where the run's interval does not decide.
+    share, share_before = (
+        ratio(least, best, "throughput", "{:.0f} %"),
+        ratio(before, best, "throughput", "{:.0f} %"),
+    )
+    warps = cell(least, "warps_per_sm")
+    low = before["warps_per_sm"] if share_before.high >= 90 else least["warps_per_sm"]
+    return dict(
+        answer=Figure(warps.value, float(low), warps.value, warps.spec, warps.source),
+        share=share,
+        before=cell(before, "warps_per_sm"),
+        share_before=share_before,
+        most=cell(rows.iloc[-1], "warps_per_sm"),
+    )
+
+
+def best_of(rows: pd.DataFrame) -> pd.Series:
+    return rows.loc[rows["throughput"].idxmax()]
+
+
+def fma_warps(desk: Desk) -> Figures:
+    rows = desk.rows("latency_hiding", variant="two-operand-ilp1")
+    return least_warps(rows, best_of(rows)) | dict(best=cell(best_of(rows), "throughput", "{:.1f} TFLOP/s"))
+
+
+def load_warps(desk: Desk) -> Figures:
+    rows = desk.rows("latency_hiding", variant="read-f32-4B-ilp1")
+    return least_warps(rows, best_of(rows)) | dict(best=cell(best_of(rows), "throughput", GBPS))
+
+
+def wide_warps(desk: Desk) -> Figures:
+    narrow, wide = (desk.rows("latency_hiding", variant=f"read-f32-{v}") for v in ("4B-ilp1", "16B-ilp4"))
+    figures = least_warps(wide, best_of(narrow)) | dict(best=cell(best_of(narrow), "throughput", GBPS))
+    return figures | dict(
+        narrow=load_warps(desk)["answer"], wide_best=cell(best_of(wide), "throughput", GBPS)
+    )
+
+
+def warp_slots(desk: Desk) -> Figure:
+    """The warps that an SM holds: blocks of 64 threads and few registers fill it."""
+    return desk.calc(Footprint(64, 16), "warps_per_sm")
+
+
+def small_blocks(desk: Desk) -> Figures:
+    foot = Footprint(32)
+    return dict(
+        answer=desk.calc(foot, "occupancy", PERCENT),
+        slots=desk.calc(foot, "blocks_per_sm"),
+        warps=warp_slots(desk),
+        all=chosen(100),
+    )
+
+
+def cliff_of(desk: Desk) -> Footprint:
+    """The first footprint of 512 threads that loses a block for its registers."""
+    return Footprint(512, int(desk.calc(Footprint(512, 16), "cliffs.registers_per_thread.loses.value").value))
+
+
+def register_cliff(desk: Desk) -> Figures:
+    start, over = Footprint(512, 16), cliff_of(desk)
+    last = over._replace(registers=over.registers - 1)
+    return dict(
+        answer=desk.calc(start, "cliffs.registers_per_thread.loses.value"),
+        book=chosen(33),
+        last=chosen(last.registers),
+        blocks=desk.calc(start, "blocks_per_sm"),
+        fewer=desk.calc(over, "blocks_per_sm"),
+        occupancy=desk.calc(last, "occupancy", PERCENT),
+        lower=desk.calc(over, "occupancy", PERCENT),
+        room=desk.calc(over, "allocated_registers_per_block"),
+        held=desk.calc(last, "allocated_registers_per_block"),
+        warps=warp_slots(desk),
+    )
+
+
+def cost_of_cliff(desk: Desk) -> Figures:
+    over = cliff_of(desk)
+
+    def around(curve: str) -> tuple[pd.Series, pd.Series]:
+        rows = desk.rows("registers", curve=curve, block_size=512, register_route="maxnreg", local_bytes=0)
+        rows = rows.sort_values("registers_per_thread")
+        below, above = (
+            rows[rows["registers_per_thread"] < over.registers],
+            rows[rows["registers_per_thread"] >= over.registers],
+        )
+        if below.empty or above.empty:
+            raise Skipped(f"the run has no {curve} kernel on either side of {over.registers} registers")
+        return below.iloc[-1], above.iloc[0]
+
+    before, after = around("load")
+    fma_before, fma_after = around("fma")
+    last = over._replace(registers=over.registers - 1)
+    whole, lower = desk.calc(last, "occupancy", PERCENT), desk.calc(over, "occupancy", PERCENT)
+    return dict(
+        answer=loss(after, before),
+        fma=loss(fma_after, fma_before),
+        occupancy=whole,
+        lower=lower,
+        last=cell(before, "registers_per_thread"),
+        over=cell(after, "registers_per_thread"),
+        cliff=chosen(over.registers),
+        lost=chosen(100 - 100 * lower.value / whole.value, "{:.0f} %"),
+    )
+
+
+def misplaced(desk: Desk) -> tuple[Footprint, bool]:
+    """A footprint whose occupancy plain division gets wrong; False with the last where it gets all right."""
+    foot = Footprint(256, 33)
+    for registers in (33, 41, 65, 49, 73):
+        for threads in (256, 128, 64):
+            foot = Footprint(threads, registers)
+            if abs(desk.ask(foot)["occupancy"] - desk.ask(foot)["occupancy_textbook"]) > 0.001:
+                return foot, True
+    return foot, False
+
+
+def register_units(desk: Desk) -> Figures:
+    foot, _ = misplaced(desk)
+    return dict(
+        answer=desk.calc(foot, "occupancy", PERCENT),
+        divided=desk.calc(foot, "occupancy_textbook", PERCENT),
+        threads=chosen(foot.threads),
+        registers=chosen(foot.registers),
+        warps=desk.calc(foot, "warps_per_sm"),
+        room=desk.calc(foot, "allocated_registers_per_block"),
+        asked=chosen(foot.threads * foot.registers),
+    )
+
+
+def no_launch(desk: Desk) -> Figures:
+    foot, fewer = Footprint(320, 200), Footprint(256, 200)
+    return dict(
+        answer=desk.calc(foot, "blocks_per_sm"),
+        divided=chosen(1),
+        one=desk.calc(fewer, "blocks_per_sm"),
+        promised=desk.calc(foot, "occupancy_textbook", PERCENT),
+    )
+
+
+def shared_per_sm(desk: Desk) -> Figures:
+    foot = Footprint(256)
+    answer = desk.ask(foot)
+    taken = answer["blocks_per_sm"] * answer["allocated_smem_per_block_bytes"]
+    total = (taken + answer["unused_per_sm"]["smem_bytes"]) / KIB
+    return dict(answer=chosen(total, "{:.0f}"), block=chosen(48))
+
+
+def shared_memory(desk: Desk) -> Figures:
+    for kib in (32, *range(8, 49)):
+        foot = Footprint(256, 32, kib * KIB)
+        if (said := desk.ask(foot))["occupancy"] != said["occupancy_textbook"] and said["blocks_per_sm"]:
+            break
+    else:
+        foot = Footprint(256, 32, 32 * KIB)
+    own = desk.calc(foot, "allocated_smem_per_block_bytes", "{:.0f} KiB")
+    divided = (
+        desk.ask(foot)["occupancy_textbook"] / desk.ask(foot)["occupancy"] * desk.ask(foot)["blocks_per_sm"]
+    )
+    return dict(
+        answer=desk.calc(foot, "blocks_per_sm"),
+        kib=chosen(foot.smem / KIB),
+        taken=own,
+        divided=chosen(round(divided)),
+        occupancy=desk.calc(foot, "occupancy", PERCENT),
+        asked=chosen(foot.smem / KIB, "{:.0f} KiB"),
+        reserved=chosen(own.value - foot.smem / KIB, "{:.0f} KiB"),
+    )
+
+
+def tiles(desk: Desk) -> Figures:
+    text = best_of(desk.rows("tiled_matmul", variant="textbook-tile16"))
+    registers = best_of(desk.rows("tiled_matmul", variant="register-8x8"))
+    times = ratio(registers, text, "throughput", "{:.1f}")
+    return dict(
+        answer=chosen(1 if times.high < 1 / 1.05 else 2 if times.low > 1.05 else 3),
+        times=times,
+        full=cell(text, "occupancy_theoretical", PERCENT),
+        part=cell(registers, "occupancy_theoretical", PERCENT),
+    )

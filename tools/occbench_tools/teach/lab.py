@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab: each lesson asks, then checks the answer by the run or by calc, and explains the difference.
+
+Answers are kept in a CSV file as they are given, so that an interrupted lab goes on where it stopped, and
+that a class's files can be put together.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from occbench_tools.command import Refused
+from occbench_tools.escape import printable
+from occbench_tools.lines import reason, say, write_whole
+from occbench_tools.teach.answers import Figures
+from occbench_tools.teach.figures import Desk, Skipped, holds
+from occbench_tools.teach.lessons import LESSONS, Lesson
+from occbench_tools.untrusted_files import read_untrusted
+
+COLUMNS = (
+    "student",
+    "device",
+    "lesson",
+    "answer",
+    "verdict",
+    "expected",
+    "low",
+    "high",
+    "unit",
+    "overlooked",
+)
+RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
+# A number with an optional unit behind it, which is not read.
+NUMBER = re.compile(r"\s*([-+]?\d+(?:,\d{3})*(?:\.\d+)?|[-+]?\.\d+)\s*(?:%|x|[A-Za-z]+(?: of [0-9x ]+)?)?\s*")
+MOST_ANSWERS = 10_000  # rows of a file that are read
+
+
+class Checked(NamedTuple):
+    """One lesson as it was answered: its verdict, the expected figure, and what was overlooked."""
+
+    lesson: Lesson
+    answer: str
+    verdict: str
+    figures: Figures
+    overlooked: str = ""
+
+    @property
+    def explanation(self) -> str:
+        """What the rows say; '' of a lesson that was skipped."""
+        if not self.figures:
+            return ""
+        return next(text for condition, text in self.lesson.explain if holds(condition, self.figures)).format(
+            **self.figures
+        )
+
+
+def number_of(answer: str) -> float:
+    """The number of an answer. Raises ValueError in plain words."""
+    found = NUMBER.fullmatch(answer)
+    if not found:
+        raise ValueError(f"'{printable(answer[:40])}' is not a number")
+    return float(found[1].replace(",", ""))
+
+
+def figures_at(desk: Desk, lesson: Lesson) -> Figures:
+    """The lesson's figures on this GPU. Raises Skipped, also of a run whose rows lack what it needs."""
+    try:
+        return lesson.figures(desk)
+    except (KeyError, ValueError, IndexError, ZeroDivisionError) as error:
+        raise Skipped(f"the run cannot answer it: {error}") from error
+
+
+def question(desk: Desk, lesson: Lesson) -> str:
+    """What it asks; figures of the footprint that was chosen for this GPU come from calc alone."""
+    if "{" not in lesson.ask:
+        return lesson.ask
+    return lesson.ask.format(**figures_at(desk, lesson))
+
+
+def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
+    """An answer held against the run. Raises ValueError if it is no number, Skipped."""
+    figures = figures_at(desk, lesson)
+    value, expected, margin = number_of(answer), figures["answer"], lesson.precision / 2
+    if lesson.choices and value not in range(1, len(lesson.choices) + 1):
+        raise ValueError(f"'{printable(answer[:40])}' is none of 1 to {len(lesson.choices)}")
+    if expected.low - margin - 1e-9 <= value <= expected.high + margin + 1e-9:
+        return Checked(lesson, answer, RIGHT, figures)
+    for name, overlooked in lesson.mistakes:
+        if math.isclose(figures[name].value, value, abs_tol=margin + 1e-9, rel_tol=0.005):
+            return Checked(lesson, answer, WRONG, figures, overlooked)
+    return Checked(lesson, answer, WRONG, figures)
+
+
+def expected_of(checked: Checked) -> str:
+    """'8 warps', '75 %', 'blocks of 64'"""
+    figure, lesson = checked.figures["answer"], checked.lesson
+    if lesson.choices:
+        return lesson.choices[int(figure.value) - 1]
+    unit = {"percent": "%", "times": "times"}.get(lesson.unit, lesson.unit)
+    words = str(figure) if unit == "%" else f"{figure} {unit}"
+    if figure.low == figure.high:
+        return words
+    return f"{words} ({figure.spec.format(figure.low)} to {figure.spec.format(figure.high)})"
+
+
+@dataclass
+class Answers:
+    """A student's file of answers, by lesson; written whole after each."""
+
+    path: Path
+    student: str
+    by_lesson: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> Answers:
+        """Of a file that may not be there yet. Raises Refused."""
+        answers = cls(path, path.stem)
+        if not path.exists():
+            return answers
+        try:
+            text = read_untrusted(path).decode("utf-8-sig")
+            rows = csv.DictReader(io.StringIO(text), strict=True)
+            missing = {"lesson", "answer"} - set(rows.fieldnames or ())
+            if missing:
+                raise Refused(4, f"{path}: no column {min(missing)}; a file of answers has lesson,answer")
+            known = {lesson.id for lesson in LESSONS}
+            for row in rows:
+                lesson = (row["lesson"] or "").strip()
+                if lesson in known:
+                    answers.by_lesson[lesson] = (row["answer"] or "").strip()
+                    answers.student = (row.get("student") or "").strip() or answers.student
+                elif lesson:
+                    answers.notes.append(f"{path}:{rows.line_num}: there is no lesson '{lesson[:40]}'")
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise Refused(4, reason(path, error).removesuffix("; see `occbench validate`")) from error
+        return answers
+
+    def add(self, lesson: Lesson, answer: str) -> None:
+        """Keeps one answer. Raises Refused."""
+        self.by_lesson[lesson.id] = answer
+        rows = [dict(student=self.student, lesson=name, answer=said) for name, said in self.by_lesson.items()]
+        write_csv(self.path, ("student", "lesson", "answer"), rows)
+
+
+def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) -> None:
+    """Raises Refused. A cell that a spreadsheet would take for a formula gets a ' before it."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: safe(printable(value)) for name, value in row.items()})
+    try:
+        write_whole(path, text.getvalue())
+    except OSError as error:
+        raise Refused(4, reason(path, error)) from error
+
+
+def safe(value: str) -> str:
+    return f"'{value}" if value[:1] in ("=", "@", "\t") or re.match(r"[-+](?![\d.])", value) else value
+
+
+def rows_of(answers: Answers, device: str, results: list[Checked]) -> Iterator[dict[str, str]]:
+    """A class's rows: what a student answered, and what was expected."""
+    for each in results:
+        row = dict(student=answers.student, device=device, lesson=each.lesson.id, answer=each.answer)
+        row |= dict(verdict=each.verdict, unit=each.lesson.unit, overlooked=each.overlooked)
+        if each.figures:
+            expected = each.figures["answer"]
+            ends = dict(low=f"{expected.low:.6g}", high=f"{expected.high:.6g}")
+            row |= dict(expected=expected_of(each), **ends)
+        yield row
+
+
+def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
+    """The answer from the file, else from the prompt, until it can be read; None at the prompt's end."""
+    answer = answers.by_lesson.get(lesson.id, "")
+    while True:
+        if answer:
+            try:
+                value = number_of(answer)
+                if not lesson.choices or value in range(1, len(lesson.choices) + 1):
+                    return answer
+                say(f"'{answer[:40]}' is none of 1 to {len(lesson.choices)}")
+            except ValueError as error:
+                say(error)
+        try:
+            answer = input(f"{'your choice' if lesson.choices else lesson.unit}> ").strip()
+        except (EOFError, RuntimeError):  # at its end, or closed
+            return None
+        if answer:
+            answers.by_lesson.pop(lesson.id, None)
+
+
+def work_through(desk: Desk, answers: Answers, only: list[str] | None = None) -> list[Checked]:
+    """The lessons in order, or only some: question, answer, verdict, explanation. Raises Refused."""
+    results = []
+    for place, lesson in enumerate(LESSONS, 1):
+        if only and lesson.id not in only:
+            continue
+        say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
+        answer = ""
+        try:
+            say(question(desk, lesson))
+            was = answers.by_lesson.get(lesson.id)
+            answer = asked(desk, lesson, answers) or ""
+            if not answer:
+                results.append(Checked(lesson, was or "", OPEN, {}))
+                say(f"{OPEN}")
+                continue
+            say(f"your answer: {answer}")
+            if answer != was:
+                answers.add(lesson, answer)
+            results.append(check(desk, lesson, answer))
+        except Skipped as why:
+            say(f"skipped: {why}")
+            results.append(Checked(lesson, answer, SKIPPED, {}, str(why)))
+            continue
+        done = results[-1]
+        say(f"{done.verdict}: {expected_of(done)}", *filter(None, (done.overlooked, done.explanation)))
+        say(f"see: {attempt(desk, lesson, done.figures)}")
+    return results
+
+
+def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> str:
+    """The command that shows it."""
+    folder = str(desk.run.folder) if desk.run else "DIR"
+    return lesson.attempt.replace("DIR", folder).format(device=desk.device, **figures)
+
+
+def summary(results: list[Checked]) -> str:
+    """'9 of 15 right, 4 wrong, 1 not answered, 1 skipped'"""
+    count = {
+        verdict: sum(each.verdict == verdict for each in results) for verdict in (RIGHT, WRONG, OPEN, SKIPPED)
+    }
+    rest = [f"{number} {verdict}" for verdict, number in count.items() if number and verdict != RIGHT]
+    return ", ".join([f"{count[RIGHT]} of {len(results)} right", *rest])

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lessons as a page: each with its question first, the exact answers, the curve, and what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from occbench_tools.report import checked
+from occbench_tools.report.page import render
+from occbench_tools.teach.calculator import Answer, Calculator
+from occbench_tools.teach.figures import Desk, Skipped, holds
+from occbench_tools.teach.lab import attempt, figures_at, question
+from occbench_tools.teach.lessons import LESSONS, Lesson
+
+BOOK = "a100"  # the device of the text's examples
+TITLE = "Occupancy by the book, and as measured"
+
+Part = dict[str, Any]  # of a section, as report.js takes it
+
+
+def percent(fraction: float) -> str:
+    """'62.5 %'"""
+    return f"{100 * fraction:.3g} %"
+
+
+def exact(answer: Answer) -> str:
+    """'75 %, 6 blocks: shared memory'"""
+    if not answer["blocks_per_sm"]:
+        return f"{percent(answer['occupancy'])}: cannot launch"
+    blocks = "1 block" if answer["blocks_per_sm"] == 1 else f"{answer['blocks_per_sm']} blocks"
+    limiters = answer["limiters"].replace("_", " ").replace("+", ", ")
+    return f"{percent(answer['occupancy'])}, {blocks}: {limiters}"
+
+
+def table(lesson: Lesson, calculator: Calculator, named: dict[str, str]) -> Part:
+    """A row for each footprint, bold where plain division is wrong."""
+    body = []
+    for footprint in lesson.footprints:
+        by_device = [calculator.ask(footprint, device) for device in named]
+        cells = [
+            dict(text=exact(each), bold=abs(each["occupancy"] - each["occupancy_textbook"]) > 0.001)
+            for each in by_device
+        ]
+        body.append([footprint.words(), percent(by_device[0]["occupancy_textbook"]), *cells])
+    head = ["footprint of a block", "plain division, A100", *(f"exact, {name}" for name in named.values())]
+    return dict(kind="table", head=head, body=body)
+
+
+def explanation(desk: Desk, lesson: Lesson) -> str:
+    """What calc and the rows of one run say, or why they cannot."""
+    try:
+        figures = figures_at(desk, lesson)
+        text = next(text for condition, text in lesson.explain if holds(condition, figures))
+        return text.format(**figures)
+    except Skipped as why:
+        return f"Skipped: {why}."
+
+
+def questions(desks: list[Desk], lesson: Lesson) -> Iterator[str]:
+    """What the lesson asks, once if it is the same on all GPUs."""
+    asked: dict[str, str] = {}
+    for desk in desks:
+        try:
+            asked.setdefault(question(desk, lesson), desk.label)
+        except Skipped as why:
+            asked.setdefault(f"Skipped: {why}.", desk.label)
+    return (f"{who}: {words}" if len(asked) > 1 else words for words, who in asked.items())
+
+
+def who(desk: Desk) -> str:
+    """'NVIDIA H200'; of a model 'model of T4, predicted'."""
+    return f"{desk.label}, predicted" if desk.run and desk.run.is_model else desk.label
+
+
+def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
+    """One lesson as report.js takes it."""
+    calculator = desks[0].calculator
+    ask = [dict(kind="text", text=f"Predict first. {words}") for words in questions(desks, lesson)]
+    found = [dict(kind="text", text=f"{who(desk)}. {explanation(desk, lesson)}") for desk in desks]
+    footprints = [table(lesson, calculator, named)] if lesson.footprints else []
+    before = [dict(kind="text", text=lesson.claim, className="claim"), *ask]
+    there = any(
+        desk.run is not None and (desk.run.cases["experiment"] == lesson.chart.experiment).any()
+        for desk in desks
+    )
+    try:
+        command = attempt(desks[0], lesson, figures_at(desks[0], lesson))
+    except Skipped:
+        command = f"occbench teach --check answers.csv {desks[0].run.folder if desks[0].run else ''}"
+    after = [dict(kind="heading", text="Try it"), dict(kind="code", text=command)]
+    return dict(
+        id=lesson.id, title=lesson.title, lead=lesson.source, first=lesson.claim,
+        before=[*before, dict(kind="fold", title="The answer, and why", parts=[*found, *footprints])],
+        experiment=lesson.chart.experiment if there else None, x=lesson.chart.x, y=lesson.chart.y,
+        show=lesson.chart.show, after=after,
+    )  # fmt: skip
+
+
+def page(desks: list[Desk]) -> str:
+    """The page of runs. Raises Refused."""
+    runs = [desk.run for desk in desks if desk.run]
+    data = checked(runs, {lesson.chart.experiment for lesson in LESSONS})
+    named = {BOOK: "A100"} | {desk.device: desk.label for desk in desks if desk.device != "cc8.0"}
+    data["sections"] = [section(lesson, desks, named) for lesson in LESSONS]
+    return render(data, TITLE)

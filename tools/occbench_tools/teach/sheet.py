@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab sheet: the questions without their answers, as a page that prints and as a notebook."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from occbench_tools.command import Refused
+from occbench_tools.escape import html, printable
+from occbench_tools.lines import reason, write_whole
+from occbench_tools.teach.figures import Desk, Skipped
+from occbench_tools.teach.lab import question
+from occbench_tools.teach.lessons import LESSONS, Lesson
+
+INTRODUCTION = (
+    "Predict each number before you look. Then let the GPU answer, and find out what made the difference. "
+    "The numbers of sections are those of Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, "
+    "4th edition."
+)
+
+STYLE = """
+body { font: 11pt/1.45 system-ui, sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }
+h2 { font-size: 1.1em; margin: 1.6em 0 .2em } section { break-inside: avoid }
+.source { color: #555 } .answer { border-bottom: 1px solid #333; display: inline-block; width: 12em }
+code { font: .9em ui-monospace, monospace } @page { margin: 18mm }
+"""
+
+PAGE = """\
+<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title><style>{style}</style>
+<h1>{title}</h1><p>{words}</p><p>Check: <code>occbench teach --device 0 --check answers.csv</code></p>
+{parts}</html>
+"""
+
+SETUP = """\
+# Installs occbench: from a wheel beside this notebook where there is one, else by name.
+import glob, shutil, subprocess, sys
+if not shutil.which("occbench"):
+    wheel = (sorted(glob.glob("./occbench-*.whl")) or ["occbench"])[-1]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", f"{wheel}[report]"], check=True)
+"""
+
+HELPERS = """\
+import csv, os, subprocess
+has_gpu = subprocess.run(["occbench", "devices"], capture_output=True).returncode == 0
+device = "0" if has_gpu else "model:DEVICE"
+print("measured on this GPU" if has_gpu else f"no GPU here: {device} predicts instead")
+
+def check(lesson, answer):
+    \"\"\"Checks one answer; '' only asks. Answers are kept in answers.csv.\"\"\"
+    answers = {}
+    if os.path.exists("answers.csv"):
+        with open("answers.csv", newline="") as file:
+            answers = {row["lesson"]: row["answer"] for row in csv.DictReader(file)}
+    answers[lesson] = str(answer)
+    with open("answers.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("lesson", "answer"), *answers.items()])
+    words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--lesson", lesson]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    print(done.stdout + done.stderr * (done.returncode > 1))
+"""
+
+EXPORT = """\
+# All answers as a table, for the teacher.
+words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--export", "lab.csv"]
+print(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout.splitlines()[-2])
+"""
+
+
+def asked(desk: Desk, lesson: Lesson) -> str:
+    """The question for this GPU, or why there is none."""
+    try:
+        return question(desk, lesson)
+    except Skipped as why:
+        return f"Not on this GPU: {why}."
+
+
+def sheet(desk: Desk) -> str:
+    """The page: each question with a line for the answer."""
+
+    def parts() -> Iterator[str]:
+        for place, lesson in enumerate(LESSONS, 1):
+            yield (
+                f"<section><h2>{place}. {html(lesson.title)}</h2><p class='source'>{html(lesson.source)}. "
+                f"{html(lesson.claim)}</p><p>{html(asked(desk, lesson))}</p><p>My prediction: "
+                f"<span class='answer'>&nbsp;</span> {html(lesson.unit)} &emsp; measured: "
+                "<span class='answer'>&nbsp;</span></p></section>"
+            )
+
+    title = html(f"Lab: occupancy on {desk.label}")
+    return PAGE.format(title=title, style=STYLE, words=html(INTRODUCTION), parts="".join(parts()))
+
+
+def notebook(desk: Desk) -> str:
+    """The same as a notebook: a cell that installs, then a question and a cell for each lesson."""
+    cells: list[dict[str, object]] = []
+
+    def add(kind: str, text: str) -> None:
+        code = dict(execution_count=None, outputs=[]) if kind == "code" else {}
+        cells.append(
+            dict(
+                cell_type=kind,
+                id=f"cell-{len(cells)}",
+                metadata={},
+                source=text.splitlines(keepends=True),
+                **code,
+            )
+        )
+
+    note = f"Footprints in the questions are chosen for {desk.label}; each check asks for the GPU at hand."
+    add("markdown", f"# Lab: occupancy\n\n{INTRODUCTION} {note}\n")
+    add("code", SETUP)
+    add("code", HELPERS.replace("DEVICE", desk.device if desk.device[:2] != "cc" else "t4"))
+    for place, lesson in enumerate(LESSONS, 1):
+        words = f"{lesson.claim}\n\n**{asked(desk, lesson)}**"
+        add("markdown", f"## {place}. {lesson.title} ({lesson.source})\n\n{words}\n")
+        add("code", f'check("{lesson.id}", "")  # your prediction, {lesson.unit}, between the quotes\n')
+    add("code", EXPORT)
+    kernel = dict(display_name="Python 3", language="python", name="python3")
+    return (
+        json.dumps(
+            dict(cells=cells, metadata=dict(kernelspec=kernel), nbformat=4, nbformat_minor=5), indent=1
+        )
+        + "\n"
+    )
+
+
+def write_sheet(path: Path, desk: Desk) -> None:
+    """Writes it as its suffix says, and says where. Raises Refused."""
+    kinds = {".html": sheet, ".ipynb": notebook}
+    if path.suffix not in kinds:
+        raise Refused(2, f"--sheet {path}: a sheet is FILE.html or FILE.ipynb")
+    try:
+        write_whole(path, kinds[path.suffix](desk))
+    except OSError as error:
+        raise Refused(4, reason(path, error)) from error
+    print(printable(path))
