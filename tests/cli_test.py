@@ -155,6 +155,39 @@ h200,2048,32,0,0,
             self.assertIn(f"{step['percent_of_peak']:.1f} %", table)
 
 
+class DeviceQuery(unittest.TestCase):
+    def test_values_of_a_card_beside_the_names_that_cuda_has_for_them(self) -> None:
+        done = occbench("devices", "--device", "t4", "--format", "csv", gpu=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        query = {row["name"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+        for name, value in {
+            "sm_count": "40",
+            "max_threads_per_sm": "1024",
+            "smem_per_sm_bytes": "65536",
+        }.items():
+            self.assertEqual(query[name]["value"], value)
+        self.assertIn("not of the SM", query["smem_per_block_bytes"]["note"])
+        self.assertIn("removed in CUDA 13", query["sm_clock_max_mhz"]["cuda_device_prop"])
+
+    def test_of_a_compute_capability_only_the_sm_is_known(self) -> None:
+        done = occbench("devices", "--device", "cc8.9", "--format", "json", gpu=False)
+        query = {row["name"]: row["value"] for row in json.loads(done.stdout)}
+        self.assertEqual((query["max_threads_per_sm"], query["sm_count"]), ("1536", None))
+        self.assertIn("not known", occbench("devices", "--device", "cc8.9", gpu=False).stdout)
+
+    def test_every_name_is_in_the_toolkits_header(self) -> None:
+        nvcc = shutil.which("nvcc")
+        header = nvcc and Path(nvcc).resolve().parents[1] / "include/driver_types.h"
+        if not header or not header.exists():
+            self.skipTest("no driver_types.h of a CUDA toolkit")
+        words = set(re.findall(r"\w+", header.read_text(errors="replace")))
+        done = occbench("devices", "--device", "h200", "--format", "csv", gpu=False)
+        for row in csv.DictReader(io.StringIO(done.stdout)):
+            for name in f"{row['cuda_device_prop']}, {row['cuda_attribute']}".split(", "):
+                if name and "removed in CUDA 13" not in name:
+                    self.assertIn(name, words)
+
+
 class ProfilerCalls(unittest.TestCase):
     def test_lines_to_paste(self) -> None:
         """Each names its case to the tool and to this program, which takes the words as a shell gives."""

@@ -51,6 +51,7 @@ REFUSALS = [
     Refusal("findings /no/such/folder", 4, "holds no run (no env.json)"),
     Refusal("devices --frobnicate", 2, "not expected: --frobnicate; see `occbench devices --help`"),
     Refusal("devices --format xml", 2, "--format: xml not in {table,csv,json}"),
+    Refusal("devices --device nope", 2, "--device: unknown device 'nope'; `occbench calc --device list` has"),
     Refusal("list --preset slow", 2, "no preset 'slow'; there are burn-in, quick, standard and full"),
     Refusal("list --experiment nope", 2, f"no experiment 'nope'; {KNOWN_EXPERIMENTS}"),
     Refusal("list --device nope", 2, "unknown device 'nope'; `occbench calc --device list` has all names"),

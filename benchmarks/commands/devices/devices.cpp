@@ -5,6 +5,7 @@
 #include <occbench/program.hpp>
 
 #include "benchmarks/commands/cards.hpp"
+#include "benchmarks/commands/devices/query.hpp"
 #include "benchmarks/report/columns.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
@@ -117,6 +118,14 @@ void print_devices(const std::vector<Device>& devices, const std::string& format
   print_wrapped(std::cout, "models, which `occbench run` takes as a device without a GPU: " + model_names());
 }
 
+theory::DeviceSpec catalogue_entry(const std::string& name) {
+  try {
+    return theory::find_device(name);
+  } catch (const std::invalid_argument& error) {
+    throw UserError(Exit::usage, std::string("--device: ") + error.what());
+  }
+}
+
 void define_devices(CLI::App& command, Invocation&) {
   auto format = std::make_shared<std::string>("table");
   command.add_option("--format", *format, "table, csv or json")
@@ -124,11 +133,15 @@ void define_devices(CLI::App& command, Invocation&) {
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
   auto listed = std::make_shared<std::string>();
-  command.add_option("--device", *listed, "`list`: the names of cards that calc, inspect and caps take")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"list"}));
+  command
+      .add_option(
+          "--device", *listed,
+          "A device query from the catalogue, without the GPU: its name or ccX.Y, each value beside its "
+          "field of cudaDeviceProp; `list` lists the names")
+      ->type_name("NAME");
   command.callback([format, listed] {
-    if (!listed->empty()) return print_cards(std::cout);
+    if (*listed == "list") return print_cards(std::cout);
+    if (!listed->empty()) return print_device_query(std::cout, catalogue_entry(*listed), *format);
     std::string why_none;
     const auto devices = enumerate_devices(&why_none);
     if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());
@@ -142,7 +155,7 @@ extern const Command devices_command{
     .name = "devices",
     .group = "Look",
     .description = "Every CUDA device and its occupancy limits",
-    .footer = "Example\n  occbench devices --format json",
+    .footer = "Example\n  occbench devices --format json\n  occbench devices --device t4",
     .define = define_devices,
 };
 
