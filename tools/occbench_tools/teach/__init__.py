@@ -142,7 +142,8 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
         for note in answers.notes:
             complain("occbench teach", note)
         results = work_through(desk, answers, options.lesson)
-        say("", f"{answers.student}, {desk.label}: {summary(results)}")
+        if len(results) > 1:
+            say("", f"{answers.student}, {desk.label}: {summary(results)}")
         rows += rows_of(answers, desk.label, results)
     if options.export:
         write_csv(options.export, COLUMNS, rows)

@@ -11,6 +11,7 @@ import csv
 import io
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -182,6 +183,7 @@ def rows_of(answers: Answers, device: str, results: list[Checked]) -> Iterator[d
 def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
     """The answer from the file, else from the prompt, until it can be read; None at the prompt's end."""
     answer = answers.by_lesson.get(lesson.id, "")
+    is_typed = sys.stdin is not None and sys.stdin.isatty()
     while True:
         if answer:
             try:
@@ -192,7 +194,7 @@ def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
             except ValueError as error:
                 say(error)
         try:
-            answer = input(f"{'your choice' if lesson.choices else lesson.unit}> ").strip()
+            answer = input(f"{lesson.unit}> " if is_typed else "").strip()
         except (EOFError, RuntimeError):  # at its end, or closed
             return None
         if answer:
