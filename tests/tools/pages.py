@@ -117,8 +117,9 @@ def assert_quiet(browser: Any, page: Path) -> None:  # noqa: ANN401
 
 def assert_whole(browser: Any, page: Path) -> None:  # noqa: ANN401
     """Every experiment has its entry at the side, with words, and its chart, with points; all is quiet."""
-    experiments = document(page)["experiments"]
-    names = [f"experiment-{each['name']}" for each in experiments]
+    shown = document(page)
+    names = [plan["id"] for plan in shown["opening"]]
+    names += [f"experiment-{each['name']}" for each in shown["experiments"]]
     entries = browser.execute_script(
         "return [...document.querySelectorAll('#findings td')].map((e) =>"
         " [e.querySelector('a').getAttribute('href').slice(1), e.querySelector('p').innerText.trim()])"

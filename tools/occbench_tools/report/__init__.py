@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
 
-For each experiment: its curves with intervals, theory and predictions, its cliffs, and the fewest warps for
-90 % of the best. Several devices share a chart, after the speed-up of each over the first. From cases.csv and
-env.json alone. For a folder of `occbench attach`: the program's kernels by their share of GPU time
-(attached/page.py).
+First throughput over theoretical occupancy; for each experiment its curves with intervals, theory and
+predictions, its cliffs, and the fewest warps for 90 % of the best. Several devices share a chart, after the
+speed-up of each over the first. From cases.csv and env.json alone. For a folder of `occbench attach`: the
+program's kernels by their share of GPU time (attached/page.py).
 Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 invalid arguments, 4 a file
 could not be read or written.
 """
@@ -12,6 +12,7 @@ could not be read or written.
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from occbench_tools.escape import file_name, printable
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.report import devices
 from occbench_tools.report.page import render
-from occbench_tools.report.payload import Run, document
+from occbench_tools.report.payload import Run, document, labels
 
 
 def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
@@ -46,6 +47,34 @@ def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
         return document(runs, only)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise Refused(4, reason(runs[0].folder, error)) from error
+
+
+OPENING = {"read-f32-4B-ilp1": "loads of 4 bytes", "two-operand-ilp1": "a chain of FMAs"}  # of latency_hiding
+NEAR_BEST = 0.9
+
+
+def opening(runs: list[Run]) -> list[dict[str, Any]]:
+    """The page's first section: throughput over occupancy, of a kernel that memory bounds and one that
+    arithmetic bounds; none where no run has both.
+    """
+    for run, label in zip(runs, labels(runs), strict=True):
+        rows = run.cases[run.cases["experiment"] == "latency_hiding"]
+        needed = []
+        for variant, words in OPENING.items():
+            line = rows[rows["variant"] == variant]
+            enough = line[line["throughput"] >= NEAR_BEST * line["throughput"].max()]
+            if len(line) > 1:
+                needed.append(f"{100 * enough['occupancy_theoretical'].min():.3g} % for {words}")
+        if len(needed) < len(OPENING):
+            continue
+        first = f"Occupancy for 90 % of the best on {label}: {', '.join(needed)}."
+        lead = f"{first} `occbench teach` lets you predict such numbers, then checks them."
+        show = [f"^{re.escape(variant)}$" for variant in OPENING]
+        return [dict(
+            id="throughput-over-occupancy", title="throughput over theoretical occupancy", lead=lead,
+            first=first, experiment="latency_hiding", x="occupancy_theoretical", y="best", show=show,
+        )]  # fmt: skip
+    return []
 
 
 def page_parser(word: str, words: str) -> argparse.ArgumentParser:
@@ -136,7 +165,8 @@ def main(arguments: list[str] | None = None) -> int:
     if any(map(is_attached, folders)):
         return of_program(options, folders)
     runs = read_runs(folders, options.allow_model)
-    write(options, folders, "report.html", render(checked(runs), title_of(runs), devices.section(runs)))
+    page = checked(runs) | dict(opening=opening(runs))
+    write(options, folders, "report.html", render(page, title_of(runs), devices.section(runs)))
     if options.png:
         pictures(runs, options.png)
     return warn("occbench report", runs)

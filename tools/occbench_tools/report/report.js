@@ -296,7 +296,7 @@ function block(part) {
   if (part.kind === "table") return table(part.head, part.body, "figures");
   if (part.kind === "code") return el("pre", {}, el("code", {}, part.text));
   if (part.kind === "heading") return el("h3", {}, part.text);
-  if (part.kind === "fold") return el("details", {}, el("summary", {}, part.title), ...part.parts.map(block));
+  if (part.kind === "fold") return el("details", { className: "answer" }, el("summary", {}, part.title), ...part.parts.map(block));
   return el("p", { className: part.className || "words" }, ...prose(part.text));
 }
 
@@ -366,14 +366,14 @@ function buildTheme() {
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
     for (const section of sections) section.draw(680, 360);
-    for (const fold of document.querySelectorAll("main details")) fold.open = true;
+    for (const fold of document.querySelectorAll("details.answer")) fold.open = true;
   });
   addEventListener("afterprint", () => apply(before));
 }
 
 function build() {
   buildHead();
-  const plans = data.sections || data.experiments.map(planOf);
+  const plans = data.sections || [...data.opening, ...data.experiments.map(planOf)];
   const watch = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
       const section = sections.find((s) => s.element === target);
