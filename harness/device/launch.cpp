@@ -50,20 +50,26 @@ cudaLaunchConfig_t config_of(const Launch& launch, cudaLaunchAttribute& cluster)
   return config;
 }
 
-}  // namespace
-
-void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream) {
+void launch_on(const Launch& launch, const Problem& problem, Census census, cudaStream_t stream) {
   if (problem.launch) {
     static_cast<void>(cudaGetLastError());  // left by another call
-    problem.launch(launch, census, stream.get());
+    problem.launch(launch, census, stream);
     return check(cudaGetLastError(), "launching the kernel");
   }
   cudaLaunchAttribute cluster{};
   cudaLaunchConfig_t config = config_of(launch, cluster);
-  config.stream = stream.get();
+  config.stream = stream;
   // The runtime copies the arguments during the call; it only wants them non-const.
   std::array<void*, 2> arguments{const_cast<std::byte*>(problem.parameters.data()), &census};
   check(cudaLaunchKernelExC(&config, launch.entry, arguments.data()), "launching the kernel");
+}
+
+}  // namespace
+
+void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream) {
+  if (launch.share == nullptr) return launch_on(launch, problem, census, stream.get());
+  launch_on(launch, problem, census, launch.share->enter(stream));
+  launch.share->leave(stream);
 }
 
 int api_blocks_per_sm(const Launch& launch) {

@@ -12,6 +12,7 @@
 #include "harness/device/device.hpp"
 #include "harness/device/kernel.hpp"
 #include "harness/device/resource.hpp"
+#include "harness/device/sm_share.hpp"
 
 namespace occbench {
 
@@ -24,6 +25,7 @@ struct Launch {
   int carveout_percent =
       -1;  ///< share of the L1/shared array preferred for shared memory; -1: the driver's choice
   int cluster_size = 1;
+  const SmShare* share = nullptr;  ///< the SMs that it is confined to; null: all
 };
 
 /// What the compiler made of an entry (cudaFuncGetAttributes).

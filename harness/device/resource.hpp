@@ -62,6 +62,7 @@ class Event {
   void record(const Stream& stream) const {
     check(cudaEventRecord(handle_.get(), stream.get()), "recording an event");
   }
+  [[nodiscard]] cudaEvent_t get() const { return handle_.get(); }
   /// True once the device has reached it.
   [[nodiscard]] bool is_over() const {
     const cudaError_t state = cudaEventQuery(handle_.get());

@@ -57,7 +57,7 @@ std::optional<SlotTime> ExtraLaunches::slot_time(const CaseProgress& progress) {
     };
     auto records = observe::census_of(c.launch.grid_size, launch, stream_);
     if (std::abs(time_s - r.time_s.median) <= tolerance * r.time_s.median)
-      return occbench::slot_time(std::move(records), device_.sm.sm_count, c.occupancy.blocks_per_sm,
+      return occbench::slot_time(std::move(records), c.sm_count, c.occupancy.blocks_per_sm,
                                  c.occupancy.fraction, c.active_clusters > 0 ? Dispatch{} : dispatch_);
   }
   return {};

@@ -156,9 +156,4 @@ std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)
   return host;
 }
 
-Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream) {
-  const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream); };
-  return residency_of(census_of(launch.grid_size, launched, stream), sm_count);
-}
-
 }  // namespace occbench::observe

@@ -41,13 +41,9 @@ std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_c
 Residency residency_of(std::span<const CensusRecord> records, int sm_count);
 
 /// The record of each of a launch's `blocks`; all bits are set where one wrote none. `launch` launches with
-/// the census that it is given.
+/// the census that it is given. The grid must hold more blocks than fit (two waves), or the residency is the
+/// grid's and not the SM's; blocks must outlast the launch ramp (some 10 us).
 std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)>& launch,
                                     const Stream& stream);
-
-/// Blocks resident: launches the configured kernel with a record per block.
-/// The grid must hold more blocks than fit (two waves), or the answer is the grid's and not the SM's; blocks
-/// must outlast the launch ramp (some 10 us).
-Residency residency(const Launch& launch, const Problem& problem, int sm_count, const Stream& stream);
 
 }  // namespace occbench::observe

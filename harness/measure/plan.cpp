@@ -57,6 +57,7 @@ std::string CaseSpec::id() const {
   if (waves != 1) text += ".w" + std::to_string(waves);
   if (grid_size > 0) text += ".g" + std::to_string(grid_size);
   if (cluster_size > 1) text += ".k" + std::to_string(cluster_size);
+  if (sm_count > 0) text += ".m" + std::to_string(sm_count);
   if (block_s > 0) text += ".t" + std::to_string(std::llround(block_s * 1e6)) + "us";
   return text;
 }
@@ -219,12 +220,25 @@ class Resolver {
                  .dynamic_smem_bytes = c_.footprint.dynamic_smem_bytes,
                  .carveout_percent = spec.carveout_percent,
                  .cluster_size = spec.cluster_size};
-    c_.wave_blocks = c_.occupancy.blocks_per_sm * device_.sm.sm_count;
+    if (!confine()) return false;
+    c_.wave_blocks = c_.occupancy.blocks_per_sm * c_.sm_count;
     if (spec.cluster_size > 1 && !count_clusters()) return false;
     c_.launch.grid_size = spec.grid_size > 0   ? spec.grid_size
                           : variant_.grid_size ? variant_.grid_size(spec.block_size)
                                                : c_.wave_blocks * spec.waves;
     return true;
+  }
+
+  bool confine() {
+    c_.sm_count = device_.sm.sm_count;
+    const int wanted = c_.spec.sm_count;
+    if (wanted == 0 || wanted == c_.sm_count) return true;
+    if (device_.is_model)
+      return refuse(Status::skipped, "a part of the SMs needs a real GPU: which ones it has is not modelled");
+    std::string why_none;
+    c_.launch.share = SmShare::of(wanted, why_none);
+    c_.sm_count = wanted;
+    return c_.launch.share != nullptr || refuse(Status::skipped, std::move(why_none));
   }
 
   bool count_clusters() {

@@ -31,6 +31,7 @@ struct CaseSpec {
   int waves = 1;                  ///< full waves of blocks in the grid
   int grid_size = 0;              ///< blocks, whole waves or not; 0: `waves` of them
   int cluster_size = 1;           ///< blocks
+  int sm_count = 0;               ///< SMs that its launches are confined to; 0: all of the device
   double block_s = 0;             ///< time that one block should take; 0: the launch's target over the waves
   bool energy = false;            ///< also measure the energy of a launch, which takes most of a second
 
@@ -62,7 +63,8 @@ struct Case {
   theory::Occupancy occupancy;
   double occupancy_textbook = 0;
   int active_clusters = 0;  ///< cudaOccupancyMaxActiveClusters, on the whole device; 0 without clusters
-  int wave_blocks = 0;      ///< blocks that the device holds at once
+  int sm_count = 0;         ///< SMs that its launches may use
+  int wave_blocks = 0;      ///< blocks that these hold at once
   Launch launch;
   std::int64_t iterations = 0;  ///< iterations of each thread in the timed launch
   Forecast forecast;            ///< made before the case is launched; empty when not requested

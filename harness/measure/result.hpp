@@ -23,6 +23,7 @@ struct CaseResult {
   std::optional<int> blocks_per_sm_resident;
   std::optional<int> clusters_resident;
   std::optional<int> idle_sms;
+  std::string sms_by_gpc;  ///< that the launch was confined to: "16+16"; empty: not asked for, or not known
   std::optional<int> block_size_api;
   std::optional<SlotTime> slot_time;
   std::string verified;  ///< the check of the timed launch: "reference" or "repeat"; empty: not launched

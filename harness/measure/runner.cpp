@@ -13,7 +13,7 @@ void Runner::rate(CaseResult& r) const {
   r.throughput = amount(r.work, unit_of(ceiling)) / r.time_s.median;
   r.ceiling = ceiling_rate(ceiling, device_, r.sm_clock_hz);
   r.cycles_per_iteration = r.time_s.median * r.sm_clock_hz / static_cast<double>(r.planned.iterations);
-  r.per_cycle_per_sm = r.throughput / r.sm_clock_hz / device_.sm.sm_count;
+  r.per_cycle_per_sm = r.throughput / r.sm_clock_hz / r.planned.sm_count;
 }
 
 }  // namespace occbench

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "harness/measure/gpcs.hpp"
 #include "harness/measure/observe.hpp"
 
 namespace occbench {
@@ -37,6 +38,9 @@ std::string residency_mismatch(const CaseResult& r) {
   if (*r.blocks_per_sm_api != theory || (!r.clusters_resident && *r.blocks_per_sm_resident != theory))
     return "residency mismatch: theory " + std::to_string(theory) + " blocks/SM, driver API " +
            std::to_string(*r.blocks_per_sm_api) + ", census " + std::to_string(*r.blocks_per_sm_resident);
+  if (r.planned.launch.share != nullptr && *r.idle_sms != 0)
+    return "residency mismatch: confined to " + std::to_string(r.planned.sm_count) + " SMs, census " +
+           std::to_string(r.planned.sm_count - *r.idle_sms);
   if (r.clusters_resident && *r.clusters_resident != r.planned.active_clusters)
     return "residency mismatch: driver API " + std::to_string(r.planned.active_clusters) +
            " clusters, census " + std::to_string(*r.clusters_resident);
@@ -228,15 +232,23 @@ std::string Verifier::census_of_waves(CaseProgress& progress) {
                                                  c.occupancy.warps_per_sm, part * precision_.launch_s));
     if (variant.max_iterations)
       shape.iterations = std::min(shape.iterations, variant.max_iterations(arena_, shape));
-    const auto census =
-        observe::residency(two_waves, variant.prepare(arena_, shape), device_.sm.sm_count, stream_);
+    const Problem problem = variant.prepare(arena_, shape);
+    const auto launch = [&](Census census) { launch_kernel(two_waves, problem, census, stream_); };
+    const std::vector<CensusRecord> records = observe::census_of(two_waves.grid_size, launch, stream_);
+    const observe::Residency census = observe::residency_of(records, device_.sm.sm_count);
     r.blocks_per_sm_resident = census.blocks_per_sm;
-    r.idle_sms = census.idle_sms;
+    r.idle_sms = census.idle_sms - (device_.sm.sm_count - c.sm_count);
+    if (c.spec.sm_count > 0) r.sms_by_gpc = sms_by_gpc(records, gpcs());
     if (c.active_clusters > 0) r.clusters_resident = census.blocks / c.spec.cluster_size;
     mismatch = residency_mismatch(r);
     if (mismatch.empty()) break;
   }
   return mismatch;
+}
+
+const std::vector<int>& Verifier::gpcs() {
+  if (!gpc_of_sms_) gpc_of_sms_ = gpc_of_sms(device_, stream_);
+  return *gpc_of_sms_;
 }
 
 std::string Verifier::census_of_user_kernel(CaseProgress& progress) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/measure/case_progress.hpp"
 #include "harness/measure/checks.hpp"
@@ -50,6 +51,9 @@ class Verifier {
   /// The same for a user kernel's own grid, where it is large enough to tell.
   std::string census_of_user_kernel(CaseProgress& progress);
 
+  /// The GPC of each SM: empty where it is not known.
+  const std::vector<int>& gpcs();
+
   Arena& arena_;
   const Stream& stream_;
   const Device& device_;
@@ -57,9 +61,10 @@ class Verifier {
   const Runner::OnCase& on_case_;
   TimeSpent& time_spent_;
   Checks checks_;
-  std::set<const Variant*> verified_;  ///< at all outputs of a launch, or about to be
-  std::set<const Variant*> awaited_;   ///< of these, a reference is running on all outputs
-  std::set<const Variant*> wrong_;     ///< by a reference on all outputs
+  std::optional<std::vector<int>> gpc_of_sms_;  ///< once it was needed
+  std::set<const Variant*> verified_;           ///< at all outputs of a launch, or about to be
+  std::set<const Variant*> awaited_;            ///< of these, a reference is running on all outputs
+  std::set<const Variant*> wrong_;              ///< by a reference on all outputs
 };
 
 }  // namespace occbench

@@ -49,6 +49,7 @@ AXES = {
     "carveout_percent": Axis("Carve-out asked for (%)"),
     "working_set_bytes": Axis("Working set", log=True, bytes=True),
     "cluster_size": Axis("Blocks per cluster", log=True),
+    "sm_count": Axis("SMs", 1, 16),
     "lanes_apart": Axis("Lanes of a warp that branch away", 1, 4),
     "waves": Axis("Waves"),
 }
