@@ -10,6 +10,13 @@ On a GPU, with RUN a folder of `occbench run --precision 0.1%` from the same car
 
 The first prints the case of most blocks per SM of each curve. The last prints each kernel's times against
 what the curve says, in percent, and verdicts that differ from the curve's. A verdict at a threshold is open.
+
+    CASES=$(python tests/attach_truth.py --sms RUN)
+    occbench attach --sms --by-range --budget 2000% --precision 0.2% --output ATTACHED -- \
+        occbench run --case $CASES --launches 300
+    python tests/attach_truth.py --sms RUN ATTACHED
+
+holds times on fewer SMs against the experiment sm_share: its cases on all SMs, and their times on each share.
 """
 
 from __future__ import annotations
@@ -23,6 +30,42 @@ EXPERIMENTS = ("shared_memory", "registers", "latency_hiding")
 CLOSE = 0.02
 Row = dict[str, str]
 Curve = dict[int, Row]  # by blocks per SM
+
+
+def sm_curves(run: Path) -> dict[str, Curve]:
+    """By the id of the case on all SMs: the rows of its work by number of SMs."""
+    found: dict[tuple[str, ...], Curve] = defaultdict(dict)
+    for row in rows_of(run / "cases.csv"):
+        if row["experiment"] == "sm_share" and row["status"] == "valid":
+            names = ("family", "variant", "blocks_per_sm", "grid_size", "iterations")
+            found[tuple(row[name] for name in names)][int(row["sm_count"])] = row
+    return {curve[max(curve)]["case_id"]: curve for curve in found.values()}
+
+
+def compare_sms(run: Path, attached: Path) -> None:
+    arms = defaultdict(list)
+    for arm in rows_of(attached / "arms.csv"):
+        if arm["time_median_s"] and arm["arm"] in ("untouched", "fewer SMs"):
+            arms[arm["kernel_id"]].append(arm)
+    tops = sm_curves(run)
+    levels = close = 0
+    for kernel in rows_of(attached / "kernels.csv"):
+        case = next((case for case in tops if kernel["range"].endswith(case)), None)
+        if case is None or kernel["grid_x"] != tops[case][max(tops[case])]["grid_size"]:
+            continue
+        off = {}
+        for arm in arms[kernel["kernel_id"]]:
+            row = tops[case].get(int(arm["sm_count"]))
+            if row:
+                by_gpc = row["sms_by_gpc"]
+                change = float(arm["time_median_s"]) / float(row["time_median_s"]) - 1
+                off[f"{arm['sm_count']} ({by_gpc})"] = change
+                if arm["arm"] != "untouched":
+                    levels += 1
+                    close += abs(change) <= CLOSE
+        said = {sms: f"{100 * each:+.2f} %" for sms, each in off.items()}
+        print(case, said, kernel["sm_verdict"])
+    print(f"{close} of {levels} levels within {100 * CLOSE:g} %")
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -98,9 +141,11 @@ def compare(run: Path, attached: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        print(",".join(curves(Path(sys.argv[1]))))
-    elif len(sys.argv) == 3:
-        compare(Path(sys.argv[1]), Path(sys.argv[2]))
+    is_by_sms = "--sms" in sys.argv
+    folders = [Path(each) for each in sys.argv[1:] if each != "--sms"]
+    if len(folders) == 1:
+        print(",".join((sm_curves if is_by_sms else curves)(folders[0])))
+    elif len(folders) == 2:
+        (compare_sms if is_by_sms else compare)(*folders)
     else:
         sys.exit(__doc__)
