@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t sample_ns = 10'000;
 constexpr std::chrono::milliseconds window_time(5), pause(60);  // a window holds less than most_samples
-constexpr std::size_t most_windows = 16;                   // that wait for records
+constexpr std::size_t most_windows = 16;                        // that wait for records
 constexpr std::size_t most_runs = 1 << 17;
 
 std::atomic<Counters*> releasing{nullptr};  ///< those of the process
