@@ -307,7 +307,7 @@ class Inspect(unittest.TestCase):
         yield f"{new} --fail-on nope>1", 2, "no column 'nope'; there are "
         yield f"{new} --fail-on kernel==1", 2, "column 'kernel' holds text, not numbers"
         yield f"{new} --fail-on old_barriers==1", 2, "no column 'old_barriers'"
-        yield f"{new} --format xml", 2, "--format: xml not in {table,markdown,csv,json}"
+        yield f"{new} --format xml", 2, "--format: xml not in {table,markdown,csv,json,sarif}"
         yield f"--diff {new}", 2, "--diff takes two files: OLD NEW"
         yield f"--diff {new} {new} --block-size all", 2, "--diff takes one block size"
 

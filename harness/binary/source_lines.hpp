@@ -20,14 +20,14 @@ struct SourceLine {
   bool operator==(const SourceLine&) const = default;
 };
 
-/// The table in .debug_line (DWARF 2 to 4 with NVIDIA's opcode for inlined calls). Damage to it is no damage to
-/// the code: what is read is what stands before.
+/// The table in .debug_line (DWARF 2 to 4 with NVIDIA's opcode for inlined calls). Damage to it is no
+/// damage to the code: what is read is what stands before.
 class LineTable {
  public:
   explicit LineTable(const ElfFile& cubin);
 
-  /// Where in the function itself, not in what was inlined into it, its instruction at `offset` (bytes) is from.
-  /// `symbol`: the function's index.
+  /// Where in the function itself, not in what was inlined into it, its instruction at `offset` (bytes) is
+  /// from. `symbol`: the function's index.
   [[nodiscard]] std::optional<SourceLine> line_at(std::uint32_t symbol, std::uint64_t offset) const;
 
  private:

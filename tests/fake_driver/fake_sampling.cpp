@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PM sampling of the fake CUPTI: samples of 5 us within each kernel that ran while it was on. FAKE_COUNTERS:
-// which metric is at 88 % ("tensor"); all others are at 10 %. FAKE_CUPTI=forbids, busy, old: the driver forbids
-// counters, another tool has them, there is no PM sampling. overflows: more samples than room.
+// which metric is at 88 % ("tensor"); all others are at 10 %. FAKE_CUPTI=forbids, busy, old: the driver
+// forbids counters, another tool has them, there is no PM sampling. overflows: more samples than room.
 #include "tests/fake_driver/fake_sampling.hpp"
 
 #include <cstdint>

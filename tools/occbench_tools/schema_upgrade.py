@@ -71,7 +71,7 @@ def upgrade_cases(cases: pd.DataFrame) -> pd.DataFrame:
     if "curve" not in cases:
         cases = with_version_5(cases)
     missing = [name for name in columns_with("dial", "fixed", "curve", "sweep") if name not in cases]
-    return cases.assign(**dict.fromkeys(missing, float("nan"))).copy()
+    return cases.reindex(columns=[*cases, *missing]).copy()
 
 
 def with_version_5(cases: pd.DataFrame) -> pd.DataFrame:

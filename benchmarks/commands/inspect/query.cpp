@@ -40,8 +40,8 @@ std::string change_text(std::int64_t delta, const std::string& what) {
 
 bool moves_registers(const binary::CompiledKernel& kernel) { return kernel.most_requested_registers > 0; }
 
-/// What a block's warpgroups (4 warps) share by setmaxnreg: the registers of its launch. One that asks for more
-/// than it has waits until others have given theirs.
+/// What a block's warpgroups (4 warps) share by setmaxnreg: the registers of its launch. One that asks for
+/// more than it has waits until others have given theirs.
 struct RegisterPool {
   static constexpr int warpgroup_threads = 128, unit = 8;
   int groups = 0, least = 0, most = 0;  ///< registers per thread that setmaxnreg asks for
