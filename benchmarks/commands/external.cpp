@@ -29,7 +29,7 @@ constexpr auto tools = std::to_array<Tool>({
     {"cliffs", "Read results", "Each step of each sweep, expected or not"},
     {"predictions", "Read results", "The model's errors against measurements"},
     {"validate", "Read results", "Checks a folder against its schema"},
-    {"teach", "Read results", "The course text's examples as a page of lessons"},
+    {"teach", "Read results", "A lab for the course text: predict, run, check"},
     {"profile", "Nsight Compute", "Counters of a run's cases, measured by ncu"},
     {"caps", "Your kernel", "What a register cap gains, at every step of occupancy"},
     {"import-ncu", "Nsight Compute", "Joins ncu reports to a run's rows"},

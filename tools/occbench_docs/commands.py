@@ -18,7 +18,7 @@ PAGES = {  # of commands whose page has another name
     "explain": "questions.md", "import-ncu": "nsight.md",
     "list": "experiments/index.md", "machine-code": "whatif.md", "plot": "index.md",
     "predictions": "model.md", "profile": "nsight.md", "report": "index.md", "run": "measures.md",
-    "teach": "corrections.md", "validate": "row.md",
+    "teach": "lab.md", "validate": "row.md",
 }  # fmt: skip
 
 

@@ -137,6 +137,8 @@ def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
 def check_all(options: argparse.Namespace, desk: Desk) -> None:
     """Works through every file of answers, and exports the verdicts. Raises Refused."""
     rows = []
+    if desk.run and desk.run.is_model:
+        say(f"{desk.label}: predicted, nothing was measured")
     for path in options.check:
         answers = Answers.read(path)
         for note in answers.notes:
