@@ -119,6 +119,31 @@ def test_right_wrong_and_what_was_overlooked(
     assert "5.8 times" not in told.out  # no answer before the student's
 
 
+@pytest.mark.parametrize("model", ["t4", "rtx4060", "h200"])
+def test_driven_as_a_student_would(
+    model: str, calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a model from start to end: wrong, odd, then right answers; no sentence contradicts its rows."""
+    monkeypatch.chdir(tmp_path)
+    export = Path("class.csv")
+
+    def checked(answers: dict[str, str]) -> dict[str, dict[str, str]]:
+        lines = ["lesson,answer", *(f'{lesson},"{answer}"' for lesson, answer in answers.items())]
+        Path("answers.csv").write_text("\n".join(lines) + "\n")
+        words = ("--device", f"model:{model}", "--check", "answers.csv", "--export", export)
+        assert teach_main(calculator, *words) == 0
+        return {row["lesson"]: row for row in csv.DictReader(io.StringIO(export.read_text()))}
+
+    wrong = checked({lesson.id: "999" if not lesson.choices else "abc" for lesson in LESSONS})
+    assert {row["verdict"] for row in wrong.values()} == {"wrong", "not answered"}
+    figures = {lesson.id: wrong[lesson.id]["low"] or "1" for lesson in LESSONS}
+    right = checked(figures)
+    assert all(row["verdict"] == "right" for row in right.values() if row["unit"] != "choice")
+    (folder,) = Path("results/lab").iterdir()
+    cc = Run(folder).env["gpu"]["compute_capability"]
+    assert contradictions.found(folder, Desk(calculator, f"cc{cc}", model, Run(folder))) == []
+
+
 def test_an_interrupted_lab_resumes(
     calculator: Calculator,
     tmp_path: Path,
