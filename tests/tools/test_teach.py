@@ -107,10 +107,12 @@ def test_right_wrong_and_what_was_overlooked(
     calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, export = tmp_path / "eve.csv", tmp_path / "class.csv"
-    file.write_text("lesson,answer\nblock-slots,100\nregister-cliff,33\nno-launch,abc\nof-none,1\n")
+    answers = "lesson,answer,device\nblock-slots,100,T4\nregister-cliff,33,\nno-launch,abc,\nof-none,1,\n"
+    file.write_text(answers)
     assert teach_main(calculator, H200, "--check", file, "--export", export) == 0
     told = capsys.readouterr()
     assert "'abc' is not a number" in told.out and "there is no lesson 'of-none'" in told.err
+    assert "answers for T4; checked on NVIDIA H200" in told.err
     rows = {row["lesson"]: row for row in csv.DictReader(io.StringIO(export.read_text()))}
     assert list(rows) == [lesson.id for lesson in LESSONS]
     assert rows["register-cliff"]["verdict"] == "right" and rows["register-cliff"]["student"] == "eve"
@@ -181,6 +183,22 @@ def test_files_that_hold_no_answers(
     assert teach_main(calculator, H200, "--check", file) == 4
     told = capsys.readouterr().err
     assert words in told and told.count("\n") == 1
+    assert teach_main(calculator, H200, "--check", tmp_path) == 4
+    assert capsys.readouterr().err == f"occbench teach: {tmp_path}: Is a directory\n"
+
+
+def test_a_device_that_there_is_not(
+    calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert teach_main(calculator, "--device", "nope", "--sheet", "a.html") == 2
+    assert "unknown device 'nope'" in capfd.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        teach_main(calculator, "--device", "model:nope", "--check", "a.csv")
+    told = capfd.readouterr().err.splitlines()
+    assert (
+        ended.value.code == 2 and "there is no model of 'nope'" in told[-1] and not Path("results").exists()
+    )
 
 
 def test_a_run_without_the_labs_cases_skips_them(

@@ -113,24 +113,23 @@ def measure(device: str, calculator: Calculator) -> Path:
     except OSError as error:
         raise Refused(4, f"{calculator.program}: {error.strerror}") from error
     if done.returncode not in (0, 1):  # it has said why
-        raise Refused(done.returncode, f"no run on {device}, so the lessons that need one cannot be had")
+        sys.exit(done.returncode)
     return folder
 
 
 def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
     """One for each run whose architecture calc knows. Raises Refused where it knows none."""
-    desks, why = [], ""
+    desks: list[Desk] = []
+    unknown: Refused | None = None
     for run, label in zip(runs, labels(runs), strict=True):
         desk = Desk(calculator, device_of(run), label, run)
         try:
             desk.ask(Footprint(256))
             desks.append(desk)
         except Refused as error:
-            why = why or str(error)
-            if error.code != 4 or len(runs) == 1:
-                raise
-    if not desks:
-        raise Refused(4, why)
+            unknown = error
+    if unknown and not desks:
+        raise unknown
     return desks
 
 
@@ -141,6 +140,9 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
         say(f"{desk.label}: predicted, nothing was measured")
     for path in options.check:
         answers = Answers.read(path)
+        if answers.device not in ("", desk.label):
+            answers.notes.append(f"{path}: answers for {answers.device}; checked on {desk.label}")
+        answers.device = answers.device or desk.label
         for note in answers.notes:
             complain("occbench teach", note)
         results = work_through(desk, answers, options.lesson)

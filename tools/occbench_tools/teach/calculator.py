@@ -51,13 +51,15 @@ class Calculator:
     def run(self, words: list[str]) -> Answer:
         """The answer to a command's words. Raises Refused."""
         command = [self.program, *words, "--format", "json"]
+        code = 4
         try:
             done = run_program(command, limit_s=60)
             if done.returncode in (0, 1):  # 1: it cannot launch, and that is the answer
                 return json.loads(done.stdout)
-            words = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[:1]
+            code = 2 if done.returncode == 2 else 4  # 2: a device that it does not know
+            why = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
         except OSError as error:
-            words = [str(error.strerror)]
+            why = str(error.strerror)
         except (ValueError, subprocess.TimeoutExpired) as error:
-            words = [str(error)]
-        raise Refused(4, f"{' '.join(command)}: {words[0]}")
+            why = str(error)
+        raise Refused(code, f"{' '.join(command)}: {why}")

@@ -117,6 +117,7 @@ class Answers:
 
     path: Path
     student: str
+    device: str = ""  # of the run that they were given for; '' of a file without
     by_lesson: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -138,17 +139,19 @@ class Answers:
                 if lesson in known:
                     answers.by_lesson[lesson] = (row["answer"] or "").strip()
                     answers.student = (row.get("student") or "").strip() or answers.student
+                    answers.device = (row.get("device") or "").strip() or answers.device
                 elif lesson:
                     answers.notes.append(f"{path}:{rows.line_num}: there is no lesson '{lesson[:40]}'")
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise Refused(4, reason(path, error).removesuffix("; see `occbench validate`")) from error
+            raise Refused(4, f"{path}: {getattr(error, 'strerror', None) or error}") from error
         return answers
 
     def add(self, lesson: Lesson, answer: str) -> None:
         """Keeps one answer. Raises Refused."""
         self.by_lesson[lesson.id] = answer
-        rows = [dict(student=self.student, lesson=name, answer=said) for name, said in self.by_lesson.items()]
-        write_csv(self.path, ("student", "lesson", "answer"), rows)
+        who = dict(student=self.student, device=self.device)
+        rows = [who | dict(lesson=name, answer=said) for name, said in self.by_lesson.items()]
+        write_csv(self.path, ("student", "device", "lesson", "answer"), rows)
 
 
 def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) -> None:
