@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from made_up import REPOSITORY
 from occbench_tools import inspect_lines, sass
-from occbench_tools.inspect_lines.listing import parse_chains, parse_instructions
+from occbench_tools.inspect_lines.listing import function_index, parse_chains, parse_instructions
 from occbench_tools.programs import run_program
 from pages import built
 
@@ -160,6 +160,15 @@ def test_a_listing_is_read() -> None:
     chains = parse_chains(LINES.splitlines())
     assert [(line.file, line.number) for line in chains[0]] == [("/tmp/a b.cuh", 2), ("/tmp/k.cu", 20)]
     assert [line.number for line in chains[16]] == [21] == [line.number for line in chains[32]]
+
+
+def test_a_function_is_found_in_the_table_of_symbols() -> None:
+    cubin = (REPOSITORY / "tests/samples/inspect.cubin").read_bytes()
+    plain = function_index(cubin, "_Z5plainPf")
+    assert plain is not None and plain != function_index(cubin, "_Z6sharedPf")
+    assert function_index(cubin, "_Z5plain") is None  # of a part of a name
+    for size in range(0, len(cubin), 97):
+        assert function_index(cubin[:size], "_Z5plainPf") in (None, plain)
 
 
 def test_the_planted_source_has_its_marks() -> None:

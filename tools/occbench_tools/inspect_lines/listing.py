@@ -6,12 +6,13 @@ nvdisasm prints live registers (-plr) or lines (-gi), never both: it runs twice,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ TO_LABEL = re.compile(r"`\((\.L_\w+)\)")
 SOURCE = re.compile(r'\s*//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?')
 COUNT = re.compile(r"\s*(\d+)? (.*)")
 WRITES, READS_AND_WRITES = "^", "x"
+SYMBOL_TABLE, SYMBOL_BYTES, FUNCTION = 2, 24, 2  # of ELF
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Listing:
         return any(step.live for step in self.steps)
 
 
-@contextmanager
+@contextlib.contextmanager
 def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
     """The cubins in `file` for `arch`: itself, or what cuobjdump takes out of it."""
     with file.open("rb") as stream:
@@ -93,11 +95,29 @@ def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
         yield found
 
 
+def function_index(cubin: bytes, symbol: str) -> int | None:
+    """Of a function in the table of symbols (ELF, 64 bits); None where it is not found."""
+    name = symbol.encode() + b"\0"
+    with contextlib.suppress(struct.error, StopIteration, IndexError):
+        (table,) = struct.unpack_from("<Q", cubin, 0x28)
+        entry_bytes, count = struct.unpack_from("<HH", cubin, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQI", cubin, table + n * entry_bytes) for n in range(count)]
+        *_, start, size, link = next(section for section in sections if section[1] == SYMBOL_TABLE)
+        names = sections[link][4]
+        for n in range(min(size, len(cubin)) // SYMBOL_BYTES):
+            at, kind = struct.unpack_from("<IB", cubin, start + n * SYMBOL_BYTES)
+            if kind & 0xF == FUNCTION and cubin.startswith(name, names + at):
+                return n
+    return None
+
+
 def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
     """The listing of one kernel; empty if the cubin has none of that name. Raises Failure."""
     section, inside, kept = f".text.{symbol}", False, []
+    index = function_index(cubin.read_bytes(), symbol)
+    alone = [] if index is None else ["-fun", str(index)]  # a library's code takes minutes
     with tempfile.TemporaryFile("w+", errors="replace") as said, subprocess.Popen(
-        [str(nvdisasm), "-c", *options, str(cubin)],
+        [str(nvdisasm), "-c", *options, *alone, str(cubin)],
         stdout=subprocess.PIPE, stderr=said, text=True, errors="replace",
     ) as process:  # fmt: skip
         for line in process.stdout:
