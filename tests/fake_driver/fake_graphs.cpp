@@ -2,6 +2,7 @@
 // CUDA graphs of the fake driver: those that were captured, whose kernels run, and any other address.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -84,6 +85,17 @@ FAKE(CUresult, cuGraphGetNodes, (CUgraph graph, CUgraphNode* nodes, size_t* coun
   *count = has;
   return CUDA_SUCCESS;
 }
+/// Captured nodes are a chain, in the order in which they were captured, unless FAKE_BRANCHES is set.
+FAKE(CUresult, cuGraphGetEdges, (CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count)) {
+  const auto& nodes = reinterpret_cast<Graph*>(graph)->nodes;
+  const std::size_t edges = nodes.empty() || std::getenv("FAKE_BRANCHES") ? 0 : nodes.size() - 1;
+  for (std::size_t i = 0; from != nullptr && i < edges; ++i) {
+    from[i] = reinterpret_cast<CUgraphNode>(nodes[i]);
+    to[i] = reinterpret_cast<CUgraphNode>(nodes[i + 1]);
+  }
+  *count = edges;
+  return CUDA_SUCCESS;
+}
 FAKE(CUresult, cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType* type)) {
   *type = *reinterpret_cast<CUgraphNodeType*>(node);
   return CUDA_SUCCESS;
@@ -131,6 +143,22 @@ FAKE(CUresult, cuGraphExecKernelNodeSetParams_v2,
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
+}
+FAKE(CUresult, cuGraphExecUpdate_v2, (CUgraphExec graph, CUgraph from, void*)) {
+  const std::lock_guard lock(mutex);
+  auto& nodes = reinterpret_cast<ExecutableGraph*>(graph)->nodes;
+  const auto& sources = reinterpret_cast<Graph*>(from)->nodes;
+  if (nodes.size() != sources.size()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].second.params = sources[i]->params;
+    nodes[i].second.copy_values();
+  }
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuGraphExecNodeSetParams, (CUgraphExec graph, CUgraphNode node, CUgraphNodeParams* params)) {
+  CUDA_KERNEL_NODE_PARAMS now;  // of which those are the later form
+  std::memcpy(&now, &params->kernel, sizeof now);
+  return fake_cuGraphExecKernelNodeSetParams_v2(graph, node, &now);
 }
 FAKE(CUresult, cuGraphNodeSetEnabled, (CUgraphExec, CUgraphNode, unsigned)) { return CUDA_SUCCESS; }
 #endif

@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace occbench::attach {
@@ -81,6 +84,7 @@ Driver find_driver() {
   find(d.kernel_get_function, "cuKernelGetFunction");
   find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
   find(d.graph_destroy, "cuGraphDestroy");
+  find(d.graph_edges, "cuGraphGetEdges");  // of CUDA 10; refuses graphs whose edges say more
   find(d.graph_exec_flags, "cuGraphExecGetFlags");
   find(d.graph_exec_set, "cuGraphExecKernelNodeSetParams_v2");
   find(d.graph_node_attribute, "cuGraphKernelNodeGetAttribute");
@@ -128,6 +132,28 @@ std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph) {
     kernels += *more;
   }
   return kernels;
+}
+
+std::vector<CUgraphNode> chain_of(const Driver& driver, CUgraph graph) {
+  std::size_t count = 0, edges = 0;
+  if (driver.graph_edges == nullptr || driver.graph_nodes(graph, nullptr, &count) != CUDA_SUCCESS ||
+      driver.graph_edges(graph, nullptr, nullptr, &edges) != CUDA_SUCCESS || count != edges + 1)
+    return {};
+  std::vector<CUgraphNode> nodes(count), from(edges), to(edges);
+  if (driver.graph_nodes(graph, nodes.data(), &count) != CUDA_SUCCESS ||
+      (edges > 0 && driver.graph_edges(graph, from.data(), to.data(), &edges) != CUDA_SUCCESS))
+    return {};
+  std::unordered_map<CUgraphNode, CUgraphNode> next;
+  for (std::size_t i = 0; i < edges; ++i) next[from[i]] = to[i];
+  const std::unordered_set<CUgraphNode> later(to.begin(), to.end());
+  const auto first = std::ranges::find_if(nodes, [&](CUgraphNode node) { return !later.contains(node); });
+  std::vector<CUgraphNode> chain;
+  for (CUgraphNode node = first == nodes.end() ? nullptr : *first; node != nullptr && chain.size() < count;) {
+    chain.push_back(node);
+    const auto found = next.find(node);
+    node = found == next.end() ? nullptr : found->second;
+  }
+  return chain.size() == count ? chain : std::vector<CUgraphNode>();
 }
 
 }  // namespace occbench::attach

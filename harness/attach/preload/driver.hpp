@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace occbench::attach {
 
@@ -44,6 +45,7 @@ struct Driver {
   CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
   CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
   CUresult (*graph_destroy)(CUgraph) = nullptr;
+  CUresult (*graph_edges)(CUgraph, CUgraphNode*, CUgraphNode*, size_t*) = nullptr;
   CUresult (*graph_exec_flags)(CUgraphExec, cuuint64_t*) = nullptr;
   CUresult (*graph_exec_set)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*) = nullptr;
   CUresult (*graph_node_attribute)(CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*) = nullptr;
@@ -81,6 +83,9 @@ struct Driver {
 /// The number of kernels that one launch of `graph` runs, child graphs included; nullopt: the driver does not
 /// answer.
 [[nodiscard]] std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph);
+
+/// The nodes of a graph each of which depends on the one before alone, in this order; empty: it is another.
+[[nodiscard]] std::vector<CUgraphNode> chain_of(const Driver& driver, CUgraph graph);
 
 /// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).
 class Relaxed {

@@ -38,29 +38,39 @@ void select_next_target(Signature& whole) {
 
 }  // namespace
 
-void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
-  remove(executable);  // one whose end was not seen
-  auto added =
-      std::make_shared<Graph>(Graph{.executable = executable, .made_from = graph, .context = context.handle});
-  added->kernels = kernels_of(driver_, graph).value_or(0);
-  added->hash = mix(added->kernels, 1);
-  std::size_t count = 0;
-  const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < most_nodes &&
-                          driver_.graph_exec_set != nullptr && driver_.func_get_param_info != nullptr &&
-                          driver_.graph_destroy != nullptr && driver_.graph_node_attribute != nullptr;
-  if (!may_be_set || added->kernels == 0) added->skip_reason = SkipReason::graph;
+SkipReason Graphs::skip_reason_of(CUgraphExec executable) const {
   cuuint64_t flags = 0;
   if (driver_.graph_exec_flags != nullptr && driver_.graph_exec_flags(executable, &flags) == CUDA_SUCCESS &&
       (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
-    added->skip_reason = SkipReason::device_graph;
-  if (driver_.graph_node_get != nullptr && driver_.graph_nodes != nullptr &&
-      driver_.graph_nodes(graph, nullptr, &count) == CUDA_SUCCESS) {
-    std::vector<CUgraphNode> nodes(count);
-    if (count > 0 && driver_.graph_nodes(graph, nodes.data(), &count) == CUDA_SUCCESS)
-      read(*added, nodes, context);
-  } else if (added->skip_reason == SkipReason::no) {
-    added->skip_reason = SkipReason::graph;
+    return SkipReason::device_graph;
+  const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < most_nodes &&
+                          driver_.graph_exec_set != nullptr && driver_.func_get_param_info != nullptr &&
+                          driver_.graph_destroy != nullptr && driver_.graph_node_attribute != nullptr;
+  return may_be_set ? SkipReason::no : SkipReason::graph;
+}
+
+void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
+  remove(executable);  // one whose end was not seen
+  std::size_t count = 0;
+  std::vector<CUgraphNode> nodes;
+  if (driver_.graph_nodes != nullptr && driver_.graph_nodes(graph, nullptr, &count) == CUDA_SUCCESS) {
+    nodes.resize(count);
+    if (count > 0 && driver_.graph_nodes(graph, nodes.data(), &count) != CUDA_SUCCESS) nodes.clear();
   }
+  store(executable, graph, nodes, nodes, context);
+}
+
+void Graphs::store(CUgraphExec executable, CUgraph graph, const std::vector<CUgraphNode>& nodes,
+                   const std::vector<CUgraphNode>& sources, Context& context) {
+  auto added = std::make_shared<Graph>(Graph{.executable = executable,
+                                             .made_from = graph,
+                                             .context = context.handle,
+                                             .kernels = kernels_of(driver_, graph).value_or(0),
+                                             .skip_reason = skip_reason_of(executable)});
+  added->hash = mix(added->kernels, 1);
+  if ((added->kernels == 0 || driver_.graph_node_get == nullptr) && added->skip_reason == SkipReason::no)
+    added->skip_reason = SkipReason::graph;
+  if (driver_.graph_node_get != nullptr) read(*added, nodes, sources, context);
   if (added->skip_reason == SkipReason::no) {
     ++sources_[graph].executables;
     for (const GraphPart& part : added->parts) nodes_ += part.nodes.size();
@@ -71,14 +81,16 @@ void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
 }
 
 /// Its kernels, by function and shape, in an order that is the same wherever the graph is made.
-void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& context) {
+void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes,
+                  const std::vector<CUgraphNode>& sources, Context& context) {
   std::map<std::uint64_t, GraphPart> parts;
-  for (CUgraphNode node : nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    CUgraphNode const node = nodes[i], source = sources[i];
     CUgraphNodeType type{};
     CUDA_KERNEL_NODE_PARAMS p{};
-    if (driver_.graph_node_type(node, &type) != CUDA_SUCCESS) return;
+    if (driver_.graph_node_type(source, &type) != CUDA_SUCCESS) return;
     if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
-    if (driver_.graph_node_get(node, &p) != CUDA_SUCCESS) {
+    if (driver_.graph_node_get(source, &p) != CUDA_SUCCESS) {
       graph.skip_reason = SkipReason::graph;
       return;
     }
@@ -93,9 +105,9 @@ void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& 
     part.key = key;
     ++part.request.nodes;
     if (graph.skip_reason != SkipReason::no) continue;
-    if (is_new) add_attributes(part, node, handle);
+    if (is_new) add_attributes(part, source, handle);
     CUlaunchAttributeValue updatable{};
-    if (driver_.graph_node_attribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
+    if (driver_.graph_node_attribute(source, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
             CUDA_SUCCESS &&
         updatable.deviceUpdatableKernelNode.deviceUpdatable != 0)
       graph.skip_reason = SkipReason::device_graph;
@@ -163,6 +175,30 @@ void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& han
   if (prefers_less || (of_function >= 0 && of_function < whole)) part.attributes.push_back(a);
 }
 
+void Graphs::update(CUgraphExec executable, CUgraph from, Context& context) {
+  const auto found = graphs_.find(executable);
+  if (found == graphs_.end() || found->second->skip_reason != SkipReason::no) return;
+  const std::shared_ptr<Graph> graph = found->second;
+  if (graph->chain.empty()) graph->chain = chain_of(driver_, graph->made_from);
+  const std::vector<CUgraphNode> sources = chain_of(driver_, from);
+  if (sources.empty() || sources.size() != graph->chain.size()) return mark_updated(executable);
+  bool is_same = true;  // but for arguments
+  for (std::size_t i = 0; i < sources.size() && is_same; ++i) {
+    const auto key = graph->keys.find(graph->chain[i]);
+    if (key == graph->keys.end()) continue;
+    CUDA_KERNEL_NODE_PARAMS now{};
+    if (driver_.graph_node_get(sources[i], &now) != CUDA_SUCCESS) return mark_updated(executable);
+    const Handle& handle = functions_.of(function_of(now), context);
+    is_same = key_of(handle, now) == key->second && take_over(*graph, graph->chain[i], now, handle);
+  }
+  if (is_same) return;
+  ++sources_[graph->made_from].executables;  // its nodes go on: a graph that the program destroyed stays
+  remove(executable);
+  store(executable, graph->made_from, graph->chain, sources, context);
+  graphs_.at(executable)->chain = graph->chain;
+  release(graph->made_from);
+}
+
 void Graphs::update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
                          Context& context) {
   const auto found = graphs_.find(executable);
@@ -173,17 +209,20 @@ void Graphs::update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KE
   const auto key = graph.keys.find(node);
   if (now.func == nullptr || key == graph.keys.end()) return mark_updated(executable);
   const Handle& handle = functions_.of(now.func, context);
-  if (key_of(handle, now) != key->second) return mark_updated(executable);
+  if (key_of(handle, now) != key->second || !take_over(graph, node, now, handle)) mark_updated(executable);
+}
+
+bool Graphs::take_over(Graph& graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& now,
+                       const Handle& handle) {
   graph.is_applied = false;
-  for (GraphPart& part : graph.parts) {
-    if (part.key != key->second) continue;
-    const auto mine = std::ranges::find(part.nodes, node, &GraphNode::node);
-    if (mine == part.nodes.end()) return;  // one that is never changed
-    auto copy = copy_of(node, now, handle);
-    if (!copy) return mark_updated(executable);
-    *mine = std::move(*copy);
-    return;
-  }
+  const auto part = std::ranges::find(graph.parts, graph.keys.at(node), &GraphPart::key);
+  if (part == graph.parts.end()) return true;
+  const auto mine = std::ranges::find(part->nodes, node, &GraphNode::node);
+  if (mine == part->nodes.end()) return true;  // one that is never changed
+  auto copy = copy_of(node, now, handle);
+  if (!copy) return false;
+  *mine = std::move(*copy);
+  return true;
 }
 
 void Graphs::mark_updated(CUgraphExec executable) {

@@ -47,6 +47,7 @@ struct Graph {
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
   std::unordered_map<CUgraphNode, std::uint64_t> keys;  ///< of the part of each kernel node
+  std::vector<CUgraphNode> chain;                       ///< once it was updated from another graph
   SkipReason skip_reason = SkipReason::no;
   bool has_levels = false;  ///< the levels of its parts were searched
   bool is_applied = false;
@@ -66,6 +67,9 @@ class Graphs {
 
   /// The program made `executable` of `graph`, in the current context.
   void add(CUgraphExec executable, CUgraph graph, Context& context);
+  /// The program updated it from another graph. Where both are chains, it is certain which node got which
+  /// parameters, and they are taken over; else the nodes are not known any more.
+  void update(CUgraphExec executable, CUgraph from, Context& context);
   /// The program set a kernel node. Other arguments of the same kernel and shape are taken over, for a later
   /// `set`; else the nodes are not known any more. `params`: at least what CUDA 11 had of them.
   void update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
@@ -92,7 +96,14 @@ class Graphs {
   CUresult set_back(const GraphChange& change) const;
 
  private:
-  void read(Graph& graph, const std::vector<CUgraphNode>& nodes, Context& context);
+  /// What `executable` runs: nodes of `graph`, with the parameters of those of `sources`, one for each.
+  void store(CUgraphExec executable, CUgraph graph, const std::vector<CUgraphNode>& nodes,
+             const std::vector<CUgraphNode>& sources, Context& context);
+  [[nodiscard]] SkipReason skip_reason_of(CUgraphExec executable) const;
+  void read(Graph& graph, const std::vector<CUgraphNode>& nodes, const std::vector<CUgraphNode>& sources,
+            Context& context);
+  /// Other arguments of a kernel node; false: they cannot be copied.
+  bool take_over(Graph& graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& now, const Handle& handle);
   [[nodiscard]] std::optional<GraphNode> copy_of(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params,
                                                  const Handle& handle) const;
   void add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const;

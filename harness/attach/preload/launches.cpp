@@ -389,16 +389,26 @@ void Launches::add_graph(CUgraphExec executable, CUgraph graph) noexcept try {
 } catch (...) {
 }
 
-void Launches::update_graph_node(CUgraphExec executable, CUgraphNode node,
-                                 const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept try {
+/// `take_over` gets the current context.
+template <class TakeOver>
+void Launches::update_graph(CUgraphExec executable, const TakeOver& take_over) noexcept try {
   if (!is_active()) return;
   const Relaxed relaxed(driver_);
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr)
     return mark_graph_updated(executable);
   const std::lock_guard lock(mutex_);
-  graphs_.update_node(executable, node, params, contexts_.of(current));
+  take_over(contexts_.of(current));
 } catch (...) {
+}
+
+void Launches::update_graph_node(CUgraphExec executable, CUgraphNode node,
+                                 const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept {
+  update_graph(executable, [&](Context& context) { graphs_.update_node(executable, node, params, context); });
+}
+
+void Launches::update_graph_from(CUgraphExec executable, CUgraph from) noexcept {
+  update_graph(executable, [&](Context& context) { graphs_.update(executable, from, context); });
 }
 
 void Launches::remove_graph(CUgraphExec executable) noexcept try {

@@ -57,6 +57,8 @@ class Launches {
   /// The program set the parameters of a kernel in it.
   void update_graph_node(CUgraphExec executable, CUgraphNode node,
                          const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept;
+  /// The program updated it from another graph.
+  void update_graph_from(CUgraphExec executable, CUgraph from) noexcept;
   /// The program itself changed the executable graph.
   void mark_graph_updated(CUgraphExec executable) noexcept;
   /// The program destroys the graph; whether that is put off until the executable one ends.
@@ -84,6 +86,8 @@ class Launches {
   /// Writes the first lines, and decides whether launches are looked at.
   void open_journal();
   [[nodiscard]] bool is_active() const noexcept { return is_usable_ && process_.is_this(); }
+  template <class TakeOver>
+  void update_graph(CUgraphExec executable, const TakeOver& take_over) noexcept;
   template <class Which>
   void forget_contexts(const Which& is_meant) noexcept;
   void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of the functions that make, change and end graphs, modules and contexts, and of the profiler's.
 #include <cstdint>
+#include <cstring>
 
 #include "harness/attach/preload/attached.hpp"
 #include "harness/attach/preload/driver.hpp"
@@ -75,34 +76,50 @@ CUresult on_graph_destroy(void* graph) {
   return original_of<Ends>(graph_destroy, slot)(graph);
 }
 
-/// The library's own updates do not come this way.
-template <Name name, int slot>
-CUresult update(void* graph, void* a, void* b, void* c) {
-  if (Launches* const launches = find_launches())
-    launches->mark_graph_updated(static_cast<CUgraphExec>(graph));
-  return original_of<GraphUpdate>(name, slot)(graph, a, b, c);
+/// The library's own updates do not come this way. `take_over` gets one that the driver took.
+template <class TakeOver>
+CUresult update(CUresult result, void* executable, const TakeOver& take_over) {
+  Launches* const launches = find_launches();
+  if (launches != nullptr && result == CUDA_SUCCESS)
+    take_over(*launches);
+  else if (launches != nullptr)
+    launches->mark_graph_updated(static_cast<CUgraphExec>(executable));
+  return result;
 }
 /// The parameters of CUDA 11 begin those of CUDA 12.
 template <int slot>
 CUresult on_graph_set_kernel(void* graph, void* node, void* params, void* unused) {
-  const CUresult result = original_of<GraphUpdate>(graph_set_kernel, slot)(graph, node, params, unused);
-  Launches* const launches = find_launches();
-  if (launches == nullptr) return result;
-  const auto executable = static_cast<CUgraphExec>(graph);
-  if (result == CUDA_SUCCESS)
-    launches->update_graph_node(executable, static_cast<CUgraphNode>(node),
-                                *static_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(params));
-  else
-    launches->mark_graph_updated(executable);
-  return result;
+  return update(original_of<GraphUpdate>(graph_set_kernel, slot)(graph, node, params, unused), graph,
+                [&](Launches& launches) {
+                  launches.update_graph_node(static_cast<CUgraphExec>(graph), static_cast<CUgraphNode>(node),
+                                             *static_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(params));
+                });
+}
+/// Nodes of another kind are none that the library sets.
+template <int slot>
+CUresult on_graph_set_node(void* graph, void* node, void* params, void* unused) {
+  return update(original_of<GraphUpdate>(graph_set_node, slot)(graph, node, params, unused), graph,
+                [&](Launches& launches) {
+                  const auto& p = *static_cast<const CUgraphNodeParams*>(params);
+                  if (p.type != CU_GRAPH_NODE_TYPE_KERNEL) return;
+                  CUDA_KERNEL_NODE_PARAMS_v1 kernel;  // which begins that of CUDA 12
+                  std::memcpy(&kernel, &p.kernel, sizeof kernel);
+                  launches.update_graph_node(static_cast<CUgraphExec>(graph), static_cast<CUgraphNode>(node),
+                                             kernel);
+                });
 }
 template <int slot>
-CUresult on_graph_set(void* graph, void* a, void* b, void* c) {
-  return update<graph_set, slot>(graph, a, b, c);
+CUresult on_graph_enable(void* graph, void* node, void* enabled, void* unused) {
+  if (Launches* const launches = find_launches())
+    launches->mark_graph_updated(static_cast<CUgraphExec>(graph));
+  return original_of<GraphUpdate>(graph_enable, slot)(graph, node, enabled, unused);
 }
 template <int slot>
-CUresult on_graph_update(void* graph, void* a, void* b, void* c) {
-  return update<graph_update, slot>(graph, a, b, c);
+CUresult on_graph_update(void* graph, void* from, void* a, void* b) {
+  return update(original_of<GraphUpdate>(graph_update, slot)(graph, from, a, b), graph,
+                [&](Launches& launches) {
+                  launches.update_graph_from(static_cast<CUgraphExec>(graph), static_cast<CUgraph>(from));
+                });
 }
 
 template <int slot>
@@ -173,8 +190,8 @@ const Hook hooks[] = {
     {"cuGraphDestroy", graph_destroy, false, OCCBENCH_SLOTS(on_graph_destroy)},
     {"cuGraphExecKernelNodeSetParams", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
     {"cuGraphExecKernelNodeSetParams_v2", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
-    {"cuGraphExecNodeSetParams", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
-    {"cuGraphNodeSetEnabled", graph_set, false, OCCBENCH_SLOTS(on_graph_set)},
+    {"cuGraphExecNodeSetParams", graph_set_node, false, OCCBENCH_SLOTS(on_graph_set_node)},
+    {"cuGraphNodeSetEnabled", graph_enable, false, OCCBENCH_SLOTS(on_graph_enable)},
     {"cuGraphExecUpdate", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
     {"cuGraphExecUpdate_v2", graph_update, false, OCCBENCH_SLOTS(on_graph_update)},
     {"cuModuleLoadData", module_load, false, OCCBENCH_SLOTS(on_module_load)},
