@@ -191,6 +191,31 @@ class Attach(AttachCase):
         self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
         self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
 
+    def test_clusters_have_levels(self) -> None:
+        """As long as the driver still finds room for one, and for fewer than before."""
+        done = self.attach(f"--budget 100% -- {OPENED} ex latency_k 2000 clusters")
+        self.assertEqual(done.stdout, "failed 0\n", done.stderr)
+        (kernel,) = self.kernels()
+        self.assertEqual(kernel["verdict"], "needs occupancy", kernel)
+
+    def test_graphs_that_are_updated_from_others(self) -> None:
+        for end, words, variables, kernels in (
+            ("set_node", "latency_k", {}, {"latency_k": "needs occupancy"}),
+            ("recapture", "latency_k:40,flat_k", {}, {"latency_k": "needs occupancy", "flat_k": "saturated"}),
+            ("recapture_resized", "latency_k", {}, {"latency_k": "needs occupancy"}),
+            ("recapture", "latency_k", {"FAKE_BRANCHES": "1"}, {}),  # which node got which is not certain
+        ):
+            program = f"{OPENED} proc {words} 3000 {end} 21120"
+            plain = subprocess.run(
+                program.split(), text=True, capture_output=True, env=os.environ | driver() | variables
+            )
+            to = f"{end} {len(variables)}"
+            done = self.attach(f"--budget 100% -- {program}", output=to, **variables)
+            self.assertEqual((plain.returncode, done.stdout), (0, plain.stdout), done.stderr)
+            judged = {k["kernel"].split(":")[0]: k["verdict"] for k in self.kernels(to) if k["graph_id"]}
+            self.assertEqual({k: v for k, v in judged.items() if v not in ("", "skipped")}, kernels, to)
+        self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels(to)})
+
     def test_graphs_that_are_let_go(self) -> None:
         program = f"{OPENED} proc latency_k:40,flat_k 2000"
         done = self.attach(f"-- {program} disable", output="updated")
@@ -372,9 +397,13 @@ class Attach(AttachCase):
         self.assertTrue(re.fullmatch(r"GPU-[0-9a-f-]{36}", str(self.env()["gpu"]["uuid"])))  # type: ignore[index]
 
 
+SEEDS = int(os.environ.get("PLANTED_SEEDS", "2"))  # of each planted program
+
+
 @on_device
 class OnDevice(unittest.TestCase):
-    """A program of kernels that were made for their verdict. PLANTED names it."""
+    """A program of kernels that were made for their verdict. PLANTED names it, and
+    PLANTED_SEEDS how many seeds are tried."""
 
     VERDICTS: ClassVar = {
         "needs_occupancy": "needs occupancy",
@@ -403,14 +432,37 @@ class OnDevice(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             attach = (str(OCCBENCH), "attach")
             self.assertEqual(run(*attach, "--observe", "--output", f"{folder}/o", "--"), plain)
-            for seed in ("1", "2"):
+            for seed in range(1, 1 + SEEDS):
                 to = f"{folder}/{seed}"
-                words = ("--budget", "500%", "--seed", seed, "--output", to, "--")
-                self.assertEqual(run(*attach, *words), plain)
-                found = rows(Path(to) / "kernels.csv")
-                for kernel, verdict in self.VERDICTS.items():
-                    message = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
-                    self.assertEqual(message, {verdict}, kernel)
+                words = ("--budget", "500%", "--seed", str(seed), "--output", to, "--")
+                with self.subTest(seed=seed):
+                    self.assertEqual(run(*attach, *words), plain)
+                    found = rows(Path(to) / "kernels.csv")
+                    for kernel, verdict in self.VERDICTS.items():
+                        message = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
+                        self.assertEqual(message, {verdict}, kernel)
+
+    def test_planted_need_of_sms(self) -> None:
+        run = partial(self.planted, "200 sms")
+        plain = run()
+        self.assertEqual(run(), plain)
+        with tempfile.TemporaryDirectory() as folder:
+            for seed in range(1, 1 + SEEDS):
+                to = f"{folder}/{seed}"
+                words = ("attach", "--sms", "--budget", "500%", "--seed", str(seed), "--output", to, "--")
+                with self.subTest(seed=seed):
+                    self.assertEqual(run(str(OCCBENCH), *words), plain)
+                    found = rows(Path(to) / "kernels.csv")
+                    for kernel, column, verdict in (
+                        ("memory_bound", "sm_verdict", "memory-bound"),
+                        ("sm_bound", "sm_verdict", "SM-bound"),
+                        ("small_grid", "sm_verdict", "grid too small"),
+                        ("dependent", "sm_verdict", "SM-bound"),
+                        ("tensor_bound", "sm_verdict", "SM-bound"),
+                        ("in_updated_graph", "verdict", "saturated"),
+                    ):
+                        judged = {r[column] for r in found if f"{kernel}(" in r["kernel"]}
+                        self.assertEqual(judged, {verdict}, kernel)
 
     def test_planted_graph(self) -> None:
         run = partial(self.planted, "4000 graph")

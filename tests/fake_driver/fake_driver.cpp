@@ -411,6 +411,20 @@ FAKE(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,
   *blocks = blocks_of(*function_of(f), block, dynamic);
   return CUDA_SUCCESS;
 }
+#if FAKE_VERSION >= 11080
+/// A GPC of the fake device has 16 SMs, or 4 the last.
+FAKE(CUresult, cuOccupancyMaxActiveClusters, (int* clusters, CUfunction f, const CUlaunchConfig* c)) {
+  unsigned size = 1;
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) size = c->attrs[i].value.clusterDim.x;
+  const int blocks = blocks_of(*function_of(f), static_cast<int>(c->blockDimX), c->sharedMemBytes);
+  constexpr int sms_per_gpc = 16;
+  *clusters = 0;
+  for (int first = 0; first < sms; first += sms_per_gpc)
+    *clusters += std::min(sms_per_gpc, sms - first) * blocks / static_cast<int>(size);
+  return CUDA_SUCCESS;
+}
+#endif
 
 FAKE(CUresult, cuLaunchKernel,
      (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -470,6 +484,8 @@ FAKE(CUresult, cuGetProcAddress_v2,
       {"cuGraphKernelNodeGetParams", reinterpret_cast<void*>(&cuGraphKernelNodeGetParams_v2), nullptr},
       {"cuGraphExecKernelNodeSetParams", reinterpret_cast<void*>(&cuGraphExecKernelNodeSetParams_v2),
        nullptr},
+      {"cuGraphExecNodeSetParams", reinterpret_cast<void*>(&cuGraphExecNodeSetParams), nullptr},
+      {"cuGraphExecUpdate", reinterpret_cast<void*>(&cuGraphExecUpdate_v2), nullptr},
       {"cuGraphInstantiate", reinterpret_cast<void*>(&cuGraphInstantiateWithFlags), nullptr},
       {"cuCtxCreate", reinterpret_cast<void*>(&fake_cuCtxCreate_v2), nullptr},
       KNOWN(cuGreenCtxCreate),

@@ -12,11 +12,14 @@
  * primary context), contexts, unload (and another kernel at the same address), green, green_streams (of two
  * contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges (NVTX's),
  * profiled (the launches three times, the second time between the profiler's calls), between (two others, in
- * turn), early, event (by ex: dependent launches), update, resize (a captured graph whose arguments, and
- * grid, the program sets), replay, replay2, replay_green, disable (a captured graph of KERNEL three times
- * and, behind a comma, another twice, which is destroyed once there is an executable one; from two captures;
- * into a green context's stream; of which a node is set at half its launches; prints what was computed),
- * says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the device).
+ * turn), early, event (by ex: dependent launches), clusters (by ex: of 4), update, resize (a captured graph
+ * whose arguments, and grid, the program sets), set_node (the same arguments, by cuGraphExecNodeSetParams),
+ * recapture, recapture_resized (the graph of replay, updated from one that is captured again, with another
+ * grid from half its launches on), replay, replay2, replay_green, disable (a captured graph of KERNEL three
+ * times and, behind a comma, another twice, which is destroyed once there is an executable one; from two
+ * captures; into a green context's stream; of which a node is set at half its launches; prints what was
+ * computed), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the
+ * device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -55,6 +58,8 @@ typedef CUgraph (*Captured)(void);
 typedef CUresult (*GetNodes)(CUgraph, CUgraphNode*, size_t*);
 typedef CUresult (*NodeGet)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
 typedef CUresult (*NodeSet)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
+typedef CUresult (*AnyNodeSet)(CUgraphExec, CUgraphNode, CUgraphNodeParams*);
+typedef CUresult (*Update)(CUgraphExec, CUgraph, void*);
 typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
 typedef CUresult (*WithContext)(CUcontext);
@@ -252,24 +257,29 @@ static void graphs(void) {
   ((WithGraph)get("cuGraphExecDestroy"))(made);
 }
 
-static CUgraphExec captured(const char* names) {
-  CUgraphExec made;
+/* `number` goes into the arguments of its kernels. */
+static CUgraph capture(const char* names, int number) {
   const CUfunction first = function;
   const char* const second = strchr(names, ',');
   ((WithInt)dlsym(library, "fakeCapture"))(1);
-  for (int n = 0; n < 3; ++n) one(n, NULL);
+  for (int n = 0; n < 3; ++n) one(number + n, NULL);
   if (second != NULL) ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, second + 1);
-  for (int n = 0; second != NULL && n < 2; ++n) one(100 + n, NULL);
+  for (int n = 0; second != NULL && n < 2; ++n) one(number + 100 + n, NULL);
   function = first;
   ((WithInt)dlsym(library, "fakeCapture"))(0);
-  const CUgraph graph = ((Captured)dlsym(library, "fakeCaptured"))();
+  return ((Captured)dlsym(library, "fakeCaptured"))();
+}
+
+static CUgraphExec captured(const char* names) {
+  CUgraphExec made;
+  const CUgraph graph = capture(names, 0);
   ((Instantiate)get("cuGraphInstantiate"))(&made, graph, 0);
   if (((Destroy)get("cuGraphDestroy"))(graph) != CUDA_SUCCESS) ++failed;
   return made;
 }
 
 /* One captured kernel, whose arguments the program sets again and again, and in the end its grid. */
-static void updates(int is_resized) {
+static void updates(int is_resized, int is_any) {
   CUgraphExec made;
   CUgraphNode node;
   CUDA_KERNEL_NODE_PARAMS params;
@@ -287,12 +297,32 @@ static void updates(int is_resized) {
     void* arguments[] = {&address, &number};
     params.kernelParams = arguments;
     if (is_resized && n == launches / 2) params.gridDimX *= 2;
-    if (n % 10 == 0 && ((NodeSet)get("cuGraphExecKernelNodeSetParams"))(made, node, &params) != CUDA_SUCCESS)
+    CUgraphNodeParams any = {CU_GRAPH_NODE_TYPE_KERNEL, {0}};
+    memcpy(&any.kernel, &params, sizeof params);
+    if (n % 10 == 0 &&
+        (is_any ? ((AnyNodeSet)get("cuGraphExecNodeSetParams"))(made, node, &any)
+                : ((NodeSet)get("cuGraphExecKernelNodeSetParams"))(made, node, &params)) != CUDA_SUCCESS)
       ++failed;
     if (((Graph)get("cuGraphLaunch"))(made, NULL) != CUDA_SUCCESS) ++failed;
   }
   ((WithGraph)get("cuGraphExecDestroy"))(made);
   printf("result %llx\n", ((Number)dlsym(library, "fakeResult"))());
+}
+
+static void recaptures(const char* names, int is_resized) {
+  const CUgraphExec made = captured(names);
+  for (int n = 0; n < launches; ++n) {
+    if (is_resized && n == launches / 2) grid *= 2;
+    if (n % 10 == 0) {
+      const CUgraph graph = capture(names, n);
+      if (((Update)get("cuGraphExecUpdate"))(made, graph, NULL) != CUDA_SUCCESS) ++failed;
+      if (((Destroy)get("cuGraphDestroy"))(graph) != CUDA_SUCCESS) ++failed;
+    }
+    if (((Graph)get("cuGraphLaunch"))(made, NULL) != CUDA_SUCCESS) ++failed;
+  }
+  ((WithGraph)get("cuGraphExecDestroy"))(made);
+  printf("result %llx, graphs %llu\n", ((Number)dlsym(library, "fakeResult"))(),
+         ((Number)dlsym(library, "fakeGraphs"))());
 }
 
 static void replays(const char* names, int times, int is_set, int is_green) {
@@ -405,8 +435,15 @@ int main(int argc, char** argv) {
     attribute.value.programmaticStreamSerializationAllowed = 1;
     many();
     printf("dependent %llu\n", ((Number)dlsym(library, "fakeDependent"))());
-  } else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0)
-    updates(strcmp(end, "resize") == 0);
+  } else if (strcmp(end, "clusters") == 0) {
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = 4;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+    many();
+  } else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0 || strcmp(end, "set_node") == 0)
+    updates(strcmp(end, "resize") == 0, strcmp(end, "set_node") == 0);
+  else if (strncmp(end, "recapture", 9) == 0)
+    recaptures(argv[2], strcmp(end, "recapture_resized") == 0);
   else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
     replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0,
             strcmp(end, "replay_green") == 0);

@@ -78,7 +78,21 @@ bool LevelPlanner::gives(const Smem& smem, const Signature& s, Handle& h, int dy
   int blocks = 0;
   return driver_.occupancy(&blocks, h.function, s.block_size, static_cast<std::size_t>(dynamic)) ==
              CUDA_SUCCESS &&
-         blocks == target;
+         blocks == target && (!s.cluster || has_fewer_clusters(s, h, dynamic));
+}
+
+/// A cluster needs its SMs within one GPC: the device must still hold one, and fewer than before.
+bool LevelPlanner::has_fewer_clusters(const Signature& s, const Handle& h, int dynamic) const {
+  CUlaunchAttribute attribute = *s.cluster;
+  const auto& size = attribute.value.clusterDim;
+  CUlaunchConfig config{size.x,     size.y, size.z,         static_cast<unsigned>(s.block_size),
+                        1,          1,      s.dynamic_smem, nullptr,
+                        &attribute, 1};
+  int before = 0, now = 0;
+  if (driver_.max_clusters == nullptr || driver_.max_clusters(&before, h.function, &config) != CUDA_SUCCESS)
+    return false;
+  config.sharedMemBytes = static_cast<unsigned>(dynamic);
+  return driver_.max_clusters(&now, h.function, &config) == CUDA_SUCCESS && now >= 1 && now < before;
 }
 
 void LevelPlanner::verify_padding(const Smem& smem, Signature& s, Handle& h) const {

@@ -39,6 +39,7 @@ class LevelPlanner {
   struct Smem;
   [[nodiscard]] bool gives(const Smem& smem, const Signature& signature, Handle& handle, int dynamic,
                            int blocks) const;
+  [[nodiscard]] bool has_fewer_clusters(const Signature& signature, const Handle& handle, int dynamic) const;
   void verify_padding(const Smem& smem, Signature& signature, Handle& handle) const;
 
   const Options& options_;

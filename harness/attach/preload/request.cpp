@@ -73,8 +73,6 @@ SkipReason reason_in_attributes(const CUlaunchConfig& config) {
         if (a.value.cooperative != 0) return SkipReason::cooperative;
         break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (cluster_size(config) > 1) return SkipReason::cluster;
-        break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // changed launches go without
         break;

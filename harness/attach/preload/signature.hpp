@@ -2,6 +2,8 @@
 // A signature: launches of one function with one shape and equal arguments.
 #pragma once
 
+#include <cuda.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +21,7 @@ struct Signature {
   std::string name;  ///< for the sentence on a launch that does not end
   int blocks_per_sm = 0, block_size = 0;
   unsigned dynamic_smem = 0;
+  std::optional<CUlaunchAttribute> cluster;  ///< of launches in clusters of more than one block
   std::uint64_t hash = 0;
   SkipReason skip_reason = SkipReason::no;
   std::optional<Schedule> schedule;  // its flag, and what follows, is what each launch reads

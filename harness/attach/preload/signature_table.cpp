@@ -26,6 +26,7 @@ std::uint64_t shape_hash(const Request& request, const Handle& handle, const Con
         both(c.gridDimX, c.gridDimY), both(c.gridDimZ, c.blockDimX), both(c.blockDimY, c.blockDimZ),
         both(c.sharedMemBytes, c.numAttrs), request.part_of})
     hash = mix(hash, value);
+  if (const unsigned size = cluster_size(c); size > 1) hash = mix(hash, size);
   return by_range ? mix(hash, current_range()) : hash;
 }
 
@@ -55,6 +56,8 @@ Signature& SignatureTable::add(const First& first) {
   s.is_part = first.before.hash != 0;
   s.block_size = static_cast<int>(c.blockDimX * c.blockDimY * c.blockDimZ);
   s.dynamic_smem = c.sharedMemBytes;
+  for (unsigned i = 0; i < c.numAttrs && cluster_size(c) > 1; ++i)
+    if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) s.cluster = c.attrs[i];
   if (first.handle.is_known)
     driver_.occupancy(&s.blocks_per_sm, first.handle.function, s.block_size, s.dynamic_smem);
   plan(s, first);

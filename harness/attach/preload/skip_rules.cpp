@@ -23,9 +23,11 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
       handle.name.find("ncclDevKernel") != std::string::npos)
     return SkipReason::nccl;
   if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
-  if (handle.is_cluster) return SkipReason::cluster;
-  if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
   const bool has_fewer = options_.registers.empty();
+  // The size of a kernel's own clusters is not known here. Versions and graph nodes are not launched with one.
+  if (handle.is_cluster || (cluster_size(request.config) > 1 && (!has_fewer || request.part_of != 0)))
+    return SkipReason::cluster;
+  if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
   const CUlaunchConfig& c = request.config;
   const std::uint64_t blocks = std::uint64_t{c.gridDimX} * c.gridDimY * c.gridDimZ;
   const auto sms = static_cast<std::uint64_t>(context.sms);
