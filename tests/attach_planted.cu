@@ -2,16 +2,18 @@
 // A program whose kernels' need of occupancy is known from how they are made, for `occbench attach`. Prints a
 // checksum of each kernel's output: what is attached to it may not change one bit.
 //
-//   attach_planted [LAUNCHES [graph|green]]
+//   attach_planted [LAUNCHES [graph|green|sms]]
 //
 // With `graph` three of the kernels are captured, and the graph is launched so often. With `green` two of
-// them run on a part of the SMs: in a green context, and in a stream of one beside the primary context.
+// them run on a part of the SMs: in a green context, and in a stream of one beside the primary context. With
+// `sms` others run, whose need of SMs is known.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -121,6 +123,72 @@ __global__ void asks_for_smem(unsigned* out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = bytes;
 }
 
+/// Reads more than the L2 holds, in many waves: DRAM gives half of the SMs nearly as much.
+__global__ void memory_bound(const float4* data, float* out, std::int64_t vectors) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t first = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
+  float sum = 0;
+  for (std::int64_t i = first; i < vectors; i += step) sum += data[i].x + data[i].y + data[i].z + data[i].w;
+  out[first] = sum;
+}
+
+/// Two FMAs in turn, in many waves.
+__global__ void sm_bound(float* out, int steps) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x = static_cast<float>(i), y = 1;
+  for (int s = 0; s < steps; ++s) {
+    x = x * 0.999f + y;
+    y = y * 0.998f + x;
+  }
+  out[i] = x + y;
+}
+
+/// The same in fewer blocks than SMs.
+__global__ void small_grid(float* out, int steps) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x = static_cast<float>(i);
+  for (int s = 0; s < steps; ++s) x = x * 0.999f + 0.5f;
+  out[i] = x;
+}
+
+/// Begins while the one before still runs, and adds to what that one wrote.
+__global__ void dependent(float* out, int steps) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x = static_cast<float>(i), y = 1;
+  for (int s = 0; s < steps; ++s) {
+    x = x * 0.999f + y;
+    y = y * 0.998f + x;
+  }
+  cudaGridDependencySynchronize();
+  out[i] += x + y;
+}
+
+/// Products of tensor cores by blocks of which one fits an SM.
+__global__ void tensor_bound(float* out, int steps) {
+  constexpr int chains = 8;
+  float sums[chains][4] = {};
+  const unsigned a = 0x3F803F80 + threadIdx.x, b = 0x3F003F00;  // pairs of bfloat16
+  for (int s = 0; s < steps; ++s)
+    for (auto& sum : sums)
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, "
+          "{%0,%1,%2,%3};"
+          : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+          : "r"(a), "r"(b));
+  float total = 0;
+  for (const auto& sum : sums) total += sum[0] + sum[3];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = total;
+}
+
+/// In a graph that is updated from another: adds what that one's number is.
+__global__ void in_updated_graph(float* out, int steps, float number) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float x = number;
+  for (int s = 0; s < steps; ++s) x = x * 0.999f + 0.5f;
+  out[i] += x;
+}
+
 template <class T>
 T* device(std::size_t count) {
   T* p = nullptr;
@@ -139,16 +207,69 @@ void report(const char* name, const T* values, std::size_t count) {
   std::printf("%s %016llx\n", name, static_cast<unsigned long long>(hash));
 }
 
-/// Captured once, as PyTorch does it: the graph ends before the executable one is launched.
-cudaGraphExec_t captured(cudaStream_t stream, const auto& launches) {
+cudaGraph_t graph_of(cudaStream_t stream, const auto& launches) {
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   launches();
   check(cudaStreamEndCapture(stream, &graph));
+  return graph;
+}
+
+/// Captured once, as PyTorch does it: the graph ends before the executable one is launched.
+cudaGraphExec_t captured(cudaStream_t stream, const auto& launches) {
+  cudaGraph_t const graph = graph_of(stream, launches);
+  cudaGraphExec_t executable = nullptr;
   check(cudaGraphInstantiate(&executable, graph, 0));
   check(cudaGraphDestroy(graph));
   return executable;
+}
+
+void run_sms(int launches, int sms) {
+  constexpr int tensor_smem = 120 * 1024;
+  constexpr std::int64_t vectors = std::int64_t{16} << 20;
+  const int many = sms * 8 * 16;
+  const auto each = static_cast<std::size_t>(many) * threads;
+  const char* const names[] = {"memory_bound", "sm_bound",     "small_grid",
+                               "dependent",    "tensor_bound", "in_updated_graph"};
+  constexpr std::size_t kernels = std::size(names);
+  float* outs[kernels];
+  for (float*& out : outs) out = device<float>(each);
+  auto* const data = device<float4>(vectors);
+  check(cudaFuncSetAttribute(tensor_bound, cudaFuncAttributeMaxDynamicSharedMemorySize, tensor_smem));
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream));
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(many));
+  config.blockDim = dim3(threads);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  cudaGraphExec_t updated = nullptr;
+  for (int n = 0; n < launches; ++n) {
+    memory_bound<<<many, threads, 0, stream>>>(data, outs[0], vectors);
+    sm_bound<<<many, threads, 0, stream>>>(outs[1], 300);
+    small_grid<<<sms / 2, 128, 0, stream>>>(outs[2], 20'000);
+    for (int twice = 0; twice < 2; ++twice) check(cudaLaunchKernelEx(&config, dependent, outs[3], 300));
+    tensor_bound<<<sms * 16, threads, tensor_smem, stream>>>(outs[4], 200);
+    if (n % 4 == 0) {
+      cudaGraph_t const graph = graph_of(stream, [&] {
+        for (int twice = 0; twice < 2; ++twice)
+          in_updated_graph<<<many, threads, 0, stream>>>(outs[5], 500, static_cast<float>(n + twice));
+      });
+      cudaGraphExecUpdateResultInfo info{};
+      check(updated == nullptr ? cudaGraphInstantiate(&updated, graph, 0)
+                               : cudaGraphExecUpdate(updated, graph, &info));
+      check(cudaGraphDestroy(graph));
+    }
+    check(cudaGraphLaunch(updated, stream));
+  }
+  check(cudaStreamSynchronize(stream));
+  check(cudaGraphExecDestroy(updated));
+  for (std::size_t k = 0; k < kernels; ++k) report(names[k], outs[k], each);
+  check(cudaGetLastError());
 }
 
 #if CUDA_VERSION >= 12050  // streams of green contexts
@@ -223,6 +344,11 @@ int main(int argc, char** argv) {
 
   if (argc > 2 && std::string_view(argv[2]) == "green") {
     run_green(launches, sms);
+    return 0;
+  }
+
+  if (argc > 2 && std::string_view(argv[2]) == "sms") {
+    run_sms(launches, sms);
     return 0;
   }
 
