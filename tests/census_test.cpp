@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "harness/measure/gpcs.hpp"
 #include "harness/measure/observe.hpp"
 
 namespace occbench {
@@ -31,6 +32,22 @@ TEST(Census, OfTheDeviceIsTakenBeforeTheFirstBlockAnywhereEnds) {
   EXPECT_EQ(seen.blocks_per_sm, 2);
   EXPECT_EQ(seen.blocks, 4);
   EXPECT_EQ(seen.idle_sms, 2);
+}
+
+TEST(Census, OfClustersTellsTheGpcsOfSms) {
+  const auto on = [](std::vector<std::uint32_t> sms) {
+    std::vector<CensusRecord> records;
+    for (const std::uint32_t sm : sms) records.push_back({.begin_ns = 1, .end_ns = 2, .sm = sm, .pad = 0});
+    return records;
+  };
+  std::vector<int> gpcs = {0, 1, 2, 3, 4, 5, 6};
+  join_clusters(gpcs, on({0, 2, 4, 6, 1, 3}), 2);
+  EXPECT_EQ(gpcs, (std::vector{0, 1, 0, 1, 4, 5, 4}));
+  join_clusters(gpcs, on({6, 5, 2, ~0U, 4, 6}), 3);  // with a block that left no record
+  EXPECT_EQ(gpcs, (std::vector{0, 1, 0, 1, 4, 4, 4}));
+  EXPECT_EQ(sms_by_gpc(on({1, 4, 5, 6, 4, 6, 3}), gpcs), "3+2");
+  EXPECT_EQ(sms_by_gpc(on({1, 7}), gpcs), "");  // an SM that no GPC is known of
+  EXPECT_EQ(sms_by_gpc(on({1}), {}), "");
 }
 
 TEST(Census, PassesOverBlocksThatNeverRan) {

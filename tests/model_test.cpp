@@ -126,6 +126,19 @@ TEST(ModelSession, SkipsClustersWhoseNumberOnlyADeviceKnows) {
   EXPECT_GT(seen, 0);
 }
 
+TEST(ModelSession, SkipsAPartOfTheSms) {
+  ModelSession session(modelled_h200(), {}, millisecond);
+  int seen = 0;
+  for (const Case& c : resolved(session, Preset::quick))
+    if (c.spec.sm_count > 0) {
+      const bool is_part = c.spec.sm_count < session.device().sm.sm_count;
+      ++seen;
+      EXPECT_EQ(c.status, is_part ? Status::skipped : Status::valid) << c.id;
+      EXPECT_EQ(c.reason.find("SMs") != std::string::npos, is_part) << c.reason;
+    }
+  EXPECT_GT(seen, 0);
+}
+
 TEST(ModelSession, SkipsAKernelWhoseMachineCodeNobodyDescribed) {
   const Variant unknown{.family = "nobody", .name = "knows"};
   const Device device = model_device(theory::find_device("p100"));

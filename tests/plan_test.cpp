@@ -51,8 +51,9 @@ TEST(Names, TellCasesApartByEveryDial) {
   all.waves = 3;
   all.grid_size = 133;
   all.cluster_size = 4;
+  all.sm_count = 64;
   all.block_s = 200e-6;
-  EXPECT_EQ(all.id(), "e.f.v.b64.r2.s1024.c50.w3.g133.k4.t200us");
+  EXPECT_EQ(all.id(), "e.f.v.b64.r2.s1024.c50.w3.g133.k4.m64.t200us");
 }
 
 TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
