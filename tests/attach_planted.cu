@@ -153,14 +153,18 @@ __global__ void small_grid(float* out, int steps) {
 
 /// Begins while the one before still runs, and adds to what that one wrote.
 __global__ void dependent(float* out, int steps) {
+#if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   float x = static_cast<float>(i), y = 1;
   for (int s = 0; s < steps; ++s) {
     x = x * 0.999f + y;
     y = y * 0.998f + x;
   }
+#if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
+#endif
   out[i] += x + y;
 }
 

@@ -43,7 +43,7 @@ TEST(Census, OfClustersTellsTheGpcsOfSms) {
   std::vector<int> gpcs = {0, 1, 2, 3, 4, 5, 6};
   join_clusters(gpcs, on({0, 2, 4, 6, 1, 3}), 2);
   EXPECT_EQ(gpcs, (std::vector{0, 1, 0, 1, 4, 5, 4}));
-  join_clusters(gpcs, on({6, 5, 2, ~0U, 4, 6}), 3);  // with a block that left no record
+  join_clusters(gpcs, on({6, 5, 4, ~0U, 2, 6}), 3);  // whose second cluster begins with no record
   EXPECT_EQ(gpcs, (std::vector{0, 1, 0, 1, 4, 4, 4}));
   EXPECT_EQ(sms_by_gpc(on({1, 4, 5, 6, 4, 6, 3}), gpcs), "3+2");
   EXPECT_EQ(sms_by_gpc(on({1, 7}), gpcs), "");  // an SM that no GPC is known of

@@ -24,7 +24,8 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
     return SkipReason::nccl;
   if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
   const bool has_fewer = options_.registers.empty();
-  // The size of a kernel's own clusters is not known here. Versions and graph nodes are not launched with one.
+  // The size of a kernel's own clusters is not known here. Versions and graph nodes are not launched with
+  // one.
   if (handle.is_cluster || (cluster_size(request.config) > 1 && (!has_fewer || request.part_of != 0)))
     return SkipReason::cluster;
   if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
