@@ -88,31 +88,25 @@ def device_of(run: Run) -> str:
 
 
 def measure(device: str, calculator: Calculator) -> Path:
-    """Runs the lab's cases on a device; the folder. One that is there is read. Raises Refused."""
+    """The folder of the lab's cases on a device: measured, or one that is there, completed. Raises Refused."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
-    if (folder / "cases.csv").exists():
+    is_there = (folder / "cases.csv").exists()
+    if is_there:
+        words = ["--resume", str(folder)]
         complain("occbench teach", f"{folder}: read; delete it to measure anew")
-        return folder
-    experiments = ",".join(dict.fromkeys(lesson.chart.experiment for lesson in LESSONS))
-    cases = "|".join(dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases))
-    words = [
-        calculator.program,
-        "run",
-        "--device",
-        device,
-        "--experiment",
-        experiments,
-        "--output",
-        str(folder),
-    ]
-    complain("occbench teach", f"runs the lab's cases on {device} into {folder}")
+    else:
+        experiments = dict.fromkeys(lesson.chart.experiment for lesson in LESSONS)
+        cases = dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases)
+        words = ["--device", device, "--output", str(folder)]
+        words += ["--experiment", ",".join(experiments), f"--benchmark_filter={'|'.join(cases)}"]
+        complain("occbench teach", f"runs the lab's cases on {device} into {folder}")
     try:
         done = subprocess.run(
-            [*words, f"--benchmark_filter={cases}"], stdout=subprocess.PIPE, text=True, check=False
+            [calculator.program, "run", *words], stdout=subprocess.PIPE, text=True, check=False
         )
     except OSError as error:
         raise Refused(4, f"{calculator.program}: {error.strerror}") from error
-    if done.returncode not in (0, 1):  # it has said why
+    if done.returncode not in (0, 1) and not is_there:  # it has said why
         sys.exit(done.returncode)
     return folder
 
