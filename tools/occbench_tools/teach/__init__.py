@@ -88,7 +88,7 @@ def device_of(run: Run) -> str:
 
 
 def measure(device: str, calculator: Calculator) -> Path:
-    """The folder of the lab's cases on a device: measured, or one that is there, completed. Raises Refused."""
+    """The folder of the lab's cases on a device: measured now, or there and completed. Raises Refused."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
     is_there = (folder / "cases.csv").exists()
     if is_there:

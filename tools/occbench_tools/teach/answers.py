@@ -47,15 +47,12 @@ def barriers(desk: Desk) -> Figures:
 
 def half_a_warp(desk: Desk) -> Figures:
     foot = Footprint(48)
-    blocks, occupancy = desk.calc(foot, "blocks_per_sm"), desk.calc(foot, "occupancy", PERCENT)
-    threads = (
-        desk.calc(Footprint(32), "warps_per_sm").value + desk.calc(Footprint(32), "unused_per_sm.warps").value
-    )
+    blocks = desk.calc(foot, "blocks_per_sm")
     return dict(
-        answer=occupancy,
+        answer=desk.calc(foot, "occupancy", PERCENT),
         blocks=blocks,
         warps=desk.calc(foot, "warps_per_sm"),
-        in_threads=chosen(100 * blocks.value * 48 / (32 * threads)),
+        in_threads=chosen(100 * blocks.value * foot.threads / (32 * warp_slots(desk).value)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -127,8 +127,6 @@ class Desk:
     device: str
     label: str
     run: Run | None = None
-    why_no_run: str = "there is no run"
-    asked: dict[Footprint, Answer] = field(default_factory=dict)
 
     def ask(self, footprint: Footprint) -> Answer:
         """calc's answer on this GPU. Raises Refused."""
@@ -147,7 +145,7 @@ class Desk:
     def rows(self, experiment: str, **cells: Any) -> pd.DataFrame:  # noqa: ANN401
         """Valid rows of an experiment whose columns have these values. Raises Skipped if there are none."""
         if self.run is None:
-            raise Skipped(self.why_no_run)
+            raise Skipped("there is no run")
         rows = self.run.cases[self.run.cases["experiment"] == experiment]
         for column, value in cells.items():
             rows = rows[rows[column] == value]
