@@ -83,6 +83,7 @@ class Recorded(AttachCase):
             "forbids": "no counters: the driver forbids counters: run as root",
             "busy": "no counters: another tool or process has the counters",
             "taken": "no counters: CUPTI is taken by another tool",
+            "clock": "counters: samples have another clock than CUPTI's records",
             "overflows": "counters: a window had more samples than room",
         }
         for behaviour, message in cases.items():

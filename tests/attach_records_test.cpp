@@ -105,20 +105,20 @@ TEST(AttachCounters, ASampleIsOfTheRunThatItLiesInWhateverTheClocksError) {
   }
   std::vector<std::pair<std::size_t, CounterSums>> sums;
   add_samples(samples,
-              {{5 * us, 75 * us, 7},     // from 30 and 40
-               {75 * us, 124 * us, 8},   // short of 10 us and the error at both ends
-               {130 * us, 200 * us, 9},  // from 150, 160 and 170
-               {205 * us, 255 * us, 7},  // none: one would have to begin at 225
-               {300 * us, 350 * us, 7},  // from 320
+              {{5 * us, 57 * us, 7},     // from 20, 30 and 40
+               {57 * us, 85 * us, 8},    // short of a whole sample and the error at both ends
+               {130 * us, 200 * us, 9},  // from 140, 150, 160, 170 and 180
+               {205 * us, 225 * us, 7},  // none
+               {300 * us, 326 * us, 7},  // from 310
                {990 * us, 2000 * us, 8}},
               sums);
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].first, 7U);
-  EXPECT_EQ(sums[0].second.samples, 3U);
+  EXPECT_EQ(sums[0].second.samples, 4U);
   EXPECT_EQ(sums[1].first, 9U);
-  EXPECT_EQ(sums[1].second.samples, 3U);
-  EXPECT_EQ(sums[1].second.ns[dram], 30 * us);
-  EXPECT_EQ(sums[1].second.share_ns[dram], 15 * us);
+  EXPECT_EQ(sums[1].second.samples, 5U);
+  EXPECT_EQ(sums[1].second.ns[dram], 50 * us);
+  EXPECT_EQ(sums[1].second.share_ns[dram], 25 * us);
   EXPECT_EQ(sums[1].second.ns[tensor], 0);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PM sampling of the fake CUPTI: samples of 5 us within each kernel that ran while it was on. FAKE_COUNTERS:
-// which metric is at 88 % ("tensor"); all others are at 10 %. FAKE_CUPTI=forbids, busy, old: the driver
-// forbids counters, another tool has them, there is no PM sampling. overflows: more samples than room.
+// PM sampling of the fake CUPTI: samples of 5 us within each kernel that ran while it was on.
+// FAKE_COUNTERS: which metric is at 88 % ("tensor"); all others are at 10 %. FAKE_CUPTI=forbids, busy, old:
+// the driver forbids counters, another tool has them, there is no PM sampling. overflows: more samples than
+// room. clock: samples have another clock than records.
 #include "tests/fake_driver/fake_sampling.hpp"
 
 #include <cstdint>
@@ -18,11 +19,12 @@ using namespace occbench::attach::cupti;
 namespace {
 
 constexpr int success = 0, invalid = 1;
-constexpr std::uint64_t sample_ns = 5'000;
+constexpr std::uint64_t sample_ns = 5'000, other_clock_ns = 2'300'000;
 constexpr std::size_t most_samples = 768;
 
 std::mutex mutex;
 bool is_enabled = false, is_sampling = false;
+std::uint64_t latest_ns = 0;        // of the device's clock
 std::vector<std::uint64_t> starts;  // of samples
 std::vector<std::string> configured;
 
@@ -37,6 +39,7 @@ bool is_wrong(std::size_t size, std::size_t expected) { return size != expected;
 
 void fake_sample(std::uint64_t start_ns, std::uint64_t end_ns) {
   const std::lock_guard lock(mutex);
+  latest_ns = end_ns;
   if (!is_sampling) return;
   for (std::uint64_t at = start_ns; at + sample_ns <= end_ns && starts.size() < most_samples; at += sample_ns)
     starts.push_back(at);
@@ -50,6 +53,11 @@ void fake_sample(std::uint64_t start_ns, std::uint64_t end_ns) {
   }                                                                                  \
   static int on_##name([[maybe_unused]] Struct& p)
 
+extern "C" __attribute__((visibility("default"))) int cuptiGetTimestamp(std::uint64_t* now) {
+  const std::lock_guard lock(mutex);
+  *now = latest_ns;
+  return success;
+}
 FAKE(Initialize, cuptiProfilerInitialize) { return success; }
 FAKE(GetChipName, cuptiDeviceGetChipName) {
   p.chip = "GH100";
@@ -134,7 +142,7 @@ FAKE(SamplingGetDataInfo, cuptiPmSamplingGetCounterDataInfo) {
   return success;
 }
 FAKE(SamplingGetSample, cuptiPmSamplingCounterDataGetSampleInfo) {
-  p.start_ns = starts.at(p.sample);
+  p.start_ns = starts.at(p.sample) + (is("clock") ? other_clock_ns : 0);
   p.end_ns = p.start_ns + sample_ns;
   return success;
 }

@@ -14,10 +14,11 @@
 
 namespace occbench::attach {
 
-/// A kernel's run on the device, which nothing overlapped.
+/// A kernel's run on the device, which nothing overlapped; or those of one launch of a graph.
 struct CountedRun {
   std::uint64_t start_ns = 0, end_ns = 0;
   std::size_t signature = 0;
+  std::uint32_t graph_launch = 0;  ///< 0: none
 };
 
 /// What samples say of one signature: their time, and per quantity the time that was sampled and the time
@@ -32,8 +33,9 @@ inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& su
   return found != sums.end() ? found->second : sums.emplace_back(signature, CounterSums{}).second;
 }
 
-/// CUPTI converts the times of samples and of records to the host's clock; what it may be wrong by.
-constexpr std::uint64_t clock_error_ns = 20'000;
+/// CUPTI converts the times of samples and of records to the host's clock. On an H200 both agreed within 1 us in
+/// 46 of 47 windows, and within this in all.
+constexpr std::uint64_t clock_error_ns = 6'000;
 
 /// Adds each sample that lies within a run whatever the clocks' error; both in the order of their times.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,

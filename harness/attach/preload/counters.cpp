@@ -14,9 +14,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::uint32_t sample_ns = 10'000;
-constexpr std::chrono::milliseconds window_time(5), pause(60);  // a window holds less than most_samples
-constexpr std::size_t most_windows = 16;                        // that wait for records
+constexpr std::uint32_t sample_ns = 5'000;
+constexpr std::chrono::microseconds window_time(2500);  // it holds less than most_samples
+constexpr std::chrono::milliseconds pause(60);
+constexpr std::size_t most_windows = 16;  // that wait for records
 constexpr std::size_t most_runs = 1 << 17;
 
 std::atomic<Counters*> releasing{nullptr};  ///< those of the process
@@ -65,6 +66,13 @@ void Counters::sample() {
   notes_.push_back((windows_sampled_ > 0 ? "no more counters: " : "no counters: ") + error);
   is_on_ = false;
   has_failed_ = true;
+}
+
+void Counters::add(const CountedRun& run) {
+  if (run.graph_launch != 0 && !runs_.empty() && runs_.back().graph_launch == run.graph_launch)
+    runs_.back().end_ns = std::max(runs_.back().end_ns, run.end_ns);
+  else
+    runs_.push_back(run);
 }
 
 void Counters::join(bool is_last) {

@@ -75,14 +75,17 @@ class Calls {
  public:
   explicit Calls(void* library) : library_(library) {}
 
+  [[nodiscard]] void* find(const char* function) const {
+    const Dlsym symbol = original_dlsym();
+    void* const found = symbol == nullptr ? nullptr : symbol(library_, function);
+    if (found == nullptr) throw Failure(std::string("libcupti is too old: it has no ") + function);
+    return found;
+  }
   /// CUPTI's result.
   template <class Of>
   [[nodiscard]] int result(Of& parameters) const {
-    const Dlsym symbol = original_dlsym();
-    void* const found = symbol == nullptr ? nullptr : symbol(library_, Of::function);
-    if (found == nullptr) throw Failure(std::string("libcupti is too old: it has no ") + Of::function);
     parameters.size = sizeof parameters - Of::padding;
-    return reinterpret_cast<int (*)(Of*)>(found)(&parameters);
+    return reinterpret_cast<int (*)(Of*)>(find(Of::function))(&parameters);
   }
   template <class Of>
   void operator()(Of& parameters) const {
@@ -203,6 +206,7 @@ class CuptiSampler : public PmSampler {
     clear.bytes = data_.size();
     clear.data = data_.data();
     call_(clear);
+    started_ns_ = now_ns();
     cupti::SamplingStart start;
     start.sampler = sampler_;
     call_(start);
@@ -217,6 +221,7 @@ class CuptiSampler : public PmSampler {
       cupti::SamplingStop stop;
       stop.sampler = sampler_;
       call_(stop);
+      stopped_ns_ = now_ns();
       cupti::SamplingDecode decode;
       decode.sampler = sampler_;
       decode.data = data_.data();
@@ -224,6 +229,7 @@ class CuptiSampler : public PmSampler {
       call_(decode);
       window.has_overflowed = decode.has_overflowed != 0 || decode.stop_reason == cupti::counter_data_full;
       read(window.samples);
+      check_clock(window.samples);
       // Configured anew: what the device still holds is of this window.
       if (window.has_overflowed) configured_ = none;
     } catch (const std::exception& failure) {
@@ -308,8 +314,25 @@ class CuptiSampler : public PmSampler {
     }
   }
 
+  /// By the clock of CUPTI's records.
+  [[nodiscard]] std::uint64_t now_ns() const {
+    std::uint64_t now = 0;
+    const auto get = reinterpret_cast<int (*)(std::uint64_t*)>(call_.find("cuptiGetTimestamp"));
+    if (get(&now) != 0) throw Failure("CUPTI has no clock");
+    return now;
+  }
+
+  /// Samples by another clock than the records' would be of other kernels.
+  void check_clock(const std::vector<PmSample>& samples) const {
+    constexpr std::uint64_t tolerance_ns = 1'000'000;
+    if (!samples.empty() && (samples.front().start_ns + tolerance_ns < started_ns_ ||
+                             samples.back().end_ns > stopped_ns_ + tolerance_ns))
+      throw Failure("samples have another clock than CUPTI's records");
+  }
+
   Calls call_;
   std::uint32_t interval_ns_;
+  std::uint64_t started_ns_ = 0, stopped_ns_ = 0;
   std::string chip_;
   std::vector<Set> sets_;
   void* sampler_ = nullptr;

@@ -81,7 +81,7 @@ void RecordTimer::count_graph(const Ticket& t) {
 void RecordTimer::take(const std::vector<Ran>& records) {
   for (const Ran& r : records) {
     if (const auto graph = counted_graphs_.find(r.correlation); graph != counted_graphs_.end()) {
-      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second});
+      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second, r.correlation});
       continue;
     }
     if (r.graph_node != 0) continue;
