@@ -100,8 +100,10 @@ std::optional<ReportNumber> read_number(std::string_view text, std::string_view 
   const char* const last = digits->text.data() + digits->text.size();
   const auto [end, error] = std::from_chars(digits->text.data(), last, value);
   if (error != std::errc() || end != last) return std::nullopt;
-  // A whole number in its own unit is exact; only a scaled one is rounded.
-  const double half = scale > 1 ? 0.5 * std::pow(10.0, -static_cast<double>(decimals)) * scale : 0;
+  // A whole number in its own unit is exact. Of a scaled one ncu ("Kbyte") always prints two decimals, unless
+  // it is whole: 32 Kbyte are 32,000 B.
+  const bool is_exact = scale <= 1 || (decimals == 0 && unit.find("byte") != std::string_view::npos);
+  const double half = !is_exact ? 0.5 * std::pow(10.0, -static_cast<double>(decimals)) * scale : 0;
   value *= scale;
   return ReportNumber{value, value - half, value + half};
 }
