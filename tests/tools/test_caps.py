@@ -424,3 +424,16 @@ def test_a_cap_below_the_pool_that_setmaxnreg_needs_is_marked(tmp_path: Path) ->
     assert (own["registers_per_thread"], capped["registers_per_thread"]) == ("168", "80")
     assert capped["against_as_it_is"] == "would wait forever"
     assert "fewer than 168 at the launch" in capped["status"]
+
+
+@needs_nvcc
+def test_tensor_memory_limits_the_blocks(tmp_path: Path) -> None:
+    (tmp_path / "tensor.cu").write_text(
+        "__global__ void tensor() {\n  __shared__ unsigned at;\n"
+        '  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 512;" ::'
+        ' "r"((unsigned)__cvta_generic_to_shared(&at)) : "memory");\n}\n'
+    )
+    words = "--block-size 128 --caps 64 -- nvcc -gencode arch=compute_100a,code=sm_100a -c tensor.cu"
+    own, _ = answers(words, tmp_path)
+    assert (own["blocks_per_sm"], own["occupancy"]) == ("1", "0.0625")
+    assert "128 virtual resources per block" in own["status"]

@@ -22,6 +22,7 @@ SMEM = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 LINKED = re.compile(r"nvlink info\s*: Function properties for '(.*)':")
 LINKED_USE = re.compile(r"nvlink info\s*: used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem")
 RESERVED = 1024  # bytes of the driver, which nvlink counts since cc 9.0
+VIRTUAL_RESOURCES = 0x4A  # EIATTR_VRC_CTA_INIT_COUNT in .nv.info.KERNEL
 SET_MAX_REGISTERS = 0x9C8  # opcode of USETMAXREG, which setmaxnreg becomes
 
 
@@ -36,6 +37,7 @@ class Use:
     barriers: int = 1
     code_bytes: int = 0
     requests: tuple[int, ...] = ()  # registers that setmaxnreg asks for
+    virtual_resources: int = 0  # of an SM's, taken by a block: noted with tcgen05.alloc
     code: str = ""  # a hash of it and of all else here
 
 
@@ -97,6 +99,17 @@ def requests_of(code: bytes) -> tuple[int, ...]:
     return tuple(sorted({count & 0xFF for low, count, _ in words if low & 0xFFF == SET_MAX_REGISTERS}))
 
 
+def virtual_resources_of(info: bytes) -> int:
+    """Of .nv.info.KERNEL, whose entries are a format, an attribute and a value or (format 4) its size."""
+    at = 0
+    while at + 4 <= len(info):
+        layout, attribute, value = struct.unpack_from("<BBH", info, at)
+        if attribute == VIRTUAL_RESOURCES and layout != 4:
+            return value & 0xFF
+        at += 4 + (-(-value // 4) * 4 if layout == 4 else 0)
+    return 0
+
+
 def pool_needed(own: Use, block_size: int) -> int:
     """Registers per thread below which fewer warpgroups get what they ask for than of the source as it is."""
     groups, unit = block_size // 128, 8
@@ -109,8 +122,8 @@ def pool_needed(own: Use, block_size: int) -> int:
     return -(-needed // (groups * unit)) * unit
 
 
-def machine_code(cubin: bytes) -> dict[str, bytes]:
-    """The sections .text.KERNEL of an ELF of 64 bits, little endian."""
+def sections_of(cubin: bytes) -> dict[str, bytes]:
+    """By name, of an ELF of 64 bits, little endian."""
     if cubin[:6] != b"\x7fELF\x02\x01":
         return {}
     (table,) = struct.unpack_from("<Q", cubin, 0x28)
@@ -121,8 +134,7 @@ def machine_code(cubin: bytes) -> dict[str, bytes]:
     for header in headers:
         begin = strings + header[0]
         name = cubin[begin : cubin.index(b"\0", begin)].decode("utf-8", "replace")
-        if name.startswith(".text."):
-            found[name.removeprefix(".text.")] = cubin[header[4] : header[4] + header[5]]
+        found[name] = cubin[header[4] : header[4] + header[5]]
     return found
 
 
@@ -163,11 +175,13 @@ def build(
                 said = ptxas(step, limit, names, own.env, children)
                 if step.arch != arch:
                     continue
-                code = machine_code(step.cubin.read_bytes())
+                sections = sections_of(step.cubin.read_bytes())
                 for name, use in uses_of(said).items():
-                    use.code_bytes = len(code.get(name, b""))
-                    use.requests = requests_of(code.get(name, b""))
-                    use.code = hashlib.sha256(code.get(name, b"")).hexdigest()
+                    code = sections.get(f".text.{name}", b"")
+                    use.code_bytes = len(code)
+                    use.requests = requests_of(code)
+                    use.virtual_resources = virtual_resources_of(sections.get(f".nv.info.{name}", b""))
+                    use.code = hashlib.sha256(code).hexdigest()
                     done.uses[name] = use
                 if warned := re.search(r"ptxas \w+\s*: (For entry .*|.*setmaxnreg.*)", said):
                     done.remark = warned[1]

@@ -75,7 +75,7 @@ def rows_of(
         if use is None:
             yield row | {"status": build.why_not}
             continue
-        residency = next(found)
+        residency = next(found).within(use.virtual_resources)
         if own is None or base is None:
             own, base = use, residency
         row |= {

@@ -13,6 +13,7 @@ from occbench_tools.command import Refused
 from occbench_tools.programs import run_program
 
 NO_OCCBENCH = "no occbench to ask for occupancy: build it, name it in OCCBENCH, or pip install occbench"
+VIRTUAL_RESOURCES = 128  # of an SM since cc 10.0, by cuda_occupancy.h
 LEAST, MOST = 24, 255  # registers that ptxas gives a kernel of today's GPUs, and that a thread may have
 COLUMNS = (
     "device",
@@ -36,6 +37,17 @@ class Residency(NamedTuple):
     blocks: int
     occupancy: float
     status: str
+
+    def within(self, virtual_resources: int) -> Residency:
+        """Of blocks that take so many of the SM's virtual resources, as tensor memory does."""
+        most = VIRTUAL_RESOURCES // virtual_resources if virtual_resources else self.blocks
+        if most >= self.blocks:
+            return self
+        status = (
+            f"by cuda_occupancy.h, {virtual_resources} virtual resources per block (tensor memory) "
+            f"leave room for {most} block{'s' * (most != 1)}; not measured on a GPU"
+        )
+        return Residency(most, self.occupancy * most / self.blocks, status)
 
 
 def device_of(arch: str) -> str:
