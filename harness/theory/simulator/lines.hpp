@@ -3,7 +3,9 @@
 // which of them the L1 and the L2 hold.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <queue>
 #include <unordered_map>
@@ -58,8 +60,10 @@ class Lines {
   std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>> queue_;
   std::unordered_map<std::size_t, double> arrivals_;  ///< of tracked lines in flight
   std::vector<std::size_t> missed_;
-  std::size_t next_streamed_line_ = std::size_t{1} << 32;  ///< distinct from all reused lines
-  double streamed_ = 0;                                    ///< bytes
+  /// Distinct from all reused lines, also where std::size_t has 32 bits.
+  std::size_t next_streamed_line_ =
+      static_cast<std::size_t>(std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0} / 2 + 1));
+  double streamed_ = 0;  ///< bytes
   double l2_stream_bytes_ = 0;                             ///< see Traffic
   std::unordered_map<std::size_t, double> l2_requests_;    ///< streamed_ at a line's last request to the L2
 };
