@@ -189,7 +189,7 @@ DeviceSpec find_device(std::string_view name) {
   if (const Card* card = find_card(key)) {
     DeviceSpec e = entry(card->name, *find_arch(card->cc / 10, card->cc % 10));
     e.sm.sm_count = card->sm_count;
-    e.memory_bytes = static_cast<std::size_t>(card->memory_gib * (1 << 30));
+    e.memory_bytes = static_cast<std::uint64_t>(card->memory_gib * (1 << 30));
     e.l2_bytes = static_cast<std::size_t>(card->l2_mib * (1 << 20));
     e.sm_clock_max_hz = card->sm_clock_mhz * 1e6;
     e.dram_bytes_per_s = card->dram_gb_per_s * 1e9;

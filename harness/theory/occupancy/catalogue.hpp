@@ -17,7 +17,7 @@ struct DeviceSpec {
   std::string name;
   SmLimits sm;
   std::size_t l2_bytes = 0;
-  std::size_t memory_bytes = 0;
+  std::uint64_t memory_bytes = 0;
   double sm_clock_max_hz = 0;      ///< boost
   double dram_bytes_per_s = 0;     ///< theoretical
   int fp32_lanes_per_sm = 0;       ///< FMAs per cycle

@@ -63,9 +63,9 @@ class Lines {
   /// Distinct from all reused lines, also where std::size_t has 32 bits.
   std::size_t next_streamed_line_ =
       static_cast<std::size_t>(std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0} / 2 + 1));
-  double streamed_ = 0;  ///< bytes
-  double l2_stream_bytes_ = 0;                             ///< see Traffic
-  std::unordered_map<std::size_t, double> l2_requests_;    ///< streamed_ at a line's last request to the L2
+  double streamed_ = 0;                                  ///< bytes
+  double l2_stream_bytes_ = 0;                           ///< see Traffic
+  std::unordered_map<std::size_t, double> l2_requests_;  ///< streamed_ at a line's last request to the L2
 };
 
 }  // namespace occbench::theory
