@@ -194,6 +194,8 @@ TEST(Findings, WarpsThatCostAreTold) {
   const findings::Finding* decline = of_kind(all, Kind::costs_more_warps);
   ASSERT_NE(decline, nullptr);
   EXPECT_EQ(decline->words, "reads are fastest with 12 warps per SM; with 64 they lose 40.6 %");
+  ASSERT_EQ(decline->cases.size(), 1u);
+  EXPECT_NE(decline->cases.front().find("loads"), std::string::npos) << decline->cases.front();
   for (CaseResult& r : results) r.time_s.low /= 2;  // each may be twice as fast
   EXPECT_EQ(of_kind(highlights(results), Kind::costs_more_warps), nullptr);
 }
@@ -213,6 +215,8 @@ TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
   ASSERT_NE(pays, nullptr);
   EXPECT_EQ(pays->words,
             "reads gain 12.5 % at best with 40 registers instead of the compiler's 64 (40 B spilled)");
+  ASSERT_EQ(pays->cases.size(), 2u);  // of the cap and of the compiler's choice
+  EXPECT_NE(pays->cases[0].find("capped"), std::string::npos) << pays->cases[0];
   results[1] = with_registers(capped, 40, 48, 60, 40);
   all = highlights(results);
   const findings::Finding* costs = of_kind(all, Kind::register_cap);
@@ -231,6 +235,7 @@ TEST(Findings, ABlockSizeThatBeatsTheApis) {
   const findings::Finding* pick = of_kind(all, Kind::api_pick);
   ASSERT_NE(pick, nullptr);
   EXPECT_EQ(pick->words, "for reads the occupancy API picks blocks of 1,024; 128 are 25 % faster");
+  EXPECT_EQ(pick->cases.size(), 1u);
   for (CaseResult& r : results) r.block_size_api = 128;
   EXPECT_EQ(of_kind(highlights(results), Kind::api_pick), nullptr);
   for (CaseResult& r : results) r.block_size_api.reset();  // a model has none

@@ -13,7 +13,7 @@ const AddExperiment energy{{
     .question = "Which occupancy needs the least energy per unit of work?",
     .dial = "warps_per_sm",
     .scale = Scale::best,
-    .words = {{"mma", "mma chains"}, {"wgmma", "wgmma products"}},
+    .words = {{"mma", "MMA chains"}, {"wgmma", "wgmma products"}},
     .define =
         [](Sweep& sweep) {
           std::vector<const Variant*> kernels{&sweep.variant("stream", "read-f32-16B-ilp1")};

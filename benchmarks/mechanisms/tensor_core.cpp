@@ -13,7 +13,7 @@ const AddExperiment tensor_core{{
     .name = "tensor_core",
     .question = "How many warps saturate the tensor cores?",
     .dial = "warps_per_sm",
-    .words = {{"mma", "mma chains"},
+    .words = {{"mma", "MMA chains"},
               {"wgmma", "wgmma products"},
               {"wgmma-pipelined", "pipelined wgmma products"},
               {"wgmma-registers", "wgmma products from registers"},

@@ -128,7 +128,7 @@ def test_divergence(run: Path) -> None:
     assert list(image["loss"]) == pytest.approx([1 - 0.92 / 1.01] * 2)
     words = said(rows, "divergence")
     assert words.startswith(
-        "If 1 lane of 32 branches away, the loop takes 2.01 x the time; if 16 do, 2.01 x (64 warps per SM). "
+        "Whether 1 lane of 32 branches away or 16 do, the loop takes 2.01 x the time (64 warps per SM). "
         "More warps do not hide it: 2.01 x at 4 per SM, 2.01 x at 64. "
     )
     assert "19.4 % of the warps diverge, 8.0 % of the lanes idle and 8.9 % of the rate is lost." in words

@@ -58,7 +58,7 @@ def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
     rows = over_warps("even", 8, block_size=128, lanes_apart=0)
     rows += over_warps("even", 8, 3e12, block_size=256, lanes_apart=0)
     rows += over_warps("even", 8, 2e12, block_size=128, lanes_apart=31)
-    words = "8 warps per SM and 0 diverging lanes; with 31 diverging lanes at most 50 %."
+    words = "8 warps per SM and no diverging lanes; with 31 diverging lanes at most 50 %."
     assert said(rows)[0].endswith(words)
 
 

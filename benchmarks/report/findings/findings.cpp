@@ -518,7 +518,8 @@ Clauses Analyst::costs_of_more_warps() const {
                           amount_at(dial(end)) + (is_plural(what) ? " they lose" : " it loses") +
                           text(" %.1f %%", 100 * largest),
                  .effect = -std::log1p(-largest),
-                 .score = is_sure ? largest : 0}};
+                 .score = is_sure ? largest : 0,
+                 .cases = cases_of({worst})}};
   if (over > 1)
     found.push_back({.kind = Kind::costs_more_warps,
                      .words = text("more warps slow down %zu of %zu curves", over, curves_.size()),
@@ -561,7 +562,8 @@ Clauses Analyst::other_dials() const {
     const bool says_whose = effects.size() > 1 && column != "form";
     found.push_back({.kind = Kind::other_dial,
                      .words = most.words + (says_whose ? " (" + subject(rows_, most.row) + ")" : ""),
-                     .effect = most.size});
+                     .effect = most.size,
+                     .cases = {rows_.text(most.row, "case_id")}});
   }
   return found;
 }
@@ -642,7 +644,8 @@ Clauses Analyst::register_caps() const {
                        .effect = std::abs(std::log(ratio)),
                        .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
                                 : ratio > 1                                  ? std::min(1.0, ratio - 1)
-                                                                             : 0.7 * (1 - ratio)}});
+                                                                             : 0.7 * (1 - ratio),
+                       .cases = {rows_.text(best, "case_id"), rows_.text(usual, "case_id")}}});
     }
   }
   std::vector<Capped> best;
@@ -688,7 +691,10 @@ Clauses Analyst::baselines() const {
     if (part.size() > 1) words += ratio > 1 ? "up to " : "as little as ";
     words += text("%.2f x the time of `", ratio) + rows_.text(row, "baseline") + "` (";
     for (std::size_t i = 0; i < where.size(); ++i) words += (i == 0 ? "" : ", ") + where[i];
-    found.push_back({.kind = Kind::baseline, .words = words + ")", .effect = std::abs(std::log(ratio))});
+    found.push_back({.kind = Kind::baseline,
+                     .words = words + ")",
+                     .effect = std::abs(std::log(ratio)),
+                     .cases = {rows_.text(row, "case_id")}});
   }
   return found;
 }
@@ -740,7 +746,8 @@ Clauses Analyst::api_pick() const {
                .words = "for " + what + " the occupancy API picks blocks of " + amount_at(dial(p)) + "; " +
                         amount_at(dial(best)) +
                         text(" are %.0f %% faster", 100 * (rows_.rate(best) / rows_.rate(p) - 1)),
-               .score = loss};
+               .score = loss,
+               .cases = cases_of({&line})};
     }
   }
   return found ? Clauses{*std::move(found)} : Clauses{};
@@ -770,7 +777,8 @@ Clauses Analyst::textbook() const {
                     amount("block_size", rows_.number(row, "block_size")) +
                     text(" plain division gives %.0f %% occupancy; the SM has %.0f %%", 100 * plain_at,
                          100 * real_at),
-           .score = 0.5 * widest}};
+           .score = 0.5 * widest,
+           .cases = {rows_.text(row, "case_id")}}};
 }
 
 /// Where predictions are far from what was measured.
@@ -801,7 +809,8 @@ Clauses Analyst::model_misses() const {
            .words = text("the model is over %.0f %% off in %zu of ", 100 * far_off, far) +
                     count_of(predicted, "case") + ", most for " + short_name(row) +
                     (std::isnan(dial(row)) ? "" : " at " + at(dial(row))) + text(": %+.0f %%", 100 * worst),
-           .score = is_sure ? std::min(0.4, 0.4 * std::abs(std::log1p(worst))) : 0}};
+           .score = is_sure ? std::min(0.4, 0.4 * std::abs(std::log1p(worst))) : 0,
+           .cases = {rows_.text(row, "case_id")}}};
 }
 
 }  // namespace
@@ -824,8 +833,10 @@ ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& e
   Clauses own;
   const auto version = environment.value("schema_version", nlohmann::json());
   if (version.is_number() && version.get<double>() >= 5)  // from which on rows say what each experiment asked
-    for (std::string& words : own_clauses(rows, places, experiment, environment))
-      own.push_back({.kind = Kind::own, .words = std::move(words)});
+    for (OwnClause& clause : own_clauses(rows, places, experiment, environment)) {
+      own.push_back({.kind = Kind::own, .words = std::move(clause.words)});
+      for (const std::size_t row : clause.rows) own.back().cases.push_back(rows.text(row, "case_id"));
+    }
   said.findings.insert(said.findings.begin(), own.begin(), own.end());
   if (said.findings.empty()) said.findings.push_back({.kind = Kind::note, .words = "not in this run"});
   return said;

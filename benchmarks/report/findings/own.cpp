@@ -20,7 +20,7 @@ namespace occbench::findings {
 namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-using Sentences = std::vector<std::string>;
+using Sentences = std::vector<OwnClause>;
 
 /// The rows of one experiment, and what its own clauses ask of them again and again.
 struct View {
@@ -66,6 +66,17 @@ struct View {
       if (!std::isnan(number(p, column)) &&
           (std::isnan(number(found, column)) || better(number(p, column), number(found, column))))
         found = p;
+    return found;
+  }
+  /// The first row at so many warps of each of 1 and 16 lanes that branch away.
+  [[nodiscard]] Places split_lanes(double warps) const {
+    Places found;
+    for (const double lanes : {1.0, 16.0})
+      for (const std::size_t p : of_form("split-lane"))
+        if (number(p, "lanes_apart") == lanes && number(p, "warps_per_sm") == warps) {
+          found.push_back(p);
+          break;
+        }
     return found;
   }
   [[nodiscard]] std::map<double, Places> by(const Places& some, std::string_view column) const {
@@ -148,10 +159,11 @@ Sentences barriers(const View& v) {
       worst = {ratio, p};
   }
   if (worst)
-    clauses.push_back(
+    clauses.emplace_back(
         text("barriers add up to %.0f %% to the time of uneven work (%.0f warps per SM in blocks of ",
              100 * (worst->first - 1), v.number(worst->second, "warps_per_sm")) +
-        grouped_number(v.number(worst->second, "block_size")) + ")");
+            grouped_number(v.number(worst->second, "block_size")) + ")",
+        Places{worst->second});
   const Places fixed = v.of_form("exchange");
   const Places named = v.of_form("named-runtime");
   const auto sizes = v.by(fixed, "block_size");
@@ -181,6 +193,8 @@ Sentences block_size_pick(const View& v) {
   std::size_t count = 0;
   double largest = 0;
   std::string worst;
+  Places of_each;
+  Places of_worst;
   for (const auto& [name, line] : kernels) {
     const Places picked = View::only(
         line, [&](std::size_t p) { return v.number(p, "block_size") == v.number(p, "block_size_api"); });
@@ -189,10 +203,12 @@ Sentences block_size_pick(const View& v) {
     const std::size_t best = v.most(line);
     const double loss = 1 - v.number(pick, "throughput") / v.number(best, "throughput");
     ++count;
+    of_each.push_back(pick);
     near += loss <= 0.01 ? 1 : 0;
     nearly += loss <= 0.05 ? 1 : 0;
     if (worst.empty() || loss > largest) {
       largest = loss;
+      of_worst = {pick};
       worst = text("it loses most, %.1f %%, in ", 100 * loss) + name.first + " `" + name.second +
               "`: it picks " + grouped_number(v.number(pick, "block_size")) + " threads where " +
               grouped_number(v.number(best, "block_size")) + " are best";
@@ -200,10 +216,11 @@ Sentences block_size_pick(const View& v) {
   }
   if (count == 0) return {};
   Sentences clauses{
-      text("the occupancy API's block size is within 5 %% of the best for %zu of %zu kernels, within "
-           "1 %% for %zu",
-           nearly, count, near)};
-  if (largest > 0.01) clauses.push_back(worst);
+      {text("the occupancy API's block size is within 5 %% of the best for %zu of %zu kernels, within "
+            "1 %% for %zu",
+            nearly, count, near),
+       of_each}};
+  if (largest > 0.01) clauses.emplace_back(worst, of_worst);
   return clauses;
 }
 
@@ -219,11 +236,12 @@ Sentences clusters(const View& v) {
   if (!own.empty() && !far.empty()) {
     const std::size_t mine = v.most(own);
     const std::size_t near = v.least(far, "cluster_size");
-    clauses.push_back(
+    clauses.emplace_back(
         text("reads of a neighbour block's shared memory reach %.0f %% of the rate of a block's own: ",
              100 * v.rows.rate(near) / v.rows.rate(mine)) +
-        v.speed(near, false) + " of " + v.speed(mine) +
-        text(" in clusters of %.0f", v.number(near, "cluster_size")));
+            v.speed(near, false) + " of " + v.speed(mine) +
+            text(" in clusters of %.0f", v.number(near, "cluster_size")),
+        Places{near, mine});
   }
   const Places idle = v.only(several, [&](std::size_t p) { return v.number(p, "idle_sms") > 0; });
   if (idle.empty()) {
@@ -279,10 +297,15 @@ Sentences divergence(const View& v) {
   if (!both.empty()) {
     const double few = both.front();
     const double most = both.back();
-    clauses.push_back(
-        text("if 1 lane of 32 branches away, the loop takes %.2f x the time; if 16 do, %.2f x (%g warps "
-             "per SM)",
-             one[most], half[most], most));
+    const std::string one_lane = text("%.2f x", one[most]);
+    const std::string half_of_them = text("%.2f x", half[most]);
+    clauses.emplace_back(
+        (one_lane == half_of_them
+             ? "whether 1 lane of 32 branches away or 16 do, the loop takes " + one_lane + " the time"
+             : "if 1 lane of 32 branches away, the loop takes " + one_lane + " the time; if 16 do, " +
+                   half_of_them) +
+            text(" (%g warps per SM)", most),
+        v.split_lanes(most));
     if (few < most)
       clauses.push_back(text("more warps %s: %.2f x at %g per SM, %.2f x at %g",
                              one[most] > 0.95 * one[few] ? "do not hide it" : "hide part of it", one[few],
@@ -311,39 +334,72 @@ Sentences divergence(const View& v) {
   return clauses;
 }
 
+/// Energy of the launches of one run, and what may be said of it.
+struct Energy {
+  const View& v;
+
+  [[nodiscard]] double per_joule(std::size_t p) const {
+    const std::string& unit = v.text(p, "throughput_unit");
+    const char* const work = unit == "byte/s"   ? "bytes_per_launch"
+                             : unit == "flop/s" ? "flop_per_launch"
+                                                : "operations_per_launch";
+    return v.number(p, work) / v.number(p, "energy_per_launch_j");
+  }
+  /// A single launch's time over that from launch to launch while energy was counted.
+  [[nodiscard]] double busy(std::size_t p) const {
+    return v.number(p, "time_median_s") * v.number(p, "power_w") / v.number(p, "energy_per_launch_j");
+  }
+  [[nodiscard]] double power_limit_w() const {
+    if (const auto gpu = v.environment.find("gpu"); gpu != v.environment.end() && gpu->is_object())
+      if (const auto w = gpu->value("power_limit_w", nlohmann::json()); w.is_number() && w.get<double>() != 0)
+        return w.get<double>();
+    return std::numeric_limits<double>::infinity();
+  }
+  /// Where the device idled between launches, its joules are not the work's. One that is less busy because it
+  /// lowered its clock to keep to its power limit did not idle; it may draw a quarter less than that for a
+  /// while, as an H100 did.
+  [[nodiscard]] bool is_idle(std::size_t p) const {
+    return busy(p) < 0.9 && v.number(p, "power_w") < 0.7 * power_limit_w();
+  }
+
+  /// Where a kernel takes least energy, with the share that it saves of the fastest's.
+  [[nodiscard]] std::pair<double, OwnClause> least(const Places& line, std::size_t fast) const {
+    constexpr double worth_saying = 0.05;  // so much a launch's energy moved in three runs on one H100
+    std::size_t frugal = *std::ranges::max_element(line, {}, [&](std::size_t p) { return per_joule(p); });
+    const double saved = 1 - per_joule(fast) / per_joule(frugal);
+    const bool is_fastest = saved < worth_saying;
+    if (is_fastest) frugal = fast;
+    const std::string words = v.what(fast) + " take least energy with " +
+                              value_of("energy", "warps_per_sm", v.number(frugal, "warps_per_sm")) +
+                              (is_fastest ? ", where they are fastest as well"
+                                          : text(", %.1f %% less than with %g, where they are fastest",
+                                                 100 * saved, v.number(fast, "warps_per_sm")));
+    return {is_fastest ? 0 : saved, {words, Places{frugal}}};
+  }
+  [[nodiscard]] OwnClause rate(std::size_t fast) const {
+    return {v.what(fast) + " reach " + v.speed(fast) + " in single launches, " +
+                findings::speed(v.rows.rate(fast) * busy(fast), v.rows.unit(fast)) +
+                text(" back to back at %.0f W (", v.number(fast, "power_w")) +
+                value_of("energy", "occupancy_theoretical", v.number(fast, "occupancy_theoretical")) + ")",
+            Places{fast}};
+  }
+};
+
 Sentences energy(const View& v) {
-  constexpr double worth_saying = 0.05;  // of the energy: so much a launch's moved in three runs on one H100
   constexpr double most_of_limit =
       1.05;  // of runs from before the harness waited for the board to keep to it
-  const auto work = [&](std::size_t p) {
-    const std::string& unit = v.text(p, "throughput_unit");
-    return v.number(p, unit == "byte/s"   ? "bytes_per_launch"
-                       : unit == "flop/s" ? "flop_per_launch"
-                                          : "operations_per_launch");
-  };
-  const auto per_joule = [&](std::size_t p) { return work(p) / v.number(p, "energy_per_launch_j"); };
-  // A single launch's time over that from launch to launch while energy was counted.
-  const auto busy = [&](std::size_t p) {
-    return v.number(p, "time_median_s") * v.number(p, "power_w") / v.number(p, "energy_per_launch_j");
-  };
-  double limit = std::numeric_limits<double>::infinity();
-  if (const auto gpu = v.environment.find("gpu"); gpu != v.environment.end() && gpu->is_object())
-    if (const auto w = gpu->value("power_limit_w", nlohmann::json()); w.is_number() && w.get<double>() != 0)
-      limit = w.get<double>();
-  const Places all = v.only([&](std::size_t p) { return !std::isnan(per_joule(p)); });
+  const Energy of{v};
+  const Places all = v.only([&](std::size_t p) { return !std::isnan(of.per_joule(p)); });
   if (all.empty()) return {};
   Sentences clauses;
-  // Where the device idled between launches, its joules are not the work's. One that is less busy because it
-  // lowered its clock to keep to its power limit did not idle; it may draw a quarter less than that for a
-  // while, as an H100 did.
-  const auto is_idle = [&](std::size_t p) { return busy(p) < 0.9 && v.number(p, "power_w") < 0.7 * limit; };
-  if (const Places idle = View::only(all, is_idle); !idle.empty()) {
-    const auto [low, high] = ends_of(idle, busy);
+  if (const Places idle = View::only(all, [&](std::size_t p) { return of.is_idle(p); }); !idle.empty()) {
+    const auto [low, high] = ends_of(idle, [&](std::size_t p) { return of.busy(p); });
     clauses.push_back(
         text("in %zu of %zu cases the device worked only %.0f to %.0f %% of the time: their joules are "
              "mostly those of idling",
              idle.size(), all.size(), 100 * low, 100 * high));
   }
+  const double limit = of.power_limit_w();
   const auto above =
       View::only(all, [&](std::size_t p) { return v.number(p, "power_w") > most_of_limit * limit; });
   if (!above.empty()) {
@@ -355,33 +411,16 @@ Sentences energy(const View& v) {
   }
   std::map<std::pair<std::string, std::string>, Places> kernels;
   for (const std::size_t p : all)
-    if (!is_idle(p)) kernels[{v.text(p, "family"), v.text(p, "variant")}].push_back(p);
-  std::vector<std::pair<double, std::string>> least;
+    if (!of.is_idle(p)) kernels[{v.text(p, "family"), v.text(p, "variant")}].push_back(p);
+  std::vector<std::pair<double, OwnClause>> least;
   Sentences rates;
   for (const auto& [_, line] : kernels) {
     const std::size_t fast = v.most(line);
-    const std::string what = v.what(fast);
-    if (values_of(v.rows, line, "warps_per_sm") >= least_points) {
-      std::size_t frugal = *std::ranges::max_element(line, {}, per_joule);
-      double saved = 1 - per_joule(fast) / per_joule(frugal);
-      if (saved < worth_saying) {
-        saved = 0;
-        frugal = fast;
-      }
-      least.emplace_back(-saved, what + " take least energy with " +
-                                     value_of("energy", "warps_per_sm", v.number(frugal, "warps_per_sm")) +
-                                     (saved > 0 ? text(", %.1f %% less than with %g, where they are fastest",
-                                                       100 * saved, v.number(fast, "warps_per_sm"))
-                                                : ", where they are fastest as well"));
-    }
-    rates.push_back(what + " reach " + v.speed(fast) + " in single launches, " +
-                    findings::speed(v.rows.rate(fast) * busy(fast), v.rows.unit(fast)) +
-                    text(" back to back at %.0f W (", v.number(fast, "power_w")) +
-                    value_of("energy", "occupancy_theoretical", v.number(fast, "occupancy_theoretical")) +
-                    ")");
+    if (values_of(v.rows, line, "warps_per_sm") >= least_points) least.push_back(of.least(line, fast));
+    rates.push_back(of.rate(fast));
   }
-  std::ranges::sort(least);
-  for (auto& [_, words] : least) clauses.push_back(std::move(words));
+  std::ranges::sort(least, {}, [](const auto& each) { return std::pair(-each.first, each.second.words); });
+  for (auto& [_, clause] : least) clauses.push_back(std::move(clause));
   clauses.insert(clauses.end(), rates.begin(), rates.end());
   return clauses;
 }
@@ -447,7 +486,9 @@ Sentences intensity(const View& v) {
     std::vector<Need> needs;
     for (const auto& [fmas, line] : lines)
       needs.push_back({fmas, reached(v, line, "warps_per_sm", roof, share)});
-    clauses.insert(clauses.begin(), of_loads_in_flight(ilp, share, needs, v.environment));
+    Places named;
+    for (const auto& [fmas, line] : lines) named.push_back(line.front());
+    clauses.insert(clauses.begin(), {of_loads_in_flight(ilp, share, needs, v.environment), named});
   }
   const auto by_ilp = v.by(v.places, "ilp");
   if (by_ilp.empty()) return clauses;
@@ -481,14 +522,16 @@ Sentences pointer_chase(const View& v) {
       {{"l1", "L1"}, {"l2", "L2"}, {"dram", "DRAM"}}};
   std::map<std::string_view, double> idle;
   std::string said;
+  Places named;
   for (const auto& [variant, level] : levels) {
-    const double count = median_of(v.only([&](std::size_t p) { return v.text(p, "variant") == variant; }),
-                                   [&](std::size_t p) { return cycles_by_events(v, p); });
+    const Places chain = v.only([&](std::size_t p) { return v.text(p, "variant") == variant; });
+    const double count = median_of(chain, [&](std::size_t p) { return cycles_by_events(v, p); });
     if (!(count > 0)) continue;
+    named.push_back(chain.front());
     idle[variant] = count;
     said += text(said.empty() ? "%.0f cycles from " : ", %.0f from ", count) + std::string(level);
   }
-  if (!idle.empty()) clauses.push_back("a dependent load takes " + said);
+  if (!idle.empty()) clauses.emplace_back("a dependent load takes " + said, named);
   if (const Places loaded = v.of_form("loaded"); !loaded.empty() && idle.contains("dram")) {
     const std::size_t top = v.most(loaded);
     clauses.push_back("under " + v.speed(top) + " of other reads a load takes " +
@@ -526,6 +569,7 @@ Sentences registers(const View& v) {
   std::map<std::string, Places> curves;
   for (const std::size_t p : capped) curves[v.text(p, "curve")].push_back(p);
   std::vector<std::pair<double, std::string>> said;
+  Places named;
   std::optional<std::pair<double, double>> ends;
   for (const auto& [_, line] : curves) {
     const auto side = [&](double count) {
@@ -539,15 +583,17 @@ Sentences registers(const View& v) {
     const double ratio = v.rows.rate(after) / v.rows.rate(before);
     const std::string what = v.what(before);
     said.emplace_back(ratio, what + " " + loss_or_gain(ratio, 1, !what.starts_with('`')));
+    named.push_back(before);
     ends = {v.number(before, "occupancy_theoretical"), v.number(after, "occupancy_theoretical")};
   }
   if (!ends) return {};
   std::ranges::sort(said);
   std::vector<std::string> words;
   for (const auto& [_, each] : said) words.push_back(each);
-  return {"from 31 to 33 registers " + listed(words) +
-          " (blocks of 512: " + amount("occupancy_theoretical", ends->first) + " to " +
-          value_of("registers", "occupancy_theoretical", ends->second) + ")"};
+  return {{"from 31 to 33 registers " + listed(words) +
+               " (blocks of 512: " + amount("occupancy_theoretical", ends->first) + " to " +
+               value_of("registers", "occupancy_theoretical", ends->second) + ")",
+           named}};
 }
 
 bool is_ballast(const View& v, std::size_t row) {
@@ -586,6 +632,7 @@ Sentences same_occupancy(const View& v) {
     double loss;
     std::string kernel;
     std::string route;
+    std::size_t row;
   };
   std::vector<Price> prices;
   Sentences worth;
@@ -607,7 +654,7 @@ Sentences same_occupancy(const View& v) {
       double top = 0;
       for (const auto& [_r, rate] : routes) top = std::max(top, rate);
       for (const auto& [way, rate] : routes)
-        if (!worst || 1 - rate / top > worst->loss) worst = {1 - rate / top, name, way};
+        if (!worst || 1 - rate / top > worst->loss) worst = {1 - rate / top, name, way, part.front()};
     }
     if (worst) prices.push_back(*worst);
     std::pair gain{std::numeric_limits<double>::infinity(), 0.0};
@@ -628,12 +675,16 @@ Sentences same_occupancy(const View& v) {
     const bool is_one =
         std::ranges::all_of(prices, [&](const Price& p) { return p.route == prices[0].route; });
     std::vector<std::string> words;
-    for (const Price& price : prices)
+    Places named;
+    for (const Price& price : prices) {
       words.push_back(price.kernel + text(" %.1f %%", 100 * price.loss) +
                       (is_one ? "" : " (by " + price.route + ")"));
-    clauses.push_back("at the same occupancy and L1 size, getting there " +
-                      (is_one ? "by " + prices[0].route : std::string("by the worst route")) + " costs " +
-                      listed(words));
+      named.push_back(price.row);
+    }
+    clauses.emplace_back("at the same occupancy and L1 size, getting there " +
+                             (is_one ? "by " + prices[0].route : std::string("by the worst route")) +
+                             " costs " + listed(words),
+                         named);
   }
   clauses.insert(clauses.end(), worth.begin(), worth.end());
   return clauses;
@@ -647,9 +698,10 @@ Sentences shared_latency(const View& v) {
     if (lanes > 1) {
       const std::size_t best =
           v.most(v.only(reads, [&](std::size_t p) { return v.number(p, "bank_conflict") == lanes; }));
-      clauses.push_back(
+      clauses.emplace_back(
           text("%g lanes on one bank leave %.1f %% of the shared-memory bandwidth; 1/%g is %.1f %%", lanes,
-               v.number(best, "percent_of_ceiling"), lanes, 100 / lanes));
+               v.number(best, "percent_of_ceiling"), lanes, 100 / lanes),
+          Places{best});
     }
   }
   const auto median_of = [&](std::string_view form) {
@@ -740,10 +792,11 @@ Sentences waves(const View& v) {
         return std::abs(v.number(p, "time_median_s") / (std::ceil(v.number(p, "waves")) * one) - 1);
       };
       const std::size_t worst = *std::ranges::max_element(part, {}, off);
-      clauses.push_back(
+      clauses.emplace_back(
           text("with 1 block per SM a partial wave takes as long as a whole one, to within %.1f %% (%.2f "
                "waves)",
-               100 * off(worst), v.number(worst, "waves")));
+               100 * off(worst), v.number(worst, "waves")),
+          Places{worst});
     } else if (const auto found = teeth(v, part); !found.empty()) {
       const auto [low, high] = std::ranges::minmax(found);
       clauses.push_back(text("with %g blocks per SM one block beyond whole waves costs ", blocks) +
@@ -783,8 +836,8 @@ constexpr std::array<Own, 11> experiments_of_their_own{{{"barriers", barriers},
 
 }  // namespace
 
-std::vector<std::string> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
-                                     const nlohmann::json& environment) {
+std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
+                                   const nlohmann::json& environment) {
   const auto* const own = std::ranges::find(experiments_of_their_own, experiment, &Own::experiment);
   if (own == experiments_of_their_own.end()) return {};
   return own->clauses({rows, places, environment});

@@ -4,15 +4,23 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/report/findings/rows.hpp"
 
 namespace occbench::findings {
 
+struct OwnClause {
+  OwnClause(std::string its_words, Places its_rows = {})  // NOLINT: most clauses are words alone
+      : words(std::move(its_words)), rows(std::move(its_rows)) {}
+  std::string words;
+  Places rows;  ///< one of each line that the words name
+};
+
 /// Clauses on the rows of one experiment, the most telling first; none of an experiment that has none.
-std::vector<std::string> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
-                                     const nlohmann::json& environment);
+std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
+                                   const nlohmann::json& environment);
 
 /// For each of `places` the least of `value` among its baseline's rows at as many warps; NaN where there is
 /// none.

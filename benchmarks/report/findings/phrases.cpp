@@ -290,7 +290,9 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
     const Cell cell = rows_.cell(row, column);
     if (!columns.contains(column) || cell.is_empty || words_of(experiment_, column).empty()) continue;
     if (column == "register_route" && cell.text == "free") continue;
-    words.push_back(value_of(experiment_, column, cell));
+    std::string value = value_of(experiment_, column, cell);
+    if (value.starts_with("0 ") && value[2] != '%') value.replace(0, 1, "no");
+    words.push_back(std::move(value));
   }
   return words;
 }
