@@ -12,7 +12,10 @@ const AddExperiment spilling{{
     .question = "Does a register cap gain more occupancy than its spills cost?",
     .dial = "registers_per_thread",
     .split_by = {"register_route", "block_size", "carveout_percent"},
-    .words = {{"live_values", ""}, {"idle_values", "{} values left idle"}},
+    .words = {{"update", "updates of 64 values"},
+              {"update-hot16", "updates of 16 of 64 values"},
+              {"live_values", ""},
+              {"idle_values", ""}},
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("register_pressure", "update")) {

@@ -81,8 +81,8 @@ struct Experiment {
   bool compares_kernels = false;   ///< one case of each is a finding: no curve is needed
   std::string outside_model = {};  ///< why the model's error is not counted here; empty: it is
   bool user_kernels = false;       ///< of their own grids, whose residents cannot always be counted
-  /// How its findings name a form or family (as a plural: "read" is "reads") and the value of a column
-  /// ("ilp" is "{} points per thread"; empty: it goes without saying).
+  /// How its findings name a curve, form or family (as a plural: "read" is "reads") and the value of a column
+  /// ("ilp" is "{} points per thread"; empty: it goes without saying; "ilp 0" is the value 0).
   std::vector<std::pair<std::string, std::string>> words = {};
   std::function<void(Sweep& sweep)> define = nullptr;  ///< adds the cases
 };

@@ -17,7 +17,8 @@ const AddExperiment uneven_loops{{
     .words = {{"collatz", "Collatz loops"},
               {"escape", "escape-time loops"},
               {"rare", "rare loops"},
-              {"lanes_apart", "{} lanes of differing length"}},
+              {"lanes_apart", "{} differing lanes"},
+              {"lanes_apart 0", "equal trip counts"}},
     .define =
         [](Sweep& sweep) {
           constexpr int block = 128;  // one warp per scheduler

@@ -70,6 +70,35 @@ def test_what_suffices_and_the_best() -> None:
     assert words[1] == "Fastest is `narrow`: 4,000 GB/s (83 % of the DRAM ceiling) with 32 warps per SM."
 
 
+def test_lines_that_need_alike_are_not_told_apart() -> None:
+    rows = over_warps("even", 8, block_size=128) + over_warps("even", 8, block_size=256)
+    assert said(rows)[0].endswith(" with 8 warps per SM.")
+
+
+def test_a_contrast_holds_for_all_that_its_words_name() -> None:
+    """ILP 1 alone is not what holds the slowest back: in other blocks it comes to the best."""
+    rows = over_warps("even", 8, ilp=4, block_size=128) + over_warps("even", 32, ilp=1, block_size=256)
+    rows += over_warps("even", 8, 2e12, ilp=1, block_size=128)
+    assert said(rows)[0].endswith("with ILP 1 and blocks of 128 at most 50 %.")
+
+
+def test_the_best_may_be_on_a_line_of_two_points() -> None:
+    rows = over_warps("even", 8, 2e12, ilp=1)
+    rows += [case("even", 4e12, warps=warps, ilp=4) for warps in (4, 8)]
+    assert said(rows)[0].endswith(" 4,000 GB/s with 4 warps per SM and ILP 4; with ILP 1 at most 50 %.")
+
+
+def test_more_warps_that_cost_over_half_lead() -> None:
+    rates = {4: 2e12, 8: 4e12, 16: 4e12, 32: 3e12, 64: 1e12}
+    rows = over_warps("other", 16) + [case("one", rate, warps=warps) for warps, rate in rates.items()]
+    assert said(rows)[0] == "`one` is fastest with 8 warps per SM; with 64 it loses 75.0 %."
+
+
+def test_a_dial_that_does_nothing_is_no_finding() -> None:
+    rows = [case("one", 4e12, block_size=size, warps=64) for size in (32, 64, 128, 256)]
+    assert not any("90 %" in words for words in said(rows, dial="block_size"))
+
+
 def test_the_size_of_the_largest_effect() -> None:
     """The logarithm of its ratio; 0 where nothing has one, as with latencies, and less of too few points."""
     assert told(over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)).effect == pytest.approx(

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 
@@ -57,7 +58,7 @@ class Analyst {
       : rows_(rows), places_(std::move(places)), it_(std::move(description)), environment_(environment) {
     for (Line& line : lines_of(rows_, places_, it_)) {
       longest_ = std::max(longest_, line.places.size());
-      if (values_of(rows_, line.places, it_.dial) >= least_points) curves_.push_back(std::move(line));
+      (values_of(rows_, line.places, it_.dial) >= least_points ? curves_ : short_).push_back(std::move(line));
     }
     names_.emplace(rows_, it_.name, curves_, it_.dial);
   }
@@ -96,7 +97,14 @@ class Analyst {
     } else if (it_.scale == "best") {
       for (const Clauses& some : {losses(), effects, near, best}) append(said.findings, some);
     } else {
-      const Clauses& first = near.empty() ? effects : near;
+      Clauses costly;  // where more warps lose over half, that is the news
+      std::ranges::copy_if(effects, std::back_inserter(costly), [](const Finding& effect) {
+        return effect.kind == Kind::costs_more_warps && effect.effect > std::log(2.0);
+      });
+      const Clauses& first = it_.dial == "registers_per_thread" && !of_caps.empty() ? of_caps
+                             : !costly.empty()                                      ? costly
+                             : near.empty()                                         ? effects
+                                                                                    : near;
       append(said.findings, first, 1);
       append(said.findings, best, 1);
       for (const Clauses& some : {effects, near, best}) append(said.findings, some);
@@ -152,30 +160,32 @@ class Analyst {
                                [&](std::size_t p) { return rows_.text(p, "register_route") == "free"; });
   }
 
-  /// Lines whose rates may be held against each other: of one family, form and unit; the fastest first.
-  /// Without those whose registers are capped, unless all are.
-  [[nodiscard]] std::vector<std::vector<const Line*>> groups() const {
-    std::vector<const Line*> some;
-    for (const Line& line : curves_)
-      if (is_free(line)) some.push_back(&line);
-    if (some.empty())
-      for (const Line& line : curves_) some.push_back(&line);
-    std::vector<std::vector<const Line*>> groups;
-    std::vector<std::vector<std::string>> keys;
-    for (const Line* line : some) {
-      const std::size_t row = line->places.front();
-      std::vector<std::string> key{rows_.text(row, "family"), rows_.text(row, "form"), rows_.unit(row)};
-      const auto place = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
-      if (place == keys.size()) {
-        keys.push_back(std::move(key));
-        groups.emplace_back();
-      }
-      groups[place].push_back(line);
+  using Group = std::vector<const Line*>;
+  /// True of lines whose rates may be held against each other: of one family, form and unit.
+  [[nodiscard]] bool is_comparable(const Line& a, const Line& b) const {
+    const std::size_t p = a.places.front();
+    const std::size_t q = b.places.front();
+    return rows_.text(p, "family") == rows_.text(q, "family") &&
+           rows_.text(p, "form") == rows_.text(q, "form") && rows_.unit(p) == rows_.unit(q);
+  }
+  /// Comparable lines; the fastest group first. Without those whose registers are capped, unless all are. A
+  /// line of two or three points is among them where it is the fastest: a best without it would be none.
+  [[nodiscard]] std::vector<Group> groups() const {
+    const bool has_free = std::ranges::any_of(curves_, [&](const Line& l) { return is_free(l); });
+    std::vector<Group> groups;
+    for (const Line& line : curves_) {
+      if (has_free && !is_free(line)) continue;
+      const auto its =
+          std::ranges::find_if(groups, [&](const Group& group) { return is_comparable(*group[0], line); });
+      (its == groups.end() ? groups.emplace_back() : *its).push_back(&line);
     }
-    std::ranges::stable_sort(groups, std::ranges::greater{}, [&](const auto& group) {
-      double best = 0;
-      for (const Line* line : group) best = std::max(best, top(*line));
-      return best;
+    for (const Line& line : short_)
+      for (Group& group : groups)
+        if (line.places.size() > 1 && is_comparable(*group[0], line) && (is_free(line) || !has_free) &&
+            std::ranges::all_of(group, [&](const Line* l) { return near_best * top(line) > top(*l); }))
+          group.push_back(&line);
+    std::ranges::stable_sort(groups, std::ranges::greater{}, [&](const Group& group) {
+      return std::ranges::max(group | std::views::transform([&](const Line* l) { return top(*l); }));
     });
     return groups;
   }
@@ -189,12 +199,25 @@ class Analyst {
   }
 
   [[nodiscard]] std::vector<std::string> cases_of(const std::vector<const Line*>& lines) const;
+  struct Reach {
+    const Line* peak = nullptr;    ///< the fastest
+    const Line* first = nullptr;   ///< needs least of the dial
+    const Line* latest = nullptr;  ///< needs most
+    const Line* low = nullptr;     ///< never comes near
+    double level = 0;
+    double few = infinite;
+    double most = -infinite;
+    bool is_same_for_all = true;
+  };
+  [[nodiscard]] Reach reach(const Group& group) const;
+  [[nodiscard]] std::string unless_capped(const Reach& it) const;
+  [[nodiscard]] std::string contrast_of(const Reach& it, const Group& group) const;
+  [[nodiscard]] Finding enough_of(const Reach& it, const Group& group) const;
   [[nodiscard]] Clauses enough() const;
-  [[nodiscard]] std::string where_and_how(double value, const Line& line, const Line* other) const;
+  [[nodiscard]] std::string where_and_how(double value, std::vector<std::string> parts) const;
   [[nodiscard]] std::string in_contrast(const Line& line, const Line& other) const;
-  [[nodiscard]] std::string in_contrast(const Line& line, const Line& other,
-                                        const std::vector<const Line*>& group) const;
-  [[nodiscard]] const Line* poorest(const std::vector<const Line*>& group, double level, double enough) const;
+  [[nodiscard]] std::string in_contrast(const Line& line, const Line& other, const Group& group) const;
+  [[nodiscard]] const Line* poorest(const Group& group, double level, double enough) const;
   [[nodiscard]] Clauses fastest() const;
   [[nodiscard]] Clauses losses() const;
   [[nodiscard]] Clauses ranges() const;
@@ -221,21 +244,18 @@ class Analyst {
   Description it_;
   const nlohmann::json& environment_;
   std::vector<Line> curves_;
+  std::vector<Line> short_;  ///< of too few points for a curve
   std::size_t longest_ = 0;
   std::optional<Names> names_;
 };
 
 /// "with 12 warps per SM if each thread keeps 64 B in flight", or "with 8 warps per SM and 4 points"
-std::string Analyst::where_and_how(double value, const Line& line, const Line* other) const {
-  std::vector<std::string> parts = names_->differences(line, other);
-  if (parts.empty()) parts = names_->differences(line);
-  const bool is_least = value == dial(line.places.front()) && !it_.is_over_residency();
-  const std::string with = is_least ? "even with " : "with ";
+std::string Analyst::where_and_how(double value, std::vector<std::string> parts) const {
   if (parts.empty() || !parts[0].ends_with(" in flight per thread")) {
     parts.insert(parts.begin(), at(value));
-    return with + listed(parts);
+    return "with " + listed(parts);
   }
-  std::string words = with + at(value) + " if each thread keeps " + without_end(parts[0], per_thread);
+  std::string words = "with " + at(value) + " if each thread keeps " + without_end(parts[0], per_thread);
   if (parts.size() > 1) words += " (" + listed({parts.begin() + 1, parts.end()}) + ")";
   return words;
 }
@@ -245,15 +265,14 @@ std::string Analyst::in_contrast(const Line& line, const Line& other) const {
   std::vector<std::string> parts = names_->differences(line, &other);
   if (parts.empty()) return "`" + rows_.text(line.places.front(), "curve") + "`";
   for (std::string& part : parts)
-    for (const std::string_view end :
-         {" in flight per thread", " per thread", " per warp", " of differing length"})
+    for (const std::string_view end : {" in flight per thread", " per thread", " per warp"})
       part = without_end(part, end);
   return "with " + listed(parts);
 }
 
-/// The same, as "with 4 x 4 B" where another line of the group does better with as many bytes in flight.
-std::string Analyst::in_contrast(const Line& line, const Line& other,
-                                 const std::vector<const Line*>& group) const {
+/// The same, as "with 4 x 4 B" where another line of the group does better with as many bytes in flight, and
+/// with all that tells `line` apart where another of these words does better.
+std::string Analyst::in_contrast(const Line& line, const Line& other, const Group& group) const {
   std::string words = in_contrast(line, other);
   const std::size_t row = line.places.front();
   const double bytes = bytes_in_flight(rows_, row);
@@ -264,15 +283,22 @@ std::string Analyst::in_contrast(const Line& line, const Line& other,
   });
   const std::string said = "with " + amount("bytes_in_flight", bytes);
   if (is_ambiguous && words.starts_with(said))
-    words.replace(
+    return words.replace(
         0, said.size(),
         text("with %.0f x %.0f B", rows_.number(row, "ilp"), rows_.number(row, "bytes_per_access")));
-  return words;
+  const std::vector<std::string> parts = names_->differences(line, &other);
+  const bool is_another = std::ranges::any_of(group, [&](const Line* each) {
+    const std::vector<std::string> its = names_->differences(*each, &other);
+    return top(*each) * near_best > top(line) && std::ranges::all_of(parts, [&](const std::string& part) {
+             return std::ranges::find(its, part) != its.end();
+           });
+  });
+  return is_another && !parts.empty() ? "with " + listed(names_->differences(line)) : words;
 }
 
 /// Of lines that surely did not come near the best, the one that comes least near; only of those that were
 /// measured where `enough` was enough.
-const Line* Analyst::poorest(const std::vector<const Line*>& group, double level, double enough) const {
+const Line* Analyst::poorest(const Group& group, double level, double enough) const {
   const Line* found = nullptr;
   for (const Line* line : group)
     if (top(*line) < level && dial(line->places.back()) >= enough &&
@@ -289,58 +315,96 @@ std::vector<std::string> Analyst::cases_of(const std::vector<const Line*>& lines
   return found;
 }
 
+/// The least of the dial with which lines of a group come near its best.
+Analyst::Reach Analyst::reach(const Group& group) const {
+  Reach it;
+  it.peak = *std::ranges::max_element(group, {}, [&](const Line* l) { return top(*l); });
+  it.level = near_best * top(*it.peak);
+  for (const Line* line : group) {
+    const double needed = where_at_least(*line, it.level).first;
+    it.is_same_for_all = it.is_same_for_all && needed != infinite;
+    if (needed == infinite) continue;
+    if (needed < it.few) {
+      it.few = needed;
+      it.first = line;
+    }
+    if (needed >= it.most) {
+      it.most = needed;
+      it.latest = line;
+    }
+  }
+  it.is_same_for_all = it.is_same_for_all && it.few == it.most;
+  it.low = poorest(group, it.level, it.few);
+  return it;
+}
+
+/// " at the compiler's 32 registers": where a cap on the registers of this kernel makes it need fewer warps.
+std::string Analyst::unless_capped(const Reach& it) const {
+  const std::size_t row = it.latest->places.front();
+  const bool is_better_capped = std::ranges::any_of(curves_, [&](const Line& line) {
+    return !is_free(line) && is_comparable(line, *it.latest) && it.latest != &line &&
+           names_->differences(line, it.latest).size() == 1 && where_at_least(line, it.level).first < it.most;
+  });
+  return is_better_capped && is_free(*it.latest)
+             ? text(" at the compiler's %.0f registers", rows_.number(row, "registers_per_thread"))
+             : "";
+}
+
+/// "; with 4 B even 64 warps reach 60 %", "; with 1 point it takes 32 warps"; empty where all lines do alike.
+std::string Analyst::contrast_of(const Reach& it, const Group& group) const {
+  if (it.low != nullptr) {
+    const double share = 100 * top(*it.low) / top(*it.peak);
+    const double end = dial(it.low->places.back());
+    const bool is_rising = it_.is_over_residency() && fastest_of(it.low->places) == it.low->places.back();
+    return "; " + in_contrast(*it.low, *it.first, group) +
+           (is_rising ? " even " + without_end(at(end), " per SM") + text(" reach %.0f %%", share)
+                      : text(" at most %.0f %%", share));
+  }
+  if (it.most <= it.few) return "";
+  return "; " + in_contrast(*it.latest, *it.first, group) + " it takes " +
+         (it_.dial == "warps_per_sm" ? without_end(at(it.most), " per SM") : amount_at(it.most));
+}
+
+Finding Analyst::enough_of(const Reach& it, const Group& group) const {
+  const std::string contrast = contrast_of(it, group);
+  const Line* other = it.low != nullptr ? it.low : it.most > it.few ? it.latest : nullptr;
+  std::vector<std::string> how = names_->differences(*it.first, other);
+  if (how.empty()) how = names_->differences(*it.first);
+  if (it.is_same_for_all) how.clear();
+  const std::string what = subject_of(*it.first);
+  std::string words = what + " " + verb(what, "reach") + text(" %.0f %% of ", 100 * near_best) +
+                      speed(top(*it.peak), rows_.unit(it.peak->places.front())) + " " +
+                      where_and_how(it.few, how);
+  if (!contrast.empty()) words = within({words, contrast, it.low != nullptr ? "" : unless_capped(it)});
+  // Little is found where the best is far from what the hardware can do, or where most warps are needed.
+  const std::size_t best = fastest_of(it.peak->places);
+  const double percent = rows_.number(best, "percent_of_ceiling");
+  const double ceiling = percent > 0 ? std::min(1.0, percent / 100) : 1;
+  double least = 1;
+  for (const std::size_t p : it.first->places)
+    if (dial(p) == it.few) least = occupancy(p);
+  const bool is_telling = it_.is_over_residency() && least <= 0.4 && has_ceiling(best);
+  return {.kind = Kind::enough,
+          .words = words,
+          .score = is_telling ? ceiling * (1 - 2 * least) : 0,
+          .cases = cases_of({it.first, contrast.empty() ? nullptr : other})};
+}
+
 Clauses Analyst::enough() const {
   Clauses found;
-  for (const auto& group : groups()) {
-    const Line& peak = **std::ranges::max_element(group, {}, [&](const Line* l) { return top(*l); });
-    if (last(peak) < rows_.rate(peak.places.front())) continue;  // it falls along the dial: ranges()
-    const double level = near_best * top(peak);
-    const Line* first = nullptr;
-    const Line* latest = nullptr;
-    double few = infinite;
-    double most = -infinite;
-    for (const Line* line : group) {
-      const double needed = where_at_least(*line, level).first;
-      if (needed == infinite) continue;
-      if (needed < few) {
-        few = needed;
-        first = line;
-      }
-      if (needed >= most) {
-        most = needed;
-        latest = line;
-      }
-    }
-    const Line* low = poorest(group, level, few);
-    const Line* other = low != nullptr ? low : most > few ? latest : nullptr;
-    const std::string what = subject_of(*first);
-    const std::string words = what + " " + verb(what, "reach") + text(" %.0f %% of ", 100 * near_best) +
-                              speed(top(peak), rows_.unit(peak.places.front())) + " " +
-                              where_and_how(few, *first, other);
-    std::string contrast;
-    if (low != nullptr) {
-      const double share = 100 * top(*low) / top(peak);
-      const double end = dial(low->places.back());
-      const bool is_rising = it_.is_over_residency() && fastest_of(low->places) == low->places.back();
-      contrast = "; " + in_contrast(*low, *first, group) +
-                 (is_rising ? " even " + without_end(at(end), " per SM") + text(" reach %.0f %%", share)
-                            : text(" at most %.0f %%", share));
-    } else if (most > few) {
-      contrast = "; " + in_contrast(*latest, *first, group) + " it takes " +
-                 (it_.dial == "warps_per_sm" ? without_end(at(most), " per SM") : amount_at(most));
-    }
-    // Little is found where the best is far from what the hardware can do, or where most warps are needed.
-    const std::size_t best = fastest_of(peak.places);
-    const double percent = rows_.number(best, "percent_of_ceiling");
-    const double ceiling = percent > 0 ? std::min(1.0, percent / 100) : 1;
-    double least = 1;
-    for (const std::size_t p : first->places)
-      if (dial(p) == few) least = occupancy(p);
-    const bool is_telling = it_.is_over_residency() && least <= 0.4 && has_ceiling(best);
-    found.push_back({.kind = Kind::enough,
-                     .words = contrast.empty() ? words : within({words, contrast}),
-                     .score = is_telling ? ceiling * (1 - 2 * least) : 0,
-                     .cases = cases_of({first, contrast.empty() ? nullptr : other})});
+  std::size_t contrasted = 0;  // of groups that are about as fast as the fastest, those that tell lines apart
+  double best = 0;
+  for (const Group& group : groups()) {
+    const Reach it = reach(group);
+    if (last(*it.peak) < rows_.rate(it.peak->places.front())) continue;  // it falls along the dial: ranges()
+    const bool is_any_enough =
+        std::ranges::none_of(group, [&](const Line* l) { return dial(l->places.front()) < it.few; });
+    if (!it_.is_over_residency() && is_any_enough && it.is_same_for_all) continue;  // the dial does nothing
+    if (best == 0) best = top(*it.peak);
+    const bool leads = top(*it.peak) >= near_best * best && (it.low != nullptr || it.most > it.few);
+    found.insert(leads ? found.begin() + static_cast<std::ptrdiff_t>(contrasted) : found.end(),
+                 enough_of(it, group));
+    contrasted += leads ? 1 : 0;
   }
   return found;
 }

@@ -109,7 +109,7 @@ std::string singular(std::string words) {
   if (end == std::string::npos) end = words.size();
   const std::string noun = words.substr(begin, end - begin);
   if (noun == "bodies") return words.replace(begin, noun.size(), "body");
-  if (noun == "diverging") return words.erase(words.size() - 1);
+  if (noun.ends_with("ing")) return words.erase(words.size() - 1);
   if (noun.ends_with('s')) words.erase(end - 1, 1);
   return words;
 }
@@ -144,6 +144,9 @@ std::string amount(std::string_view column, const Cell& value) {
 
 std::string value_of(std::string_view experiment, std::string_view column, const Cell& value) {
   if (column == "bank_conflict" && value.number == 1) return "no bank conflicts";
+  if (const std::string* none = own_words(experiment, std::string(column) + " 0");
+      none != nullptr && value.text.empty() && value.number == 0)
+    return *none;
   return filled(words_of(experiment, column), amount(column, value));
 }
 
@@ -221,7 +224,7 @@ std::string subject(const Rows& rows, std::size_t row) {
   const std::string& form = rows.text(row, "form");
   const std::string& family = rows.text(row, "family");
   const std::string& experiment = rows.text(row, "experiment");
-  for (const std::string& key : {form, family})
+  for (const std::string& key : {rows.text(row, "curve"), form, family})
     if (!key.empty())
       if (const std::string* own = own_words(experiment, key)) return *own;
   if (const auto* const known = std::ranges::find(forms, form, &Phrase::key); known != forms.end())
