@@ -33,8 +33,8 @@ inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& su
   return found != sums.end() ? found->second : sums.emplace_back(signature, CounterSums{}).second;
 }
 
-/// CUPTI converts the times of samples and of records to the host's clock. On an H200 both agreed within 1 us in
-/// 46 of 47 windows, and within this in all.
+/// CUPTI converts the times of samples and of records to the host's clock. On an H200 both agreed within 1
+/// us in 46 of 47 windows, and within this in all.
 constexpr std::uint64_t clock_error_ns = 6'000;
 
 /// Adds each sample that lies within a run whatever the clocks' error; both in the order of their times.
