@@ -122,6 +122,16 @@ TEST(AttachCounters, ASampleIsOfTheRunThatItLiesInWhateverTheClocksError) {
   EXPECT_EQ(sums[1].second.ns[tensor], 0);
 }
 
+TEST(AttachCounters, AGraphsKernelsInARowAreOneRun) {
+  std::vector<CountedRun> runs;
+  add_run(runs, {10, 20, 1}, true);  // the first of all
+  add_run(runs, {25, 40, 1}, true);
+  add_run(runs, {45, 50, 1}, false);  // behind another's
+  add_run(runs, {60, 70, 2}, true);
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(std::pair(runs[0].start_ns, runs[0].end_ns), std::pair(std::uint64_t{10}, std::uint64_t{40}));
+}
+
 Ran ran(std::uint32_t number, std::uint64_t start, std::uint64_t end, std::uint32_t device = 0) {
   return {.correlation = number, .device = device, .start_ns = start, .end_ns = end};
 }

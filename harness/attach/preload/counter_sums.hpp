@@ -18,8 +18,15 @@ namespace occbench::attach {
 struct CountedRun {
   std::uint64_t start_ns = 0, end_ns = 0;
   std::size_t signature = 0;
-  std::uint32_t graph_launch = 0;  ///< 0: none
 };
+
+/// Adds a run; `goes_on`: of the same launch of a graph as the last one, with nothing else between.
+inline void add_run(std::vector<CountedRun>& runs, const CountedRun& run, bool goes_on) {
+  if (goes_on && !runs.empty() && runs.back().signature == run.signature)
+    runs.back().end_ns = std::max(runs.back().end_ns, run.end_ns);
+  else
+    runs.push_back(run);
+}
 
 /// What samples say of one signature: their time, and per quantity the time that was sampled and the time
 /// weighted by its share of the peak.

@@ -68,13 +68,6 @@ void Counters::sample() {
   has_failed_ = true;
 }
 
-void Counters::add(const CountedRun& run) {
-  if (run.graph_launch != 0 && !runs_.empty() && runs_.back().graph_launch == run.graph_launch)
-    runs_.back().end_ns = std::max(runs_.back().end_ns, run.end_ns);
-  else
-    runs_.push_back(run);
-}
-
 void Counters::join(bool is_last) {
   std::vector<PmWindow> ready;
   {

@@ -33,8 +33,8 @@ class Counters {
   [[nodiscard]] bool has_begun() const { return has_begun_; }
   [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
   [[nodiscard]] int device() const { return device_; }
-  /// In the order of their starts; a graph's kernels in a row are one run.
-  void add(const CountedRun& run);
+  /// In the order of their starts.
+  void add(const CountedRun& run, bool goes_on) { add_run(runs_, run, goes_on); }
   /// Joins windows with runs, once later runs have come; `is_last`: none will. Writes what it found.
   void join(bool is_last);
   /// After release(): a note where nothing was sampled.

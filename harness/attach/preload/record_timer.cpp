@@ -80,8 +80,10 @@ void RecordTimer::count_graph(const Ticket& t) {
 
 void RecordTimer::take(const std::vector<Ran>& records) {
   for (const Ran& r : records) {
+    const bool goes_on = r.correlation == last_alone_;
+    last_alone_ = r.is_overlapped ? 0 : r.correlation;
     if (const auto graph = counted_graphs_.find(r.correlation); graph != counted_graphs_.end()) {
-      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second, r.correlation});
+      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second}, goes_on);
       continue;
     }
     if (r.graph_node != 0) continue;
@@ -94,7 +96,7 @@ void RecordTimer::take(const std::vector<Ran>& records) {
     const Ticket& t = done.ticket;
     if (counters_.has_begun() && t.draw.arm == untouched && !r.is_overlapped &&
         t.context->device == counters_.device())
-      counters_.add({r.start_ns, r.end_ns, t.signature->number});
+      counters_.add({r.start_ns, r.end_ns, t.signature->number}, false);
     if (t.is_only_counted) continue;
     if (r.is_overlapped) done.ticket.flags |= overlapped;
     times_.add(done, r.time_us());

@@ -70,6 +70,7 @@ class RecordTimer {
   Overlaps overlaps_;
   double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
   std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
+  std::uint32_t last_alone_ = 0;  ///< call of the last record, 0 where another kernel overlapped it
 };
 
 }  // namespace occbench::attach
