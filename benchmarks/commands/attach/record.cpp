@@ -168,7 +168,6 @@ constexpr CsvColumn<CounterRow> counter_columns[] = {
     {quantity_column[tensor], share_cell<tensor>},
     {quantity_column[fp32], share_cell<fp32>},
     {quantity_column[issue], share_cell<issue>},
-    {quantity_column[warps], share_cell<warps>},
 };
 
 /// Of the kernels that were sampled.

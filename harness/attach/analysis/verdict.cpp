@@ -342,7 +342,7 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
   return settle(v, slope.value < none ? Finding::saturated : Finding::small_gain, why_open(k, v, slowdowns));
 }
 
-/// The unit with the largest share of its peak; nullopt: too few samples. Warps are no unit.
+/// The unit with the largest share of its peak; nullopt: too few samples.
 std::optional<std::pair<Quantity, double>> busiest(const Counted& counted) {
   std::optional<std::pair<Quantity, double>> most;
   if (counted.samples < least_counter_samples) return most;

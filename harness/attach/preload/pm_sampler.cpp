@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t hardware_bytes = std::size_t{64} << 20;
 
 /// The metrics of a quantity, best first: chips have one or the other. Those of Triage groups are made for
-/// one pass together: on GH100 all seven are.
+/// one pass together: on GH100 all six are.
 struct Metric {
   Quantity quantity;
   const char* name;
@@ -39,9 +39,6 @@ constexpr Metric metrics[] = {
     {issue, "TPC.TriageCompute.sm__inst_executed_realtime" OF_PEAK},
     {issue, "sm__inst_executed_realtime" OF_PEAK},
     {issue, "sm__inst_executed" OF_PEAK},
-    {warps, "TPC.TriageCompute.tpc__warps_active_realtime" OF_PEAK},
-    {warps, "sm__warps_active_realtime" OF_PEAK},
-    {warps, "sm__warps_active" OF_PEAK},
     {l1, "SM_A.TriageCompute.l1tex__throughput" OF_PEAK},
     {l1, "l1tex__data_pipe_lsu_wavefronts" OF_PEAK},
 };
