@@ -106,9 +106,8 @@ def expected_of(checked: Checked) -> str:
         return lesson.choices[int(figure.value) - 1]
     unit = {"percent": "%", "times": "times"}.get(lesson.unit, lesson.unit)
     words = str(figure) if unit == "%" else f"{figure} {unit}"
-    if figure.low == figure.high:
-        return words
-    return f"{words} ({figure.spec.format(figure.low)} to {figure.spec.format(figure.high)})"
+    low, high = (figure.spec.format(end) for end in (figure.low, figure.high))
+    return words if low == high else f"{words} ({low} to {high})"
 
 
 @dataclass
