@@ -3,7 +3,8 @@
 
 python tests/tools/contradictions.py DIR...: one line for each sentence that its rows contradict; exit code 1
 if there is one. Cells are read from cases.csv here, and `occbench calc` is asked anew: nothing of what the
-lab computed is taken over but the names of rows and columns.
+lab computed is taken over but the names of rows and columns. The findings of `occbench explain` are searched
+for a change from a value to itself.
 """
 
 from __future__ import annotations
@@ -87,14 +88,19 @@ def wrong_figures(said: Sentence, rows: Rows, calculator: Calculator) -> Iterato
         yield f"{said.lesson}: by the rows it is '{said.template.format(**again)}', not '{said.text}'"
 
 
+def repeated(where: str, text: str) -> Iterator[str]:
+    """A change 'from 32 to 32' that a sentence speaks of."""
+    for start, end in re.findall(r"[Ff]rom ([\d.,]+ ?%?) to ([\d.,]+ ?%?)", text):
+        if start.strip(" .,") == end.strip(" .,"):
+            yield f"{where}: says from {start} to {end}, which is no change: {text}"
+
+
 def wrong(said: list[Sentence], rows: Rows, calculator: Calculator) -> list[str]:
     """One line for each contradiction."""
     lines = []
     for each in said:
         lines += wrong_figures(each, rows, calculator)
-        for start, end in re.findall(r"[Ff]rom ([\d.,]+ ?%?) to ([\d.,]+ ?%?)", each.text):
-            if start.strip(" .,") == end.strip(" .,"):
-                lines.append(f"{each.lesson}: says from {start} to {end}: no change")
+        lines += repeated(each.lesson, each.text)
     return lines
 
 
@@ -109,7 +115,9 @@ def main(folders: list[str]) -> int:
         run = Run(folder)
         desk = Desk(calculator, f"cc{run.env['gpu']['compute_capability']}", run.gpu, run)
         said += len(sentences(desk))
-        for line in found(folder, desk):
+        told = [(name, text) for name, of in run.findings.items() for text in of.sentences]
+        said += len(told)
+        for line in [*found(folder, desk), *(line for each in told for line in repeated(*each))]:
             print(f"{run.gpu}: {line}")
             count += 1
     print(f"{len(folders)} runs, {said} sentences, {count} contradictions")

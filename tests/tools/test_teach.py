@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,14 @@ def test_no_sentence_contradicts_its_rows(desk: Desk) -> None:
     for name in ("nvidia-h100-80gb-hbm3", "nvidia-h200"):
         folder = made_up.newest_run(name)
         assert contradictions.found(folder, Desk(desk.calculator, "cc9.0", name, Run(folder))) == []
+
+
+def test_no_finding_speaks_of_a_change_that_is_none(calculator: Calculator, tmp_path: Path) -> None:
+    """On the model of an A100, which has no limit on named barriers."""
+    words = ["run", "--device", "model:a100", "--experiment", "barriers", "--output"]
+    subprocess.run([calculator.program, *words, tmp_path / "run"], check=True, capture_output=True)
+    told = Run(tmp_path / "run").findings["barriers"].sentences
+    assert told and [line for text in told for line in contradictions.repeated("barriers", text)] == []
 
 
 def test_planted_contradictions_are_found(desk: Desk, tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ Sentences barriers(const View& v) {
     if (same == others.end()) continue;
     const std::size_t before = v.most(some, "blocks_per_sm");
     const std::size_t after = v.most(same->second, "blocks_per_sm");
+    // An SM that has no limit on named barriers loses no block; add_equal_residency() says what is left.
+    if (v.number(after, "blocks_per_sm") >= v.number(before, "blocks_per_sm")) continue;
     clauses.push_back(
         text("a barrier id known only at run time takes resident blocks of %.0f threads from %.0f to "
              "%.0f per SM: %.1f x slower",
