@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "benchmarks/framework/described.hpp"
 #include "benchmarks/framework/sweep.hpp"
 #include "benchmarks/report/curves.hpp"
+#include "benchmarks/report/findings/rows.hpp"
 
 namespace occbench {
 namespace {
@@ -115,6 +117,13 @@ std::vector<findings::ExperimentFindings> all_findings(const std::vector<CaseRes
 
 std::vector<Highlight> highlights(const std::vector<CaseResult>& results, std::size_t most = 5) {
   return findings::most_telling(all_findings(results), most);
+}
+
+TEST(Findings, ReadsTheColumnsOfTextAsText) {
+  const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));
+  for (const auto& column : schema["files"]["cases.csv"]["columns"])
+    EXPECT_EQ(findings::holds_words(column["name"].get<std::string>()), column["type"] == "string")
+        << column["name"];
 }
 
 TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {

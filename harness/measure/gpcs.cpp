@@ -33,7 +33,8 @@ std::vector<int> gpc_of_sms(const Device& device, const Stream& stream) {
   for (const int size : {2, 3, 5, 7, 8}) {  // one size alone may part a GPC in the same way each time
     Launch launch{.entry = instruments::stay_entry(),
                   .grid_size = clusters * size,
-                  .block_size = device.sm.max_threads_per_block,
+                  .block_size = 128,
+                  .dynamic_smem_bytes = device.sm.smem_per_block_optin_bytes,  // one block per SM
                   .cluster_size = size};
     configure(launch);
     const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream); };

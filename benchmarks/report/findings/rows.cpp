@@ -95,10 +95,11 @@ void cut(const Rows& rows, const Places& places, std::string_view dial, std::spa
 }  // namespace
 
 bool holds_words(std::string_view column) {
-  static constexpr std::array<std::string_view, 18> words{
-      "source",   "case_id",         "experiment",     "family",      "variant",      "curve",
-      "form",     "baseline",        "status",         "reason",      "data_type",    "register_route",
-      "limiters", "bound_predicted", "counter_status", "stop_reason", "ceiling_kind", "throughput_unit"};
+  static constexpr std::array<std::string_view, 23> words{
+      "source",     "case_id",         "experiment",     "family",      "variant",      "curve",
+      "form",       "baseline",        "status",         "reason",      "data_type",    "register_route",
+      "limiters",   "bound_predicted", "counter_status", "stop_reason", "ceiling_kind", "throughput_unit",
+      "sms_by_gpc", "stalls",          "machine_code",   "verified",    "speeds"};
   return std::ranges::find(words, column) != words.end();
 }
 
@@ -131,8 +132,6 @@ Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>
     const bool is_new =
         std::ranges::find(renamed, column, [](const auto& r) { return r.first; }) != renamed.end();
     if (holds_words(column) || (!is_old && !is_new && std::ranges::find(known, column) == known.end()))
-      continue;
-    if (column == "stalls" || column == "machine_code" || column == "verified" || column == "speeds")
       continue;
     std::vector<double>& numbers = numbers_[at];
     numbers.reserve(cells_.size());
