@@ -70,10 +70,11 @@ std::vector<int> LevelPlanner::targets(const Request& request, const Signature& 
 bool LevelPlanner::gives(const Smem& smem, const Signature& s, Handle& h, int dynamic, int target) const {
   if (dynamic <= static_cast<int>(s.dynamic_smem) || dynamic > smem.most_dynamic) return false;
   if (dynamic > h.max_dynamic_smem) {
-    if (driver_.func_set_attribute(h.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic) !=
-        CUDA_SUCCESS)
+    // To the most that it may have: what the program later asks of its CUkernel no longer counts.
+    if (driver_.func_set_attribute(h.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   smem.most_dynamic) != CUDA_SUCCESS)
       return false;
-    h.max_dynamic_smem = dynamic;
+    h.max_dynamic_smem = smem.most_dynamic;
   }
   int blocks = 0;
   return driver_.occupancy(&blocks, h.function, s.block_size, static_cast<std::size_t>(dynamic)) ==
