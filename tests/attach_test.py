@@ -191,6 +191,11 @@ class Attach(AttachCase):
         self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
         self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
 
+    def test_more_shared_memory_than_any_level_can_be_asked_for_later(self) -> None:
+        """A CUkernel's attribute no longer counts where its function's was set."""
+        done = self.attach(f"--budget 100% -- {OPENED} kernel latency_k 600 raises")
+        self.assertEqual(done.stdout, "failed 0\n", done.stderr)
+
     def test_clusters_have_levels(self) -> None:
         """As long as the driver still finds room for one, and for fewer than before."""
         done = self.attach(f"--budget 100% -- {OPENED} ex latency_k 2000 clusters")

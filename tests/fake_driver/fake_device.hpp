@@ -39,6 +39,7 @@ struct Function {
   std::string name;
   int registers = 32, static_smem = 0, max_dynamic = 49'152;
   bool is_kernel = false;  ///< a CUkernel, which is no function
+  bool is_set = false;     ///< by cuFuncSetAttribute, beside which cuKernelSetAttribute does not count
   bool is_capped = false;  ///< compiled with .maxnreg
   Function* function = this;
 };

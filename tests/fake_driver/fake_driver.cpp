@@ -403,6 +403,12 @@ FAKE(CUresult, cuFuncSetAttribute, (CUfunction f, CUfunction_attribute attribute
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
   if (value + function_of(f)->static_smem > optin) return CUDA_ERROR_INVALID_VALUE;
   function_of(f)->max_dynamic = value;
+  function_of(f)->is_set = true;
+  return CUDA_SUCCESS;
+}
+FAKE(CUresult, cuKernelSetAttribute, (CUfunction_attribute, int value, CUkernel kernel, CUdevice)) {
+  Function* const f = reinterpret_cast<Function*>(kernel)->function;
+  if (!f->is_set) f->max_dynamic = value;
   return CUDA_SUCCESS;
 }
 FAKE(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,

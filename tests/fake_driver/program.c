@@ -9,17 +9,17 @@
  * IMAGE in the environment: a file that is loaded as a module first.
  * END, before or after the launches: return, variable (that the PTX then has), asks (for its shared memory's
  * size, in PTX), exit42, _exit, crash, term, kill, wait (for a signal), fork, exec, reset, release (of the
- * primary context), contexts, unload (and another kernel at the same address), green, green_streams (of two
- * contexts), close (all files), capture, graph, threads, streams, cooperative, shapes, ranges (NVTX's),
- * profiled (the launches three times, the second time between the profiler's calls), between (two others, in
- * turn), early, event (by ex: dependent launches), clusters (by ex: of 4), update, resize (a captured graph
- * whose arguments, and grid, the program sets), set_node (the same arguments, by cuGraphExecNodeSetParams),
- * recapture, recapture_resized (the graph of replay, updated from one that is captured again, with another
- * grid from half its launches on), replay, replay2, replay_green, disable (a captured graph of KERNEL three
- * times and, behind a comma, another twice, which is destroyed once there is an executable one; from two
- * captures; into a green context's stream; of which a node is set at half its launches; prints what was
- * computed), says (whether a launch was changed), fails (with code 9 if one was), sync (waits for the
- * device).
+ * primary context), contexts, raises (by kernel: then so much dynamic shared memory that it must ask for it),
+ * unload (and another kernel at the same address), green, green_streams (of two contexts), close (all files),
+ * capture, graph, threads, streams, cooperative, shapes, ranges (NVTX's), profiled (the launches three times,
+ * the second time between the profiler's calls), between (two others, in turn), early, event (by ex:
+ * dependent launches), clusters (by ex: of 4), update, resize (a captured graph whose arguments, and grid,
+ * the program sets), set_node (the same arguments, by cuGraphExecNodeSetParams), recapture, recapture_resized
+ * (the graph of replay, updated from one that is captured again, with another grid from half its launches
+ * on), replay, replay2, replay_green, disable (a captured graph of KERNEL three times and, behind a comma,
+ * another twice, which is destroyed once there is an executable one; from two captures; into a green
+ * context's stream; of which a node is set at half its launches; prints what was computed), says (whether a
+ * launch was changed), fails (with code 9 if one was), sync (waits for the device).
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -58,6 +58,7 @@ typedef CUgraph (*Captured)(void);
 typedef CUresult (*GetNodes)(CUgraph, CUgraphNode*, size_t*);
 typedef CUresult (*NodeGet)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
 typedef CUresult (*NodeSet)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
+typedef CUresult (*SetKernel)(CUfunction_attribute, int, CUkernel, CUdevice);
 typedef CUresult (*AnyNodeSet)(CUgraphExec, CUgraphNode, CUgraphNodeParams*);
 typedef CUresult (*Update)(CUgraphExec, CUgraph, void*);
 typedef CUresult (*GetContext)(CUcontext*);
@@ -86,11 +87,11 @@ static void* get(const char* name) {
 static Launch launch;
 static LaunchEx launch_ex;
 static CUfunction function;
-static unsigned grid = 132 * 8 * 20, failed;
+static unsigned grid = 132 * 8 * 20, dynamic = 0, failed;
 static CUlaunchAttribute attribute; /* of each launch by cuLaunchKernelEx, where it has an id */
 
 static CUresult launch_on(CUstream stream, void** parameters) {
-  return launch(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, NULL);
+  return launch(function, grid, 1, 1, 256, 1, 1, dynamic, stream, parameters, NULL);
 }
 
 static void one(int n, CUstream stream) {
@@ -456,6 +457,12 @@ int main(int argc, char** argv) {
       ((WithInt)get("cuDevicePrimaryCtxRelease"))(0);
       many();
     }
+  if (strcmp(end, "raises") == 0) {
+    dynamic = 100 * 1024;
+    ((SetKernel)dlsym(library, "cuKernelSetAttribute"))(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                        (int)dynamic, (CUkernel)function, 0);
+    many();
+  }
   if (strcmp(end, "unload") == 0) {
     ((WithModule)get("cuModuleUnload"))(NULL);
     ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
