@@ -147,6 +147,11 @@ def test_comparisons_are_signed_unless_they_say_otherwise() -> None:
         known = after({"R1": 0xFFFFFFFE}, Instruction(0, "", opcode, ("P0", "PT", "R1", "RZ", "PT")), 0)
         assert operand(known, "P0") == expected != operand(known, "!P0")
     assert lookup(0x96, 1, 2, 4) == 7  # exclusive or of three
+    both = Instruction(0, "", "PLOP3.LUT", ("P0", "PT", "PT", "PT", "UP1", "0x80", "0x0"))
+    assert [after({"UP1": n}, both, 0)["P0"] for n in (0, 1)] == [0, 1]
+    unknown = Instruction(0, "", "IMAD.U32", ("R2", "RZ", "RZ", "UR5"))
+    assert after({"R2": 1, "R3": 2}, unknown, 0) == {"R3": 2}
+    assert after({"R2": 1, "R3": 2}, Instruction(0, "", "IMAD.WIDE", unknown.operands), 0) == {}
     for value, expected in ((127, 0), (128, 1)):
         bits = Instruction(0, "", "LOP3.LUT", ("P0", "RZ", "R0", "0xffffff80", "RZ", "0xc0", "!PT"))
         assert after({"R0": value}, bits, 0)["P0"] == expected

@@ -23,7 +23,11 @@ WORD = (1 << 32) - 1
 SETS = "USETMAXREG"
 REGISTER = re.compile(r"U?R\d+$")
 PREDICATE = re.compile(r"!?(?:U?P\d|U?PT)$")
-WIDEST = 4  # registers that one instruction writes, but for those of tensor cores
+# What writes one register, or as its suffix says; others are taken to write up to four.
+SINGLE = {"IADD3", "IMAD", "LD", "LDC", "LDG", "LDL", "LDS", "LEA", "LOP3", "MOV", "PRMT", "R2UR", "S2R",
+          "SEL", "SHF", "SHFL", "VIADD"}  # fmt: skip
+SUFFIXES = {"WIDE": 2, "64": 2, "128": 4}
+WIDEST = 4
 
 Known = dict[str, int]  # registers and predicates, by name
 
@@ -77,6 +81,14 @@ def compare(opcode: str, a: int, b: int, other: int) -> int | None:
     return result & other if "AND" in rest else result | other if "OR" in rest else None
 
 
+def width_of(i: Instruction) -> int:
+    """Registers that it may write."""
+    base, *suffixes = i.opcode.split(".")
+    if base.removeprefix("U") not in SINGLE:
+        return WIDEST
+    return max(SUFFIXES.get(suffix, 1) for suffix in ("", *suffixes))
+
+
 def destination(i: Instruction) -> str:
     return i.operands[1 if i.base == "SHFL" else 0]  # its first is a predicate
 
@@ -91,6 +103,9 @@ def result_of(known: Known, i: Instruction, thread: int) -> int | None:
     if base == "ISETP":
         values = [operand(known, text) for text in i.operands[2:5]]
         return None if None in values or i.operands[1] not in ("PT", "UPT") else compare(i.opcode, *values)
+    if base == "PLOP3" and i.operands[1] in ("PT", "UPT"):
+        a, b, c, table = (operand(known, text) for text in i.operands[2:6])
+        return None if None in (a, b, c, table) else table >> (4 * a + 2 * b + c) & 1
     if PREDICATE.match(i.operands[0]):  # whether the result of a bitwise operation is not zero
         values = [operand(known, text) for text in i.operands[2:6]]
         is_plain = base == "LOP3" and len(values) == 4 and i.operands[-1] == "!PT" and None not in values
@@ -133,8 +148,7 @@ def after(known: Known, i: Instruction, thread: int) -> Known:
             known.pop(text, None)
         elif REGISTER.match(text) and (text == destination(i) or PREDICATE.match(i.operands[0])):
             prefix, number = text.rstrip("0123456789"), int(text.lstrip("UR"))
-            width = 1 if result is not None else WIDEST
-            for n in range(number, number + width):
+            for n in range(number, number + width_of(i)):
                 known.pop(f"{prefix}{n}", None)
     if result is not None:
         known[destination(i)] = result
