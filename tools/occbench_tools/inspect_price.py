@@ -36,6 +36,7 @@ from occbench_tools.sass import Failure, Skip
 
 MOST = 10  # kernels
 MOST_PLACES = 3  # lines of a kernel
+UNPRICED = ("behind", "not in", "nvdisasm")  # begins of reasons that are of the answer, not of the kernel
 DEAR = ("needs occupancy", "small gain")  # verdicts of kernels that a step makes faster
 
 
@@ -152,6 +153,10 @@ def as_text(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> Ite
             f"not worth it: {why}: {count}, {share} of GPU time, first {short_name(rows[0]['kernel'])}",
             COLUMNS,
         )
+
+
+def reason_text(why: str) -> str:
+    return f"not priced: {why}" if why.startswith(UNPRICED) else f"not worth it: {why}"
 
 
 def as_json(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> str:
